@@ -1,0 +1,62 @@
+"""Rationals inside, floats at the rim.
+
+A float speaks decimal here, in both directions: `0.1` is read as 1/10, and 1/10 is shown as `0.1`. So three
+releases at ε = 0.1 cost exactly 0.3, which with the binary value of the float they would not.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational as AnyRational
+from typing import SupportsFloat, TypeAlias
+
+import numpy as np
+
+Rational: TypeAlias = Fraction | Decimal | float | int | str
+
+
+def read(value: object) -> Fraction:
+    """The rational that a number stands for; `ValueError` where it stands for none.
+
+    >>> read(0.1), read("1/3"), read(2)
+    (Fraction(1, 10), Fraction(1, 3), Fraction(2, 1))
+    """
+    if isinstance(value, bool | np.bool_):
+        raise ValueError(f"{value!r} is a truth value")
+    if isinstance(value, AnyRational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, float | np.floating):
+        value = str(value)
+    if isinstance(value, str | Decimal):
+        try:
+            return Fraction(value)
+        except (OverflowError, ZeroDivisionError) as error:
+            raise ValueError(f"{value!r} is not a finite number") from error
+    raise ValueError(f"{type(value).__name__} is not a rational number")
+
+
+def _nearest(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def round_up(value: Fraction | SupportsFloat) -> float:
+    """The least float that reads as at least this rational.
+
+    >>> round_up(Fraction(3, 10)), round_up(Fraction(1, 3)) > 1 / 3
+    (0.3, True)
+    """
+    value = Fraction(value)  # type: ignore[arg-type]
+    nearest = _nearest(value)
+    if math.isinf(nearest):
+        return nearest if nearest > 0 else -math.nextafter(math.inf, 0)
+    return nearest if read(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def round_down(value: Fraction) -> float:
+    """The greatest float that reads as at most this rational."""
+    return -round_up(-value)

@@ -1,0 +1,32 @@
+"""Exact noise: entropy, integer laws, bodies and lattices. Nothing here knows of data or of privacy budgets."""
+
+from uptack.noise.bernoulli import Bernoulli, BernoulliExp, UniformInteger
+from uptack.noise.bodies import Body, Box, Ellipsoid, L1Ball, L2Ball, LInfBall, SampledBody
+from uptack.noise.entropy import Entropy, SeededEntropy, SystemEntropy
+from uptack.noise.gaussian import IntegerGaussian
+from uptack.noise.grid import Grid
+from uptack.noise.laplace import Geometric, IntegerLaplace
+from uptack.noise.laws import IntegerLaw
+from uptack.noise.machine import MachineNumbers
+
+__all__ = [
+    "Bernoulli",
+    "BernoulliExp",
+    "Body",
+    "Box",
+    "Ellipsoid",
+    "Entropy",
+    "Geometric",
+    "Grid",
+    "IntegerGaussian",
+    "IntegerLaplace",
+    "IntegerLaw",
+    "L1Ball",
+    "L2Ball",
+    "LInfBall",
+    "MachineNumbers",
+    "SampledBody",
+    "SeededEntropy",
+    "SystemEntropy",
+    "UniformInteger",
+]

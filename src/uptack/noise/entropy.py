@@ -1,0 +1,105 @@
+"""Where randomness comes from: one explicit object, made at the top and passed down."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+
+
+class Entropy(ABC):
+    """A source of independent fair bits.
+
+    `private` says whether nobody can foresee the bits. A release drawn from a source where it is False is
+    stamped "not private".
+    """
+
+    private: bool
+
+    @abstractmethod
+    def bytes(self, count: int) -> bytes:
+        """So many random bytes."""
+
+    def octets(self, size: int) -> NDArray[np.uint8]:
+        """A vector of random bytes."""
+        return np.frombuffer(self.bytes(size), np.uint8)
+
+    def words(self, size: int) -> NDArray[np.uint32]:
+        """A vector of random 32-bit words."""
+        return np.frombuffer(self.bytes(4 * size), np.uint32)
+
+    def signs(self, size: int) -> NDArray[np.int64]:
+        """A vector of fair ±1."""
+        bits = np.unpackbits(self.octets(-(-size // 8)), count=size)
+        return 2 * bits.astype(np.int64) - 1
+
+    def below(self, bound: int) -> int:
+        """A uniform integer in [0, bound): draw as many bits as the bound has, again if they reach it."""
+        bits = (bound - 1).bit_length()
+        size = -(-bits // 8)
+        while True:
+            drawn = int.from_bytes(self.bytes(size), "little") >> (8 * size - bits)
+            if drawn < bound:
+                return drawn
+
+    def integers(self, bound: int, size: int) -> NDArray[np.int64]:
+        """A vector of uniform integers in [0, bound), for a bound of at most 2^63."""
+        bits = (bound - 1).bit_length()
+        out = np.empty(size, np.int64)
+        todo = np.arange(size)
+        while todo.size:
+            raw = np.frombuffer(self.bytes(8 * todo.size), np.uint64)
+            drawn = raw >> np.uint64(64 - bits) if bits else np.zeros(todo.size, np.uint64)
+            good = drawn < np.uint64(bound)
+            out[todo[good]] = drawn[good].astype(np.int64)
+            todo = todo[~good]
+        return out
+
+
+class SystemEntropy(Entropy):
+    """The operating system's random bytes: the default, and the only source that gives privacy."""
+
+    private = True
+
+    def bytes(self, count: int) -> bytes:
+        """So many bytes of the system's generator."""
+        return os.urandom(count)
+
+    def __repr__(self) -> str:
+        return "SystemEntropy()"
+
+
+class SeededEntropy(Entropy):
+    """A reproducible source for tests and studies. **Whoever knows the seed can subtract the noise.**
+
+    Every result drawn from it is stamped "not private".
+
+    >>> SeededEntropy(1).bytes(4) == SeededEntropy(1).bytes(4)
+    True
+    """
+
+    private = False
+
+    def __init__(self, seed: int) -> None:
+        self.seed = checks.integer("seed", seed, least=0)
+        self._generator = np.random.Generator(np.random.Philox(self.seed))
+
+    def bytes(self, count: int) -> bytes:
+        """The next bytes of the sequence that the seed determines."""
+        return self._generator.bytes(count)
+
+    def __repr__(self) -> str:
+        return f"SeededEntropy({self.seed})"
+
+
+def source(entropy: Entropy | None) -> Entropy:
+    """The given source, or the operating system's."""
+    if entropy is None:
+        return SystemEntropy()
+    fix = "Leave it out for the system's own randomness, or pass SeededEntropy(seed) in tests."
+    checked: Entropy = checks.instance("entropy", entropy, Entropy, "an uptack.noise.Entropy or None", fix)
+    return checked

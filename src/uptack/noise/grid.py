@@ -1,0 +1,80 @@
+"""Rounding reals to a public grid, and what that costs in sensitivity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+
+Floats = NDArray[np.float64]
+_EXACT = 2.0**62
+
+
+def _power_of_two(value: Fraction) -> int | None:
+    """The exponent e with 2^e = value, if there is one."""
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    return exponent if value == Fraction(2) ** exponent else None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The multiples of a step that is a power of two, so that floats scale to it without rounding.
+
+    **Sensitivity.** Rounding to the nearest multiple moves two reals by at most one step towards or away from each
+    other, so |a - b| ≤ Δ gives at most ⌈Δ/step⌉ + 1 steps between their grid points; over d coordinates
+    ‖a - b‖₁ ≤ Δ gives ⌈Δ/step⌉ + d, and ‖a - b‖₂ ≤ Δ gives Δ/step + sqrt(d).
+
+    >>> Grid("1/4").move(np.array([0.3, 7.0]), np.array([1, -2]))
+    array([0.5, 6.5])
+    """
+
+    step: Rational
+
+    def __post_init__(self) -> None:
+        step = checks.positive("step", self.step)
+        if _power_of_two(step) is None:
+            raise InvalidArgument("step", "a power of two", checks.describe(self.step), "Try 2**-7 for 0.01.")
+        object.__setattr__(self, "step", step)
+
+    @staticmethod
+    def finer_than(size: Fraction, bits: int = 16) -> Grid:
+        """The grid with at least 2^bits steps to the given size, and less than four times as many."""
+        exponent = size.numerator.bit_length() - size.denominator.bit_length() - 1
+        return Grid(Fraction(2) ** (exponent - bits))
+
+    @property
+    def exponent(self) -> int:
+        """The e with step = 2^e."""
+        exponent = _power_of_two(Fraction(self.step))
+        assert exponent is not None
+        return exponent
+
+    def steps(self, x: Floats) -> Floats:
+        """The number of steps to the nearest grid point, as floats that hold integers exactly."""
+        with np.errstate(over="ignore"):
+            steps: Floats = np.rint(np.nan_to_num(np.ldexp(x, -self.exponent)))
+        return steps
+
+    def values(self, steps: NDArray[np.int64] | Floats) -> Floats:
+        """The floats nearest to so many steps."""
+        with np.errstate(over="ignore"):
+            values: Floats = np.ldexp(np.asarray(steps, np.float64), self.exponent)
+        return values
+
+    def move(self, x: Floats, noise: NDArray[np.int64]) -> Floats:
+        """The grid points nearest to x, moved by whole steps.
+
+        The sum is exact before it becomes a float again, so the result depends on it alone.
+        """
+        steps = self.steps(x)
+        small = np.abs(steps) < _EXACT
+        total = (np.where(small, steps, 0).astype(np.int64) + noise).astype(np.float64)
+        for i in np.flatnonzero(~small):
+            total[i] = float(int(steps[i]) + int(noise[i]))
+        return self.values(total)

@@ -1,0 +1,68 @@
+"""Who counts as a neighbour: the relation that a guarantee is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from uptack import checks
+from uptack.errors import Incomparable, InvalidArgument
+
+_KINDS = ("substitute", "add/remove")
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """Tables that one person's change turns into each other.
+
+    - `SUBSTITUTE`: at most `rows_per_person` rows are replaced; the number of rows is public.
+    - `ADD_REMOVE`: one table is the other with at most `rows_per_person` further rows; the number of rows is secret.
+
+    >>> SUBSTITUTE.per_person(3)
+    Adjacency('substitute', rows_per_person=3)
+    """
+
+    kind: str
+    rows_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        if self.kind not in _KINDS:
+            fix = "Use uptack.SUBSTITUTE or uptack.ADD_REMOVE."
+            raise InvalidArgument("adjacency", "'substitute' or 'add/remove'", checks.describe(self.kind), fix)
+        checks.integer("rows_per_person", self.rows_per_person, least=1)
+
+    def per_person(self, rows: int) -> Adjacency:
+        """The same relation where a person may own up to so many rows."""
+        return replace(self, rows_per_person=rows)
+
+    def steps_to(self, wider: Adjacency) -> int:
+        """How many steps of this relation surely join two neighbours under another one.
+
+        Replacing h rows is removing h and adding h. A guarantee for tables of one fixed size says nothing about
+        tables of another size, so `SUBSTITUTE` never leads to `ADD_REMOVE`.
+        """
+        if self.kind == "substitute" and wider.kind == "add/remove":
+            raise Incomparable(
+                "a guarantee under SUBSTITUTE takes the number of rows as public and can't be turned into one under "
+                "ADD_REMOVE; ask for the release itself with adjacency=ADD_REMOVE"
+            )
+        rounds = -(-wider.rows_per_person // self.rows_per_person)
+        return rounds if self.kind == wider.kind else 2 * rounds
+
+    def __repr__(self) -> str:
+        rows = "" if self.rows_per_person == 1 else f", rows_per_person={self.rows_per_person}"
+        return f"Adjacency({self.kind!r}{rows})"
+
+    def __str__(self) -> str:
+        rows = "" if self.rows_per_person == 1 else f", {self.rows_per_person} rows a person"
+        return self.kind + rows
+
+
+SUBSTITUTE = Adjacency("substitute")
+ADD_REMOVE = Adjacency("add/remove")
+
+
+def adjacency(value: object, rows_per_person: int = 1) -> Adjacency:
+    """The argument as an adjacency, for so many rows a person."""
+    fix = "Use uptack.SUBSTITUTE or uptack.ADD_REMOVE."
+    relation: Adjacency = checks.instance("adjacency", value, Adjacency, "SUBSTITUTE or ADD_REMOVE", fix)
+    return relation.per_person(relation.rows_per_person * checks.integer("rows_per_person", rows_per_person, least=1))

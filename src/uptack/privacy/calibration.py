@@ -1,0 +1,89 @@
+"""The inverse problem: which noise, or which ε for each part, keeps the whole within a budget. Always rounded outward.
+
+**Gaussian noise.** With σ in units of the sensitivity, N(0, σ²) is (ε, δ)-private if and only if
+Φ(1/2σ - εσ) - e^ε·Φ(-1/2σ - εσ) ≤ δ (Balle and Wang 2018). The printed sqrt(2·ln(2/δ))/ε holds for ε ≤ 1 only, and is
+a third too large there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from flint import arb
+
+from uptack import checks
+from uptack.exact import Rational, Real, ball
+
+PRECISION = 40
+"""Bits to which a search goes on; what it gives is on the safe side of the exact answer by less than this."""
+
+
+def _normal_cdf(x: arb) -> arb:
+    return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def gaussian_delta(noise_multiplier: Rational, epsilon: Rational) -> Real:
+    """The least δ for which Gaussian noise of this standard deviation (over the sensitivity) is (ε, δ)-private."""
+    sigma, eps = checks.positive("noise_multiplier", noise_multiplier), checks.nonnegative("epsilon", epsilon)
+
+    def condition() -> arb:
+        s, e = ball(sigma), ball(eps)
+        return _normal_cdf(1 / (2 * s) - e * s) - e.exp() * _normal_cdf(-1 / (2 * s) - e * s)
+
+    return Real(condition)
+
+
+def _least(holds: Callable[[Fraction], bool], start: Fraction) -> Fraction:
+    """A number for which a monotone statement holds, above the least such one by less than a 2^-PRECISION part."""
+    high = start
+    while not holds(high):
+        high *= 2
+    low = high / 2
+    while holds(low):
+        low, high = low / 2, low
+    for _ in range(PRECISION):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def gaussian_noise_multiplier(epsilon: Rational, delta: Rational) -> Fraction:
+    """The least standard deviation, over the sensitivity, that makes Gaussian noise (ε, δ)-private.
+
+    >>> round(float(gaussian_noise_multiplier(1, 1e-5)), 3)
+    3.731
+    """
+    eps = checks.positive("epsilon", epsilon)
+    bound = checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0; for δ = 0 use Laplace noise.")
+    return _least(lambda sigma: gaussian_delta(sigma, eps) <= bound, Fraction(1))
+
+
+def gaussian_epsilon(noise_multiplier: Rational, delta: Rational) -> Fraction:
+    """The least ε for which Gaussian noise of this standard deviation is (ε, δ)-private; 0 where any ε will do."""
+    sigma = checks.positive("noise_multiplier", noise_multiplier)
+    bound = checks.inside_unit("delta", delta)
+    if gaussian_delta(sigma, 0) <= bound:
+        return Fraction(0)
+    return _least(lambda eps: gaussian_delta(sigma, eps) <= bound, Fraction(1))
+
+
+def split(amount: Rational, *weights: Rational) -> tuple[Fraction, ...]:
+    """Shares of an amount in proportion to weights, which add up to it exactly.
+
+    >>> split(1, 1, 1, 1)
+    (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3))
+    """
+    parts = [checks.positive(f"weights[{i}]", w) for i, w in enumerate(weights)]
+    whole = checks.nonnegative("amount", amount)
+    return tuple(whole * part / sum(parts) for part in parts)
+
+
+def largest(fits: Callable[[Fraction], bool], exact: Fraction) -> Fraction:
+    """A number for which a monotone statement holds, below the largest such one by less than a 2^-PRECISION part.
+
+    `exact` is a guess that is returned as it is where it holds and nothing a 2^-PRECISION part above it does.
+    """
+    if fits(exact) and not fits(exact * (1 + Fraction(1, 1 << PRECISION))):
+        return exact
+    return 1 / _least(lambda inverse: fits(1 / inverse), 1 / exact)

@@ -1,0 +1,132 @@
+"""What a loss tree costs: one theorem for each kind of node, and a refusal for any other.
+
+References are to Dwork and Lei's report (the first of the papers), with the repairs that `docs/theorems.md` proves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import singledispatch
+
+from flint import arb
+
+from uptack import checks
+from uptack.errors import InvalidArgument, UnknownLoss
+from uptack.exact import Real, ball
+from uptack.privacy import loss
+from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
+from uptack.privacy.calibration import largest
+from uptack.privacy.guarantee import Privacy, total
+
+
+def cost(tree: loss.Loss, adjacency: Adjacency = SUBSTITUTE) -> Privacy:
+    """(ε, δ) of everything in the tree together, by the composition theorems of the papers.
+
+    The adjacency names the neighbours that the nodes' own parameters are about.
+
+    >>> from uptack.privacy.loss import Answer, Cascade, Test, Unit
+    >>> unit = Unit(Test(1, 1e-6), Answer(1))
+    >>> cost(Cascade((unit, unit)))
+    Privacy(epsilon=3.0, delta=2e-06)
+    >>> cost(Cascade((unit, unit), same_answer=True))
+    Privacy(epsilon=2.0, delta=2e-06)
+    """
+    return _cost(tree, checks.instance("adjacency", adjacency, Adjacency, "SUBSTITUTE or ADD_REMOVE"))
+
+
+@singledispatch
+def _cost(node: object, adjacency: Adjacency) -> Privacy:
+    raise UnknownLoss(f"no theorem is known for the cost of a {type(node).__name__}; it can't be accounted for")
+
+
+@_cost.register(loss.Pure)
+def _(node: loss.Pure, adjacency: Adjacency) -> Privacy:
+    return Privacy(node.epsilon, 0, adjacency)
+
+
+@_cost.register(loss.Approximate)
+@_cost.register(loss.Gaussian)
+def _(node: loss.Approximate | loss.Gaussian, adjacency: Adjacency) -> Privacy:
+    return Privacy(node.epsilon, node.delta, adjacency)
+
+
+@_cost.register(loss.Test)
+def _(node: loss.Test, adjacency: Adjacency) -> Privacy:
+    """A test alone tells pass or fail, which is ε-private (Definition 24.2); its δ counts where a release follows."""
+    return Privacy(node.epsilon, 0, adjacency)
+
+
+@_cost.register(loss.Unit)
+def _(node: loss.Unit, adjacency: Adjacency) -> Privacy:
+    """(ε_test + ε_answer, δ): Definition 24. Without an answer (ε_test, δ): the chance δ was taken all the same."""
+    return _cost(loss.Cascade((node,)), adjacency)
+
+
+@_cost.register(loss.Cascade)
+def _(node: loss.Cascade, adjacency: Adjacency) -> Privacy:
+    """Theorem 29 at one level: all tests plus the largest answer, and every δ.
+
+    With `same_answer`: max(Σ tests, largest test + largest answer). ⊥ is the event that all tests fail, which costs
+    their sum; that some test passes has probability 1 - Π(1 - p_j), concave along rays from 0, so it costs the largest
+    test alone, whichever passed.
+    """
+    tests = [Fraction(unit.test.epsilon) for unit in node.units]
+    answer = max(Fraction(unit.answer.epsilon) if unit.answer else Fraction(0) for unit in node.units)
+    epsilon = max(sum(tests), max(tests) + answer) if node.same_answer else sum(tests) + answer
+    return total(
+        [Privacy(epsilon, 0, adjacency)] + [Privacy(0, u.test.delta, adjacency) for u in node.units],
+        adjacency,
+    )
+
+
+@_cost.register(loss.Levels)
+@_cost.register(loss.Parallel)
+@_cost.register(loss.Nested)
+def _(node: loss.Levels | loss.Parallel | loss.Nested, adjacency: Adjacency) -> Privacy:
+    """Everything adds: levels by Theorem 29, parallel components by Corollaries 32 and 35, nested calls by Theorem 37.
+
+    All three rest on Theorem 27, general composition, where each part may depend on the answers before it.
+    """
+    return total((_cost(part, adjacency) for part in node.parts), adjacency)
+
+
+@_cost.register(loss.Partition)
+def _(node: loss.Partition, adjacency: Adjacency) -> Privacy:
+    """Corollary 35 given the partition: one changed row changes as many block results as blocks it is in."""
+    return _cost(node.part, adjacency).group(node.blocks_per_row)
+
+
+@_cost.register(loss.Subsample)
+def _(node: loss.Subsample, adjacency: Adjacency) -> Privacy:
+    """Neighbours stay neighbours; with a rate q also (ln(1 + q(e^ε - 1)), qδ), Balle, Barthe and Gaboardi (2018)."""
+    full = _cost(node.part, adjacency)
+    if node.rate is None or adjacency.rows_per_person > 1:
+        return full
+    rate = Fraction(node.rate)
+
+    def amplified() -> arb:
+        return (ball(rate) * ball(full.exact_epsilon).expm1()).log1p()
+
+    return Privacy(Real(amplified).bounds()[1], rate * full.exact_delta, adjacency)
+
+
+def calibrate(build: Callable[[Fraction], loss.Loss], budget: Privacy) -> Fraction:
+    """The largest ε for which `cost(build(ε))` is within the budget, rounded down by less than a 2^-40 part.
+
+    `build` must cost more for a larger ε. Where the cost is a multiple of ε, the answer is exact.
+
+    >>> from uptack.privacy.loss import Answer, Cascade, Test, Unit
+    >>> calibrate(lambda e: Cascade((Unit(Test(e, 1e-9), Answer(e)),) * 2), Privacy(1, 1e-6))
+    Fraction(1, 3)
+    """
+    budget = checks.instance("budget", budget, Privacy, "a Privacy")
+    checks.positive("budget.epsilon", budget.exact_epsilon)
+    unit = cost(build(Fraction(1)), budget.adjacency)
+    checks.positive("the cost of build(1)", unit.exact_epsilon)
+    guess = budget.exact_epsilon / unit.exact_epsilon
+    least = cost(build(guess / 2**40), budget.adjacency)
+    if not least <= budget:
+        fix = "Give the parts of build a smaller δ."
+        raise InvalidArgument("budget", f"at least what build takes at the smallest ε, {least}", budget, fix)
+    return largest(lambda e: cost(build(e), budget.adjacency) <= budget, guess)

@@ -1,0 +1,186 @@
+"""The loss tree: frozen nodes that say what happened to the data. What it costs is said by `uptack.privacy.cost`.
+
+Separating the two keeps the mechanisms honest: a mechanism reports what it did, and one interpreter, with one theorem
+for each kind of node, turns the report into (ε, δ).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.privacy.calibration import gaussian_delta
+
+
+class Loss:
+    """A node of a loss tree."""
+
+    def _rationals(self, **values: Fraction) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+def _part(name: str, value: object, kind: type = Loss) -> Any:
+    return checks.instance(name, value, kind, f"a loss node of kind {kind.__name__}")
+
+
+def _parts(name: str, values: object, kind: type = Loss) -> tuple[Any, ...]:
+    if not isinstance(values, tuple) or not values:
+        raise InvalidArgument(name, "a tuple of at least one loss node", checks.describe(values))
+    return tuple(_part(f"{name}[{i}]", value, kind) for i, value in enumerate(values))
+
+
+@dataclass(frozen=True)
+class Pure(Loss):
+    """A mechanism that is ε-differentially private: Laplace, geometric, K-norm, exponential, inverse sensitivity."""
+
+    epsilon: Rational
+
+    def __post_init__(self) -> None:
+        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon))
+
+
+@dataclass(frozen=True)
+class Approximate(Loss):
+    """A mechanism with a stated guarantee (ε, δ) of its own."""
+
+    epsilon: Rational
+    delta: Rational
+
+    def __post_init__(self) -> None:
+        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon), delta=checks.delta("delta", self.delta))
+
+
+@dataclass(frozen=True)
+class Gaussian(Loss):
+    """Gaussian noise of standard deviation `noise_multiplier` times the sensitivity, claimed to be (ε, δ).
+
+    The claim is checked against the exact condition when the node is made. The noise multiplier is kept because many
+    Gaussian releases together cost much less than the sum of their (ε, δ): see `uptack.privacy.tight`.
+    """
+
+    epsilon: Rational
+    delta: Rational
+    noise_multiplier: Rational
+
+    def __post_init__(self) -> None:
+        epsilon, delta = checks.nonnegative("epsilon", self.epsilon), checks.inside_unit("delta", self.delta)
+        multiplier = checks.positive("noise_multiplier", self.noise_multiplier)
+        if not gaussian_delta(multiplier, epsilon) <= delta:
+            must = f"large enough for ε = {float(epsilon)}, δ = {float(delta)}"
+            raise InvalidArgument("noise_multiplier", must, checks.describe(self.noise_multiplier))
+        self._rationals(epsilon=epsilon, delta=delta, noise_multiplier=multiplier)
+
+
+@dataclass(frozen=True)
+class Test(Loss):
+    """The test of a proposal: ε-private by itself, and it lets a wrong proposal pass with probability at most δ."""
+
+    __test__ = False  # not a pytest class
+
+    epsilon: Rational
+    delta: Rational
+
+    def __post_init__(self) -> None:
+        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon), delta=checks.delta("delta", self.delta))
+
+
+@dataclass(frozen=True)
+class Answer(Loss):
+    """The release behind a test: ε-private between neighbours wherever the proposal is right."""
+
+    epsilon: Rational
+
+    def __post_init__(self) -> None:
+        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon))
+
+
+@dataclass(frozen=True)
+class Unit(Loss):
+    """One propose-test-release step. `answer` is None where the test said no: then nothing was released."""
+
+    test: Test
+    answer: Answer | None
+
+    def __post_init__(self) -> None:
+        _part("test", self.test, Test)
+        if self.answer is not None:
+            _part("answer", self.answer, Answer)
+
+
+@dataclass(frozen=True)
+class Cascade(Loss):
+    """Units tried in order, and the first answer given.
+
+    `same_answer` states that the law of the answer does not depend on which test passed, as in S, M and R_H.
+    """
+
+    units: tuple[Unit, ...]
+    same_answer: bool = False
+
+    def __post_init__(self) -> None:
+        _parts("units", self.units, Unit)
+
+
+@dataclass(frozen=True)
+class Levels(Loss):
+    """Stages where each takes the last one's answer as its input, as the median takes the scale."""
+
+    parts: tuple[Loss, ...]
+
+    def __post_init__(self) -> None:
+        _parts("parts", self.parts)
+
+
+@dataclass(frozen=True)
+class Parallel(Loss):
+    """Components run side by side on the same data, as one scale for each axis."""
+
+    parts: tuple[Loss, ...]
+
+    def __post_init__(self) -> None:
+        _parts("parts", self.parts)
+
+
+@dataclass(frozen=True)
+class Nested(Loss):
+    """A mechanism that calls others as subroutines, each on data derived row by row from its own."""
+
+    parts: tuple[Loss, ...]
+
+    def __post_init__(self) -> None:
+        _parts("parts", self.parts)
+
+
+@dataclass(frozen=True)
+class Partition(Loss):
+    """A mechanism on the results of random blocks, where each row went into at most `blocks_per_row` of them."""
+
+    part: Loss
+    blocks_per_row: int = 1
+
+    def __post_init__(self) -> None:
+        _part("part", self.part)
+        checks.integer("blocks_per_row", self.blocks_per_row, least=1)
+
+
+@dataclass(frozen=True)
+class Subsample(Loss):
+    """A mechanism on a random subsample.
+
+    `rate` is the chance of a row to be in it. It may be given for two kinds of sampling only: a sample of a fixed size
+    without replacement under SUBSTITUTE, or each row by its own independent coin under ADD_REMOVE.
+    Without a rate nothing is claimed but that neighbours stay neighbours.
+    """
+
+    part: Loss
+    rate: Rational | None = None
+
+    def __post_init__(self) -> None:
+        _part("part", self.part)
+        if self.rate is not None:
+            self._rationals(rate=checks.probability("rate", self.rate))

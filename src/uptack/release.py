@@ -1,0 +1,175 @@
+"""What a private computation returns: a value with its price, or ⊥ with its price."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, NoReturn, Protocol, TypeVar
+
+import numpy as np
+
+from uptack import checks
+from uptack.errors import InvalidArgument, NoInterval, NoReplyError
+from uptack.exact import Rational
+from uptack.privacy import Privacy, RandomPrivacy
+from uptack.privacy.loss import Loss
+
+T = TypeVar("T")
+
+
+class Noise(Protocol):
+    """The law of (released value - curator's value), as far as a reader may know it."""
+
+    def interval(self, confidence: Rational) -> tuple[Any, Any]:
+        """Bounds that the difference keeps with this probability, each coordinate by itself."""
+        ...
+
+
+def _plain(value: Any) -> Any:
+    """NumPy values as plain Python ones."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _frozen(value: Any) -> Any:
+    """An array that can't be written to; other values as they are."""
+    if isinstance(value, np.ndarray):
+        value = value.copy()
+        value.setflags(write=False)
+    return value
+
+
+@dataclass(frozen=True, eq=False)
+class Release(Generic[T]):
+    """A value that may be published, with what it cost and how it was made.
+
+    `private` is False where the noise came from a seeded source: such a value must not leave the study it was made for.
+    """
+
+    value: T
+    privacy: Privacy | RandomPrivacy
+    mechanism: str
+    loss: Loss
+    noise: Noise | None = None
+    private: bool = True
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _frozen(self.value))
+
+    def __bool__(self) -> Literal[True]:
+        return True
+
+    def unwrap(self) -> T:
+        """The value. (On ⊥ the same call raises `NoReplyError`.)"""
+        return self.value
+
+    def interval(self, confidence: Rational = 0.95) -> tuple[Any, Any]:
+        """Where the curator's own value lies, with this confidence. It allows for the privacy noise and nothing else.
+
+        For a vector, bounds for each coordinate by itself.
+        """
+        checks.inside_unit("confidence", confidence)
+        if self.noise is None:
+            raise NoInterval(
+                f"the noise of {self.mechanism} has no law that a reader may know, so there is no interval"
+            )
+        low, high = self.noise.interval(confidence)
+        return _plain(self.value - high), _plain(self.value - low)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "reply": True,
+            "value": _plain(self.value),
+            "mechanism": self.mechanism,
+            "privacy": self.privacy.to_dict(),
+            "private": self.private,
+            "notes": list(self.notes),
+        }
+
+    def to_json(self, **options: Any) -> str:
+        """The same as a JSON text; options go to `json.dumps`."""
+        return json.dumps(self.to_dict(), default=str, **options)
+
+    def __repr__(self) -> str:
+        stamp = "" if self.private else ", NOT PRIVATE: seeded randomness"
+        return f"Release({_plain(self.value)!r}, {self.mechanism}, {self.privacy}{stamp})"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What would get a reply, worked out from public numbers alone: any one of these, the others as they are.
+
+    More data or a weaker question is always among it; a larger ε is never the only way out.
+    """
+
+    n: int | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    other: str = ""
+
+    def __post_init__(self) -> None:
+        if self.n is None and not self.other:
+            must = "named (or another way out), since ε must not be the only one"
+            raise InvalidArgument("n", must, "None", "Say which number of rows would do.")
+
+    def __str__(self) -> str:
+        ways = [
+            f"n of at least {self.n:,}" if self.n is not None else "",
+            f"ε of at least {self.epsilon:.3g}" if self.epsilon is not None else "",
+            f"δ of at least {self.delta:.3g}" if self.delta is not None else "",
+            self.other,
+        ]
+        return " or ".join(way for way in ways if way)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"n": self.n, "epsilon": self.epsilon, "delta": self.delta, "other": self.other}
+
+
+@dataclass(frozen=True, eq=False)
+class NoReply:
+    """⊥: no reply. It holds what the attempt cost and nothing about the data.
+
+    >>> reply = NoReply(Privacy(0), "median", None, Advice(n=200, epsilon=2.5))
+    >>> reply
+    ⊥ (median, ε = 0.0 (substitute); a reply needs n of at least 200 or ε of at least 2.5)
+    >>> bool(reply), reply.value
+    (False, None)
+    """
+
+    privacy: Privacy | RandomPrivacy
+    mechanism: str
+    loss: Loss | None
+    advice: Advice
+    private: bool = True
+    value: None = field(default=None, init=False)
+
+    def __bool__(self) -> Literal[False]:
+        return False
+
+    def unwrap(self) -> NoReturn:
+        """Raises `NoReplyError`: there is no value."""
+        raise NoReplyError(self)
+
+    def interval(self, confidence: Rational = 0.95) -> NoReturn:
+        """Raises `NoReplyError`: there is no value to put an interval around."""
+        raise NoReplyError(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "reply": False,
+            "value": None,
+            "mechanism": self.mechanism,
+            "privacy": self.privacy.to_dict(),
+            "private": self.private,
+            "advice": self.advice.to_dict(),
+        }
+
+    def to_json(self, **options: Any) -> str:
+        """The same as a JSON text; options go to `json.dumps`."""
+        return json.dumps(self.to_dict(), **options)
+
+    def __repr__(self) -> str:
+        return f"⊥ ({self.mechanism}, {self.privacy}; a reply needs {self.advice})"

@@ -177,13 +177,13 @@ def k_norm(
         raise InvalidArgument("value", f"a vector of {d} numbers, the dimension of body", checks.describe(x))
     scale = bound / eps
     grid = Grid.finer_than(scale * Fraction(float(shape.extent().min())))
-    noisy = grid.values(np.array(_real_noise(x.ravel(), shape, scale, grid, bits), np.float64))
+    noisy = grid.points(_real_noise(x.ravel(), shape, scale, grid, bits))
     tree, step = loss.Pure(eps), float(Fraction(grid.step))
     noise = NormNoise(shape, float(scale), step / 2)
     return Release(_shaped(noisy, x), cost(tree, relation), "K-norm noise", tree, noise, bits.private)
 
 
-def _real_noise(x: Floats, body: Body, scale: Fraction, grid: Grid, entropy: Entropy) -> list[float]:
+def _real_noise(x: Floats, body: Body, scale: Fraction, grid: Grid, entropy: Entropy) -> list[int]:
     """The grid points, in steps, nearest to x + r·V; exact, whatever the size of x."""
     per_step = scale / Fraction(grid.step)
     centre = [Fraction(float(v)) / Fraction(grid.step) for v in x]
@@ -193,7 +193,7 @@ def _real_noise(x: Floats, body: Body, scale: Fraction, grid: Grid, entropy: Ent
         radius = ball(per_step) * gamma_variable(us[: d + 1])
         return [ball(c) + radius * v for c, v in zip(centre, body.point(us[d + 1 :], entropy), strict=True)]
 
-    return [float(k) for k in nearest_integers(noisy, d + 1 + body.uniforms, entropy)]
+    return nearest_integers(noisy, d + 1 + body.uniforms, entropy)
 
 
 def gamma(

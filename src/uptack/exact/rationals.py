@@ -41,7 +41,7 @@ def _nearest(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def round_up(value: Fraction | SupportsFloat) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -61,11 +62,17 @@ class Grid:
             steps: Floats = np.rint(np.nan_to_num(np.ldexp(x, -self.exponent)))
         return steps
 
-    def values(self, steps: NDArray[np.int64] | Floats) -> Floats:
-        """The floats nearest to so many steps."""
+    def values(self, steps: Floats) -> Floats:
+        """The floats nearest to so many steps; the largest float where none is near."""
         with np.errstate(over="ignore"):
-            values: Floats = np.ldexp(np.asarray(steps, np.float64), self.exponent)
+            values: Floats = np.nan_to_num(np.ldexp(steps, self.exponent))
         return values
+
+    def points(self, steps: Sequence[int]) -> Floats:
+        """The same for integers of any size."""
+        largest = Fraction(np.finfo(np.float64).max)
+        exact = (k * Fraction(self.step) for k in steps)
+        return np.array([float(min(max(point, -largest), largest)) for point in exact])
 
     def move(self, x: Floats, noise: NDArray[np.int64]) -> Floats:
         """The grid points nearest to x, moved by whole steps.

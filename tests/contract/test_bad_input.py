@@ -1,0 +1,145 @@
+"""Bad input: one clear typed error that names the argument, and nothing is drawn."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import uptack as ut
+from tests.helpers import CountingEntropy
+from uptack import engines
+from uptack.noise import (
+    Bernoulli,
+    BernoulliExp,
+    Box,
+    Ellipsoid,
+    Geometric,
+    Grid,
+    IntegerGaussian,
+    IntegerLaplace,
+    L2Ball,
+    SampledBody,
+    UniformInteger,
+)
+
+NAN, INF = float("nan"), float("inf")
+ADDITIVE = {
+    "laplace": {"sensitivity": 1, "epsilon": 1},
+    "gaussian": {"sensitivity": 1, "epsilon": 1, "delta": 1e-6},
+    "gamma": {"sensitivity": 1, "epsilon": 1},
+    "k_norm": {"sensitivity": 1, "epsilon": 1, "body": L2Ball(2)},
+}
+CHOICES = {name: {"sensitivity": 1, "epsilon": 1} for name in ("exponential", "report_noisy_max")}
+WRONG = [
+    ("epsilon", 0),
+    ("epsilon", -1.0),
+    ("epsilon", NAN),
+    ("epsilon", INF),
+    ("epsilon", "much"),
+    ("epsilon", None),
+    ("epsilon", True),
+    ("sensitivity", 0),
+    ("sensitivity", -3),
+    ("sensitivity", NAN),
+    ("sensitivity", 1j),
+    ("adjacency", "substitute"),
+    ("adjacency", None),
+    ("entropy", 7),
+]
+
+
+def refused(call, argument):
+    entropy = CountingEntropy()
+    with pytest.raises(ut.InvalidArgument, match=f"^{argument}.* must be ") as caught:
+        call(entropy)
+    assert caught.value.name == argument
+    assert entropy.taken == 0
+
+
+@pytest.mark.parametrize("mechanism", ADDITIVE)
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [*WRONG, ("value", "abc"), ("value", []), ("value", [[[1.0]]]), ("value", [1j, 2]), ("value", ["a", "b"])],
+)
+def test_additive(mechanism, argument, value):
+    arguments = {"value": [1.0, 2.0], **ADDITIVE[mechanism], argument: value}
+    refused(lambda e: getattr(engines, mechanism)(**{"entropy": e, **arguments}), argument)
+
+
+@pytest.mark.parametrize("mechanism", CHOICES)
+@pytest.mark.parametrize(("argument", "value"), [*WRONG, ("scores", "no"), ("scores", []), ("candidates", "abc")])
+def test_choices(mechanism, argument, value):
+    arguments = {"candidates": "ab", "scores": [1.0, 2.0], **CHOICES[mechanism], argument: value}
+    refused(lambda e: getattr(engines, mechanism)(**{"entropy": e, **arguments}), argument)
+
+
+@pytest.mark.parametrize("delta", [0, 1, -1e-9, NAN, 2, "x"])
+def test_gaussian_delta(delta):
+    refused(lambda e: engines.gaussian(1, sensitivity=1, epsilon=1, delta=delta, entropy=e), "delta")
+
+
+def test_shapes_and_bodies():
+    base = {"sensitivity": 1, "epsilon": 1}
+    refused(lambda e: engines.k_norm([1, 2, 3], body=L2Ball(2), entropy=e, **base), "value")
+    refused(lambda e: engines.k_norm([1, 2], body="ball", entropy=e, **base), "body")
+    refused(lambda e: engines.gamma([1, 2], covariance=[[1, 0], [0, -1]], entropy=e, **base), "covariance")
+    refused(lambda e: engines.gamma([1, 2], covariance=[[1, 2], [0, 1]], entropy=e, **base), "covariance")
+    refused(lambda e: engines.laplace(1, granularity=0.3, entropy=e, **base), "step")
+    refused(lambda e: engines.laplace(np.zeros(10**4), sensitivity=1, epsilon=1e-9, entropy=e), "epsilon")
+
+
+@pytest.mark.parametrize(
+    ("make", "argument"),
+    [
+        (lambda: IntegerLaplace(0), "scale"),
+        (lambda: IntegerLaplace(-2), "scale"),
+        (lambda: IntegerLaplace(INF), "scale"),
+        (lambda: IntegerLaplace(math.nan), "scale"),
+        (lambda: IntegerLaplace("a"), "scale"),
+        (lambda: IntegerLaplace(2**51), "scale"),
+        (lambda: Geometric(-1), "scale"),
+        (lambda: IntegerGaussian(0), "variance"),
+        (lambda: IntegerGaussian(None), "variance"),
+        (lambda: Bernoulli(1.5), "p"),
+        (lambda: BernoulliExp(-1), "x"),
+        (lambda: UniformInteger(3, 2), "high"),
+        (lambda: UniformInteger(0.5, 2), "low"),
+        (lambda: Grid(0), "step"),
+        (lambda: L2Ball(0), "dimension"),
+        (lambda: Box(()), "half_widths"),
+        (lambda: Box((1, 0)), "half_widths[1]"),
+        (lambda: Ellipsoid([1, 2]), "covariance"),
+        (lambda: SampledBody("no", [1]), "sampler"),
+        (lambda: SampledBody(lambda e: [0], [0]), "extent"),
+        (lambda: ut.SeededEntropy(-1), "seed"),
+        (lambda: ut.Privacy(-1), "epsilon"),
+        (lambda: ut.Privacy(NAN), "epsilon"),
+        (lambda: ut.Privacy(1, 1), "delta"),
+        (lambda: ut.Privacy(1, -0.1), "delta"),
+        (lambda: ut.Privacy(1, adjacency="remove"), "adjacency"),
+        (lambda: ut.RandomPrivacy(1, 0, 1.5), "gamma"),
+        (lambda: ut.SUBSTITUTE.per_person(0), "rows_per_person"),
+        (lambda: ut.privacy.Adjacency("swap"), "adjacency"),
+    ],
+)
+def test_constructors_name_the_argument(make, argument):
+    with pytest.raises(ut.InvalidArgument) as caught:
+        make()
+    assert caught.value.name == argument
+    assert str(caught.value).startswith(f"{argument} must be ")
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_no_error_depends_on_the_data():
+    for value in ([NAN, 1.0], [INF, -INF], [1e308, -1e308]):
+        for mechanism, arguments in ADDITIVE.items():
+            assert np.isfinite(getattr(engines, mechanism)(value, **arguments).value).all()
+        for mechanism, arguments in CHOICES.items():
+            assert getattr(engines, mechanism)("ab", value, **arguments).value in "ab"
+
+
+def test_messages_never_show_data():
+    with pytest.raises(ut.InvalidArgument) as caught:
+        engines.laplace(np.array([[["secret"]]]), sensitivity=1, epsilon=1)
+    assert "secret" not in str(caught.value)

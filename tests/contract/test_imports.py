@@ -1,0 +1,46 @@
+"""Imports point one way (DESIGN: data flows source → reach → engine → release → ledger → reader)."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[2] / "src" / "uptack"
+GROUND = {"errors", "exact", "checks"}
+ALLOWED = {
+    "errors": set(),
+    "exact": set(),
+    "checks": {"errors", "exact"},
+    "noise": GROUND,  # nothing of ours but the ground
+    "privacy": GROUND,  # no data, no randomness
+    "release": GROUND | {"privacy"},
+    "engines": GROUND | {"noise", "privacy", "release"},
+    "samples": {"errors"},
+    "__init__": None,  # the list of public names
+}
+
+
+def layer(path: Path) -> str:
+    return path.relative_to(SRC).parts[0].removesuffix(".py")
+
+
+def imported_layers(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found |= {node.module} if node.module != "uptack" else {f"uptack.{alias.name}" for alias in node.names}
+    return {name.split(".")[1] for name in found if name.startswith("uptack.")}
+
+
+@pytest.mark.parametrize("path", sorted(SRC.rglob("*.py")), ids=lambda p: str(p.relative_to(SRC)))
+def test_imports_point_one_way(path):
+    allowed = ALLOWED[layer(path)]
+    if allowed is not None:
+        assert imported_layers(path) - {layer(path)} <= allowed
+
+
+def test_the_test_sees_imports():
+    assert imported_layers(SRC / "engines" / "additive.py") >= {"noise", "privacy", "release"}

@@ -83,19 +83,21 @@ def numbers(name: str, value: object, dimensions: tuple[int, ...] = (0, 1)) -> N
     """Real numbers as a float array of an allowed dimension; NaN is read as 0, ±inf as the largest float.
 
     The content is not checked: an error must not depend on the data. So that a value that is not a number
-    can neither crash a release nor pass through it, it is replaced by a fixed one.
+    can neither crash a release nor pass through it, it is replaced by a fixed one. Integers are clamped to ±2^53, which
+    brings no two of them further apart, since floats can't tell larger ones apart evenly.
     """
     must = " or ".join(
         {0: "a number", 1: "a one-dimensional array", 2: "a two-dimensional array"}[d] for d in dimensions
     )
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "fiub" or array.ndim not in dimensions or array.size == 0:
+        if array.dtype.kind not in "fiub" or array.ndim not in dimensions or array.size == 0 or array.itemsize > 8:
             raise TypeError
     except (TypeError, ValueError):
         raise InvalidArgument(name, f"{must} of real numbers", describe(value)) from None
-    with np.errstate(over="ignore"):
-        return np.nan_to_num(array.astype(np.float64))
+    if array.dtype.kind in "iu" and array.itemsize == 8:
+        array = np.minimum(array, 1 << 53) if array.dtype.kind == "u" else np.clip(array, -(1 << 53), 1 << 53)
+    return np.nan_to_num(array.astype(np.float64))
 
 
 def describe(value: object) -> str:

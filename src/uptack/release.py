@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 class Noise(Protocol):
-    """The law of (released value - curator's value), as far as a reader may know it."""
+    """What a reader may know about the error of a released value."""
 
-    def interval(self, confidence: Rational) -> tuple[Any, Any]:
-        """Bounds that the difference keeps with this probability, each coordinate by itself."""
+    def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
+        """Bounds that hold what was estimated with this confidence, each coordinate by itself."""
         ...
 
 
@@ -64,17 +64,16 @@ class Release(Generic[T]):
         return self.value
 
     def interval(self, confidence: Rational = 0.95) -> tuple[Any, Any]:
-        """Where the curator's own value lies, with this confidence. It allows for the privacy noise and nothing else.
+        """Where the curator's own value lies, with this confidence. It allows for the privacy noise and nothing else,
+        unless the release was made with an interval for the population, which is then the one returned.
 
         For a vector, bounds for each coordinate by itself.
         """
         checks.inside_unit("confidence", confidence)
         if self.noise is None:
-            raise NoInterval(
-                f"the noise of {self.mechanism} has no law that a reader may know, so there is no interval"
-            )
-        low, high = self.noise.interval(confidence)
-        return _plain(self.value - high), _plain(self.value - low)
+            raise NoInterval(f"the error of this {self.mechanism} depends on the data, so no reader may know its law")
+        low, high = self.noise.around(self.value, confidence)
+        return _plain(low), _plain(high)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -8,7 +8,7 @@ import pytest
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack import engines
+from uptack import checks, engines
 from uptack.noise import (
     Bernoulli,
     BernoulliExp,
@@ -60,7 +60,15 @@ def refused(call, argument):
 @pytest.mark.parametrize("mechanism", ADDITIVE)
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [*WRONG, ("value", "abc"), ("value", []), ("value", [[[1.0]]]), ("value", [1j, 2]), ("value", ["a", "b"])],
+    [
+        *WRONG,
+        ("value", "abc"),
+        ("value", []),
+        ("value", [[[1.0]]]),
+        ("value", [1j, 2]),
+        ("value", np.longdouble([1, 2])),
+        ("value", ["a", "b"]),
+    ],
 )
 def test_additive(mechanism, argument, value):
     arguments = {"value": [1.0, 2.0], **ADDITIVE[mechanism], argument: value}
@@ -137,6 +145,15 @@ def test_no_error_depends_on_the_data():
             assert np.isfinite(getattr(engines, mechanism)(value, **arguments).value).all()
         for mechanism, arguments in CHOICES.items():
             assert getattr(engines, mechanism)("ab", value, **arguments).value in "ab"
+
+
+@pytest.mark.parametrize("base", [2**53, 2**60, 2**62])
+def test_integers_that_floats_cannot_tell_apart_are_not_pulled_apart(base):
+    """2^60 + 127 and 2^60 + 129 are 256 apart as floats: noise for a sensitivity of 2 would not hide that."""
+    near = [checks.numbers("value", np.array([base + k])).item() for k in range(0, 300, 3)]
+    assert max(near) - min(near) <= 300
+    assert max(np.diff(near)) <= 3
+    assert checks.numbers("value", np.array([2**64 - 1], np.uint64)) == 2**53
 
 
 def test_messages_never_show_data():

@@ -14,7 +14,10 @@ ALLOWED = {
     "noise": GROUND,  # nothing of ours but the ground
     "privacy": GROUND,  # no data, no randomness
     "release": GROUND | {"privacy"},
-    "engines": GROUND | {"noise", "privacy", "release"},
+    "reach": GROUND,
+    "engines": GROUND | {"noise", "privacy", "release", "reach"},
+    "statistics": GROUND | {"noise", "privacy", "release", "reach", "engines"},
+    "papers": GROUND | {"noise", "privacy", "release", "reach", "engines", "statistics"},
     "samples": {"errors"},
     "__init__": None,  # the list of public names
 }

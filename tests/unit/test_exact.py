@@ -7,6 +7,7 @@ import pytest
 from flint import arb
 
 from uptack.exact import Real, ball, lower, read, round_down, round_up, upper
+from uptack.noise import IntegerLaplace
 from uptack.noise.coins import exp_minus
 
 
@@ -55,6 +56,15 @@ def test_comparisons_refine_until_they_are_sure():
     near = Fraction(exp_minus(Fraction(1)).floor(300), 2**300)  # just below e^-1
     assert not exp_minus(Fraction(1)) <= near
     assert exp_minus(Fraction(1)) <= near + Fraction(1, 2**299)
+
+
+def test_numbers_too_small_to_write_out_are_still_compared_and_drawn():
+    tiny = exp_minus(Fraction(10) ** 12)
+    assert tiny.floor(1000) == 0
+    assert tiny <= Fraction(1, 10**300)
+    assert float(tiny) == 0.0
+    assert tiny.bounds()[1] > 0
+    assert not IntegerLaplace("1e-30").sample(100).any()
 
 
 def test_two_equal_numbers_are_not_compared_forever():

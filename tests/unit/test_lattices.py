@@ -7,8 +7,8 @@ from uptack.errors import InvalidArgument
 from uptack.noise import Grid, MachineNumbers
 
 
-def test_a_small_format_is_in_order_and_round_trips():
-    lattice = MachineNumbers(3, 2)
+@pytest.mark.parametrize("lattice", [MachineNumbers(3, 2), MachineNumbers(5, 4, tapered=True)], ids=str)
+def test_a_small_format_is_in_order_and_round_trips(lattice):
     ordinals = np.arange(-lattice.top, lattice.top + 1)
     values = lattice.values(ordinals)
     assert (np.diff(values) > 0).all()
@@ -35,6 +35,13 @@ def test_the_default_is_a_part_of_float64():
     assert lattice.floor(np.inf) == lattice.top == -lattice.ceil(-np.inf)
     with pytest.raises(InvalidArgument, match="NaN"):
         lattice.floor(np.nan)
+
+
+def test_a_tapered_lattice_is_dense_near_one_and_thin_far_away():
+    plain, tapered = MachineNumbers(9, 44), MachineNumbers(9, 44, tapered=True)
+    assert tapered.count(1, 2) == plain.count(1, 2)
+    assert plain.count(2.0**20, 2.0**21) == pytest.approx(8 * tapered.count(2.0**20, 2.0**21))
+    assert tapered.count(-(2.0**-8), 2.0**-8) < tapered.size / 4 < plain.count(-(2.0**-8), 2.0**-8)
 
 
 @pytest.mark.parametrize("bits", [{"exponent_bits": 11}, {"mantissa_bits": 53}, {"mantissa_bits": 1}])

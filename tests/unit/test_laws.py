@@ -29,7 +29,7 @@ def test_gaussian_tails_agree_with_an_independent_sum(variance):
     reach = int(30 * mpmath.sqrt(v)) + 60
     weights = [mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * v)) for k in range(reach)]
     whole = 2 * mpmath.fsum(weights) - 1
-    for k in (1, 2, 5, 40):
+    for k in (1, 2, 5, 20):
         tail = mpmath.fsum(weights[k:]) / whole
         low, high = law.exact_tail(k).bounds(128)
         assert low < high
@@ -46,5 +46,5 @@ def test_gaussian_tail_of_a_very_wide_law_is_quick_and_right():
 
 def test_far_tails_are_not_lost():
     law = IntegerGaussian(64)
-    tails = [law.exact_tail(k).bounds()[0] for k in (1, 10, 100, 1000, 3000)]
+    tails = [law.exact_tail(k).bounds()[0] for k in (1, 10, 100, 1000, 2000)]
     assert all(a > b > 0 for a, b in pairwise(tails))

@@ -44,10 +44,10 @@ class GridNoise:
     step: float
     rounding: float
 
-    def interval(self, confidence: Rational) -> tuple[float, float]:
-        """The law's own exact interval, in units of the value."""
+    def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
+        """The value less the law's own exact interval."""
         low, high = self.law.interval(confidence)
-        return low * self.step - self.rounding, high * self.step + self.rounding
+        return value - high * self.step - self.rounding, value - low * self.step + self.rounding
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class NormNoise:
     scale: float
     rounding: float
 
-    def interval(self, confidence: Rational) -> tuple[Floats, Floats]:
+    def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """A box around the K-ball that X keeps to with this probability: it holds for all coordinates at once."""
         radius = self.scale * float(gammaincinv(self.body.dimension, float(read(confidence))))
         reach = radius * self.body.extent() + self.rounding
-        return -reach, reach
+        return value - reach, value + reach
 
 
 def _shaped(noisy: Floats, like: Floats) -> Any:
@@ -119,6 +119,7 @@ def gaussian(
     sensitivity: Rational,
     epsilon: Rational,
     delta: Rational,
+    granularity: Rational | None = None,
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
 ) -> Release[Any]:
@@ -133,10 +134,12 @@ def gaussian(
     summation the normaliser of that step is a constant times 1 ± 2S, S = Σe^(-2π²r²j²) < 2^-255, so the law of the
     result is within a factor ((1 + 2S)/(1 - 2S))^d < 1 + d·2^-250 of the integer Gaussian with the variances added.
     That factor, twice in e^ε and once in δ, is what c makes room for (ε is above 2^-40, else the scale is refused). ∎
+
+    `granularity` (1 for counts) rounds the released values to its multiples: post-processing.
     """
     bound, eps = checks.positive("sensitivity", sensitivity), checks.positive("epsilon", epsilon)
     fix = "Gaussian noise needs δ > 0; for δ = 0 use laplace or gamma."
-    dlt = checks.inside_unit("delta", delta, fix)
+    dlt, coarse = checks.inside_unit("delta", delta, fix), None if granularity is None else Grid(granularity)
     relation, bits = check_adjacency(adjacency), source(entropy)
     x = checks.numbers("value", value)
     slack = 1 - Fraction(x.size, 1 << 200)
@@ -147,8 +150,9 @@ def gaussian(
     _check_scale(multiplier * steps, eps, x.size)
     law = IntegerGaussian(math.ceil((multiplier * steps) ** 2) + SMOOTHING)
     noisy = grid.move(x.ravel(), law.draw(x.size, bits))
+    noisy = noisy if coarse is None else coarse.values(coarse.steps(noisy))
     tree, step = loss.Gaussian(eps, dlt, multiplier), float(Fraction(grid.step))
-    noise = GridNoise(law, step, step / 2)
+    noise = GridNoise(law, step, float(Fraction((coarse or grid).step)) / 2)
     return Release(_shaped(noisy, x), cost(tree, relation), "Gaussian noise", tree, noise, bits.private)
 
 
@@ -187,11 +191,11 @@ def _real_noise(x: Floats, body: Body, scale: Fraction, grid: Grid, entropy: Ent
     """The grid points, in steps, nearest to x + r·V; exact, whatever the size of x."""
     per_step = scale / Fraction(grid.step)
     centre = [Fraction(float(v)) / Fraction(grid.step) for v in x]
-    d = body.dimension
+    d, point = body.dimension, body.settled(entropy)
 
     def noisy(us: Any) -> list[arb]:
         radius = ball(per_step) * gamma_variable(us[: d + 1])
-        return [ball(c) + radius * v for c, v in zip(centre, body.point(us[d + 1 :], entropy), strict=True)]
+        return [ball(c) + radius * v for c, v in zip(centre, point(us[d + 1 :]), strict=True)]
 
     return nearest_integers(noisy, d + 1 + body.uniforms, entropy)
 

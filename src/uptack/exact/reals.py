@@ -8,6 +8,7 @@ transcendental: they differ from every rational, so the doubling ends.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +17,10 @@ from flint import arb, ctx, fmpq
 
 LIMIT = 1 << 20
 """Precision in bits at which a comparison gives up. Only two equal numbers ever come here."""
+
+
+SMALLEST = 1 << 16
+"""Numbers below 2^-SMALLEST are not written out as fractions: e^-1000000000 would fill the memory."""
 
 
 def ball(value: Fraction | int) -> arb:
@@ -66,20 +71,20 @@ class Real:
             return self.expression()
 
     def _refine(self, bits: int) -> Iterator[arb]:
+        """Balls at doubling precision, each of them the working precision while the caller looks at it."""
         while bits <= LIMIT:
-            yield self.at(bits)
+            with ctx.workprec(bits):
+                yield self.expression()
             bits *= 2
-        raise ArithmeticError(f"{self!r} could not be told from its bound with {LIMIT} bits")
+        raise ArithmeticError(f"a real could not be told from its bound with {LIMIT} bits")
 
     def floor(self, bits: int = 0) -> int:
         """⌊x·2^bits⌋: the number's first binary digits, none of them approximate."""
-        scale = Fraction(2) ** bits
         if self.exact is not None:
-            return int((self.exact * scale).__floor__())
+            return math.floor(self.exact * Fraction(2) ** bits)
         for value in self._refine(abs(bits) + 64):
-            low, high = (lower(value) * scale).__floor__(), (upper(value) * scale).__floor__()
-            if low == high:
-                return low
+            if (floor := (value * arb(2) ** bits).floor().unique_fmpz()) is not None:
+                return int(floor)
         raise AssertionError("unreachable")
 
     def __le__(self, bound: Fraction) -> bool:
@@ -90,9 +95,10 @@ class Real:
 
     def _below(self, bound: Fraction) -> bool:
         for value in self._refine(64):
-            if upper(value) < bound:
+            limit = ball(bound)
+            if value < limit:
                 return True
-            if lower(value) > bound:
+            if value > limit:
                 return False
         raise AssertionError("unreachable")
 
@@ -101,8 +107,9 @@ class Real:
         if self.exact is not None:
             return self.exact, self.exact
         value = self.at(bits)
+        if 0 < value < arb(2) ** -SMALLEST:
+            return Fraction(0), Fraction(1, 1 << SMALLEST)
         return lower(value), upper(value)
 
     def __float__(self) -> float:
-        low, high = self.bounds()
-        return float((low + high) / 2)
+        return float(self.at(96).mid() if self.exact is None else self.exact)

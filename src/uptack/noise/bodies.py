@@ -35,12 +35,16 @@ class Body(ABC):
         """How many uniform reals a point is made from."""
 
     @abstractmethod
-    def point(self, us: Sequence[arb], entropy: Entropy) -> list[arb]:
+    def point(self, us: Sequence[arb]) -> list[arb]:
         """A uniform point of the body."""
 
     @abstractmethod
     def extent(self) -> Floats:
         """The largest |x_i| in the body, for each coordinate i."""
+
+    def settled(self, entropy: Entropy) -> Callable[[Sequence[arb]], list[arb]]:
+        """The function from uniform reals to a point, for one draw: the same however often it is refined."""
+        return self.point
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Box(Body):
         """One a coordinate."""
         return self.dimension
 
-    def point(self, us: Sequence[arb], entropy: Entropy) -> list[arb]:
+    def point(self, us: Sequence[arb]) -> list[arb]:
         """w_i·(2u_i - 1)."""
         return [ball(Fraction(w)) * (2 * u - 1) for w, u in zip(self.half_widths, us, strict=True)]
 
@@ -94,7 +98,7 @@ class LInfBall(_UnitBall):
         """One a coordinate."""
         return self.dimension
 
-    def point(self, us: Sequence[arb], entropy: Entropy) -> list[arb]:
+    def point(self, us: Sequence[arb]) -> list[arb]:
         """2u_i - 1."""
         return [2 * u - 1 for u in us]
 
@@ -107,7 +111,7 @@ class L1Ball(_UnitBall):
         """One a coordinate and one for the radius."""
         return self.dimension + 1
 
-    def point(self, us: Sequence[arb], entropy: Entropy) -> list[arb]:
+    def point(self, us: Sequence[arb]) -> list[arb]:
         """Laplace variables over the sum of their sizes and one more exponential variable."""
         signed = [laplace(u) for u in us[:-1]]
         total = sum((abs(v) for v in signed), exponential(us[-1]))
@@ -122,7 +126,7 @@ class L2Ball(_UnitBall):
         """Enough for d + 2 normal variables, made in pairs."""
         return self.dimension + 2 + self.dimension % 2
 
-    def point(self, us: Sequence[arb], entropy: Entropy) -> list[arb]:
+    def point(self, us: Sequence[arb]) -> list[arb]:
         """The first d coordinates of a uniform point on the sphere in d + 2 dimensions."""
         direction = normals(us)[: self.dimension + 2]
         length = sum((g * g for g in direction), arb(0)).sqrt()
@@ -164,11 +168,11 @@ class Ellipsoid(Body):
         """As many as the Euclidean ball takes."""
         return self._ball.uniforms
 
-    def point(self, us: Sequence[arb], entropy: Entropy) -> list[arb]:
+    def point(self, us: Sequence[arb]) -> list[arb]:
         """L·v for a uniform v in the Euclidean ball and LLᵀ = Σ."""
         factor = _cholesky(self._matrix)
         assert factor is not None
-        v = self._ball.point(us, entropy)
+        v = self._ball.point(us)
         return [sum((a * b for a, b in zip(row, v, strict=False)), arb(0)) for row in factor]
 
     def extent(self) -> Floats:
@@ -195,12 +199,16 @@ class SampledBody(Body):
         """None: the sampler draws for itself."""
         return 0
 
-    def point(self, us: Sequence[arb], entropy: Entropy) -> list[arb]:
-        """What the sampler gives."""
+    def point(self, us: Sequence[arb]) -> list[arb]:
+        """Not a function of uniform reals: see `settled`."""
+        raise TypeError("a SampledBody draws for itself")
+
+    def settled(self, entropy: Entropy) -> Callable[[Sequence[arb]], list[arb]]:
+        """What the sampler gives, once."""
         drawn = np.asarray(self._sampler(entropy), np.float64)
         if drawn.shape != (self.dimension,):
             raise InvalidArgument("sampler", f"a sampler of {self.dimension} numbers", checks.describe(drawn))
-        return [arb(fmpq(*float(v).as_integer_ratio())) for v in drawn]
+        return lambda us: [arb(fmpq(*float(v).as_integer_ratio())) for v in drawn]
 
     def extent(self) -> Floats:
         """As given."""

@@ -49,14 +49,16 @@ class Entropy(ABC):
     def integers(self, bound: int, size: int) -> NDArray[np.int64]:
         """A vector of uniform integers in [0, bound), for a bound of at most 2^63."""
         bits = (bound - 1).bit_length()
-        out = np.empty(size, np.int64)
-        todo = np.arange(size)
-        while todo.size:
-            raw = np.frombuffer(self.bytes(8 * todo.size), np.uint64)
-            drawn = raw >> np.uint64(64 - bits) if bits else np.zeros(todo.size, np.uint64)
-            good = drawn < np.uint64(bound)
-            out[todo[good]] = drawn[good].astype(np.int64)
-            todo = todo[~good]
+        width = next(w for w in (1, 2, 4, 8) if bits <= 8 * w)
+        mask = np.array((1 << bits) - 1, f"u{width}")
+
+        def candidates(count: int) -> NDArray[np.int64]:
+            raw = np.frombuffer(self.bytes(width * count), f"u{width}") & mask
+            return np.asarray(raw, np.int64)
+
+        out = candidates(size)
+        while (beyond := np.flatnonzero(out >= bound)).size:
+            out[beyond] = candidates(beyond.size)
         return out
 
 

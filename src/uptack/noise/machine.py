@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,13 +14,32 @@ from uptack.errors import InvalidArgument
 Ordinals = NDArray[np.int64]
 
 
+@lru_cache(maxsize=64)
+def _binades(exponent_bits: int, mantissa_bits: int, tapered: bool) -> tuple[Ordinals, Ordinals]:
+    """For each exponent field E: how many mantissa bits it has, and the ordinal at which it starts."""
+    fields = range(1 << exponent_bits)
+    away = [abs(max(field, 1) - _bias(exponent_bits)) for field in fields]
+    lost = [(((e + 8) ** 2) // 64).bit_length() - 1 if tapered else 0 for e in away]
+    bits = np.array([max(mantissa_bits - drop, 2) for drop in lost], np.int64)
+    return bits, np.concatenate(([0], np.cumsum(1 << bits)))
+
+
+def _bias(exponent_bits: int) -> int:
+    return (1 << (exponent_bits - 1)) - 1
+
+
 @dataclass(frozen=True)
 class MachineNumbers:
     """The floating-point numbers with one sign bit and so many bits of exponent and mantissa, in order.
 
-    Number o of the lattice, for -top ≤ o ≤ top, is ±(1 + f/2^M)·2^(E - bias) where |o| = E·2^M + f, and
-    ±f·2^(1 - bias - M) where E = 0, as in IEEE 754; but no pattern is spent on infinities or NaN. The lattice is finite
-    and about evenly spaced in the logarithm: a base measure that needs no bounds. Every point of it is a float64.
+    Number o of the lattice, for -top ≤ o ≤ top, is ±(1 + f/2^M)·2^(E - bias) where |o| is the f-th ordinal of exponent
+    field E, and ±f·2^(1 - bias - M) where E = 0, as in IEEE 754; but no pattern is spent on infinities or NaN. The
+    lattice is finite and about evenly spaced in the logarithm: a base measure that needs no bounds. Every point is a
+    float64.
+
+    `tapered=True` thins it out away from 1: the binade of 2^e has (1 + |e|/8)² times fewer points, rounded to a power
+    of two. Half of all points of the plain lattice lie below 1, where hardly any answer does, and crowd around 0;
+    tapered, the tiny and the huge together weigh no more than the 17 binades around 1.
 
     >>> lattice = MachineNumbers()
     >>> lattice.size == 2**50 - 1, lattice.value(lattice.floor(0.5)), lattice.value(lattice.ceil(np.inf)) > 1e77
@@ -28,6 +48,7 @@ class MachineNumbers:
 
     exponent_bits: int = 9
     mantissa_bits: int = 40
+    tapered: bool = False
 
     def __post_init__(self) -> None:
         for name, most in (("exponent_bits", 10), ("mantissa_bits", 52)):
@@ -37,12 +58,16 @@ class MachineNumbers:
     @property
     def bias(self) -> int:
         """The exponent field of the number 1."""
-        return (1 << (self.exponent_bits - 1)) - 1
+        return _bias(self.exponent_bits)
+
+    @property
+    def _tables(self) -> tuple[Ordinals, Ordinals]:
+        return _binades(self.exponent_bits, self.mantissa_bits, self.tapered)
 
     @property
     def top(self) -> int:
         """The ordinal of the largest number."""
-        return (1 << (self.exponent_bits + self.mantissa_bits)) - 1
+        return int(self._tables[1][-1]) - 1
 
     @property
     def size(self) -> int:
@@ -51,10 +76,13 @@ class MachineNumbers:
 
     def _magnitude(self, a: NDArray[np.float64]) -> Ordinals:
         """Ordinal of the largest lattice number that is at most a, for a ≥ 0."""
-        shift, least_normal = 1023 - self.bias, 2.0 ** (1 - self.bias)
-        normal = (a.view(np.int64) - (shift << 52)) >> (52 - self.mantissa_bits)
-        small = np.ldexp(np.where(a < least_normal, a, 0.0), self.bias - 1 + self.mantissa_bits)
-        return np.minimum(np.where(a < least_normal, small.astype(np.int64), normal), self.top)
+        bits, starts = self._tables
+        raw = a.view(np.int64)
+        field = np.maximum((raw >> 52) - (1023 - self.bias), 0)
+        too_large, field = field >= bits.size, np.minimum(field, bits.size - 1)
+        normal = (raw & ((1 << 52) - 1)) >> (52 - bits[field])
+        tiny = np.ldexp(np.where(field == 0, a, 0.0), self.bias - 1 + int(bits[0])).astype(np.int64)
+        return np.where(too_large, self.top, starts[field] + np.where(field == 0, tiny, normal))
 
     def _round(self, x: ArrayLike, towards: int) -> Ordinals:
         x = np.atleast_1d(np.asarray(x, np.float64))
@@ -77,9 +105,11 @@ class MachineNumbers:
     def values(self, ordinals: ArrayLike) -> NDArray[np.float64]:
         """The numbers with these ordinals."""
         ordinals = np.asarray(ordinals, np.int64)
-        exponent, fraction = np.divmod(np.abs(ordinals), 1 << self.mantissa_bits)
-        mantissa = np.where(exponent > 0, fraction + (1 << self.mantissa_bits), fraction).astype(np.float64)
-        scale = np.maximum(exponent, 1) - self.bias - self.mantissa_bits
+        bits, starts = self._tables
+        field = np.searchsorted(starts, np.abs(ordinals), side="right") - 1
+        fraction, width = np.abs(ordinals) - starts[field], bits[field]
+        mantissa = np.where(field > 0, fraction + (1 << width), fraction).astype(np.float64)
+        scale = np.maximum(field, 1) - self.bias - width
         numbers: NDArray[np.float64] = np.sign(ordinals) * np.ldexp(mantissa, scale)
         return numbers
 

@@ -8,13 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 from uptack import checks
+from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.privacy import loss
 from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
 from uptack.privacy.cost import cost
 from uptack.privacy.guarantee import Privacy, total
 
-MARGIN = Fraction(1, 10**9)
+MARGIN = Fraction(1, 1 << 30)
 """Added to what dp-accounting gives. It rounds its distributions against the user, but computes in floats."""
 
 
@@ -59,7 +60,9 @@ def tight(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SU
         composed = distribution if composed is None else composed.compose(distribution)
     epsilon = composed.get_epsilon_for_delta(float(bound) * (1 - 1e-12))
     within_basic = basic.exact_delta <= bound
-    if epsilon == float("inf"):
+    if epsilon == float("inf") and not within_basic:
+        fix = f"Basic composition of these losses has δ = {basic.delta}."
+        raise InvalidArgument("delta", "large enough for some ε to cover the losses", checks.describe(delta), fix)
+    if within_basic and basic.epsilon <= epsilon + float(MARGIN):
         return basic
-    numeric = read(float(epsilon)) + MARGIN
-    return basic if within_basic and basic.exact_epsilon <= numeric else Privacy(numeric, bound, adjacency)
+    return Privacy(read(float(epsilon)) + MARGIN, bound, adjacency)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -123,15 +124,17 @@ class Privacy:
         """The guarantee in words, as a bound on what any attacker can do.
 
         >>> print(Privacy(1.0).explain())
-        ε = 1.0 (substitute): whoever knows every other row and tests which of two values your row has, at a false-alarm
-        rate of 5%, is right about it at most 13.6% of the time.
+        ε = 1.0 (substitute): whoever knows everybody else's rows and tests whether your row is one thing or
+        another, with a false-alarm rate of 5%, detects it with a chance of at most 13.6%.
         """
         alarm, caught = float(checks.probability("size", size)), self.power(size)
-        who = "row has" if self.adjacency.kind == "substitute" else "rows have, or whether they are there at all"
-        return (
-            f"{self}: whoever knows every other row and tests which of two values your {who}, at a false-alarm\n"
-            f"rate of {100 * alarm:.3g}%, is right about it at most {math.ceil(1000 * caught) / 10:.3g}% of the time."
+        yours = "your row" if self.adjacency.rows_per_person == 1 else "your rows"
+        question = "is one thing or another" if self.adjacency.kind == "substitute" else "is there at all"
+        text = (
+            f"{self}: whoever knows everybody else's rows and tests whether {yours} {question}, with a false-alarm "
+            f"rate of {100 * alarm:.3g}%, detects it with a chance of at most {math.ceil(1000 * caught) / 10:.3g}%."
         )
+        return textwrap.fill(text.replace("rows is", "rows are"), 100)
 
     def __str__(self) -> str:
         delta = "" if self.pure else f", δ = {self.delta}"

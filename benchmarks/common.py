@@ -1,0 +1,93 @@
+"""What every benchmark does: time a function, print a table, keep the numbers as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+Row = Mapping[str, Any]
+
+
+class Ratio(float):
+    """A number that is shown as "20×"."""
+
+    def __str__(self) -> str:
+        return f"{self:.0f}×" if self >= 10 else f"{self:.2g}×"
+
+
+def rate(fn: Callable[[], object], count: int = 1, seconds: float = 0.5, rounds: int = 3) -> float:
+    """Items a second of a function that makes `count` of them a call: the best round, each of so many seconds or more.
+
+    The first call is not timed, as it may fill caches. The best round is the one that other processes disturbed least.
+    """
+    fn()
+
+    def once() -> float:
+        calls, start = 0, time.perf_counter()
+        while (elapsed := time.perf_counter() - start) < seconds or not calls:
+            fn()
+            calls += 1
+        return calls * count / elapsed
+
+    return max(once() for _ in range(rounds))
+
+
+def with_ratios(row: Row, ours: str, headings: Mapping[str, str]) -> dict[str, Any]:
+    """The row with one more column for each peer, under its heading: ours over the peer's, None where it has none."""
+    return dict(row) | {h: Ratio(row[ours] / row[peer]) if row[peer] else None for peer, h in headings.items()}
+
+
+def cell(value: Any) -> str:
+    """Three digits and a unit for a float, nothing for None."""
+    if value is None:
+        return ""
+    if not isinstance(value, float) or isinstance(value, Ratio):
+        return str(value)
+    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= 0.9995 * unit:
+            return f"{value / unit:#.3g}".rstrip(".") + f" {letter}"
+    return f"{value:.3g}"
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Rows as aligned text, under the keys of the first; text to the left and numbers to the right."""
+    keys = list(rows[0])
+    lines = [keys, *([cell(row[key]) for key in keys] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    left = [isinstance(rows[0][key], str) for key in keys]
+
+    def line(cells: Sequence[str]) -> str:
+        aligned = (c.ljust(w) if to_left else c.rjust(w) for c, w, to_left in zip(cells, widths, left, strict=True))
+        return "  ".join(aligned).rstrip()
+
+    return "\n".join([line(lines[0]), "  ".join("─" * w for w in widths), *map(line, lines[1:])])
+
+
+def _version(library: str) -> str | None:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
+
+
+def machine(*libraries: str) -> dict[str, Any]:
+    """What a reader must know to compare the numbers with others."""
+    return {
+        "cpus": os.cpu_count(),
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "libraries": {library: _version(library) for library in libraries},
+    }
+
+
+def write_json(path: Path, rows: Sequence[Row], meta: Mapping[str, Any]) -> None:
+    """The numbers behind a table, with where they were measured."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"meta": meta, "rows": rows}, indent=2, ensure_ascii=False) + "\n", "utf-8")

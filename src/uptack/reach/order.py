@@ -1,0 +1,131 @@
+"""Reaches of L-statistics: weighted sums of order statistics with weights of at least 0."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.reach.protocol import Floats
+from uptack.reach.selection import OrderStatistics, Window, as_float, as_integer
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The weight w on each of the ranks first, ..., last."""
+
+    first: int
+    last: int
+    weight: Fraction = Fraction(1)
+
+
+class LStatistic:
+    """T = Σ w_i·x(i) with w ≥ 0 on public ranks: quantiles, trimmed and Winsorized means, midhinge, trimean.
+
+    **Reach.** Changing, adding or removing one row moves every order statistic by at most one rank, so interval k is
+    [Σ w_i·x(i - gk), Σ w_i·x(i + gk)] for people with up to g rows. It is exact: k rows sent to +∞ give the upper end.
+    The sums are exact and rounded once, which keeps order, so the axioms hold for the floats.
+    """
+
+    def __init__(
+        self, x: NDArray[np.generic], segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1
+    ) -> None:
+        self._segments, self._g = segments, rows_per_person
+        self._data = OrderStatistics(x, self.windows(segments, steps, rows_per_person))
+        self.value = float(self.intervals(0)[0][0])
+
+    @staticmethod
+    def windows(segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1) -> list[Window]:
+        """The ranks that will be looked at: within g·steps of the ends of each segment."""
+        k = steps * rows_per_person
+        return [(end - k, end + k) for s in segments for end in {s.first, s.last}]
+
+    @classmethod
+    def quantile(cls, x: NDArray[np.generic], rank: int, steps: int, rows_per_person: int = 1) -> Self:
+        """The order statistic x(rank)."""
+        return cls(x, (Segment(rank, rank),), steps, rows_per_person)
+
+    def intervals(self, steps: int) -> tuple[Floats, Floats]:
+        """The ends for k = 0, ..., steps."""
+        shifts = self._g * np.arange(steps + 1)
+        return self._shifted(-shifts), self._shifted(shifts)
+
+    def interval(self, k: int) -> tuple[float, float]:
+        """The ends for one k."""
+        shift = np.array([self._g * k])
+        return float(self._shifted(-shift)[0]), float(self._shifted(shift)[0])
+
+    def _shifted(self, shifts: NDArray[np.int64]) -> Floats:
+        """Σ w_i·x(i + shift) for each of the shifts, which go up or down from the first in one direction."""
+        only = self._segments[0]
+        if len(self._segments) == 1 and only.first == only.last and only.weight == 1:
+            return self._data.at(only.first + shifts)
+        out = np.full(shifts.size, np.nan)
+        low, high = min(s.first for s in self._segments), max(s.last for s in self._segments)
+        out[low + shifts < 1], out[high + shifts > self._data.n] = -np.inf, np.inf
+        known = np.flatnonzero(np.isnan(out))
+        totals = [self._sums(s, shifts[known]) for s in self._segments]
+        for i, parts in zip(known, zip(*totals, strict=True), strict=True):
+            out[i] = as_float(sum((s.weight * p for s, p in zip(self._segments, parts, strict=True)), Fraction(0)))
+        return out
+
+    def _sums(self, segment: Segment, shifts: NDArray[np.int64]) -> list[int]:
+        """Exact sums of x over the segment moved by each shift: one sum, then what enters less what leaves."""
+        if shifts.size == 0:
+            return []
+        if segment.first == segment.last:
+            return [as_integer(float(v)) for v in self._data.at(segment.first + shifts)]
+        start = int(shifts[0])
+        total = self._data.total(segment.first + start, segment.last + start)
+        out = [total]
+        for old, new in itertools.pairwise(int(s) for s in shifts):
+            up, moved = new > old, np.arange(min(old, new), max(old, new))
+            top, bottom = self._data.at(segment.last + 1 + moved), self._data.at(segment.first + moved)
+            entering, leaving = (top, bottom) if up else (bottom, top)
+            total += sum(map(as_integer, entering.tolist())) - sum(map(as_integer, leaving.tolist()))
+            out.append(total)
+        return out
+
+
+def quantile_rank(p: Fraction, n: int) -> int:
+    """The rank ⌈pn⌉ of the p-quantile, within 1..n: the least value with a share of at least p of the rows up to it."""
+    return min(max(-(-p.numerator * n // p.denominator), 1), max(n, 1))
+
+
+def trimmed_mean(cut: Fraction, n: int) -> tuple[Segment, ...]:
+    """The mean of what is left when ⌊cut·n⌋ rows are taken off each end."""
+    off = int(cut * n)
+    return (Segment(off + 1, n - off, Fraction(1, max(n - 2 * off, 1))),)
+
+
+def winsorized_mean(cut: Fraction, n: int) -> tuple[Segment, ...]:
+    """The mean where the ⌊cut·n⌋ rows at each end are set to the nearest one that is left."""
+    off, each = int(cut * n), Fraction(1, max(n, 1))
+    ends = (Segment(off + 1, off + 1, off * each), Segment(n - off, n - off, off * each)) if off else ()
+    return (Segment(off + 1, n - off, each), *ends)
+
+
+def midhinge(n: int) -> tuple[Segment, ...]:
+    """The mean of the two quartiles."""
+    return tuple(Segment(r, r, Fraction(1, 2)) for r in quartiles(n))
+
+
+def trimean(n: int) -> tuple[Segment, ...]:
+    """A quarter of each quartile and half of the median."""
+    low, high = quartiles(n)
+    middle = quantile_rank(Fraction(1, 2), n)
+    return tuple(Segment(r, r, w) for r, w in ((low, Fraction(1, 4)), (middle, Fraction(1, 2)), (high, Fraction(1, 4))))
+
+
+def spread_ranks(low: Fraction, high: Fraction, n: int) -> tuple[int, int]:
+    """The ranks ⌊low·n⌋ + 1 and ⌈high·n⌉ of an interquantile range, alike from both ends."""
+    return min(int(low * n) + 1, max(n, 1)), quantile_rank(high, n)
+
+
+def quartiles(n: int) -> tuple[int, int]:
+    """The ranks ⌊n/4⌋ + 1 and ⌈3n/4⌉."""
+    return spread_ranks(Fraction(1, 4), Fraction(3, 4), n)

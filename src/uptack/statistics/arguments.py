@@ -1,0 +1,120 @@
+"""The public side of a call, checked before any data is read, and the data as a plain column of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.noise import Entropy, IntegerLaplace
+from uptack.noise.entropy import source
+from uptack.privacy import Adjacency, loss
+from uptack.privacy.adjacency import adjacency as check_adjacency
+
+METHODS = ("inverse", "ptr", "dwork-lei")
+LARGEST = float(np.finfo(np.float64).max)
+COUNT_SHARE = Fraction(1, 10)
+"""The part of ε that goes into the number of rows where it is secret."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a caller asked for, but for the data."""
+
+    name: str
+    epsilon: Fraction
+    delta: Fraction
+    method: str
+    adjacency: Adjacency
+    granularity: Fraction | None
+    missing: float | None
+    entropy: Entropy
+    spent: tuple[loss.Loss, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Rows a person: the ranks that one step moves."""
+        return self.adjacency.rows_per_person
+
+    def share(self, part: Fraction) -> Call:
+        """The same call with a part of its budget."""
+        return replace(self, epsilon=self.epsilon * part, delta=self.delta * part)
+
+
+def _missing(value: object) -> float | None:
+    """What stands in for NaN: None to refuse it, ±the largest float for "low" and "high", or a number."""
+    fixed = {"error": None, "low": -LARGEST, "high": LARGEST}
+    if isinstance(value, str):
+        if value not in fixed:
+            raise InvalidArgument("missing", "'error', 'low', 'high' or a number", repr(value))
+        return fixed[value]
+    return float(checks.rational("missing", value, "'error', 'low', 'high' or a number"))
+
+
+def call(
+    name: str,
+    *,
+    epsilon: Rational,
+    delta: Rational = 0,
+    method: str = "inverse",
+    rows_per_person: int = 1,
+    adjacency: Adjacency,
+    granularity: Rational | None = None,
+    missing: str | Rational = "error",
+    entropy: Entropy | None = None,
+) -> Call:
+    """The checked arguments of a call."""
+    if method not in METHODS:
+        raise InvalidArgument("method", "'inverse', 'ptr' or 'dwork-lei'", checks.describe(method))
+    eps = checks.positive("epsilon", epsilon)
+    if method == "inverse":
+        dlt = checks.delta("delta", delta)
+    else:
+        dlt = checks.inside_unit("delta", delta, f"method={method!r} needs δ > 0, such as 1e-6; 'inverse' does not.")
+    step = None if granularity is None else checks.positive("granularity", granularity)
+    relation = check_adjacency(adjacency, rows_per_person)
+    return Call(name, eps, dlt, method, relation, step, _missing(missing), source(entropy))
+
+
+def column(x: Any, request: Call) -> tuple[NDArray[np.generic], Call]:
+    """The data as a one-dimensional array of numbers without NaN or infinities, and the call with its granularity.
+
+    Integer columns have a granularity of 1 by themselves: that is their type, not their content. By default a value
+    that is not a finite number is an error for the curator to see. With `missing` every such row is replaced by itself,
+    NaN by the value asked for and ±inf by ±the largest float, which keeps neighbours neighbours.
+    """
+    array = np.asarray(x)
+    if array.ndim != 1 or array.dtype.kind not in "fiub":
+        must = "a one-dimensional column of numbers"
+        raise InvalidArgument("x", must, checks.describe(array), "Pick one numeric column.")
+    if array.dtype.kind in "iub":
+        array = array.astype(np.int8) if array.dtype.kind == "b" else array
+        return array, replace(request, granularity=request.granularity or Fraction(1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(array.sum(dtype=np.float64))
+    if suspicious and not np.isfinite(array).all():
+        if request.missing is None:
+            fix = "Pass missing='low', 'high' or a number to replace each such row."
+            raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
+        array = np.nan_to_num(array.astype(np.float64), nan=request.missing, posinf=LARGEST, neginf=-LARGEST)
+    return array, request
+
+
+def public_size(n: int, request: Call) -> tuple[int, Call]:
+    """The number of rows as everybody may know it, and what is left of the budget.
+
+    Under SUBSTITUTE it is n. Under ADD_REMOVE it is n with integer Laplace noise, at a tenth of ε; ranks and weights
+    that are worked out from it are then public constants, as the proofs for added and removed rows need them.
+    """
+    if request.adjacency.kind == "substitute":
+        return n, request
+    share = request.epsilon * COUNT_SHARE
+    noisy = n + IntegerLaplace(request.rows / share).sample(entropy=request.entropy)
+    spent = (*request.spent, loss.Pure(share))
+    return max(noisy, 0), replace(request, epsilon=request.epsilon - share, spent=spent)

@@ -6,7 +6,10 @@ import pytest
 
 NAMES = {
     "uptack": """ADD_REMOVE SUBSTITUTE Advice InvalidArgument NoReply NoReplyError Privacy RandomPrivacy Release
-        SeededEntropy SystemEntropy UptackError engines errors noise privacy""",
+        SeededEntropy SystemEntropy UptackError engines errors interquantile_range iqr mean median noise privacy
+        quantile reach statistics trimmed_mean winsorized_mean""",
+    "uptack.reach": "InterquantileRange LStatistic OrderStatistics Reach Segment",
+    "uptack.statistics": "Options interquantile_range iqr mean median quantile trimmed_mean winsorized_mean",
     "uptack.noise": """Bernoulli BernoulliExp Body Box Ellipsoid Entropy Geometric Grid IntegerGaussian IntegerLaplace
         IntegerLaw L1Ball L2Ball LInfBall MachineNumbers SampledBody SeededEntropy SystemEntropy UniformInteger""",
     "uptack.privacy": """ADD_REMOVE SUBSTITUTE Adjacency Privacy RandomPrivacy calibrate cost gaussian_delta

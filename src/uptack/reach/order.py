@@ -31,12 +31,14 @@ class LStatistic:
     The sums are exact and rounded once, which keeps order, so the axioms hold for the floats.
     """
 
-    def __init__(
-        self, x: NDArray[np.generic], segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1
-    ) -> None:
-        self._segments, self._g = segments, rows_per_person
-        self._data = OrderStatistics(x, self.windows(segments, steps, rows_per_person))
+    def __init__(self, data: OrderStatistics, segments: tuple[Segment, ...], rows_per_person: int = 1) -> None:
+        self._data, self._segments, self._g = data, segments, rows_per_person
         self.value = float(self.intervals(0)[0][0])
+
+    @classmethod
+    def of(cls, x: NDArray[np.generic], segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1) -> Self:
+        """The statistic of a column, ready for so many steps."""
+        return cls(OrderStatistics(x, cls.windows(segments, steps, rows_per_person)), segments, rows_per_person)
 
     @staticmethod
     def windows(segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1) -> list[Window]:
@@ -47,7 +49,7 @@ class LStatistic:
     @classmethod
     def quantile(cls, x: NDArray[np.generic], rank: int, steps: int, rows_per_person: int = 1) -> Self:
         """The order statistic x(rank)."""
-        return cls(x, (Segment(rank, rank),), steps, rows_per_person)
+        return cls.of(x, (Segment(rank, rank),), steps, rows_per_person)
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
         """The ends for k = 0, ..., steps."""

@@ -20,7 +20,7 @@ class Reach(Protocol):
     2. interval k is inside interval k + 1;
     3. for neighbours D, D': interval k of D' is inside interval k + 1 of D.
 
-    An interval may be larger than it must be: privacy still holds, only accuracy suffers. All three survive any rounding
+    An interval may be larger than it must be: privacy still holds, only accuracy suffers. All survive any rounding
     of the ends that keeps order (x ≤ y gives round(x) ≤ round(y)), so float ends are as good as real ones if each is
     the correctly rounded value of the exact one.
     """

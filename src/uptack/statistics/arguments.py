@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.entropy import source
-from uptack.privacy import Adjacency, loss
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 
 METHODS = ("inverse", "ptr", "dwork-lei")
@@ -57,19 +57,33 @@ def _missing(value: object) -> float | None:
     return float(checks.rational("missing", value, "'error', 'low', 'high' or a number"))
 
 
-def call(
-    name: str,
-    *,
-    epsilon: Rational,
-    delta: Rational = 0,
-    method: str = "inverse",
-    rows_per_person: int = 1,
-    adjacency: Adjacency,
-    granularity: Rational | None = None,
-    missing: str | Rational = "error",
-    entropy: Entropy | None = None,
-) -> Call:
+class Options(TypedDict, total=False):
+    """What every statistic can be told.
+
+    - `delta`: 0 for `method="inverse"`; the others need some, such as 1e-6.
+    - `method`: "inverse" (default), "ptr" or "dwork-lei".
+    - `rows_per_person`: how many rows one person may own (1).
+    - `adjacency`: `SUBSTITUTE` (default; the number of rows is public) or `ADD_REMOVE` (it is secret).
+    - `granularity`: a public step that all values are multiples of; integer columns have 1 by themselves.
+    - `missing`: what to do with NaN and infinities. "error" (default) tells the curator; "low", "high" or a number
+      replaces each such row by itself.
+    - `entropy`: the operating system's (default), or a `SeededEntropy` for tests.
+    """
+
+    delta: Rational
+    method: str
+    rows_per_person: int
+    adjacency: Adjacency
+    granularity: Rational | None
+    missing: str | Rational
+    entropy: Entropy | None
+
+
+def call(name: str, epsilon: Rational, options: Options) -> Call:
     """The checked arguments of a call."""
+    if unknown := set(options) - set(Options.__annotations__):
+        raise TypeError(f"unknown argument {unknown.pop()!r}; the options are {', '.join(Options.__annotations__)}")
+    method, delta = options.get("method", "inverse"), options.get("delta", 0)
     if method not in METHODS:
         raise InvalidArgument("method", "'inverse', 'ptr' or 'dwork-lei'", checks.describe(method))
     eps = checks.positive("epsilon", epsilon)
@@ -77,9 +91,11 @@ def call(
         dlt = checks.delta("delta", delta)
     else:
         dlt = checks.inside_unit("delta", delta, f"method={method!r} needs δ > 0, such as 1e-6; 'inverse' does not.")
+    granularity = options.get("granularity")
     step = None if granularity is None else checks.positive("granularity", granularity)
-    relation = check_adjacency(adjacency, rows_per_person)
-    return Call(name, eps, dlt, method, relation, step, _missing(missing), source(entropy))
+    relation = check_adjacency(options.get("adjacency", SUBSTITUTE), options.get("rows_per_person", 1))
+    missing = _missing(options.get("missing", "error"))
+    return Call(name, eps, dlt, method, relation, step, missing, source(options.get("entropy")))
 
 
 def column(x: Any, request: Call) -> tuple[NDArray[np.generic], Call]:

@@ -1,0 +1,120 @@
+"""Means that a single row can't carry away: trimmed, Winsorized, and the plain mean between private quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Unpack
+
+import numpy as np
+
+from uptack import checks
+from uptack.engines.additive import laplace
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.reach import LStatistic, Segment
+from uptack.reach.order import trimmed_mean as trimmed_segments
+from uptack.reach.order import winsorized_mean as winsorized_segments
+from uptack.reach.selection import as_float, exact_sum
+from uptack.release import NoReply, Release
+from uptack.statistics.arguments import Options, call, column, public_size
+from uptack.statistics.many import quantiles
+from uptack.statistics.quantiles import statistic as quantile_statistic
+from uptack.statistics.specification import Statistic, answered, release
+
+Segments = Callable[[Fraction, int], tuple[Segment, ...]]
+
+
+def _statistic(cut: Fraction, segments: Segments, trimmed: bool) -> Statistic:
+    def ranks(n: int) -> tuple[int, ...]:
+        return tuple(end for s in segments(cut, n) for end in (s.first, s.last))
+
+    return Statistic(
+        ranks=ranks,
+        build=lambda x, n, steps, rows: LStatistic.of(x, segments(cut, n), steps, rows),
+        spread=lambda n: (int(cut * n), n - int(cut * n) + 1),
+        slope=4.0 / float(1 - 2 * cut),
+        averaged=(lambda n: max(n - 2 * int(cut * n), 1)) if trimmed else None,
+    )
+
+
+def _cut(value: Rational) -> Fraction:
+    cut = checks.rational("cut", value, "a number strictly between 0 and 1/2")
+    if not 0 < cut < Fraction(1, 2):
+        fix = "It is the share of rows taken off at each end; for no cut at all use mean."
+        raise InvalidArgument("cut", "a number strictly between 0 and 1/2", checks.describe(value), fix)
+    return cut
+
+
+def trimmed_mean(
+    x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
+) -> Release[float] | NoReply:
+    """The mean of the rows that are left when a share `cut` is taken off each end, with no bounds on the data.
+
+    **Theorem.** `method="inverse"` is ε-differentially private; `"ptr"` and `"dwork-lei"` (the papers' TM, as repaired)
+    are (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
+
+    The sum is exact, from one pass over rows that are selected and not sorted.
+
+    >>> from uptack import SeededEntropy
+    >>> trimmed_mean(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
+    4999.8...
+    """
+    request = call("trimmed mean", epsilon, options)
+    return release(_statistic(_cut(cut), trimmed_segments, trimmed=True), _floats(x), request)
+
+
+def winsorized_mean(
+    x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
+) -> Release[float] | NoReply:
+    """The mean where a share `cut` of rows at each end is set to the nearest row that is left.
+
+    **Theorem.** As for `trimmed_mean`; `"dwork-lei"` uses the papers' S and M's grids.
+    """
+    request = call("Winsorized mean", epsilon, options)
+    return release(_statistic(_cut(cut), winsorized_segments, trimmed=False), _floats(x), request)
+
+
+def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
+    """The mean of the rows clamped to two private quantiles far out in the tails, with no bounds on the data.
+
+    **Theorem.** Half of ε goes into the quantiles a ≤ b. Given them, replacing up to g rows moves the sum of the
+    clamped rows by at most g·(b - a), so Laplace noise for g·(b - a)/n makes the mean private at the other half. Under
+    ADD_REMOVE the sum of (clamped row - (a+b)/2), which moves by g·(b - a)/2, is divided by the public n. Together ε,
+    and the δ of the quantiles where the method needs one.
+
+    The clamped tails hold as few rows as the quantiles can vouch for, a share that falls as 1/(εn). A mean that lives
+    in its tails is biased by the clamping, and no private method without bounds can help that.
+    """
+    request = call("mean", epsilon, options)
+    data, request = column(_floats(x), request)
+    n, request = public_size(data.size, request)
+    bounds = replace(request, epsilon=request.epsilon / 2)
+    tail = _tail_share(n, bounds.epsilon, bounds.rows)
+    ends = quantiles(data, n, (tail, 1 - tail), bounds, quantile_statistic)
+    if not ends:
+        return replace(ends, mechanism=ends.mechanism.replace("quantiles", "mean"))
+    low, high = (float(v) for v in ends.value)
+    centre = low + (high - low) / 2
+    moved = np.clip(data.astype(np.float64, copy=False), low, high) - centre
+    width = (high - low) * (1 if request.adjacency.kind == "substitute" else 0.5) * request.rows
+    noisy = laplace(
+        as_float(Fraction(exact_sum(moved), max(n, 1))),
+        sensitivity=max(width, 1e-300) * (1 + 1e-6) / max(n, 1),  # room for rounding once a row and once at the end
+        epsilon=bounds.epsilon,
+        entropy=request.entropy,
+    )
+    spent = replace(request, spent=(ends.loss,))
+    return answered(spent, centre + noisy.value, noisy.loss, "clamping to private quantiles")
+
+
+def _tail_share(n: int, epsilon: Fraction, rows: int) -> Fraction:
+    """The share of rows beyond each clamp: as small as two quantiles at this ε can be relied on, at most 1/8."""
+    return min(Fraction(int(240 * rows / epsilon) + 1, max(n, 1)), Fraction(1, 8))
+
+
+def _floats(x: Any) -> Any:
+    """Integer columns as floats: a mean of integers has no granularity of 1."""
+    array = np.asarray(x)
+    return array.astype(np.float64) if array.dtype.kind in "iub" else array

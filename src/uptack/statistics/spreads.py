@@ -1,0 +1,50 @@
+"""Interquartile and other interquantile ranges."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Unpack
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.reach import InterquantileRange
+from uptack.reach.order import spread_ranks
+from uptack.release import NoReply, Release
+from uptack.statistics.arguments import Options, call
+from uptack.statistics.specification import Statistic, release
+
+
+def statistic(low: Fraction, high: Fraction) -> Statistic:
+    """The range between two quantiles, as the engines see it."""
+    return Statistic(
+        ranks=lambda n: spread_ranks(low, high, n),
+        build=lambda x, n, steps, rows: InterquantileRange(x, spread_ranks(low, high, n), steps, rows),
+        spread=lambda n: spread_ranks(low, high, n),
+        scale=True,
+    )
+
+
+def interquantile_range(
+    x: Any, low: Rational, high: Rational, *, epsilon: Rational, **options: Unpack[Options]
+) -> Release[float] | NoReply:
+    """x(⌈high·n⌉) - x(⌊low·n⌋ + 1), with no bounds on the data.
+
+    **Theorem.** `method="inverse"` is ε-differentially private (`uptack.engines.inverse`). `"ptr"` works on the
+    logarithm with the ratio of the reach's ends, and `"dwork-lei"` is the papers' S with two shifted grids; both are
+    (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
+    """
+    below, above = checks.inside_unit("low", low), checks.inside_unit("high", high)
+    if not below < above:
+        raise InvalidArgument("high", "above low", checks.describe(high))
+    return release(statistic(below, above), x, call("interquantile range", epsilon, options))
+
+
+def iqr(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
+    """The interquartile range x(⌈3n/4⌉) - x(⌊n/4⌋ + 1): see `interquantile_range`.
+
+    >>> from uptack import SeededEntropy
+    >>> iqr(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
+    5001.0
+    """
+    return release(statistic(Fraction(1, 4), Fraction(3, 4)), x, call("interquartile range", epsilon, options))

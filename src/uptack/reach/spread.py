@@ -12,16 +12,17 @@ from uptack.reach.selection import OrderStatistics, Window
 class InterquantileRange:
     """T = x(b) - x(a) for public ranks a ≤ b.
 
-    **Reach.** With k people of up to g rows each, i of them pushing the lower end and k - i the upper one:
-    [min over i of x(b - g(k-i)) - x(a + gi), floored at 0; max over i of x(b + g(k-i)) - x(a - gi)]. It is exact for
-    replaced rows. A difference of floats is rounded correctly, which keeps order, so the axioms hold for the floats.
+    **Reach.** With m = gk rows of k people, i of them pushing the lower end and m - i the upper one:
+    [min over i of x(b - (m-i)) - x(a + i), floored at 0; max over i of x(b + (m-i)) - x(a - i)]. A person may push both
+    ends, so the rows are split freely. It is exact for replaced rows. A difference of floats is rounded correctly, which keeps order, so the axioms hold for the floats.
     """
 
     def __init__(self, x: NDArray[np.generic], ranks: tuple[int, int], steps: int, rows_per_person: int = 1) -> None:
         data = OrderStatistics(x, self.windows(ranks, steps, rows_per_person))
-        moves = rows_per_person * np.arange(steps + 1)
+        moves = np.arange(steps * rows_per_person + 1)
         self._low_out, self._low_in = data.at(ranks[0] - moves), data.at(ranks[0] + moves)
         self._high_in, self._high_out = data.at(ranks[1] - moves), data.at(ranks[1] + moves)
+        self._g = rows_per_person
         self.value = self.interval(0)[0]
 
     @staticmethod
@@ -32,10 +33,11 @@ class InterquantileRange:
 
     def interval(self, k: int) -> tuple[float, float]:
         """The ends for one k."""
-        i, rest = slice(0, k + 1), slice(k, None, -1)
-        widest = self._high_out[rest] - self._low_out[i]
-        with np.errstate(invalid="ignore"):  # inf - inf, where both ends have left the table on one side
-            narrowest = np.nan_to_num(self._high_in[rest] - self._low_in[i], nan=0.0)
+        m = self._g * k
+        i, rest = slice(0, m + 1), slice(m, None, -1)
+        with np.errstate(invalid="ignore", over="ignore"):  # inf - inf, where both ends have left the table on one side
+            widest = np.nan_to_num(self._high_out[rest] - self._low_out[i], nan=np.inf, posinf=np.inf)
+            narrowest = np.nan_to_num(self._high_in[rest] - self._low_in[i], nan=0.0, posinf=np.inf)
         return max(float(narrowest.min()), 0.0), float(widest.max())
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:

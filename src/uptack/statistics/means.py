@@ -18,7 +18,7 @@ from uptack.reach.order import trimmed_mean as trimmed_segments
 from uptack.reach.order import winsorized_mean as winsorized_segments
 from uptack.reach.selection import as_float, exact_sum
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import Options, call, column, public_size
+from uptack.statistics.arguments import Call, Options, call, column, public_size
 from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.specification import Statistic, answered, release
@@ -59,10 +59,10 @@ def trimmed_mean(
 
     >>> from uptack import SeededEntropy
     >>> trimmed_mean(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
-    4999.8...
+    5001.1...
     """
-    request = call("trimmed mean", epsilon, options)
-    return release(_statistic(_cut(cut), trimmed_segments, trimmed=True), _floats(x), request)
+    request, statistic = call("trimmed mean", epsilon, options), _statistic(_cut(cut), trimmed_segments, trimmed=True)
+    return release(statistic, _floats(x), request)
 
 
 def winsorized_mean(
@@ -72,8 +72,8 @@ def winsorized_mean(
 
     **Theorem.** As for `trimmed_mean`; `"dwork-lei"` uses the papers' S and M's grids.
     """
-    request = call("Winsorized mean", epsilon, options)
-    return release(_statistic(_cut(cut), winsorized_segments, trimmed=False), _floats(x), request)
+    request, statistic = call("Winsorized mean", epsilon, options), _statistic(_cut(cut), winsorized_segments, False)
+    return release(statistic, _floats(x), request)
 
 
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
@@ -91,7 +91,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
     data, request = column(_floats(x), request)
     n, request = public_size(data.size, request)
     bounds = replace(request, epsilon=request.epsilon / 2)
-    tail = _tail_share(n, bounds.epsilon, bounds.rows)
+    tail = _tail_share(n, bounds)
     ends = quantiles(data, n, (tail, 1 - tail), bounds, quantile_statistic)
     if not ends:
         return replace(ends, mechanism=ends.mechanism.replace("quantiles", "mean"))
@@ -109,9 +109,13 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
     return answered(spent, centre + noisy.value, noisy.loss, "clamping to private quantiles")
 
 
-def _tail_share(n: int, epsilon: Fraction, rows: int) -> Fraction:
-    """The share of rows beyond each clamp: as small as two quantiles at this ε can be relied on, at most 1/8."""
-    return min(Fraction(int(240 * rows / epsilon) + 1, max(n, 1)), Fraction(1, 8))
+def _tail_share(n: int, request: Call) -> Fraction:
+    """The share of rows beyond each clamp: as small as two quantiles at this ε can be relied on, at most 1/8.
+
+    The methods that test need rows close to the quantile, which the far tails don't have: at least 1/20 for them.
+    """
+    least = Fraction(int(240 * request.rows / request.epsilon) + 1, max(n, 1))
+    return min(max(least, Fraction(0 if request.method == "inverse" else 1, 20)), Fraction(1, 8))
 
 
 def _floats(x: Any) -> Any:

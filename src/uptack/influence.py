@@ -1,0 +1,311 @@
+"""Influence functions: how far one row at z moves a statistic. **Not private**: for the curator's own eyes.
+
+A statistic is named by a word, or by a word with its levels: "mean", "median", "iqr", "midhinge", "trimean",
+("quantile", 0.9), ("interquantile_range", 0.1, 0.9), ("trimmed_mean", 0.1), ("winsorized_mean", 0.1); the last two
+have a cut of 0.1 if none is given.
+
+All of them are sums of two kinds of terms, with F⁻¹ the quantile function of a law or of a table:
+
+    T(F) = w·∫ F⁻¹(u) du over [a, b]  +  Σ v_j·F⁻¹(p_j)
+
+References: Dwork and Lei's report, section 1.4; Hampel et al., *Robust Statistics* (1986).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import quad
+
+from uptack import checks
+from uptack.errors import InvalidArgument, UptackError
+from uptack.exact import Rational
+from uptack.reach import Segment, order
+
+Floats = NDArray[np.float64]
+Name: TypeAlias = str | tuple[Any, ...]
+Estimator: TypeAlias = Callable[[Floats], float]
+
+HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """Values of an influence function at some points. **Not private**: for the curator's own eyes."""
+
+    points: Floats
+    values: Floats
+    statistic: str
+    kind: str
+    private: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("points", "values"):
+            frozen = np.array(getattr(self, name), np.float64)
+            frozen.setflags(write=False)
+            object.__setattr__(self, name, frozen)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw the values against the points and return the axes. Further arguments go to matplotlib's `plot`."""
+        ax = _axes() if ax is None else ax
+        rising = np.argsort(self.points, kind="stable")
+        ax.plot(self.points[rising], self.values[rising], **{"label": self.statistic} | style)
+        ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
+        ax.set(xlabel="z, the value of one row", ylabel=self.kind)
+        ax.set_title("not private: for the curator's own eyes", loc="right", fontsize="small", color="0.4")
+        ax.spines[["top", "right"]].set_visible(False)
+        return ax
+
+    def __repr__(self) -> str:
+        largest = np.abs(self.values).max()
+        what = f"{self.kind} of the {self.statistic} at {self.points.size} points, up to {largest:.4g}"
+        return f"Influence({what}; not private: for the curator's own eyes)"
+
+
+def _axes() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as missing:
+        raise UptackError('drawing needs matplotlib: pip install "uptack[report]"') from missing
+    return plt.subplots()[1]
+
+
+# --------------------------------------------------------------------------------------------------- the statistics
+
+
+@dataclass(frozen=True)
+class _Statistic:
+    """T(F) = weight·∫ F⁻¹ over [low, high] + Σ v·F⁻¹(p); on n rows the library's own weights on ranks."""
+
+    name: str
+    segments: Callable[[int], tuple[Segment, ...]]
+    levels: tuple[tuple[Fraction, Fraction], ...] = ()  # (v, p)
+    weight: Fraction = Fraction(0)
+    between: tuple[Fraction, Fraction] = (Fraction(0), Fraction(1))
+
+
+def _mean() -> _Statistic:
+    return _Statistic("mean", lambda n: (Segment(1, n, Fraction(1, n)),), weight=Fraction(1))
+
+
+def _quantile(p: Rational) -> _Statistic:
+    level = checks.inside_unit("statistic's p", p)
+
+    def segments(n: int) -> tuple[Segment, ...]:
+        rank = order.quantile_rank(level, n)
+        return (Segment(rank, rank),)
+
+    name = "median" if level == HALF else f"{float(level):g}-quantile"
+    return _Statistic(name, segments, ((Fraction(1), level),))
+
+
+def _interquantile_range(low: Rational, high: Rational) -> _Statistic:
+    below, above = checks.inside_unit("statistic's low", low), checks.inside_unit("statistic's high", high)
+    if not below < above:
+        raise InvalidArgument("statistic's high", "above low", checks.describe(high))
+
+    def segments(n: int) -> tuple[Segment, ...]:
+        a, b = order.spread_ranks(below, above, n)
+        return Segment(b, b), Segment(a, a, Fraction(-1))
+
+    quarters = (below, above) == (QUARTER, 1 - QUARTER)
+    name = "interquartile range" if quarters else f"({float(below):g}, {float(above):g})-interquantile range"
+    return _Statistic(name, segments, ((Fraction(1), above), (Fraction(-1), below)))
+
+
+def _cut(cut: Rational) -> Fraction:
+    share = checks.rational("statistic's cut", cut)
+    if not 0 < share < HALF:
+        must = "a number strictly between 0 and 1/2"
+        raise InvalidArgument("statistic's cut", must, checks.describe(cut), "For no cut at all use 'mean'.")
+    return share
+
+
+def _trimmed_mean(cut: Rational = 0.1) -> _Statistic:
+    share = _cut(cut)
+    kept = 1 - 2 * share
+    name = f"{float(share):g}-trimmed mean"
+    return _Statistic(name, lambda n: order.trimmed_mean(share, n), (), 1 / kept, (share, 1 - share))
+
+
+def _winsorized_mean(cut: Rational = 0.1) -> _Statistic:
+    share = _cut(cut)
+    ends, name = ((share, share), (share, 1 - share)), f"{float(share):g}-Winsorized mean"
+    return _Statistic(name, lambda n: order.winsorized_mean(share, n), ends, Fraction(1), (share, 1 - share))
+
+
+def _midhinge() -> _Statistic:
+    return _Statistic("midhinge", order.midhinge, ((HALF, QUARTER), (HALF, 1 - QUARTER)))
+
+
+def _trimean() -> _Statistic:
+    return _Statistic("trimean", order.trimean, ((QUARTER, QUARTER), (HALF, HALF), (QUARTER, 1 - QUARTER)))
+
+
+_NAMED: dict[str, Callable[..., _Statistic]] = {
+    "mean": _mean,
+    "median": lambda: _quantile(HALF),
+    "quantile": _quantile,
+    "iqr": lambda: _interquantile_range(QUARTER, 1 - QUARTER),
+    "interquantile_range": _interquantile_range,
+    "trimmed_mean": _trimmed_mean,
+    "winsorized_mean": _winsorized_mean,
+    "midhinge": _midhinge,
+    "trimean": _trimean,
+}
+
+
+def _named(statistic: object, also: str = "") -> _Statistic:
+    """The statistic of that name."""
+    name, *levels = statistic if isinstance(statistic, tuple) and statistic else (statistic,)
+    build = _NAMED.get(name) if isinstance(name, str) else None
+    if build is None:
+        must = f"one of {', '.join(map(repr, _NAMED))}, alone or in a tuple with its levels{also}"
+        raise InvalidArgument("statistic", must, checks.describe(name))
+    try:
+        inspect.signature(build).bind(*levels)
+    except TypeError:
+        wanted = ", ".join([repr(name), *inspect.signature(build).parameters])
+        raise InvalidArgument("statistic", f"({wanted})", repr(statistic)) from None
+    return build(*levels)
+
+
+# ------------------------------------------------------------------------------------------------------- on a table
+
+
+def empirical_influence(x: Any, statistic: Name | Estimator, points: ArrayLike) -> Influence:
+    """EIF(z) = (n + 1)·(T(x_1, ..., x_n, z) - T(x_1, ..., x_n)) at each of the points z (Definition 1).
+
+    So one more row at z moves the statistic by EIF(z)/(n + 1). The statistic is named (see the module) or a function of
+    an array. For a named one the table is sorted once: with z in it, ranks a to b hold the rows x(a), ..., x(b-1) and
+    z clamped to [x(a-1), x(b)].
+
+    As n grows, the EIF of a mean tends to the influence function. That of a quantile does not: it is n times the gap
+    beside one rank, which stays random, and it is one-sided, as ⌈pn⌉ jumps or not (Example 3 of the report).
+
+    >>> empirical_influence([1, 2, 3, 4, 5], "median", [0, 100]).values
+    array([-6.,  0.])
+    >>> empirical_influence([1, 2, 3, 4, 5], "mean", [0, 100])
+    Influence(empirical influence of the mean at 2 points, up to 97; not private: for the curator's own eyes)
+    """
+    known = None if callable(statistic) else _named(statistic, " or a function of an array")
+    z, rows = _numbers("points", points), _numbers("x", x)
+    if not np.isfinite(rows).all():
+        raise InvalidArgument("x", "free of infinities", "some")
+    n = rows.size
+    if known is not None:
+        ordered = np.concatenate(([-np.inf], np.sort(rows), [np.inf]))
+        without, name = _sum(ordered, known.segments(n)), known.name
+        with_row = _sums_with_row(ordered, known.segments(n + 1), z)
+    else:
+        assert callable(statistic)
+        without, name = float(statistic(rows)), getattr(statistic, "__name__", "statistic")
+        with_row = np.array([float(statistic(np.append(rows, one))) for one in z])
+    return Influence(z, (n + 1) * (with_row - without), name, "empirical influence")
+
+
+def _sum(x: Floats, segments: tuple[Segment, ...]) -> float:
+    """Σ w·(x(first) + ... + x(last)), where x[i] is the i-th smallest row."""
+    return float(sum(float(s.weight) * x[s.first : s.last + 1].sum() for s in segments))
+
+
+def _sums_with_row(x: Floats, segments: tuple[Segment, ...], z: Floats) -> Floats:
+    """The same for the table with one more row at z, for every z at once."""
+    total = np.zeros(z.size)
+    for s in segments:
+        total += float(s.weight) * (x[s.first : s.last].sum() + np.clip(z, x[s.first - 1], x[s.last]))
+    return total
+
+
+# --------------------------------------------------------------------------------------------------------- on a law
+
+
+def influence(statistic: Name, distribution: Any, points: ArrayLike) -> Influence:
+    """IF(z) = lim (T((1-t)F + t·δ_z) - T(F))/t as t falls to 0, at each of the points z (Definition 2).
+
+    `distribution` is a continuous law with its parameters, such as `scipy.stats.norm(3, 2)`. In closed form, with
+    a = F⁻¹(low), b = F⁻¹(high) and X drawn from F:
+
+    - of a quantile q = F⁻¹(p): (p - 1)/f(q) for z < q, p/f(q) for z > q, and 0 at q;
+    - of ∫ F⁻¹ over [low, high]: clamp(z, a, b) - E clamp(X, a, b).
+
+    Hence the mean has z - μ, and the trimmed mean (clamp(z, a, b) - E clamp(X, a, b))/(1 - 2·cut). Where the density at
+    a quantile is 0 its influence is infinite.
+
+    >>> from scipy.stats import norm
+    >>> influence("median", norm(), [-5, 0, 5]).values.round(3)
+    array([-1.253,  0.   ,  1.253])
+    """
+    known = _named(statistic)
+    law, z = _law(distribution), _numbers("points", points)
+    return Influence(z, _influence(known, law, z), known.name, "influence")
+
+
+def gross_error_sensitivity(statistic: Name, distribution: Any) -> float:
+    """γ* = sup over z of |IF(z)|: infinite for the mean, finite for what a single row can't carry away.
+
+    IF is monotone between the quantiles that T rests on, so the supremum is beside one of them or far out.
+
+    >>> from scipy.stats import norm
+    >>> round(gross_error_sensitivity("median", norm()), 4), gross_error_sensitivity("mean", norm())
+    (1.2533, inf)
+    """
+    known, law = _named(statistic), _law(distribution)
+    corners = law.ppf([float(p) for p in {p for _, p in known.levels} | set(known.between)])
+    beside = np.concatenate((np.nextafter(corners, -np.inf), np.nextafter(corners, np.inf), [-np.inf, np.inf]))
+    return float(np.abs(_influence(known, law, beside)).max())
+
+
+def _influence(statistic: _Statistic, law: Any, z: Floats) -> Floats:
+    """The weighted sum of the closed forms."""
+    total = np.zeros(z.size)
+    if statistic.weight:
+        low, high = (float(p) for p in statistic.between)
+        a, b = law.ppf(low), law.ppf(high)
+        total += float(statistic.weight) * (_clamp(z, low, high, a, b) - _mean_clamped(law, low, high, a, b))
+    for weight, p in statistic.levels:
+        q, level = law.ppf(float(p)), float(p)
+        with np.errstate(divide="ignore"):
+            step = np.float64(1) / law.pdf(q)
+        total += float(weight) * np.select([z < q, z > q], [(level - 1) * step, level * step], 0.0)
+    return total
+
+
+def _clamp(z: Floats, low: float, high: float, a: float, b: float) -> Floats:
+    """clamp(z, a, b); with nothing cut off, z itself, even outside of the law's support."""
+    return z if (low, high) == (0, 1) else np.clip(z, a, b)
+
+
+def _mean_clamped(law: Any, low: float, high: float, a: float, b: float) -> float:
+    """E clamp(X, a, b) = low·a + (1 - high)·b + ∫ F⁻¹ over [low, high]."""
+    if (low, high) == (0, 1):
+        mean = float(law.mean())
+        if not np.isfinite(mean):
+            raise InvalidArgument("distribution", "a law with a finite mean", f"one with mean {mean}", "Trim some.")
+        return mean
+    return float(low * a + (1 - high) * b + quad(law.ppf, low, high, limit=200)[0])
+
+
+def _law(distribution: Any) -> Any:
+    """A continuous law with a quantile function, a density and a mean."""
+    if not all(callable(getattr(distribution, part, None)) for part in ("ppf", "pdf", "mean")):
+        must, fix = "a continuous law with its parameters", "Try scipy.stats.norm(0, 1)."
+        raise InvalidArgument("distribution", must, checks.describe(distribution), fix)
+    return distribution
+
+
+def _numbers(name: str, value: Any) -> Floats:
+    """A column of numbers, at least one, none of them NaN."""
+    array = np.atleast_1d(np.asarray(value))
+    if array.ndim != 1 or array.dtype.kind not in "fiub" or array.size == 0:
+        raise InvalidArgument(name, "a one-dimensional column of numbers, at least one", checks.describe(array))
+    numbers = array.astype(np.float64)
+    if np.isnan(numbers).any():
+        raise InvalidArgument(name, "free of NaN", "some", "Leave such rows out.")
+    return numbers

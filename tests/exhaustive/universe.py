@@ -1,0 +1,42 @@
+"""Every data set over a tiny universe, its neighbours, and every statistic that has a reach."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+
+from uptack.reach import InterquantileRange, LStatistic
+from uptack.reach.order import midhinge, quantile_rank, quartiles, trimean, trimmed_mean, winsorized_mean
+
+VALUES = (-3.0, 0.0, 0.5, 1.0, 4.0)
+
+
+def tables(n, values=VALUES):
+    """All tables of n rows, up to the order of rows, which no statistic here looks at."""
+    return list(itertools.combinations_with_replacement(values, n))
+
+
+def substituted(table, values=VALUES):
+    """All tables that differ in one row."""
+    return {tuple(sorted((*table[:i], v, *table[i + 1 :]))) for i in range(len(table)) for v in values if v != table[i]}
+
+
+def _l(segments):
+    return lambda table, n, steps=9, rows=1: LStatistic.of(np.array(table), segments(n), steps, rows)
+
+
+STATISTICS = {
+    "median": lambda t, n, steps=9, rows=1: LStatistic.quantile(
+        np.array(t), quantile_rank(Fraction(1, 2), n), steps, rows
+    ),
+    "quantile 1/5": lambda t, n, steps=9, rows=1: LStatistic.quantile(
+        np.array(t), quantile_rank(Fraction(1, 5), n), steps, rows
+    ),
+    "maximum": lambda t, n, steps=9, rows=1: LStatistic.quantile(np.array(t), n, steps, rows),
+    "iqr": lambda t, n, steps=9, rows=1: InterquantileRange(np.array(t), quartiles(n), steps, rows),
+    "range": lambda t, n, steps=9, rows=1: InterquantileRange(np.array(t), (1, n), steps, rows),
+    "trimmed mean": _l(lambda n: trimmed_mean(Fraction(1, 4), n)),
+    "winsorized mean": _l(lambda n: winsorized_mean(Fraction(1, 4), n)),
+    "midhinge": _l(midhinge),
+    "trimean": _l(trimean),
+}

@@ -1,0 +1,238 @@
+import numpy as np
+import pytest
+
+import uptack as ut
+from uptack.engines.inverse import LATTICES, steps_needed
+from uptack.privacy import Privacy, cost
+
+RNG = np.random.default_rng(11)
+NORMAL = RNG.normal(size=20_000)
+METHODS = {"inverse": {}, "ptr": {"delta": 1e-6}, "dwork-lei": {"delta": 1e-6}}
+TOLERANCE = {"inverse": 0.02, "ptr": 1.0, "dwork-lei": 3.0}
+ASKED = {
+    "median": (lambda x, **o: ut.median(x, **o), 0.0),
+    "quantile": (lambda x, **o: ut.quantile(x, 0.3, **o), -0.524),
+    "iqr": (lambda x, **o: ut.iqr(x, **o), 1.349),
+    "interquantile_range": (lambda x, **o: ut.interquantile_range(x, 0.1, 0.9, **o), 2.563),
+    "trimmed_mean": (lambda x, **o: ut.trimmed_mean(x, 0.1, **o), 0.0),
+    "winsorized_mean": (lambda x, **o: ut.winsorized_mean(x, 0.1, **o), 0.0),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ASKED)
+def test_answers_are_close_and_cost_what_was_asked(name, method):
+    ask, truth = ASKED[name]
+    errors = []
+    for seed in range(5):
+        r = ask(NORMAL, epsilon=1, method=method, entropy=ut.SeededEntropy(seed), **METHODS[method])
+        assert r, r
+        assert r.privacy == cost(r.loss)
+        assert r.privacy == Privacy(1, METHODS[method].get("delta", 0))
+        errors.append(abs(r.value - truth))
+    assert np.median(errors) < TOLERANCE[method]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_mean(method):
+    x = np.random.default_rng(0).normal(3, 1, 1_000_000)
+    r = ut.mean(x, epsilon=1, method=method, entropy=ut.SeededEntropy(0), **METHODS[method])
+    assert r.value == pytest.approx(3, abs=0.02)
+    assert r.privacy == Privacy(1, METHODS[method].get("delta", 0))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_outlier_changes_nothing(method):
+    x = NORMAL.copy()
+    x[:50] = 1e300
+    for name in ("median", "iqr", "trimmed_mean"):
+        ask, truth = ASKED[name]
+        r = ask(x, epsilon=1, method=method, entropy=ut.SeededEntropy(1), **METHODS[method])
+        assert r.value == pytest.approx(truth, abs=2 * TOLERANCE[method])
+
+
+def test_no_reply_is_decided_by_public_numbers_and_costs_nothing():
+    for x in (np.zeros(150), NORMAL[:150]):
+        r = ut.median(x, epsilon=1)
+        assert not r
+        assert r.privacy == Privacy(0)
+        assert r.advice.n == 181
+        assert ut.median(NORMAL[: r.advice.n], epsilon=1)
+        assert ut.median(x, epsilon=r.advice.epsilon)
+        assert not ut.median(x, epsilon=r.advice.epsilon * 0.98)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1])
+def test_from_which_n_on_there_is_a_reply(epsilon):
+    """At ε = 1 a median from n = 200 and an IQR from n = 400 on; ten times as many rows at ε = 0.1."""
+    times = round(1 / epsilon)
+    assert ut.median(NORMAL[: 200 * times], epsilon=epsilon)
+    assert ut.iqr(NORMAL[: 400 * times], epsilon=epsilon)
+
+
+@pytest.mark.parametrize("n", range(5))
+def test_tiny_tables_get_no_reply(n):
+    for method, options in METHODS.items():
+        for ask, _ in ASKED.values():
+            r = ask(np.arange(float(n)), epsilon=1, method=method, **options)
+            assert not r
+            assert r.advice.n > n
+        assert not ut.mean(np.arange(float(n)), epsilon=1, method=method, **options)
+        assert not ut.quantile(np.arange(float(n)), [0.2, 0.4], epsilon=1, method=method, **options)
+
+
+def test_the_number_of_rows_is_paid_for_where_it_is_secret():
+    r = ut.median(NORMAL, epsilon=1, adjacency=ut.ADD_REMOVE)
+    assert r.privacy == Privacy(1, 0, ut.ADD_REMOVE)
+    assert [float(part.epsilon) for part in r.loss.parts] == [0.1, 0.9]
+    refused = ut.median(NORMAL[:20], epsilon=1, adjacency=ut.ADD_REMOVE)
+    assert refused.privacy == Privacy(0.1, 0, ut.ADD_REMOVE)
+
+
+def test_people_with_many_rows_need_more_of_them():
+    r = ut.median(NORMAL, epsilon=1, rows_per_person=5)
+    assert r.privacy.adjacency == ut.SUBSTITUTE.per_person(5)
+    assert not ut.median(NORMAL[:500], epsilon=1, rows_per_person=5)
+    assert ut.median(NORMAL[:500], epsilon=1, rows_per_person=5).advice.n >= 5 * 180
+
+
+def test_integers_ties_and_constants():
+    ages = np.random.default_rng(1).integers(18, 90, 2000)
+    values = [ut.median(ages, epsilon=1, entropy=ut.SeededEntropy(s)).value for s in range(20)]
+    assert all(v == round(v) for v in values)
+    assert max(abs(v - np.median(ages)) for v in values) <= 1
+    assert {ut.median(np.full(1000, 42), epsilon=1).value for _ in range(20)} == {42.0}
+    assert {ut.iqr(np.full(1000, 42), epsilon=1).value for _ in range(20)} == {0.0}
+    assert ut.iqr(np.full(1000, 42.0), epsilon=1, delta=1e-6, method="ptr").value == 0
+    assert ut.iqr(np.full(1000, 42.0), epsilon=1, delta=1e-6, method="dwork-lei").value == 0
+    cents = np.round(np.random.default_rng(2).lognormal(3, 1, 3000), 2)
+    price = ut.median(cents, epsilon=1, granularity=0.01).value
+    assert round(price, 2) == price
+    flags = np.arange(1000) < 700
+    assert ut.median(flags, epsilon=1).value == 1.0
+
+
+def test_missing_values():
+    x = NORMAL[:3000].copy()
+    x[:10], x[10:12], x[12] = np.nan, np.inf, -np.inf
+    with pytest.raises(ut.InvalidArgument, match="missing="):
+        ut.median(x, epsilon=1)
+    for missing in ("low", "high", 0, 17.5):
+        for ask, truth in ASKED.values():
+            assert ask(x, epsilon=1, missing=missing).value == pytest.approx(truth, abs=0.2)
+        assert ut.mean(x, epsilon=1, missing=missing).value == pytest.approx(0, abs=0.2)
+
+
+def test_frames_go_in_and_plain_values_come_out():
+    class Series:
+        """What pandas, polars and Arrow columns have in common."""
+
+        def __array__(self, dtype=None, copy=None):
+            return NORMAL
+
+    r = ut.median(Series(), epsilon=1)
+    assert type(r.value) is float
+    assert type(ut.quantile(list(NORMAL), [0.5, 0.9], epsilon=1).value) is np.ndarray
+
+
+def test_several_quantiles_come_sorted_and_closer_than_one_by_one():
+    levels = [0.1 * i for i in range(1, 10)]
+    truth = np.quantile(NORMAL, levels, method="inverted_cdf")
+
+    def ranks(values):
+        return np.abs(np.searchsorted(np.sort(NORMAL), values) - np.searchsorted(np.sort(NORMAL), truth)).mean()
+
+    together, apart = [], []
+    for seed in range(30):
+        r = ut.quantile(NORMAL, levels, epsilon=1, entropy=ut.SeededEntropy(seed))
+        assert (np.diff(r.value) >= 0).all()
+        together.append(ranks(r.value))
+        entropy = ut.SeededEntropy(seed)
+        apart.append(ranks([ut.quantile(NORMAL, p, epsilon=1 / 9, entropy=entropy).value for p in levels]))
+    assert np.mean(together) < 0.65 * np.mean(apart)
+
+
+def test_intervals_cover_the_population():
+    covered, width = 0, []
+    for seed in range(400):
+        x = np.random.default_rng(seed).normal(size=3000)
+        r = ut.median(x, epsilon=1, interval=0.9, entropy=ut.SeededEntropy(seed))
+        low, high = r.interval(0.9)
+        covered += low <= 0 <= high
+        width.append(high - low)
+        assert r.privacy == Privacy(1)
+    assert covered > 0.9 * 400  # the interval is wider than it must be, so this is no near thing
+    assert np.median(width) < 0.5
+    with pytest.raises(ut.errors.NoInterval, match=r"0\.9"):
+        r.interval(0.95)
+    assert not ut.median(NORMAL[:300], epsilon=1, interval=0.95)
+    with pytest.raises(ut.errors.NoInterval):
+        ut.median(NORMAL, epsilon=1).interval()
+
+
+def test_a_tests_own_noise_gives_an_interval():
+    r = ut.median(NORMAL, epsilon=1, delta=1e-6, method="ptr", entropy=ut.SeededEntropy(3))
+    low, high = r.interval(0.95)
+    assert low < r.value < high
+    s = ut.iqr(NORMAL, epsilon=1, delta=1e-6, method="ptr", entropy=ut.SeededEntropy(3))
+    low, high = s.interval(0.95)
+    assert 0 < low < s.value < high
+
+
+@pytest.mark.parametrize(
+    ("argument", "wrong"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"method": "magic"}, "method"),
+        ({"method": "ptr"}, "delta"),
+        ({"method": "dwork-lei", "delta": 0}, "delta"),
+        ({"delta": 1}, "delta"),
+        ({"rows_per_person": 0}, "rows_per_person"),
+        ({"adjacency": "add"}, "adjacency"),
+        ({"granularity": -1}, "granularity"),
+        ({"missing": "drop"}, "missing"),
+        ({"missing": float("nan")}, "missing"),
+        ({"entropy": 3}, "entropy"),
+    ],
+)
+def test_bad_arguments_are_named_before_the_data_are_read(argument, wrong):
+    class Untouchable:
+        def __array__(self, *args, **kwargs):
+            raise AssertionError("the data were read")
+
+    for ask in (
+        ut.median,
+        ut.iqr,
+        ut.trimmed_mean,
+        ut.winsorized_mean,
+        ut.mean,
+        lambda x, **o: ut.quantile(x, 0.3, **o),
+    ):
+        data = Untouchable()
+        with pytest.raises(ut.InvalidArgument) as caught:
+            ask(data, **{"epsilon": 1, **argument})
+        assert caught.value.name == wrong
+
+
+def test_other_bad_arguments():
+    with pytest.raises(ut.InvalidArgument, match="cut must be"):
+        ut.trimmed_mean(NORMAL, 0.5, epsilon=1)
+    with pytest.raises(ut.InvalidArgument, match="high must be above low"):
+        ut.interquantile_range(NORMAL, 0.5, 0.4, epsilon=1)
+    with pytest.raises(ut.InvalidArgument, match="p must be"):
+        ut.quantile(NORMAL, [0.5, 0.2], epsilon=1)
+    with pytest.raises(ut.InvalidArgument, match="p must be"):
+        ut.quantile(NORMAL, 1, epsilon=1)
+    with pytest.raises(ut.InvalidArgument, match="x must be a one-dimensional column"):
+        ut.median(np.zeros((3, 3)), epsilon=1)
+    with pytest.raises(ut.InvalidArgument, match="x must be a one-dimensional column"):
+        ut.median(["a", "b"], epsilon=1)
+    with pytest.raises(TypeError, match="unknown argument 'eps'"):
+        ut.median(NORMAL, epsilon=1, eps=3)
+
+
+def test_the_lattice_gets_coarser_before_there_is_no_reply():
+    sizes = [lattice.size for lattice in LATTICES]
+    assert sizes == sorted(sizes, reverse=True)
+    assert steps_needed(1, sizes[0]) > steps_needed(1, sizes[-1]) >= 80

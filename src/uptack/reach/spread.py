@@ -14,7 +14,8 @@ class InterquantileRange:
 
     **Reach.** With m = gk rows of k people, i of them pushing the lower end and m - i the upper one:
     [min over i of x(b - (m-i)) - x(a + i), floored at 0; max over i of x(b + (m-i)) - x(a - i)]. A person may push both
-    ends, so the rows are split freely. It is exact for replaced rows. A difference of floats is rounded correctly, which keeps order, so the axioms hold for the floats.
+    ends, so the rows are split freely. It is exact for replaced rows. A difference of floats is rounded correctly,
+    which keeps order, so the axioms hold for the floats.
     """
 
     def __init__(self, x: NDArray[np.generic], ranks: tuple[int, int], steps: int, rows_per_person: int = 1) -> None:

@@ -56,6 +56,8 @@ def test_moving_is_exact_for_any_size():
     z = np.array([5, -5, 2**20, 7])
     exact = [float((round(Fraction(v) * 2**20) + int(k)) * Fraction(1, 2**20)) for v, k in zip(x, z, strict=True)]
     assert grid.move(x, z).tolist() == exact
+    finest = Grid(Fraction(1, 2**1040))  # where even 1000 is too many steps for a float
+    assert finest.move(np.array([1000.0, -1e300]), np.array([3, 3])).tolist() == [1000.0, -1e300]
 
 
 def test_a_grid_step_is_a_power_of_two():

@@ -81,7 +81,7 @@ class Grid:
         """
         steps = self.steps(x)
         small = np.abs(steps) < _EXACT
-        total = (np.where(small, steps, 0).astype(np.int64) + noise).astype(np.float64)
+        moved = self.values((np.where(small, steps, 0).astype(np.int64) + noise).astype(np.float64))
         for i in np.flatnonzero(~small):
-            total[i] = float(int(steps[i]) + int(noise[i]))
-        return self.values(total)
+            moved[i] = self.points([round(Fraction(float(x[i])) / Fraction(self.step)) + int(noise[i])])[0]
+        return moved

@@ -138,15 +138,22 @@ def _scale_build(ranks: tuple[int, int], data: Data, rows: int) -> ptr.Build:
 def _diameter(statistic: Statistic, data: Data, n: int, request: Call) -> Release[float] | NoReply:
     """A scale by its ratio; a location by its diameter, with bounds proposed from a private scale."""
     how = "propose-test-release"
-    if n < 3:
-        return refused(request, None, how, Advice(n=3))
-    part = request.share(Fraction(1)) if statistic.scale else request.share(Fraction(3, 10))
+    part = request if statistic.scale else request.share(Fraction(3, 10))
+    if not _room(statistic, n, _looks(part)):
+        return refused(request, None, how, _ptr_advice(statistic, n, part))
     spread = _scale_ladder(_scale_build(statistic.spread(n), data, request.rows), n, part)
     if statistic.scale or spread.value is None:
-        return _told(request, spread, how, n)
+        return _told(statistic, request, spread, how, n)
     rest = replace(request.share(Fraction(7, 10)), spent=(*request.spent, spread.tree))
     found = _location_ladder(statistic, data, n, rest, spread.value)
-    return _told(rest, found, how, n)
+    return _told(statistic, rest, found, how, n)
+
+
+def _room(statistic: Statistic, n: int, moves: float) -> bool:
+    """Whether a test that looks so many rows around can pass at all: public, so that failing it costs nothing."""
+    around = math.ceil(moves)
+    low, high = statistic.spread(n)
+    return n >= 3 and statistic.fits(n, around) and low - around >= 1 and high + around <= n
 
 
 def _ladder(request: Call, bound: float, holds: Callable[[float], ptr.Holds]) -> list[ptr.Proposal]:
@@ -183,17 +190,19 @@ def _location_ladder(statistic: Statistic, data: Data, n: int, request: Call, sp
     )
 
 
-def _told(request: Call, outcome: ptr.Outcome, how: str, n: int) -> Release[float] | NoReply:
+def _told(statistic: Statistic, request: Call, outcome: ptr.Outcome, how: str, n: int) -> Release[float] | NoReply:
     """The outcome of a propose-test-release as a result."""
     if outcome.value is not None:
         return answered(request, outcome.value, outcome.tree, how, outcome.noise)
-    return refused(request, outcome.tree, how, _ptr_advice(n, request))
+    return refused(request, outcome.tree, how, _ptr_advice(statistic, n, request))
 
 
-def _ptr_advice(n: int, request: Call) -> Advice:
-    """The number of rows from which on the widest proposal passes on smooth data, or twice as many as there are."""
-    moves = SCALE_SLOPE * _looks(request)
-    enough = least_n(lambda size: moves / max(size, 3) <= dwork_lei.log_width(size))
+def _ptr_advice(statistic: Statistic, n: int, request: Call) -> Advice:
+    """The number of rows from which on the narrowest proposals pass on smooth data; twice n if there are as many."""
+    moves = _looks(request)
+    enough = least_n(
+        lambda size: _room(statistic, size, moves) and SCALE_SLOPE * moves / size <= dwork_lei.log_width(size)
+    )
     return Advice(n=max(enough, 2 * n), other="method='inverse', which needs no test")
 
 
@@ -203,8 +212,8 @@ def _ptr_advice(n: int, request: Call) -> Advice:
 def _grids(statistic: Statistic, data: Data, n: int, request: Call) -> Release[float] | NoReply:
     """S for scales; for locations S on their spread, then M's grids."""
     how = "Dwork and Lei's grids"
-    if n < 3:
-        return refused(request, None, how, Advice(n=3))
+    if not _room(statistic, n, _looks(request.share(Fraction(1, 2)))):
+        return refused(request, None, how, _ptr_advice(statistic, n, request))
     if statistic.averaged is not None:
         return _trimmed(statistic, statistic.averaged(n), data, n, request)
     stages = 1 if statistic.scale else 2
@@ -212,7 +221,7 @@ def _grids(statistic: Statistic, data: Data, n: int, request: Call) -> Release[f
     build = _scale_build(statistic.spread(n), data, request.rows)
     spread = dwork_lei.scale(build, dwork_lei.log_width(n), level, request.entropy)
     if statistic.scale or spread.value is None:
-        return _told(request, spread, how, n)
+        return _told(statistic, request, spread, how, n)
     rest = replace(request, spent=(*request.spent, spread.tree))
     found = dwork_lei.location(
         lambda steps: statistic.build(data, n, steps, request.rows),
@@ -220,7 +229,7 @@ def _grids(statistic: Statistic, data: Data, n: int, request: Call) -> Release[f
         level,
         request.entropy,
     )
-    return _told(rest, found, how, n)
+    return _told(statistic, rest, found, how, n)
 
 
 def _trimmed(statistic: Statistic, averaged: int, data: Data, n: int, request: Call) -> Release[float] | NoReply:
@@ -231,10 +240,11 @@ def _trimmed(statistic: Statistic, averaged: int, data: Data, n: int, request: C
     build = _scale_build((low + 1 - request.rows, high - 1 + request.rows), data, request.rows)
     spread = dwork_lei.scale(build, dwork_lei.log_width(n), level, request.entropy)
     if spread.value is None:
-        return _told(request, spread, how, n)
+        return _told(statistic, request, spread, how, n)
     failure = request.delta * third
     raised = spread.value * dwork_lei.safe_factor(spread.noise, failure)
     bound = max(raised * request.rows / averaged, 1e-300)
     value = statistic.build(data, n, 0, request.rows).value
     found = dwork_lei.trimmed(value, bound, level, failure, request.entropy)
-    return _told(replace(request, spent=(*request.spent, spread.tree)), found, how, n)
+    rest = replace(request, spent=(*request.spent, spread.tree))
+    return _told(statistic, rest, found, how, n)

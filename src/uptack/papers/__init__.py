@@ -1,0 +1,10 @@
+"""The papers' algorithms under the papers' names and with their arguments, from the parts that the library is made of.
+
+They follow the printed text to the letter but for the constants that are wrong in print. The neighbours are tables with
+one row replaced (SUBSTITUTE), the number of rows n is public, and all noise is drawn exactly.
+"""
+
+from uptack.papers.location import TM, M
+from uptack.papers.scale import S, Scale
+
+__all__ = ["TM", "M", "S", "Scale"]

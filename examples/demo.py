@@ -1,4 +1,4 @@
-"""Three private releases from one table, with what they cost: counts, shares, and a choice.
+"""Private releases from one table, with what they cost: counts, shares, a choice, and numbers without bounds.
 
 The table is bundled and the randomness is the operating system's, so the answers differ from run to run.
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import uptack
-from uptack.privacy import cost, loss, tight
+from uptack.privacy import cost, loss, tight, total
 from uptack.samples import load
 
 WARDS = ("Cardiology", "Emergency", "Maternity", "Oncology", "Paediatrics", "Surgery")
@@ -24,6 +24,8 @@ WARDS = ("Cardiology", "Emergency", "Maternity", "Oncology", "Paediatrics", "Sur
 ROOT_TWO = Fraction("1.4142135624")
 """At least sqrt(2), the ℓ2 distance that one replaced row moves a vector by when it leaves one ward for another."""
 DELTA = "1e-6"
+NUMBERS = ("age", "wait_minutes", "cost")
+"""Numeric columns. Nobody says how large a cost may be: the clinic's largest bills are far beyond the others."""
 CONFIDENCE = Fraction(95, 100)
 LEGEND = ("private value (published)", "its 95% interval (published)", "true value (curator's eyes only)")
 EACH = (1 + CONFIDENCE) / 2
@@ -44,26 +46,58 @@ class Ward:
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """What may be published about a numeric column: each a release, or ⊥."""
+
+    name: str
+    median: Any
+    spread: Any
+    mean: Any
+    column: np.ndarray
+
+    @staticmethod
+    def of(name: str, column: np.ndarray) -> Numbers:
+        """Median with an interval for the population, interquartile range and trimmed mean, for ε = 1 in all."""
+        return Numbers(
+            name,
+            uptack.median(column, epsilon=0.5, interval=CONFIDENCE),
+            uptack.iqr(column, epsilon=0.25),
+            uptack.trimmed_mean(column, 0.2, epsilon=0.25),
+            column,
+        )
+
+    def __str__(self) -> str:
+        low, high = self.median.interval(CONFIDENCE) if self.median else (np.nan, np.nan)
+        shown = " ".join(f"{r.value:12,.1f}" if r else f"{'⊥':>12}" for r in (self.median, self.spread, self.mean))
+        true_median, largest = np.median(self.column), self.column.max()
+        ends = f"[{low:,.0f}, {high:,.0f}]"
+        return f"{self.name:13}{shown} {ends:>24} │{true_median:12,.1f} {largest:14,.0f}"
+
+
+@dataclass(frozen=True)
 class Report:
-    """The three releases as they were made, and the wards sorted by their private counts."""
+    """The releases as they were made, and the wards sorted by their private counts."""
 
     counts: uptack.Release[Any]
     readmitted: uptack.Release[Any]
     crowded: uptack.Release[str]
     wards: tuple[Ward, ...]
+    numbers: tuple[Numbers, ...]
 
     @property
     def losses(self) -> tuple[loss.Loss, ...]:
         """What happened to the data."""
-        return self.counts.loss, self.readmitted.loss, self.crowded.loss
+        columns = (r.loss for c in self.numbers for r in (c.median, c.spread, c.mean) if r.loss is not None)
+        return self.counts.loss, self.readmitted.loss, self.crowded.loss, *columns
 
 
 def _within_unit(x: Any) -> Any:
     return np.clip(x, 0.0, 1.0)
 
 
-def release(ward: np.ndarray, readmitted: np.ndarray) -> Report:
-    """Count, share and choose privately. Neighbours differ in one replaced row (SUBSTITUTE)."""
+def release(clinic: dict[str, np.ndarray]) -> Report:
+    """Count, share, choose and summarise privately. Neighbours differ in one replaced row (SUBSTITUTE)."""
+    ward, readmitted = clinic["ward"], clinic["readmitted"]
     true_counts = np.array([np.sum(ward == name) for name in WARDS])
     true_readmitted = np.array([readmitted[ward == name].sum() for name in WARDS])
     # A replaced row takes one from one count and adds one to another: ℓ1 distance 2, ℓ2 distance sqrt(2).
@@ -88,7 +122,7 @@ def release(ward: np.ndarray, readmitted: np.ndarray) -> Report:
         strict=True,
     )
     wards = sorted((Ward(*row) for row in columns), key=lambda w: -w.count)
-    return Report(counts, again, crowded, tuple(wards))
+    return Report(counts, again, crowded, tuple(wards), tuple(Numbers.of(name, clinic[name]) for name in NUMBERS))
 
 
 def bar(part: float, width: int = 24) -> str:
@@ -122,11 +156,20 @@ def tell(report: Report, rows: int) -> None:
         _line(w.name, w.share / max(full, 0.01), f"{w.share:.1%}", [f"{end:.1%}" for end in w.share_interval])
         print(f" │{w.true_share:7.1%}{100 * (w.share - w.true_share):+9.1f}")
     print(f"\nMost crowded ward, chosen privately: {report.crowded.value}\n")
+    print(f"{'':76} │ curator's eyes only")
+    labels = f"{'median':>12} {'IQR':>12} {'trimmed mean':>12} {'95% of population median':>24}"
+    print(f"{'no bounds':13}{labels} │{'median':>12} {'largest value':>14}")
+    for column in report.numbers:
+        print(column)
+    print()
     for name, made in (("counts", report.counts), ("shares", report.readmitted), ("choice", report.crowded)):
-        print(f"  {name:10}{made.mechanism:18}{made.privacy}")
+        print(f"  {name:14}{made.mechanism:18}{made.privacy}")
+    for column in report.numbers:
+        parts = [r.privacy for r in (column.median, column.spread, column.mean)]
+        print(f"  {column.name:14}{'three statistics':18}{total(parts)}")
     price, least = cost(loss.Parallel(report.losses)), tight(report.losses, DELTA)
-    print(f"  {'together':10}{'':18}{price}")
-    print(f"  {'':10}{'tight accounting':18}ε = {least.epsilon:.4g}, δ = {least.delta} ({least.adjacency})\n")
+    print(f"  {'together':14}{'':18}{price}")
+    print(f"  {'':14}{'tight accounting':18}ε = {least.epsilon:.4g}, δ = {least.delta} ({least.adjacency})\n")
     print(price.explain())
 
 
@@ -176,11 +219,11 @@ def draw(report: Report, path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Private counts, shares and a choice from the bundled table.")
+    parser = argparse.ArgumentParser(description="Private counts, shares, a choice and numbers of the bundled table.")
     parser.add_argument("--out", type=Path, default=Path("out"), help="directory for the picture")
     picture = parser.parse_args().out / "demo.png"
     clinic = load("clinic")
-    report = release(clinic["ward"], clinic["readmitted"])
+    report = release(clinic)
     tell(report, len(clinic["ward"]))
     draw(report, picture)
     print(f"\nPicture: {picture}")

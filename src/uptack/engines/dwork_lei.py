@@ -7,6 +7,7 @@ answer cost ε each is (2ε, 2δ'), S alone (2ε, 2δ'), M on top of S (4ε, 4δ
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -59,17 +60,19 @@ def log_width(n: int) -> float:
     return math.log1p(1 / math.log(max(n, 2)))
 
 
-def scale(build: Build, width: float, level: Level, entropy: Entropy) -> Outcome:
-    """S: a scale through grids on its logarithm."""
+def scale(build: Build, width: float, level: Level, entropy: Entropy, shifts: Sequence[Fraction] = SHIFTS) -> Outcome:
+    """S: a scale through grids on its logarithm, with any number of shifts."""
     test, answer = loss.Test(level.epsilon, level.delta), loss.Answer(level.epsilon)
-    proposals = [Proposal(width, same_bin(log_grid(width, s)), test, answer, level.cutoff) for s in SHIFTS]
+    proposals = [Proposal(width, same_bin(log_grid(width, s)), test, answer, level.cutoff) for s in shifts]
     return attempt(build, proposals, release_scale(entropy), entropy, same_answer=True)
 
 
-def location(build: Build, width: float, level: Level, entropy: Entropy) -> Outcome:
+def location(
+    build: Build, width: float, level: Level, entropy: Entropy, shifts: Sequence[Fraction] = SHIFTS
+) -> Outcome:
     """The second stage of M: a location through grids of a width worked out from a private or public scale."""
     test, answer = loss.Test(level.epsilon, level.delta), loss.Answer(level.epsilon)
-    proposals = [Proposal(width, same_bin(grid(width, s)), test, answer, level.cutoff) for s in SHIFTS]
+    proposals = [Proposal(width, same_bin(grid(width, s)), test, answer, level.cutoff) for s in shifts]
     return attempt(build, proposals, release_location(entropy), entropy, same_answer=True)
 
 

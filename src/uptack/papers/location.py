@@ -100,7 +100,7 @@ def TM(
 
     >>> from uptack import SeededEntropy
     >>> TM(range(20_000), 20_000, 1, 0.2, None, delta=1e-6, entropy=SeededEntropy(1))
-    Release(99..., TM by Dwork and Lei's grids, ε = 3.0, δ = 3e-06 (substitute), NOT PRIVATE: seeded randomness)
+    Release(100..., TM by Dwork and Lei's grids, ε = 3.0, δ = 3e-06 (substitute), NOT PRIVATE: seeded randomness)
     """
     trim = checks.inside_unit("alpha", alpha)
     fix = "Only with delta given it may be None."

@@ -51,7 +51,7 @@ def S(
     >>> from uptack import SeededEntropy
     >>> D = np.random.default_rng(0).normal(size=20_000)
     >>> S(D, 20_000, 1, delta=1e-6, entropy=SeededEntropy(1))
-    Release(1.31..., S by Dwork and Lei's grids, ε = 2.0, δ = 2e-06 (substitute), NOT PRIVATE: seeded randomness)
+    Release(1.3..., S by Dwork and Lei's grids, ε = 2.0, δ = 2e-06 (substitute), NOT PRIVATE: seeded randomness)
     """
     x, level, request = prepared("S", D, n, eps, delta, entropy)
     if x.size < LEAST_N:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import binom
 
 from uptack import checks
-from uptack.engines.inverse import inverse_sensitivity, steps_needed
+from uptack.engines.inverse import boxes, decay, steps_needed
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.noise import MachineNumbers
@@ -164,10 +164,10 @@ def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, reques
         return found
     low_rank, high_rank, steps = _ends(n, p, confidence, side, request.rows)
     ends = []
-    for rank in (low_rank, high_rank):
+    for rank, outward in ((low_rank, -1), (high_rank, 1)):
         reach = _Shifted(LStatistic.quantile(data, rank, steps, request.rows), found.value)
-        drawn = inverse_sensitivity(reach, steps, side, request.entropy, lattice=OFFSETS)
-        ends.append(found.value + drawn)
+        drawn = boxes([reach], steps, OFFSETS).draw(decay(side), request.entropy)[0] + outward  # past the rounding
+        ends.append(found.value + OFFSETS.value(min(max(drawn, -OFFSETS.top), OFFSETS.top)))
     paid = (found.loss, loss.Pure(side))
     noise = PopulationInterval(confidence, min(ends), max(ends))
     request = replace(request, spent=paid)

@@ -32,8 +32,8 @@ $(VENV)/bin/pip:
 	$(BIN)/pip install --quiet --upgrade pip
 
 $(VENV)/.demo: EXTRAS = report
-$(VENV)/.test: EXTRAS = report,test
-$(VENV)/.bench: EXTRAS = report,bench
+$(VENV)/.test: EXTRAS = report,sklearn,test
+$(VENV)/.bench: EXTRAS = report,sklearn,bench
 $(VENV)/.docs: EXTRAS = docs
 
 $(VENV)/.demo $(VENV)/.test $(VENV)/.bench $(VENV)/.docs: pyproject.toml | $(VENV)/bin/pip

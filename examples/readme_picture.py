@@ -1,10 +1,14 @@
-"""The picture of the README: the error of a private median against the number of rows, with and without bounds.
+"""The pictures of the README and the guide.
+
+`median.png`: the error of a private median against the number of rows, with and without bounds.
 
 Rows are lognormal. The bounded method is the exponential mechanism for the median (Smith 2011), as in libraries that
 ask for bounds. It is given the smallest and the largest row as bounds (which nobody may know), bounds a million times
 too wide, and an upper bound that is too low. uptack is given none. Every point is the median error of many runs.
 
-    python examples/readme_picture.py --out docs/images/median.png
+`influence.png`: how far one row moves the mean, a trimmed mean and the median of a normal law.
+
+    python examples/readme_picture.py --out docs/images
 """
 
 from __future__ import annotations
@@ -17,8 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import FuncFormatter
+from scipy.stats import norm
 
 import uptack as ut
+from uptack.influence import gross_error_sensitivity, influence
 
 EPSILON = 0.1
 CENTRE = 40.0
@@ -89,15 +96,34 @@ def errors(method: Method, n: int, runs: int, rng: Rng) -> np.ndarray:
     return out
 
 
-def draw(found: dict[str, np.ndarray], path: Path) -> None:
+def pyplot() -> Any:
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import FuncFormatter
 
     plt.rcParams.update({"font.size": 11, "text.color": INK, "xtick.color": GREY, "ytick.color": GREY})
-    figure, ax = plt.subplots(figsize=(10, 5.4))
+    return plt
+
+
+def finish(figure: Any, ax: Any, path: Path) -> None:
+    """The look that the pictures share."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(GREY)
+    ax.tick_params(which="both", length=0, pad=7)
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+    print(f"Picture: {path}")
+
+
+def heading(ax: Any, title: str, below: str) -> None:
+    ax.set_title(title, loc="left", fontsize=14, fontweight="bold", pad=28)
+    ax.annotate(below, (0, 1), (0, 10), "axes fraction", textcoords="offset points", color=GREY)
+
+
+def draw_median(found: dict[str, np.ndarray], path: Path) -> None:
+    figure, ax = pyplot().subplots(figsize=(10, 5.4))
     ax.axvspan(SIZES[0], REFUSAL.advice.n, color=BLUE, alpha=0.07, linewidth=0)
     ax.text(112, 2.2e-4, f"below {REFUSAL.advice.n:,} rows uptack says ⊥", color=BLUE)
     for line in LINES:
@@ -109,30 +135,39 @@ def draw(found: dict[str, np.ndarray], path: Path) -> None:
     ax.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
     ax.set_yticks([1e-4, 1e-2, 1, 1e2, 1e4, 1e6], ["0.0001", "0.01", "1", "100", "10,000", "1,000,000"])
     ax.set_xlabel("rows", color=GREY)
-    title = {"loc": "left", "fontsize": 14, "fontweight": "bold", "pad": 28}
-    ax.set_title("A private median should not need a guess", **title)
     runs = found[LINES[0].label].shape[1]
     below = f"Error of the answer, in interquartile ranges. Lognormal rows, ε = {EPSILON}, median of {runs} runs."
-    ax.annotate(below, (0, 1), (0, 10), "axes fraction", textcoords="offset points", color=GREY)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(GREY)
+    heading(ax, "A private median should not need a guess", below)
     ax.grid(axis="y", color="#e6eaee", linewidth=0.8)
-    ax.tick_params(which="both", length=0, pad=7)
-    figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    finish(figure, ax, path)
+
+
+def draw_influence(path: Path) -> None:
+    figure, ax = pyplot().subplots(figsize=(10, 4.6))
+    looks = (("mean", RED, (1.1, 2.5)), (("trimmed_mean", 0.1), BLUE, (-4.9, -1.97)), ("median", INK, (-4.9, -1.1)))
+    for statistic, colour, place in looks:
+        curve = influence(statistic, norm(), np.linspace(-5, 5, 2001))
+        curve.plot(ax, color=colour, linewidth=2.5)
+        most = gross_error_sensitivity(statistic, norm())
+        limit = f"at most {most:.2f}" if np.isfinite(most) else "no limit"
+        ax.text(*place, f"{curve.statistic}: {limit}", color=colour)
+    ax.set_title("", loc="right")
+    ax.set(xlim=(-5, 5), ylim=(-3, 3), xlabel="z, the value of one row, in standard deviations", ylabel="")
+    ax.xaxis.label.set_color(GREY)
+    below = "Influence function at the normal law: n times the movement of the answer by one row at z."
+    heading(ax, "One row can carry away the mean, but not the median", below)
+    finish(figure, ax, path)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Draw the picture of the README.")
-    parser.add_argument("--out", type=Path, default=Path("docs/images/median.png"))
-    parser.add_argument("--runs", type=int, default=400)
+    parser = argparse.ArgumentParser(description="Draw the pictures of the README and the guide.")
+    parser.add_argument("--out", type=Path, default=Path("docs/images"), help="directory for the pictures")
+    parser.add_argument("--runs", type=int, default=400, help="runs for each point of the median's errors")
     arguments = parser.parse_args()
-    rng = np.random.default_rng()
-    found = {line.label: np.array([errors(line.method, int(n), arguments.runs, rng) for n in SIZES]) for line in LINES}
-    draw(found, arguments.out)
-    print(f"Picture: {arguments.out}")
+    draw_influence(arguments.out / "influence.png")
+    rng, runs = np.random.default_rng(), arguments.runs
+    found = {line.label: np.array([errors(line.method, int(n), runs, rng) for n in SIZES]) for line in LINES}
+    draw_median(found, arguments.out / "median.png")
 
 
 if __name__ == "__main__":

@@ -3,10 +3,13 @@
 The answer is private and close, or it is ⊥ ("no reply").
 """
 
-from uptack import engines, errors, noise, privacy, reach, statistics
+from typing import Any
+
+from uptack import audit, engines, errors, influence, noise, papers, privacy, reach, regression, statistics
 from uptack.errors import InvalidArgument, NoReplyError, UptackError
 from uptack.noise import SeededEntropy, SystemEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, RandomPrivacy
+from uptack.regression import plot_coefficients, shortcut_regression
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import interquantile_range, iqr, mean, median, quantile, trimmed_mean, winsorized_mean
 
@@ -23,19 +26,32 @@ __all__ = [
     "RandomPrivacy",
     "Release",
     "SeededEntropy",
+    "ShortcutRegression",
     "SystemEntropy",
     "UptackError",
+    "audit",
     "engines",
     "errors",
+    "influence",
     "interquantile_range",
     "iqr",
     "mean",
     "median",
     "noise",
+    "papers",
+    "plot_coefficients",
     "privacy",
     "quantile",
     "reach",
+    "regression",
+    "shortcut_regression",
     "statistics",
     "trimmed_mean",
     "winsorized_mean",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:  # estimators, which need scikit-learn
+        return getattr(regression, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

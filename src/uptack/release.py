@@ -25,6 +25,20 @@ class Noise(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class EachNoise:
+    """The noise of a vector whose coordinates were released one by one."""
+
+    parts: tuple[Noise | None, ...]
+
+    def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
+        """The bounds of every coordinate."""
+        if any(part is None for part in self.parts):
+            raise NoInterval("some coordinate has no law that a reader may know")
+        ends = [part.around(v, confidence) for part, v in zip(self.parts, value, strict=True) if part is not None]
+        return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+
+
 def _plain(value: Any) -> Any:
     """NumPy values as plain Python ones."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

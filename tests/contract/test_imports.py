@@ -17,8 +17,12 @@ ALLOWED = {
     "reach": GROUND,
     "engines": GROUND | {"noise", "privacy", "release", "reach"},
     "statistics": GROUND | {"noise", "privacy", "release", "reach", "engines"},
-    "papers": GROUND | {"noise", "privacy", "release", "reach", "engines", "statistics"},
+    "papers": GROUND | {"noise", "privacy", "release", "reach", "engines", "statistics", "regression"},
+    "progress": set(),
+    "regression": GROUND | {"noise", "privacy", "release", "reach", "engines", "statistics", "progress"},
     "samples": {"errors"},
+    "influence": GROUND | {"reach"},
+    "audit": GROUND,
     "__init__": None,  # the list of public names
 }
 

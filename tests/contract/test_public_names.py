@@ -6,8 +6,12 @@ import pytest
 
 NAMES = {
     "uptack": """ADD_REMOVE SUBSTITUTE Advice InvalidArgument NoReply NoReplyError Privacy RandomPrivacy Release
-        SeededEntropy SystemEntropy UptackError engines errors interquantile_range iqr mean median noise privacy
-        quantile reach statistics trimmed_mean winsorized_mean""",
+        SeededEntropy ShortcutRegression SystemEntropy UptackError audit engines errors influence interquantile_range
+        iqr mean median noise papers plot_coefficients privacy quantile reach regression shortcut_regression statistics
+        trimmed_mean winsorized_mean""",
+    "uptack.papers": "M S Scale TM",
+    "uptack.audit": "delta_lower_bound epsilon_lower_bound",
+    "uptack.regression": "ShortcutRegression plot_coefficients shortcut_regression",
     "uptack.reach": "InterquantileRange LStatistic OrderStatistics Reach Segment",
     "uptack.statistics": "Options interquantile_range iqr mean median quantile trimmed_mean winsorized_mean",
     "uptack.noise": """Bernoulli BernoulliExp Body Box Ellipsoid Entropy Geometric Grid IntegerGaussian IntegerLaplace

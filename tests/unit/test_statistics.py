@@ -91,6 +91,24 @@ def test_the_number_of_rows_is_paid_for_where_it_is_secret():
     assert refused.privacy == Privacy(0.1, 0, ut.ADD_REMOVE)
 
 
+@pytest.mark.parametrize("adjacency", [ut.SUBSTITUTE, ut.ADD_REMOVE])
+def test_advice_is_good(adjacency):
+    for name in ("median", "iqr", "trimmed_mean", "mean"):
+        ask = ut.mean if name == "mean" else ASKED[name][0]
+        options = {"adjacency": adjacency, "entropy": ut.SeededEntropy(4)}
+        refused = ask(NORMAL[:150], epsilon=1, **options)
+        assert not refused
+        assert ask(NORMAL[: refused.advice.n], epsilon=1, **options)
+        if refused.advice.epsilon is not None:
+            assert ask(NORMAL[:150], epsilon=refused.advice.epsilon, **options)
+
+
+def test_advice_of_the_tests_does_not_depend_on_n_while_that_is_small():
+    few, more = (ut.median(NORMAL[:n], epsilon=1, delta=1e-6, method="ptr").advice.n for n in (50, 1000))
+    assert few == more
+    assert ut.median(NORMAL[:few], epsilon=1, delta=1e-6, method="ptr", entropy=ut.SeededEntropy(1))
+
+
 def test_people_with_many_rows_need_more_of_them():
     r = ut.median(NORMAL, epsilon=1, rows_per_person=5)
     assert r.privacy.adjacency == ut.SUBSTITUTE.per_person(5)
@@ -112,6 +130,22 @@ def test_integers_ties_and_constants():
     assert round(price, 2) == price
     flags = np.arange(1000) < 700
     assert ut.median(flags, epsilon=1).value == 1.0
+
+
+def test_a_trimmed_mean_far_from_zero_does_not_jump_by_a_rounding():
+    """1e15 + {0, 1}: one more 1 moves the mean by 1/160,000, and its float by 1/8, far beyond the noise."""
+    answers = []
+    for ones in (30_000, 30_001):
+        x = 1e15 + (np.arange(200_000) < ones)
+        entropy = ut.SeededEntropy(0)
+        draws = [ut.trimmed_mean(x, 0.1, epsilon=3, delta=1e-6, method="dwork-lei", entropy=entropy) for _ in range(20)]
+        answers.append({r.value for r in draws if r})
+    assert answers[0] & answers[1]
+
+
+def test_a_scale_at_the_end_of_the_floats_gets_no_reply():
+    x = np.where(np.arange(20_000) < 10_000, -8e307, 8e307)
+    assert not ut.trimmed_mean(x, 0.1, epsilon=3, delta=1e-6, method="dwork-lei", entropy=ut.SeededEntropy(0))
 
 
 def test_missing_values():
@@ -176,6 +210,8 @@ def test_a_tests_own_noise_gives_an_interval():
     r = ut.median(NORMAL, epsilon=1, delta=1e-6, method="ptr", entropy=ut.SeededEntropy(3))
     low, high = r.interval(0.95)
     assert low < r.value < high
+    several = ut.quantile(NORMAL, [0.3, 0.5], epsilon=3, delta=1e-6, method="ptr", entropy=ut.SeededEntropy(3))
+    assert len(several.interval(0.9)[0]) == 2
     s = ut.iqr(NORMAL, epsilon=1, delta=1e-6, method="ptr", entropy=ut.SeededEntropy(3))
     low, high = s.interval(0.95)
     assert 0 < low < s.value < high

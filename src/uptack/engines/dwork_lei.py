@@ -24,7 +24,7 @@ from uptack.engines.ptr import (
     release_scale,
     same_bin,
 )
-from uptack.noise import Entropy, IntegerLaplace
+from uptack.noise import Entropy, Grid, IntegerLaplace
 from uptack.privacy import loss
 
 SHIFTS = (Fraction(0), Fraction(1, 2))
@@ -76,22 +76,27 @@ def location(
     return attempt(build, proposals, release_location(entropy), entropy, same_answer=True)
 
 
+LEAST, MOST = 1e-300, 1e300
+"""Released scales beyond these are not told from 0, or get ⊥: there the floats end."""
+
+
 def bin_width(s: float, n: int) -> float:
     """M's proposal h = s·n^(-1/3), and n^(-1/2) for s = 0, where any fixed positive number will do."""
-    return float(s * n ** (-1 / 3) if s > 0 else n**-0.5)
+    return float(s * n ** (-1 / 3) if s > LEAST else n**-0.5)
 
 
 def too_small(noise: object, factor: float) -> Fraction:
     """The chance that a scale released by S is below its true value over e^factor: exact, from the law of its noise."""
     law = _log_noise(noise)
     steps = math.floor((factor - law.rounding) / law.step)
-    return _shorter(law.law.exact_tail(max(steps, 1)).bounds()[1])
+    return _shorter(law.law.exact_tail(steps).bounds()[1])
 
 
 def safe_factor(noise: object, delta: Fraction) -> float:
     """The factor that raises a scale released by S so that it is too small with a chance of at most δ."""
     law = _log_noise(noise)
-    return math.exp(law.law.cutoff(delta) * law.step + law.rounding) * (1 + 1e-12)
+    raised = law.law.cutoff(delta) * law.step + law.rounding
+    return math.exp(raised) * (1 + 1e-12) if raised < 700 else math.inf
 
 
 def _log_noise(noise: object) -> GridNoise:
@@ -100,8 +105,14 @@ def _log_noise(noise: object) -> GridNoise:
     return noise.logarithm
 
 
-def trimmed(value: float, bound: float, level: Level, failure: Fraction, entropy: Entropy) -> Outcome:
-    """The second stage of TM: Laplace noise for a bound that is too small with probability at most `failure`."""
-    proposal = Proposal(bound, same_bin(grid(1.0, SHIFTS[0])), loss.Test(0, 0), loss.Answer(level.epsilon))
-    noisy, noise = release_location(entropy)(value, proposal)
-    return Outcome(noisy, loss.Approximate(level.epsilon, failure), noise)
+def noisy_mean(mean: Fraction, bound: float, level: Level, failure: Fraction, entropy: Entropy) -> Outcome:
+    """The second stage of TM: Laplace noise for a bound that is too small with probability at most `failure`.
+
+    The mean goes to the noise's grid as a rational. Rounded to a float before, it could jump by more than the bound.
+    """
+    exact = Fraction(max(bound, LEAST))
+    lattice = Grid.finer_than(exact)
+    step = Fraction(lattice.step)
+    law = IntegerLaplace((math.ceil(exact / step) + 1) / level.epsilon)
+    value = float(lattice.points([round(mean / step) + law.sample(entropy=entropy)])[0])
+    return Outcome(value, loss.Approximate(level.epsilon, failure), GridNoise(law, float(step), float(step) / 2))

@@ -30,6 +30,9 @@ from uptack.reach import Reach
 LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 39, -1))
 """Candidates from fine to coarse: numbers up to 1e77 with 52 to 40 bits of mantissa near 1, three fewer at 1e6."""
 
+VECTOR_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 15, -1))
+"""The same for vectors, whose guarantee pays for the bits of every coordinate: down to 16 of them."""
+
 LATTICE = LATTICES[0]
 
 FAILURE = Fraction(1, 10**6)
@@ -41,13 +44,18 @@ def decay(epsilon: Fraction) -> Fraction:
     return Fraction(exp_minus(epsilon / 2).floor(64) + 1, 1 << 64)
 
 
-def finest(fits: Callable[[int], bool], epsilon: Fraction, dimension: int = 1) -> tuple[MachineNumbers, int] | None:
+def finest(
+    fits: Callable[[int], bool],
+    epsilon: Fraction,
+    dimension: int = 1,
+    lattices: tuple[MachineNumbers, ...] = LATTICES,
+) -> tuple[MachineNumbers, int] | None:
     """The finest lattice whose K the number of rows allows, with that K; None where even the coarsest asks too much.
 
     The error of a typical answer hardly depends on the mantissa bits, but the guarantee pays for them. `fits` may look
     at public numbers only, so choosing costs nothing.
     """
-    for lattice in LATTICES:
+    for lattice in lattices:
         steps = steps_needed(epsilon, lattice.size**dimension)
         if fits(steps):
             return lattice, steps

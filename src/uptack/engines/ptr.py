@@ -84,10 +84,25 @@ def grid(width: float, shift: Fraction) -> Index:
 
 
 def log_grid(width: float, shift: Fraction) -> Index:
-    """The same for ln x, with a bin of its own for x = 0."""
+    """The same for ln x, with a bin of its own for x = 0.
+
+    A bin starts at the float nearest to e^((i + shift)·width), and x is compared with that: a logarithm alone might
+    not keep order.
+    """
+
+    def start(i: int) -> float:
+        exponent = (i + float(shift)) * width
+        return math.exp(exponent) if exponent < 709 else math.inf
 
     def index(x: float) -> float:
-        return -math.inf if x == 0 else x if math.isinf(x) else math.floor(math.log(x) / width - float(shift))
+        if x == 0 or math.isinf(x):
+            return -math.inf if x == 0 else x
+        i = math.floor(math.log(x) / width - float(shift))
+        while x < start(i):
+            i -= 1
+        while x >= start(i + 1):
+            i += 1
+        return i
 
     return index
 

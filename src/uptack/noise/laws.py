@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import overload
 
 import numpy as np
@@ -29,6 +30,11 @@ def least(holds: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+@lru_cache(maxsize=1024)
+def _cutoff(law: IntegerLaw, bound: Fraction) -> int:
+    return least(lambda t: law.exact_tail(t) <= bound)
 
 
 class IntegerLaw(ABC):
@@ -80,8 +86,7 @@ class IntegerLaw(ABC):
 
     def cutoff(self, delta: Rational) -> int:
         """The least t with P(z ≥ t) ≤ δ."""
-        bound = checks.inside_unit("delta", delta)
-        return least(lambda t: self.exact_tail(t) <= bound)
+        return _cutoff(self, checks.inside_unit("delta", delta))
 
     def quantile(self, p: Rational) -> int:
         """The least k with P(z ≤ k) ≥ p."""

@@ -1,7 +1,5 @@
 """M and TM of Dwork and Lei: a median and a trimmed mean, each with noise for a scale that S released."""
 
-# ruff: noqa: N802, N803, N806 - the papers' names
-
 from __future__ import annotations
 
 import math
@@ -11,22 +9,16 @@ from typing import Any
 
 from uptack import checks
 from uptack.engines import dwork_lei
-from uptack.engines.additive import GridNoise
 from uptack.engines.ptr import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.noise import Entropy, Grid, IntegerLaplace
-from uptack.papers.scale import HOW, LEAST_N, prepared, spread, told
-from uptack.privacy import loss
+from uptack.noise import Entropy
+from uptack.papers.scale import HOW, prepared, spread, told, unfit
 from uptack.reach import LStatistic, OrderStatistics
 from uptack.reach.order import quartiles
-from uptack.reach.protocol import Floats
 from uptack.reach.selection import SCALE
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.specification import SCALE_SLOPE, refused
-
-SMALLEST, LARGEST = 1e-300, 1e300
-"""Scales outside are not told from 0 and from each other: the floats end there, and so do S's answers."""
 
 ROUNDING = 1 + 1e-12
 """What floats may take off a scale and the bound that is worked out from it."""
@@ -57,18 +49,18 @@ def M(
     Release(10..., M by Dwork and Lei's grids, ε = 2.0, δ = 2e-06 (substitute), NOT PRIVATE: seeded randomness)
     """
     given = None if s is None else checks.nonnegative("s", s)
-    if given is not None and given > LARGEST:
+    if given is not None and given > dwork_lei.MOST:
         raise InvalidArgument("s", "at most 1e300", checks.describe(s))
     x, level, request = prepared("M", D, n, eps, delta, entropy)
-    if n < LEAST_N:
-        return refused(request, None, HOW, Advice(n=LEAST_N))
+    if advice := unfit(n, level, tests=4 if given is None else 2):
+        return refused(request, None, HOW, advice)
     width = float(given or 0)
     if given is None:
         found = spread(x, quartiles(n), dwork_lei.log_width(n), level, request)
         if found.value is None:
             return told(request, found, level, n, SCALE_SLOPE, dwork_lei.log_width)
         request, width = replace(request, spent=(found.tree,)), found.value
-    h = dwork_lei.bin_width(width if width > SMALLEST else 0.0, n)
+    h = dwork_lei.bin_width(width, n)
     answer = dwork_lei.location(
         lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)), h, level, request.entropy
     )
@@ -108,16 +100,21 @@ def TM(
     x, level, request = prepared("TM", D, n, eps, delta, entropy)
     lo = math.ceil(n * trim / 2)
     hi, N = n - lo, n - 2 * lo - 1
-    if n < LEAST_N or N < 1:
-        return refused(request, None, HOW, Advice(n=max(LEAST_N, math.ceil(4 / (1 - trim)))))
+    rows = Advice(n=math.ceil(4 / (1 - trim))) if N < 1 else None
+    if advice := rows or unfit(n, level, tests=2):
+        return refused(request, None, HOW, advice)
     found = spread(x, (lo, hi), dwork_lei.log_width(n), level, request)
     if found.value is None:
         return told(request, found, level, n, SCALE_SLOPE, dwork_lei.log_width)
     factor, failure = _safety(found, n, power, level)
     bound = found.value * factor * ROUNDING / N if found.value > 0 else 0.0
-    if max(found.value, bound) >= LARGEST:
-        return refused(request, found.tree, HOW, Advice(other="values, or noise, of a size below 1e300"))
-    answer = _noisy_mean(x, lo + 1, hi - 1, max(bound, SMALLEST), level.epsilon, failure, request.entropy)
+    if max(found.value, bound) >= dwork_lei.MOST or 2 * level.delta + failure >= 1:
+        return refused(
+            request, found.tree, HOW, Advice(other="values of a size below 1e300, a larger kappa or delta=1e-6")
+        )
+    ranked = OrderStatistics(x, [(lo + 1, lo + 1), (hi - 1, hi - 1)])
+    mean = Fraction(ranked.total(lo + 1, hi - 1), N << SCALE)
+    answer = dwork_lei.noisy_mean(mean, bound, level, failure, request.entropy)
     return told(replace(request, spent=(found.tree,)), answer, level, n, SCALE_SLOPE, dwork_lei.log_width)
 
 
@@ -125,23 +122,4 @@ def _safety(found: Outcome, n: int, power: Fraction | None, level: dwork_lei.Lev
     """The factor that S's answer is raised by, and the chance that it is too small all the same."""
     if power is not None:
         return n ** float(power), dwork_lei.too_small(found.noise, float(power) * math.log(n))
-    try:
-        return dwork_lei.safe_factor(found.noise, level.delta), level.delta
-    except OverflowError:
-        return math.inf, level.delta
-
-
-def _noisy_mean(
-    x: Floats, first: int, last: int, bound: float, epsilon: Fraction, failure: Fraction, entropy: Entropy
-) -> Outcome:
-    """The mean of x(first), ..., x(last) plus Laplace noise for a sensitivity of `bound`.
-
-    The mean goes to the noise's grid as a rational. Rounded to a float before, it could jump by more than the bound.
-    """
-    ranked = OrderStatistics(x, [(rank, rank) for rank in (first, last)])
-    mean = Fraction(ranked.total(first, last), (last - first + 1) << SCALE)
-    grid = Grid.finer_than(Fraction(bound))
-    step = Fraction(grid.step)
-    law = IntegerLaplace((math.ceil(Fraction(bound) / step) + 1) / epsilon)
-    value = float(grid.points([round(mean / step) + law.sample(entropy=entropy)])[0])
-    return Outcome(value, loss.Approximate(epsilon, failure), GridNoise(law, float(step), float(step) / 2))
+    return dwork_lei.safe_factor(found.noise, level.delta), level.delta

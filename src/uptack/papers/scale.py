@@ -1,7 +1,5 @@
 """S of Dwork and Lei, Scale of Dwork and Roth, and what they share with M and TM."""
 
-# ruff: noqa: N802, N803 - the papers' names
-
 from __future__ import annotations
 
 import math
@@ -46,7 +44,8 @@ def S(
     carries a test: P(z ≥ ⌊ln²n⌋ + 1), or at most `delta` if it is given, for a threshold of ln(1/2δ')/ε above 1.
     (In print 4ε. The test is on integers, so its noise is the integer Laplace law.)
 
-    NaN is read as 0 and ±inf as the largest float, each row by itself. For n < 3 the reply is ⊥ and costs nothing.
+    NaN is read as 0 and ±inf as the largest float, each row by itself. For n < 3, and where the δ of all tests would
+    come to 1, which promises nothing, the reply is ⊥ and costs nothing.
 
     >>> from uptack import SeededEntropy
     >>> D = np.random.default_rng(0).normal(size=20_000)
@@ -54,8 +53,8 @@ def S(
     Release(1.3..., S by Dwork and Lei's grids, ε = 2.0, δ = 2e-06 (substitute), NOT PRIVATE: seeded randomness)
     """
     x, level, request = prepared("S", D, n, eps, delta, entropy)
-    if x.size < LEAST_N:
-        return refused(request, None, HOW, Advice(n=LEAST_N))
+    if advice := unfit(x.size, level, tests=2):
+        return refused(request, None, HOW, advice)
     found = spread(x, quartiles(x.size), dwork_lei.log_width(x.size), level, request)
     return told(request, found, level, x.size, SCALE_SLOPE, dwork_lei.log_width)
 
@@ -100,6 +99,13 @@ def prepared(
         raise InvalidArgument("n", f"the number of rows in {argument}, {x.size}", rows)
     level = Level.printed(epsilon, x.size) if false_pass is None else Level(epsilon, false_pass)
     return x, level, request
+
+
+def unfit(n: int, level: Level, tests: int) -> Advice | None:
+    """What must change before anything may be asked: the rows are too few, or δ promises nothing. Both are public."""
+    if n < LEAST_N:
+        return Advice(n=LEAST_N)
+    return Advice(other="a delta of your own, such as 1e-6") if tests * level.delta >= 1 else None
 
 
 def spread(x: Floats, ranks: tuple[int, int], width: float, level: Level, request: Call) -> Outcome:

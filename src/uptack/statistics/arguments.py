@@ -64,7 +64,8 @@ class Options(TypedDict, total=False):
     - `method`: "inverse" (default), "ptr" or "dwork-lei".
     - `rows_per_person`: how many rows one person may own (1).
     - `adjacency`: `SUBSTITUTE` (default; the number of rows is public) or `ADD_REMOVE` (it is secret).
-    - `granularity`: a public step that all values are multiples of; integer columns have 1 by themselves.
+    - `granularity`: a public step that all values are multiples of, and the answer will be; integer columns have 1 by
+      themselves. With a step of 100 an answer of 20 comes out as 0.
     - `missing`: what to do with NaN and infinities. "error" (default) tells the curator; "low", "high" or a number
       replaces each such row by itself.
     - `entropy`: the operating system's (default), or a `SeededEntropy` for tests.

@@ -21,7 +21,7 @@ from uptack.privacy import loss
 from uptack.reach import LStatistic, OrderStatistics, Reach, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
-from uptack.release import NoReply, Release
+from uptack.release import EachNoise, NoReply, Release
 from uptack.statistics.arguments import Call
 from uptack.statistics.specification import Data, Statistic, answered, inverse_advice, refused, run
 
@@ -55,15 +55,18 @@ def quantiles(
 def _in_turn(
     data: Data, n: int, levels: tuple[Fraction, ...], request: Call, statistic: Callable[[Fraction], Statistic]
 ) -> Release[Floats] | NoReply:
-    values, part = [], request.share(Fraction(1, len(levels)))
+    values, noises, part = [], [], request.share(Fraction(1, len(levels)))
     for p in levels:
         found = run(statistic(p), data, n, part)
         if not found:
             return found
         values.append(found.value)
+        noises.append(found.noise)
         part = replace(part, spent=_parts(found.loss))
     how = found.mechanism.split(" by ")[1]
-    return answered(replace(request, spent=part.spent[:-1]), np.sort(values), part.spent[-1], how)
+    order = np.argsort(values)
+    noise = EachNoise(tuple(noises[i] for i in order))
+    return answered(replace(request, spent=part.spent[:-1]), np.array(values)[order], part.spent[-1], how, noise)
 
 
 def _parts(tree: loss.Loss) -> tuple[loss.Loss, ...]:

@@ -96,7 +96,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
     tail = _tail_share(n, bounds)
     ends = quantiles(data, n, (tail, 1 - tail), bounds, quantile_statistic)
     if not ends:
-        return replace(ends, mechanism=ends.mechanism.replace("quantiles", "mean"))
+        return replace(ends, advice=replace(ends.advice, epsilon=None))  # a larger ε would move the quantiles too
     low, high = (float(v) for v in ends.value)
     centre = low + (high - low) / 2
     moved = np.clip(data.astype(np.float64, copy=False), low, high) - centre

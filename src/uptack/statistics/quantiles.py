@@ -158,7 +158,7 @@ def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, reques
 
     if not fits(n):
         return refused(request, None, "inverse sensitivity", Advice(n=least_n(fits)))
-    half = request.share(Fraction(1, 2))
+    half = replace(request, epsilon=request.epsilon / 2)
     found = run(statistic(p), data, n, half)
     if not found:
         return found
@@ -172,5 +172,5 @@ def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, reques
     noise = PopulationInterval(confidence, min(ends), max(ends))
     request = replace(request, spent=paid)
     made = answered(request, found.value, loss.Pure(side), found.mechanism.split(" by ")[1], noise)
-    note = f"half of ε paid for a {float(confidence):.3g} interval of the population's quantile"
+    note = f"half of ε paid for a {float(confidence):.3g} interval of the population's quantile, by inverse sensitivity"
     return replace(made, notes=(note,))

@@ -15,7 +15,8 @@ from uptack.engines import dwork_lei, ptr
 from uptack.engines.inverse import LATTICES, finest, inverse_sensitivity, steps_needed
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, cost, loss
-from uptack.reach import InterquantileRange, Reach
+from uptack.reach import InterquantileRange, OrderStatistics, Reach
+from uptack.reach.selection import SCALE
 from uptack.release import Advice, Noise, NoReply, Release
 from uptack.statistics.arguments import Call, column, public_size
 
@@ -67,10 +68,20 @@ def answered(request: Call, value: Any, tree: loss.Loss, how: str, noise: Noise 
 
 def refused(request: Call, tree: loss.Loss | None, how: str, advice: Advice) -> NoReply:
     """⊥, with everything spent on the way to it."""
+    if request.adjacency.kind == "add/remove":
+        advice = _with_room_for_the_count(advice, request)
     parts = (*request.spent, *((tree,) if tree else ()))
     whole = loss.Levels(parts) if parts else None
     price = cost(whole, request.adjacency) if whole else Privacy(0, 0, request.adjacency)
     return NoReply(price, f"{request.name} by {how}", whole, advice, request.entropy.private)
+
+
+def _with_room_for_the_count(advice: Advice, request: Call) -> Advice:
+    """Advice for a call that first spends a tenth of ε on a noisy number of rows, which may come out too small."""
+    share = Fraction(request.spent[0].epsilon) if isinstance(request.spent[0], loss.Pure) else request.epsilon
+    below = IntegerLaplace(request.rows / share).cutoff(Fraction(1, 1000))
+    n = None if advice.n is None else advice.n + below
+    return replace(advice, n=n, epsilon=None)  # the ε that would do depends on a number of rows that is secret
 
 
 def least_n(fits: Callable[[int], bool]) -> int:
@@ -140,13 +151,13 @@ def _diameter(statistic: Statistic, data: Data, n: int, request: Call) -> Releas
     how = "propose-test-release"
     part = request if statistic.scale else request.share(Fraction(3, 10))
     if not _room(statistic, n, _looks(part)):
-        return refused(request, None, how, _ptr_advice(statistic, n, part))
+        return refused(request, None, how, _ptr_advice(statistic, n, request))
     spread = _scale_ladder(_scale_build(statistic.spread(n), data, request.rows), n, part)
     if statistic.scale or spread.value is None:
         return _told(statistic, request, spread, how, n)
     rest = replace(request.share(Fraction(7, 10)), spent=(*request.spent, spread.tree))
     found = _location_ladder(statistic, data, n, rest, spread.value)
-    return _told(statistic, rest, found, how, n)
+    return _told(statistic, rest, found, how, n, request)
 
 
 def _room(statistic: Statistic, n: int, moves: float) -> bool:
@@ -156,12 +167,16 @@ def _room(statistic: Statistic, n: int, moves: float) -> bool:
     return n >= 3 and statistic.fits(n, around) and low - around >= 1 and high + around <= n
 
 
-def _ladder(request: Call, bound: float, holds: Callable[[float], ptr.Holds]) -> list[ptr.Proposal]:
-    """Proposals from narrow to wide, which together spend all that the request has."""
+def _ladder(request: Call, bound: float, widest: float, holds: Callable[[float], ptr.Holds]) -> list[ptr.Proposal]:
+    """Proposals from narrow to wide, which together spend all that the request has.
+
+    None is wider than `widest` times the ε of the answer: its noise would drown what it is added to.
+    """
     answer = loss.Answer(request.epsilon / 2)
+    most = widest * float(request.epsilon / 2)
     return [
         ptr.Proposal(b, holds(b), loss.Test(request.epsilon * part, request.delta / len(RUNGS)), answer)
-        for part, b in ((part, times * bound) for part, times in RUNGS)
+        for part, b in ((part, min(times * bound, most)) for part, times in RUNGS)
     ]
 
 
@@ -173,33 +188,39 @@ def _looks(request: Call) -> float:
 
 
 def _scale_ladder(build: ptr.Build, n: int, request: Call) -> ptr.Outcome:
-    """S with the ratio of its reach, from what n rows of a smooth law allow, and at most the papers' ln(1 + 1/ln n)."""
+    """S with the ratio of its reach: bounds from what n rows of a smooth law allow, at most the papers' ln(1 + 1/ln n).
+
+    The noise on the logarithm has a scale of at most 1.
+    """
     bound = min(SCALE_SLOPE * _looks(request) / n, dwork_lei.log_width(n))
-    proposals = _ladder(request, bound, ptr.ratio)
+    proposals = _ladder(request, bound, 1.0, ptr.ratio)
     return ptr.attempt(build, proposals, ptr.release_scale(request.entropy), request.entropy)
 
 
 def _location_ladder(statistic: Statistic, data: Data, n: int, request: Call, spread: float) -> ptr.Outcome:
-    """A location with bounds c·s·(t + 3/ε)/n; where the private scale is 0, the least positive one."""
-    bound = statistic.slope * max(spread, 1e-300) * _looks(request) / n
+    """A location with bounds c·s·(t + 3/ε)/n, and noise of a scale of at most s/2; for s = 0 a least positive one."""
+    s = max(spread, 1e-300)
+    bound = statistic.slope * s * _looks(request) / n
     return ptr.attempt(
         lambda steps: statistic.build(data, n, steps, request.rows),
-        _ladder(request, bound, ptr.diameter),
+        _ladder(request, bound, s / 2, ptr.diameter),
         ptr.release_location(request.entropy),
         request.entropy,
     )
 
 
-def _told(statistic: Statistic, request: Call, outcome: ptr.Outcome, how: str, n: int) -> Release[float] | NoReply:
-    """The outcome of a propose-test-release as a result."""
+def _told(
+    statistic: Statistic, request: Call, outcome: ptr.Outcome, how: str, n: int, whole: Call | None = None
+) -> Release[float] | NoReply:
+    """The outcome of a propose-test-release as a result; `whole` is the call before parts of it were spent."""
     if outcome.value is not None:
         return answered(request, outcome.value, outcome.tree, how, outcome.noise)
-    return refused(request, outcome.tree, how, _ptr_advice(statistic, n, request))
+    return refused(request, outcome.tree, how, _ptr_advice(statistic, n, whole or request))
 
 
 def _ptr_advice(statistic: Statistic, n: int, request: Call) -> Advice:
     """The number of rows from which on the narrowest proposals pass on smooth data; twice n if there are as many."""
-    moves = _looks(request)
+    moves = _looks(request if statistic.scale else request.share(Fraction(3, 10)))
     enough = least_n(
         lambda size: _room(statistic, size, moves) and SCALE_SLOPE * moves / size <= dwork_lei.log_width(size)
     )
@@ -242,9 +263,12 @@ def _trimmed(statistic: Statistic, averaged: int, data: Data, n: int, request: C
     if spread.value is None:
         return _told(statistic, request, spread, how, n)
     failure = request.delta * third
-    raised = spread.value * dwork_lei.safe_factor(spread.noise, failure)
-    bound = max(raised * request.rows / averaged, 1e-300)
-    value = statistic.build(data, n, 0, request.rows).value
-    found = dwork_lei.trimmed(value, bound, level, failure, request.entropy)
+    bound = spread.value * dwork_lei.safe_factor(spread.noise, failure) * request.rows / averaged
+    if max(spread.value, bound) >= dwork_lei.MOST:
+        return refused(request, spread.tree, how, Advice(other="values of a size below 1e300"))
+    off = (n - averaged) // 2
+    ranked = OrderStatistics(data, [(off + 1, off + 1), (n - off, n - off)])
+    mean = Fraction(ranked.total(off + 1, n - off), averaged << SCALE)
+    found = dwork_lei.noisy_mean(mean, bound, level, failure, request.entropy)
     rest = replace(request, spent=(*request.spent, spread.tree))
     return _told(statistic, rest, found, how, n)

@@ -1,0 +1,21 @@
+"""Regression without bounds on the data.
+
+The estimators need scikit-learn (`pip install "uptack[sklearn]"`) and are loaded when they are first used.
+"""
+
+from typing import Any
+
+from uptack.regression.plot import plot_coefficients
+from uptack.regression.shortcut import shortcut_regression
+
+__all__ = ["ShortcutRegression", "plot_coefficients", "shortcut_regression"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from uptack.regression import estimators
+    except ImportError as error:
+        raise ImportError(f'{name} needs scikit-learn: pip install "uptack[sklearn]"') from error
+    return getattr(estimators, name)

@@ -1,0 +1,65 @@
+"""What a regression is asked for, checked before the data are read, and the data as matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The design matrix, with a first column of ones if there is an intercept, and the response."""
+
+    x: Floats
+    y: Floats
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return self.y.size
+
+    @property
+    def p(self) -> int:
+        """The number of coefficients."""
+        return int(self.x.shape[1])
+
+
+def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
+    """X and y as floats. Rows that are not finite are an error, or with `missing="ignore"` become rows of zeros.
+
+    A row of zeros takes part in no fit and stays in the count of rows: neighbours stay neighbours.
+    """
+    design = np.asarray(x)
+    design = design[:, None] if design.ndim == 1 else design
+    response = np.asarray(y)
+    if design.ndim != 2 or design.dtype.kind not in "fiub" or design.shape[1] == 0:
+        raise InvalidArgument("X", "a table of numbers with at least one column", checks.describe(design))
+    if response.ndim != 1 or response.dtype.kind not in "fiub":
+        raise InvalidArgument("y", "a one-dimensional column of numbers", checks.describe(response))
+    if len(design) != len(response):
+        raise InvalidArgument("y", f"as long as X, {len(design)} rows", f"{len(response)} rows")
+    design, response = design.astype(np.float64), response.astype(np.float64)
+    if fit_intercept:
+        design = np.column_stack([np.ones(len(design)), design])
+    broken = ~(np.isfinite(design).all(axis=1) & np.isfinite(response))
+    if broken.any():
+        if missing == "error":
+            fix = "Pass missing='ignore' to leave each such row out of its fit."
+            raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
+        design[broken], response[broken] = 0.0, 0.0
+    return Table(design, response)
+
+
+def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if value not in allowed:
+        raise InvalidArgument(name, " or ".join(map(repr, allowed)), checks.describe(value))
+    return str(value)

@@ -1,0 +1,125 @@
+"""The regressions as scikit-learn estimators: clone them, put them into pipelines, search their parameters."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from uptack.errors import NoReplyError
+from uptack.noise import SeededEntropy
+from uptack.privacy import SUBSTITUTE, Adjacency
+from uptack.regression.arguments import Floats, choice
+from uptack.regression.shortcut import shortcut_regression
+from uptack.release import NoReply, Release
+
+
+class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """What the private linear regressions have in common: fit by a release, predict from its coefficients.
+
+    After `fit`: `coef_`, `intercept_`, `privacy_` (what the fit cost), `release_` (the result itself, an
+    `uptack.Release` or `uptack.NoReply`). A fit that gets ⊥ raises `uptack.NoReplyError`, or with `on_no_reply="nan"`
+    has coefficients of NaN. `adjacency=None` is `uptack.SUBSTITUTE`. An integer `random_state` is for tests: the result
+    is then not private.
+    """
+
+    fit_intercept: bool
+    on_no_reply: str
+    random_state: int | None
+
+    def _release(self, x: Floats, y: Floats, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
+        raise NotImplementedError
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 - scikit-learn's name
+        """Fit privately; every call spends ε again."""
+        choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
+        finite = self.missing != "ignore" if hasattr(self, "missing") else True
+        checked = {"dtype": np.float64, "y_numeric": True, "ensure_all_finite": finite}
+        x, response = validate_data(self, X, y, **checked)
+        entropy = None if self.random_state is None else SeededEntropy(self.random_state)
+        self.release_ = self._release(x, response, entropy)
+        self.privacy_ = self.release_.privacy
+        if not self.release_ and self.on_no_reply == "raise":
+            raise NoReplyError(self.release_)
+        width = x.shape[1] + self.fit_intercept
+        values = self.release_.value if self.release_ else np.full(width, np.nan)
+        self.intercept_ = float(values[0]) if self.fit_intercept else 0.0
+        self.coef_ = np.array(values[1:] if self.fit_intercept else values)
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:  # noqa: N803 - scikit-learn's name
+        """X·coef + intercept."""
+        check_is_fitted(self)
+        x = validate_data(self, X, dtype=np.float64, reset=False)
+        predicted: Floats = x @ self.coef_ + self.intercept_
+        return predicted
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # a private fit of a few rows says ⊥
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+class ShortcutRegression(PrivateLinearRegression):
+    """Private linear regression by the medians of many block fits: see `uptack.shortcut_regression` for the theorem.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 2)); y = X @ [1.0, -2.0] + 3 + rng.normal(size=20_000)
+    >>> model = ShortcutRegression(epsilon=1.0, random_state=1).fit(X, y)
+    >>> bool(np.abs(model.coef_ - [1, -2]).max() < 0.1), model.privacy_
+    (True, Privacy(epsilon=1.0))
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        *,
+        method: str = "inverse",
+        blocks: int | None = None,
+        block_fit: str = "huber",
+        fit_intercept: bool = True,
+        standard_errors: bool = False,
+        rows_per_person: int = 1,
+        adjacency: Adjacency | None = None,
+        missing: str = "error",
+        on_no_reply: str = "raise",
+        progress: bool | None = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.blocks = blocks
+        self.block_fit = block_fit
+        self.fit_intercept = fit_intercept
+        self.standard_errors = standard_errors
+        self.rows_per_person = rows_per_person
+        self.adjacency = adjacency
+        self.missing = missing
+        self.on_no_reply = on_no_reply
+        self.progress = progress
+        self.random_state = random_state
+
+    def _release(self, x: Floats, y: Floats, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
+        return shortcut_regression(
+            x,
+            y,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            method=self.method,
+            blocks=self.blocks,
+            block_fit=self.block_fit,
+            fit_intercept=self.fit_intercept,
+            standard_errors=self.standard_errors,
+            rows_per_person=self.rows_per_person,
+            adjacency=self.adjacency or SUBSTITUTE,
+            missing=self.missing,
+            progress=self.progress,
+            entropy=entropy,
+        )

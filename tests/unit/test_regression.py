@@ -1,0 +1,203 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import uptack as ut
+from uptack.noise import SeededEntropy
+from uptack.privacy import Privacy, cost
+from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks
+
+BETA = np.array([3.0, 1.0, -2.0])  # intercept first
+
+
+def sample(n, seed=0, outliers=0.0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2))
+    y = BETA[0] + x @ BETA[1:] + rng.normal(size=n)
+    broken = int(outliers * n)
+    y[:broken] += rng.choice([-1, 1], broken) * 1e6
+    return x, y
+
+
+X, Y = sample(20_000)
+
+
+@pytest.mark.parametrize("kind", ["huber", "lad", "ols"])
+def test_coefficients_are_close(kind):
+    r = ut.shortcut_regression(X, Y, epsilon=1, block_fit=kind, entropy=SeededEntropy(1))
+    assert np.abs(r.value - BETA).max() < 0.06
+    assert r.privacy == cost(r.loss) == Privacy(1)
+
+
+def test_it_rivals_least_squares():
+    """ε = 1, n = 20,000: within 1.6 times the error of least squares, and far below it with 1% gross outliers."""
+    ours, theirs, hurt_ours, hurt_theirs = [], [], [], []
+    for seed in range(30):
+        for outliers, mine, plain in ((0.0, ours, theirs), (0.01, hurt_ours, hurt_theirs)):
+            x, y = sample(20_000, seed, outliers)
+            r = ut.shortcut_regression(x, y, epsilon=1, entropy=SeededEntropy(seed))
+            mine.append(np.linalg.norm(r.value - BETA))
+            design = np.column_stack([np.ones(len(x)), x])
+            plain.append(np.linalg.norm(np.linalg.lstsq(design, y, rcond=None)[0] - BETA))
+    assert np.mean(ours) < 1.6 * np.mean(theirs)
+    assert np.mean(hurt_ours) < 0.001 * np.mean(hurt_theirs)
+
+
+def test_other_methods_and_adjacencies():
+    x, y = sample(200_000)
+    for method in ("ptr", "dwork-lei"):
+        r = ut.shortcut_regression(x, y, epsilon=5, delta=1e-6, method=method, entropy=SeededEntropy(2))
+        assert r.privacy == Privacy(5, 1e-6)
+        assert np.abs(r.value - BETA).max() < 1
+    r = ut.shortcut_regression(X, Y, epsilon=1, adjacency=ut.ADD_REMOVE, entropy=SeededEntropy(3))
+    assert r.privacy == Privacy(1, 0, ut.ADD_REMOVE)
+    assert np.abs(r.value - BETA).max() < 0.1
+    r = ut.shortcut_regression(X, Y, epsilon=2, rows_per_person=2, entropy=SeededEntropy(3))
+    assert r.privacy == Privacy(2, 0, ut.SUBSTITUTE.per_person(2))
+
+
+def test_standard_errors_are_paid_for_and_cover():
+    covered = []
+    for seed in range(60):
+        x, y = sample(10_000, seed)
+        r = ut.shortcut_regression(x, y, epsilon=2, standard_errors=True, entropy=SeededEntropy(seed))
+        low, high = r.interval(0.95)
+        covered.append((np.array(low) <= BETA) & (np.array(high) >= BETA))
+        assert r.privacy == Privacy(2)
+    assert 0.8 < np.mean(covered) <= 1  # the privacy noise itself is small beside the sampling error
+    with pytest.raises(ut.errors.NoInterval):
+        ut.shortcut_regression(X, Y, epsilon=1).interval()
+
+
+def test_no_reply_says_which_n_would_do():
+    x, y = sample(300)
+    r = ut.shortcut_regression(x, y, epsilon=1)
+    assert not r
+    assert r.privacy == Privacy(0)
+    assert ut.shortcut_regression(*sample(r.advice.n), epsilon=1)
+    refused = ut.shortcut_regression(X, Y, epsilon=1, delta=1e-6, method="dwork-lei")
+    assert not refused
+    assert refused.advice.n > len(X)
+
+
+def test_one_row_moves_one_block():
+    members = equal_blocks(1000, 90, SeededEntropy(5))
+    x, y = sample(1000)
+    for kind in ("ols", "huber", "lad"):
+        before = fit_blocks(x, y, members, kind)
+        changed = y.copy()
+        changed[17] = 1e300
+        after = fit_blocks(x, changed, members, kind)
+        assert (before != after).any(axis=1).sum() == 1
+        assert np.isfinite(after).all()
+
+
+@pytest.mark.parametrize("split", [equal_blocks, independent_blocks])
+@pytest.mark.parametrize(("n", "blocks"), [(0, 3), (1, 4), (10, 3), (1000, 7), (1001, 1001)])
+def test_every_row_is_in_one_block(split, n, blocks):
+    members = split(n, blocks, SeededEntropy(1))
+    assert len(members) == blocks
+    assert sorted(members[members >= 0].tolist()) == list(range(n))
+    if split is equal_blocks:
+        assert np.ptp((members >= 0).sum(axis=1)) <= 1
+
+
+def test_the_partition_is_uniform():
+    """Row 0 is in each block alike, and a partition by row number is not."""
+    counts = np.zeros(5)
+    for seed in range(2000):
+        counts[np.argwhere(equal_blocks(10, 5, SeededEntropy(seed)) == 0)[0, 0]] += 1
+    assert np.abs(counts - 400).max() < 6 * np.sqrt(400 * 0.8)
+
+
+def test_singular_blocks_collinear_columns_and_constant_ones():
+    x, y = sample(20_000)
+    doubled = np.column_stack([x, x[:, 0]])  # collinear: the two share what one had
+    r = ut.shortcut_regression(doubled, y, epsilon=2, entropy=SeededEntropy(1))
+    assert r.value[1] + r.value[3] == pytest.approx(BETA[1], abs=0.1)
+    rare = np.column_stack([x, np.arange(len(x)) == 0])  # 1 in one row only: singular in all other blocks
+    assert ut.shortcut_regression(rare, y, epsilon=2, entropy=SeededEntropy(1)).value[1] == pytest.approx(1, abs=0.1)
+    assert ut.shortcut_regression(np.zeros((5000, 1)), y[:5000], epsilon=2, entropy=SeededEntropy(1)).value[1] == 0
+
+
+def test_many_columns():
+    rng = np.random.default_rng(0)
+    beta = rng.normal(size=50)
+    x = rng.normal(size=(120_000, 50))
+    y = x @ beta + rng.normal(size=120_000)
+    r = ut.shortcut_regression(x, y, epsilon=4, fit_intercept=False, block_fit="ols", entropy=SeededEntropy(1))
+    assert np.abs(r.value - beta).max() < 0.1
+
+
+def test_frames_and_missing_rows():
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    for x, y in ((frame, pd.Series(Y)), (pl.DataFrame(X, schema=["a", "b"]), pl.Series(Y))):
+        r = ut.shortcut_regression(x, y, epsilon=1, entropy=SeededEntropy(1))
+        assert np.abs(r.value - BETA).max() < 0.06
+    holes = X.copy()
+    holes[::50, 0] = np.nan
+    with pytest.raises(ut.InvalidArgument, match="missing='ignore'"):
+        ut.shortcut_regression(holes, Y, epsilon=1)
+    r = ut.shortcut_regression(holes, Y, epsilon=1, missing="ignore", entropy=SeededEntropy(1))
+    assert np.abs(r.value - BETA).max() < 0.08
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"method": "ptr"}, "delta"),
+        ({"block_fit": "magic"}, "block_fit"),
+        ({"blocks": 0}, "blocks"),
+        ({"blocks": 19_000}, "blocks"),
+        ({"missing": "low"}, "missing"),
+        ({"adjacency": "remove"}, "adjacency"),
+        ({"y": Y[:-1]}, "y"),
+        ({"y": np.column_stack([Y, Y])}, "y"),
+        ({"x": np.array([["a"]] * 20_000)}, "X"),
+    ],
+)
+def test_bad_arguments_are_named(change, wrong):
+    arguments = {"x": X, "y": Y, "epsilon": 1, **change}
+    with pytest.raises(ut.InvalidArgument) as caught:
+        ut.shortcut_regression(arguments.pop("x"), arguments.pop("y"), **arguments)
+    assert caught.value.name == wrong
+
+
+def test_scikit_learn_checks():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(ut.ShortcutRegression(epsilon=1e6, on_no_reply="nan", random_state=0))
+
+
+def test_an_estimator_does_what_scikit_learn_users_expect():
+    model = ut.ShortcutRegression(epsilon=1, random_state=3)
+    fitted = clone(model).fit(X, Y)
+    assert np.abs(fitted.coef_ - BETA[1:]).max() < 0.06
+    assert fitted.intercept_ == pytest.approx(3, abs=0.06)
+    assert fitted.privacy_ == Privacy(1)
+    assert not fitted.release_.private
+    assert fitted.score(X, Y) > 0.8
+    assert make_pipeline(StandardScaler(), model).fit(X, Y).score(X, Y) > 0.8
+    assert ut.ShortcutRegression(epsilon=1).fit(X, Y).release_.private
+    with pytest.raises(ut.NoReplyError):
+        model.fit(X[:100], Y[:100])
+    quiet = ut.ShortcutRegression(epsilon=1, on_no_reply="nan").fit(X[:100], Y[:100])
+    assert np.isnan(quiet.coef_).all()
+    assert np.isnan(quiet.predict(X[:5])).all()
+
+
+def test_a_picture_of_coefficients():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    r = ut.shortcut_regression(X, Y, epsilon=2, standard_errors=True)
+    ax = ut.plot_coefficients(r, ["intercept", "a", "b"])
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["intercept", "a", "b"]
+    assert ut.plot_coefficients(ut.shortcut_regression(X, Y, epsilon=1)) is not None

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import opendp.prelude as dp
-from common import Row, cell, machine, table, without_package, write_json
+from common import Row, machine, table, without_package, write_json
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from scipy.stats import lognorm, norm, pareto
@@ -178,7 +178,7 @@ class Effort:
 
     def at(self, n: int) -> int:
         """Fewer for large n, where the selection takes its time."""
-        return max(self.runs // max(n // 10_000, 1), 20)
+        return max(self.runs // max(n // 200_000, 1), LEAST_RUNS)
 
 
 def _answers(task: Task, effort: Effort, rng: np.random.Generator) -> dict[str, list[float | None]]:
@@ -224,13 +224,18 @@ def measure(effort: Effort, seeded: tuple[int, Task]) -> list[Row]:
     return [_row(task, method, errors) for method, errors in found.items()]
 
 
+def _percent(share: float) -> str:
+    """Never 0% or 100% for a share that is not."""
+    return "<1%" if 0 < share < 0.005 else ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
 def _summary(row: Row, key: str) -> str:
     """A figure; the reply rate where it is below 1; the share of silent failures where there are any."""
     if row[key] is None:
         return "⊥"
-    reply = "" if row["reply rate"] == 1 else f" ({row['reply rate']:.0%})"
-    failures = "" if row["silent failures"] == 0 else f" !{row['silent failures']:.0%}"
-    return cell(float(f"{row[key]:.2g}")) + reply + failures
+    reply = "" if row["reply rate"] == 1 else f" ({_percent(row['reply rate'])})"
+    failures = "" if row["silent failures"] == 0 else f" !{_percent(row['silent failures'])}"
+    return f"{row[key]:.2g}{reply}{failures}"
 
 
 def _grouped(rows: Sequence[Row], key: str) -> str:
@@ -433,7 +438,7 @@ def run_extras(pool: ProcessPoolExecutor, runs: int) -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Medians and IQRs beside diffprivlib, OpenDP and the papers' grids.")
     parser.add_argument("--json", type=Path, help="where to write the numbers")
-    parser.add_argument("--runs", type=int, help="runs a cell up to n = 10,000 (200), or of --silent (10,000)")
+    parser.add_argument("--runs", type=int, help="runs a cell, a fifth at n = 1e6 (200), or of --silent (10,000)")
     parser.add_argument("--seconds", type=float, default=1.0, help="a method gets no more runs of a cell after these")
     parser.add_argument("--quick", action="store_true", help="few runs and n up to 10,000")
     parser.add_argument("--silent", action="store_true", help="only count silent failures of the default method")

@@ -3,6 +3,7 @@
 The figure is the Euclidean error of the coefficients, and its ratio to that of least squares without privacy on the
 same rows. diffprivlib gets the bounds that it asks for from the curator's own data, which is a favour: they are not
 private.
+
     python benchmarks/regression.py --json out/regression.json
 """
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
@@ -70,9 +72,11 @@ class LStatistic:
         low, high = min(s.first for s in self._segments), max(s.last for s in self._segments)
         out[low + shifts < 1], out[high + shifts > self._data.n] = -np.inf, np.inf
         known = np.flatnonzero(np.isnan(out))
+        common = math.lcm(*(s.weight.denominator for s in self._segments))
+        weights = [s.weight.numerator * (common // s.weight.denominator) for s in self._segments]
         totals = [self._sums(s, shifts[known]) for s in self._segments]
         for i, parts in zip(known, zip(*totals, strict=True), strict=True):
-            out[i] = as_float(sum((s.weight * p for s, p in zip(self._segments, parts, strict=True)), Fraction(0)))
+            out[i] = as_float(sum(map(operator.mul, weights, parts)), common)
         return out
 
     def _sums(self, segment: Segment, shifts: NDArray[np.int64]) -> list[int]:
@@ -80,17 +84,15 @@ class LStatistic:
         if shifts.size == 0:
             return []
         if segment.first == segment.last:
-            return [as_integer(float(v)) for v in self._data.at(segment.first + shifts)]
-        start = int(shifts[0])
-        total = self._data.total(segment.first + start, segment.last + start)
-        out = [total]
-        for old, new in itertools.pairwise(int(s) for s in shifts):
-            up, moved = new > old, np.arange(min(old, new), max(old, new))
-            top, bottom = self._data.at(segment.last + 1 + moved), self._data.at(segment.first + moved)
-            entering, leaving = (top, bottom) if up else (bottom, top)
-            total += sum(map(as_integer, entering.tolist())) - sum(map(as_integer, leaving.tolist()))
-            out.append(total)
-        return out
+            return [as_integer(v) for v in self._data.at(segment.first + shifts).tolist()]
+        start, moved = int(shifts[0]), np.arange(abs(int(shifts[-1] - shifts[0])))
+        first, last = segment.first + start, segment.last + start
+        up = shifts[-1] >= shifts[0]
+        entering = self._data.at(last + 1 + moved if up else first - 1 - moved)
+        leaving = self._data.at(first + moved if up else last - moved)
+        changes = (as_integer(e) - as_integer(o) for e, o in zip(entering.tolist(), leaving.tolist(), strict=True))
+        running = itertools.accumulate(changes, initial=self._data.total(first, last))
+        return list(running)[:: self._g]
 
 
 def quantile_rank(p: Fraction, n: int) -> int:

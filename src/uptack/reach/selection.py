@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,9 +82,12 @@ def as_integer(x: float) -> int:
     return (numerator << SCALE) // denominator
 
 
-def as_float(units: Fraction) -> float:
-    """The float nearest to so many units of 2^-1074; ±inf beyond the largest."""
+def as_float(units: int, parts: int = 1) -> float:
+    """The float nearest to so many units of 2^-1074, divided into parts; ±inf beyond the largest.
+
+    Division of Python integers is rounded correctly, so it keeps order.
+    """
     try:
-        return float(units / (1 << SCALE))
+        return units / (parts << SCALE)
     except OverflowError:
         return np.inf if units > 0 else -np.inf

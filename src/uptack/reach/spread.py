@@ -24,6 +24,7 @@ class InterquantileRange:
         self._low_out, self._low_in = data.at(ranks[0] - moves), data.at(ranks[0] + moves)
         self._high_in, self._high_out = data.at(ranks[1] - moves), data.at(ranks[1] + moves)
         self._g = rows_per_person
+        self._inside = bool(np.isfinite([self._low_out[-1], self._high_out[-1]]).all())
         self.value = self.interval(0)[0]
 
     @staticmethod
@@ -36,9 +37,10 @@ class InterquantileRange:
         """The ends for one k."""
         m = self._g * k
         i, rest = slice(0, m + 1), slice(m, None, -1)
-        with np.errstate(invalid="ignore", over="ignore"):  # inf - inf, where both ends have left the table on one side
-            widest = np.nan_to_num(self._high_out[rest] - self._low_out[i], nan=np.inf, posinf=np.inf)
-            narrowest = np.nan_to_num(self._high_in[rest] - self._low_in[i], nan=0.0, posinf=np.inf)
+        with np.errstate(invalid="ignore", over="ignore"):
+            widest, narrowest = self._high_out[rest] - self._low_out[i], self._high_in[rest] - self._low_in[i]
+        if not self._inside:  # inf - inf, where both ends have left the table on one side
+            widest, narrowest = np.where(np.isnan(widest), np.inf, widest), np.where(np.isnan(narrowest), 0, narrowest)
         return max(float(narrowest.min()), 0.0), float(widest.max())
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:

@@ -102,7 +102,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
     moved = np.clip(data.astype(np.float64, copy=False), low, high) - centre
     width = (high - low) * (1 if request.adjacency.kind == "substitute" else 0.5) * request.rows
     noisy = laplace(
-        as_float(Fraction(exact_sum(moved), max(n, 1))),
+        as_float(exact_sum(moved), max(n, 1)),
         sensitivity=max(width, 1e-300) * (1 + 1e-6) / max(n, 1),  # room for rounding once a row and once at the end
         epsilon=bounds.epsilon,
         entropy=request.entropy,

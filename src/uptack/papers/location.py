@@ -18,7 +18,8 @@ from uptack.reach import LStatistic, OrderStatistics
 from uptack.reach.order import quartiles
 from uptack.reach.selection import SCALE
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.specification import SCALE_SLOPE, refused
+from uptack.statistics.specification import refused
+from uptack.statistics.tested import SCALE_SLOPE
 
 ROUNDING = 1 + 1e-12
 """What floats may take off a scale and the bound that is worked out from it."""

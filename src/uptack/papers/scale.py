@@ -23,7 +23,8 @@ from uptack.reach.order import quartiles
 from uptack.reach.protocol import Floats
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call
-from uptack.statistics.specification import SCALE_SLOPE, answered, least_n, refused
+from uptack.statistics.specification import answered, least_n, refused
+from uptack.statistics.tested import SCALE_SLOPE
 
 HOW = "Dwork and Lei's grids"
 LEAST_EPSILON = Fraction(1, 10**9)

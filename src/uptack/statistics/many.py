@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.engines.inverse import boxes, decay, finest, round_to
+from uptack.engines.inverse import VECTOR_LATTICES, boxes, decay, finest, round_to
 from uptack.privacy import loss
 from uptack.reach import LStatistic, OrderStatistics, Reach, Segment
 from uptack.reach.order import quantile_rank
@@ -38,9 +38,11 @@ def quantiles(
         return min(ranks) - moves >= 1 and max(ranks) + moves <= size
 
     dimension = len(levels)
-    chosen = finest(lambda steps: fits(n, steps * request.rows), request.epsilon, dimension)
+    chosen = finest(lambda steps: fits(n, steps * request.rows), request.epsilon, dimension, VECTOR_LATTICES)
     if chosen is None:
-        return refused(request, None, "inverse sensitivity", inverse_advice(fits, n, request, dimension))
+        return refused(
+            request, None, "inverse sensitivity", inverse_advice(fits, n, request, dimension, VECTOR_LATTICES[-1])
+        )
     lattice, steps = chosen
     segments = [(Segment(rank, rank),) for rank in (quantile_rank(p, n) for p in levels)]
     windows = [w for s in segments for w in LStatistic.windows(s, steps, request.rows)]

@@ -30,7 +30,7 @@ def statistic(p: Fraction) -> Statistic:
         ranks=lambda n: (quantile_rank(p, n),),
         build=lambda x, n, steps, rows: LStatistic.quantile(x, quantile_rank(p, n), steps, rows),
         spread=quartiles,
-        slope=1.25 / float(p * (1 - p)),
+        slope=1.75 / float(p * (1 - p)),
     )
 
 

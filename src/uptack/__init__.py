@@ -5,7 +5,9 @@ The answer is private and close, or it is ⊥ ("no reply").
 
 from typing import Any
 
-from uptack import audit, engines, errors, influence, noise, papers, privacy, reach, regression, statistics
+from uptack import aggregate, audit, engines, errors, influence, noise, papers, privacy, reach, regression, statistics
+from uptack.aggregate import stable_value, subsample_aggregate
+from uptack.engines import release_if_stable
 from uptack.errors import InvalidArgument, NoReplyError, UptackError
 from uptack.noise import SeededEntropy, SystemEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, RandomPrivacy
@@ -29,6 +31,7 @@ __all__ = [
     "ShortcutRegression",
     "SystemEntropy",
     "UptackError",
+    "aggregate",
     "audit",
     "engines",
     "errors",
@@ -44,8 +47,11 @@ __all__ = [
     "quantile",
     "reach",
     "regression",
+    "release_if_stable",
     "shortcut_regression",
+    "stable_value",
     "statistics",
+    "subsample_aggregate",
     "trimmed_mean",
     "winsorized_mean",
 ]

@@ -17,9 +17,11 @@ ALLOWED = {
     "reach": GROUND,
     "engines": GROUND | {"noise", "privacy", "release", "reach"},
     "statistics": GROUND | {"noise", "privacy", "release", "reach", "engines"},
-    "papers": GROUND | {"noise", "privacy", "release", "reach", "engines", "statistics", "regression"},
+    "papers": GROUND
+    | {"noise", "privacy", "release", "reach", "engines", "statistics", "regression", "aggregate", "progress"},
     "progress": set(),
     "regression": GROUND | {"noise", "privacy", "release", "reach", "engines", "statistics", "progress"},
+    "aggregate": GROUND | {"noise", "privacy", "release", "reach", "engines", "statistics", "regression", "progress"},
     "samples": {"errors"},
     "influence": GROUND | {"reach"},
     "audit": GROUND,

@@ -6,10 +6,12 @@ import pytest
 
 NAMES = {
     "uptack": """ADD_REMOVE SUBSTITUTE Advice InvalidArgument NoReply NoReplyError Privacy RandomPrivacy Release
-        SeededEntropy ShortcutRegression SystemEntropy UptackError audit engines errors influence interquantile_range
-        iqr mean median noise papers plot_coefficients privacy quantile reach regression shortcut_regression statistics
-        trimmed_mean winsorized_mean""",
-    "uptack.papers": "M S Scale TM",
+        SeededEntropy ShortcutRegression SystemEntropy UptackError aggregate audit engines errors influence
+        interquantile_range iqr mean median noise papers plot_coefficients privacy quantile reach regression
+        release_if_stable shortcut_regression stable_value statistics subsample_aggregate trimmed_mean
+        winsorized_mean""",
+    "uptack.aggregate": "Plan Vote plan stable_value subsample_aggregate",
+    "uptack.papers": "A_dist A_samp M S Scale TM",
     "uptack.audit": "delta_lower_bound epsilon_lower_bound",
     "uptack.regression": "ShortcutRegression plot_coefficients shortcut_regression",
     "uptack.reach": "InterquantileRange LStatistic OrderStatistics Reach Segment",
@@ -18,7 +20,7 @@ NAMES = {
         IntegerLaw L1Ball L2Ball LInfBall MachineNumbers SampledBody SeededEntropy SystemEntropy UniformInteger""",
     "uptack.privacy": """ADD_REMOVE SUBSTITUTE Adjacency Privacy RandomPrivacy calibrate cost gaussian_delta
         gaussian_epsilon gaussian_noise_multiplier loss split tight total""",
-    "uptack.engines": "exponential gamma gaussian k_norm laplace report_noisy_max",
+    "uptack.engines": "exponential gamma gaussian k_norm laplace release_if_stable report_noisy_max",
 }
 
 

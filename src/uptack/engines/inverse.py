@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from uptack.noise import Entropy, MachineNumbers
 from uptack.noise.choice import pick
 from uptack.noise.coins import exp_minus
-from uptack.reach import Reach
+from uptack.reach import LStatistic, Reach
 
 LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 39, -1))
 """Candidates from fine to coarse: numbers up to 1e77 with 52 to 40 bits of mantissa near 1, three fewer at 1e6."""
@@ -169,3 +169,21 @@ def inverse_sensitivity(
     widen = float(granularity / 2) if granularity is not None else 0.0
     drawn = boxes([reach], steps, lattice, widen=widen, nonnegative=nonnegative).draw(decay(epsilon), entropy)
     return round_to(lattice.value(drawn[0]), granularity)
+
+
+def coordinate_medians(
+    rows: NDArray[np.float64], epsilon: Fraction, entropy: Entropy, moves: int = 1
+) -> NDArray[np.float64] | None:
+    """The vector of the columns' medians, for one ε; None where there are too few rows, which is public.
+
+    **Reach.** Replacing one row moves each median by at most one rank, so the product of the columns' intervals
+    [x(r - mk), x(r + mk)] is a reach of the vector, where one person replaces up to m rows: each axiom holds coordinate
+    by coordinate, and no coordinate pays for another.
+    """
+    rank = (len(rows) + 1) // 2
+    chosen = finest(lambda k: rank - moves * k >= 1, epsilon, rows.shape[1], VECTOR_LATTICES)
+    if chosen is None:
+        return None
+    lattice, steps = chosen
+    reaches: list[Reach] = [LStatistic.quantile(np.ascontiguousarray(c), rank, steps, moves) for c in rows.T]
+    return lattice.values(boxes(reaches, steps, lattice).draw(decay(epsilon), entropy))

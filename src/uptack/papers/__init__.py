@@ -6,5 +6,6 @@ one row replaced (SUBSTITUTE), the number of rows n is public, and all noise is 
 
 from uptack.papers.location import TM, M
 from uptack.papers.scale import S, Scale
+from uptack.papers.stability import A_dist, A_samp
 
-__all__ = ["TM", "M", "S", "Scale"]
+__all__ = ["TM", "A_dist", "A_samp", "M", "S", "Scale"]

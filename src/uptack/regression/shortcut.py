@@ -16,12 +16,12 @@ import numpy as np
 from scipy.stats import norm
 
 from uptack import checks
-from uptack.engines.inverse import VECTOR_LATTICES, boxes, decay, finest, steps_needed
+from uptack.engines.inverse import VECTOR_LATTICES, boxes, coordinate_medians, decay, finest, steps_needed
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.noise import MachineNumbers
 from uptack.privacy import loss
-from uptack.reach import InterquantileRange, LStatistic, Reach
+from uptack.reach import InterquantileRange, Reach
 from uptack.reach.order import quartiles
 from uptack.regression.arguments import Floats, choice, table
 from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks
@@ -116,18 +116,12 @@ def _with_errors(estimates: Floats, request: Call, advice: Advice) -> Release[Fl
 
 
 def _medians(estimates: Floats, request: Call, advice: Advice) -> Release[Floats] | NoReply:
-    m, p = estimates.shape
     if request.method != "inverse":
         return _in_turn(estimates, request)
-    rank = (m + 1) // 2
-    chosen = finest(lambda k: rank - request.rows * k >= 1, request.epsilon, p, VECTOR_LATTICES)
-    if chosen is None:
+    values = coordinate_medians(estimates, request.epsilon, request.entropy, request.rows)
+    if values is None:
         return refused(request, None, "inverse sensitivity", advice)
-    lattice, steps = chosen
-    reaches: list[Reach] = [LStatistic.quantile(column, rank, steps, request.rows) for column in estimates.T]
-    drawn = boxes(reaches, steps, lattice).draw(decay(request.epsilon), request.entropy)
-    tree = loss.Partition(loss.Pure(request.epsilon))
-    return answered(request, lattice.values(drawn), tree, "inverse sensitivity")
+    return answered(request, values, loss.Partition(loss.Pure(request.epsilon)), "inverse sensitivity")
 
 
 def _in_turn(estimates: Floats, request: Call) -> Release[Floats] | NoReply:

@@ -11,7 +11,7 @@ NAMES = {
         release_if_stable shortcut_regression stable_value statistics subsample_aggregate trimmed_mean
         winsorized_mean""",
     "uptack.aggregate": "Plan Vote plan stable_value subsample_aggregate",
-    "uptack.papers": "A_dist A_samp M S Scale TM",
+    "uptack.papers": "A_dist A_samp M R_S S Scale TM",
     "uptack.audit": "delta_lower_bound epsilon_lower_bound",
     "uptack.regression": "ShortcutRegression plot_coefficients shortcut_regression",
     "uptack.reach": "InterquantileRange LStatistic OrderStatistics Reach Segment",

@@ -5,8 +5,32 @@ The answer is private and close, or it is ⊥ ("no reply").
 
 from typing import Any
 
-from uptack import aggregate, audit, engines, errors, influence, noise, papers, privacy, reach, regression, statistics
+from uptack import (
+    aggregate,
+    audit,
+    discrete,
+    engines,
+    errors,
+    influence,
+    limits,
+    noise,
+    papers,
+    privacy,
+    random_dp,
+    reach,
+    regression,
+    statistics,
+)
 from uptack.aggregate import stable_value, subsample_aggregate
+from uptack.discrete import (
+    Domain,
+    count,
+    histogram,
+    margins,
+    minimax_count_mechanism,
+    optimal_count_mechanism,
+    sparse_histogram,
+)
 from uptack.engines import release_if_stable
 from uptack.errors import InvalidArgument, NoReplyError, UptackError
 from uptack.noise import SeededEntropy, SystemEntropy
@@ -21,6 +45,7 @@ __all__ = [
     "ADD_REMOVE",
     "SUBSTITUTE",
     "Advice",
+    "Domain",
     "InvalidArgument",
     "NoReply",
     "NoReplyError",
@@ -33,22 +58,31 @@ __all__ = [
     "UptackError",
     "aggregate",
     "audit",
+    "count",
+    "discrete",
     "engines",
     "errors",
+    "histogram",
     "influence",
     "interquantile_range",
     "iqr",
+    "limits",
+    "margins",
     "mean",
     "median",
+    "minimax_count_mechanism",
     "noise",
+    "optimal_count_mechanism",
     "papers",
     "plot_coefficients",
     "privacy",
     "quantile",
+    "random_dp",
     "reach",
     "regression",
     "release_if_stable",
     "shortcut_regression",
+    "sparse_histogram",
     "stable_value",
     "statistics",
     "subsample_aggregate",

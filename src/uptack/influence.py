@@ -24,7 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad
 
 from uptack import checks
-from uptack.errors import InvalidArgument, UptackError
+from uptack.drawing import axes
+from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.reach import Segment, order
 
@@ -53,7 +54,7 @@ class Influence:
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the values against the points and return the axes. Further arguments go to matplotlib's `plot`."""
-        ax = _axes() if ax is None else ax
+        ax = axes(ax)
         rising = np.argsort(self.points, kind="stable")
         ax.plot(self.points[rising], self.values[rising], **{"label": self.statistic} | style)
         ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
@@ -66,14 +67,6 @@ class Influence:
         largest = np.abs(self.values).max()
         what = f"{self.kind} of the {self.statistic} at {self.points.size} points, up to {largest:.4g}"
         return f"Influence({what}; not private: for the curator's own eyes)"
-
-
-def _axes() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as missing:
-        raise UptackError('drawing needs matplotlib: pip install "uptack[report]"') from missing
-    return plt.subplots()[1]
 
 
 # --------------------------------------------------------------------------------------------------- the statistics

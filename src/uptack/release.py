@@ -39,9 +39,14 @@ class EachNoise:
         return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
 
-def _plain(value: Any) -> Any:
-    """NumPy values as plain Python ones."""
+def _python(value: Any) -> Any:
+    """NumPy values as Python's own."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it: what it says of itself, where it does."""
+    return value.to_dict() if hasattr(value, "to_dict") else _python(value)
 
 
 def _frozen(value: Any) -> Any:
@@ -87,7 +92,7 @@ class Release(Generic[T]):
         if self.noise is None:
             raise NoInterval(f"the error of this {self.mechanism} depends on the data, so no reader may know its law")
         low, high = self.noise.around(self.value, confidence)
-        return _plain(low), _plain(high)
+        return _python(low), _python(high)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -106,7 +111,7 @@ class Release(Generic[T]):
 
     def __repr__(self) -> str:
         stamp = "" if self.private else ", NOT PRIVATE: seeded randomness"
-        return f"Release({_plain(self.value)!r}, {self.mechanism}, {self.privacy}{stamp})"
+        return f"Release({_python(self.value)!r}, {self.mechanism}, {self.privacy}{stamp})"
 
 
 @dataclass(frozen=True)

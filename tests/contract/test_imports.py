@@ -20,10 +20,14 @@ ALLOWED = {
     "papers": GROUND
     | {"noise", "privacy", "release", "reach", "engines", "statistics", "regression", "aggregate", "progress"},
     "progress": set(),
-    "regression": GROUND | {"noise", "privacy", "release", "reach", "engines", "statistics", "progress"},
+    "drawing": {"errors"},
+    "discrete": GROUND | {"noise", "privacy", "release", "engines", "drawing"},
+    "limits": GROUND | {"discrete"},
+    "random_dp": GROUND | {"noise", "privacy", "release", "engines"},
+    "regression": GROUND | {"noise", "privacy", "release", "reach", "engines", "statistics", "progress", "drawing"},
     "aggregate": GROUND | {"noise", "privacy", "release", "reach", "engines", "statistics", "regression", "progress"},
     "samples": {"errors"},
-    "influence": GROUND | {"reach"},
+    "influence": GROUND | {"reach", "drawing"},
     "audit": GROUND,
     "__init__": None,  # the list of public names
 }

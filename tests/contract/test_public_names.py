@@ -5,11 +5,14 @@ import importlib
 import pytest
 
 NAMES = {
-    "uptack": """ADD_REMOVE SUBSTITUTE Advice InvalidArgument NoReply NoReplyError Privacy RandomPrivacy Release
-        SeededEntropy ShortcutRegression SystemEntropy UptackError aggregate audit engines errors influence
-        interquantile_range iqr mean median noise papers plot_coefficients privacy quantile reach regression
-        release_if_stable shortcut_regression stable_value statistics subsample_aggregate trimmed_mean
-        winsorized_mean""",
+    "uptack": """ADD_REMOVE SUBSTITUTE Advice Domain InvalidArgument NoReply NoReplyError Privacy RandomPrivacy Release
+        SeededEntropy ShortcutRegression SystemEntropy UptackError aggregate audit count discrete engines errors
+        histogram influence interquantile_range iqr limits margins mean median minimax_count_mechanism noise
+        optimal_count_mechanism papers plot_coefficients privacy quantile random_dp reach regression
+        release_if_stable shortcut_regression sparse_histogram stable_value statistics subsample_aggregate
+        trimmed_mean winsorized_mean""",
+    "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram count histogram margins
+        minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
     "uptack.aggregate": "Plan Vote plan stable_value subsample_aggregate",
     "uptack.papers": "A_dist A_samp M R_S S Scale TM",
     "uptack.audit": "delta_lower_bound epsilon_lower_bound",

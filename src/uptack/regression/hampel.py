@@ -15,9 +15,9 @@ So integer Laplace noise of scale Δ/ε_test on A and a threshold of Δ + t with
 ε_answer once for all coordinates. One test serves all shifts of the grids: (ε_test + ε_answer, δ).
 
 **Status: not released, and not exported.** The theorem asks for a fit with a subgradient of length at most τ on *every*
-table. `uptack.regression.hampel_fit` computes in floats, and on tables with entries from 1e-9 to 1e9 it has been seen to
-miss τ, once in thousands. A table that it misses is not covered, and ⊥ would not repair that, since its neighbours may
-not be missed. An exact vertex solver would; until there is one, this is a study and makes no promise.
+table. `uptack.regression.hampel_fit` computes in floats, and on tables with entries from 1e-9 to 1e9 it has been seen
+to miss τ, once in thousands. A table that it misses is not covered, and ⊥ would not repair that, since its neighbours
+may not be missed. An exact vertex solver would; until there is one, this is a study and makes no promise.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from uptack.drawing import axes
 from uptack.errors import NoInterval
 from uptack.exact import Rational
 from uptack.release import Release
@@ -19,11 +20,9 @@ def plot_coefficients(
 
     It needs matplotlib: `pip install "uptack[report]"`.
     """
-    import matplotlib.pyplot as plt
-
     values = np.asarray(release.unwrap())
     labels = list(names) if names is not None else [f"β{i}" for i in range(values.size)]
-    ax = ax if ax is not None else plt.subplots(figsize=(6, 0.6 + 0.4 * values.size), layout="constrained")[1]
+    ax = axes(ax, figsize=(6, 0.6 + 0.4 * values.size))
     place = np.arange(values.size)
     try:
         low, high = (np.asarray(end) for end in release.interval(confidence))

@@ -1,0 +1,89 @@
+"""A private count: the two-sided geometric mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from uptack import checks
+from uptack.engines import laplace
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.noise import Entropy
+from uptack.noise.entropy import source
+from uptack.privacy import SUBSTITUTE, Adjacency
+from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.release import Release
+
+LARGEST = 1 << 52
+"""Larger counts are read as this one, which brings no two of them further apart."""
+
+
+def _flags(rows: Any) -> Any:
+    """Truth values without missing ones, which count as False; None where the column is of another type."""
+    if isinstance(rows, list | tuple):
+        if not all(value is None or isinstance(value, bool | np.bool_) for value in rows):
+            fix = "A list is read as truth values; pass an array or a data frame to count rows."
+            raise InvalidArgument("rows", "truth values where it is a list", "some that are not", fix)
+        return np.array([bool(value) for value in rows], bool)
+    if not str(getattr(rows, "dtype", "")).lower().startswith("bool"):
+        return None
+    fill = getattr(rows, "fillna", None) or getattr(rows, "fill_null", None)
+    return np.asarray(fill(False) if fill else rows, bool)
+
+
+def _true_count(rows: Any, relation: Adjacency) -> int:
+    """What is to be counted. The type decides how, never the content: else one row could change what is counted."""
+    if isinstance(rows, Integral) and not isinstance(rows, bool | np.bool_):
+        return int(rows)
+    if isinstance(rows, str | bytes) or not isinstance(rows, Sized) or getattr(rows, "ndim", 1) == 0:
+        must = "an integer, a column of truth values or, under ADD_REMOVE, any table"
+        raise InvalidArgument("rows", must, checks.describe(rows))
+    flags = _flags(rows)
+    if flags is not None and flags.ndim == 1:
+        return int(np.count_nonzero(flags))
+    if relation.kind == "substitute":
+        fix = "Under SUBSTITUTE the number of rows is public; pass adjacency=ADD_REMOVE to count them privately."
+        raise InvalidArgument("rows", "an integer or a column of truth values", checks.describe(rows), fix)
+    return len(rows)
+
+
+def count(
+    rows: Any,
+    *,
+    epsilon: Rational,
+    nonnegative: bool = False,
+    rows_per_person: int = 1,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[int]:
+    """How many, with two-sided geometric noise: ε-differentially private.
+
+    `rows` is the count itself, or a column of truth values whose True ones are counted (missing ones are not; a list is
+    always read so), or under `ADD_REMOVE` any other array or table, of which the rows are counted.
+
+    **Theorem.** A person with up to g rows moves a count by at most g, whether rows are replaced or added and removed.
+    The count plus z with P(z = k) proportional to e^(-ε|k|/g) is ε-differentially private (Hall, Prop. 1.3.1, on the
+    integers); E|z| = 1/sinh(ε/g), below g/ε. `nonnegative=True` lifts an answer below 0 to 0: post-processing.
+
+    >>> from uptack.noise import SeededEntropy
+    >>> count([True, False, True] * 400, epsilon=1, entropy=SeededEntropy(7))
+    Release(800, count, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
+    """
+    checks.positive("epsilon", epsilon)
+    relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
+    true = min(max(_true_count(rows, relation), 0), LARGEST)
+    noisy = laplace(
+        true,
+        sensitivity=relation.rows_per_person,
+        epsilon=epsilon,
+        granularity=1,
+        adjacency=relation,
+        entropy=bits,
+    )
+    value = int(noisy.value)
+    return replace(noisy, value=max(value, 0) if nonnegative else value, mechanism="count")

@@ -1,0 +1,205 @@
+"""Histograms over public cells, with integer noise on every cell."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from uptack import checks
+from uptack.discrete.domains import Domain
+from uptack.discrete.laws import cell_noise
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.noise import Entropy, IntegerLaw
+from uptack.noise.entropy import source
+from uptack.noise.laws import Integers
+from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
+from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram(Mapping[Hashable, int]):
+    """Counts by cell: a mapping, and two sequences `cells` and `counts` in one order.
+
+    A cell is a key, or a pair of edges.
+    """
+
+    cells: tuple[Hashable, ...]
+    counts: Integers
+
+    def __post_init__(self) -> None:
+        self.counts.setflags(write=False)
+
+    def __getitem__(self, cell: Hashable) -> int:
+        try:
+            return int(self.counts[self.cells.index(cell)])
+        except ValueError:
+            raise KeyError(cell) from None
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.cells)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __repr__(self) -> str:
+        some = ", ".join(f"{cell!r}: {count}" for cell, count in zip(self.cells[:6], self.counts, strict=False))
+        return f"Histogram({{{some}{', …' if len(self) > 6 else ''}}})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"cells": list(self.cells), "counts": self.counts.tolist()}
+
+
+@dataclass(frozen=True)
+class CountNoise:
+    """Independent noise of one law on counts, which may have been post-processed since: `noisy` is how they were."""
+
+    law: IntegerLaw
+    noisy: Integers
+
+    def around(self, value: Any, confidence: Rational) -> tuple[Integers, Integers]:
+        """What the noise allows for, cell by cell, cut off at 0, below which no count lies."""
+        low, high = self.law.interval(confidence)
+        return np.maximum(self.noisy - high, 0), np.maximum(self.noisy - low, 0)
+
+
+@dataclass(frozen=True)
+class _Edges:
+    """Cells [e₀, e₁), [e₁, e₂), …, the last one with its right end, as in NumPy."""
+
+    edges: NDArray[np.float64]
+    clamp: bool
+
+    @property
+    def cells(self) -> tuple[Hashable, ...]:
+        return tuple(itertools.pairwise(self.edges.tolist()))
+
+    def places(self, x: Any) -> Integers:
+        array = np.asarray(x)
+        if array.ndim != 1 or array.dtype.kind not in "fiub":
+            must = "a one-dimensional column of numbers"
+            raise InvalidArgument("x", must, checks.describe(array), "For other values give keys.")
+        place = np.searchsorted(self.edges, array, side="right") - 1
+        place[array == self.edges[-1]] = len(self.edges) - 2
+        inside = (place >= 0) & (place < len(self.edges) - 1)
+        return np.clip(place, 0, len(self.edges) - 2) if self.clamp else np.where(inside, place, -1)
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """One cell for each key."""
+
+    domain: Domain
+
+    @property
+    def cells(self) -> tuple[Hashable, ...]:
+        levels = self.domain.columns["x"]
+        return tuple(range(levels) if isinstance(levels, int) else levels)
+
+    def places(self, x: Any) -> Integers:
+        try:
+            return self.domain.encode({"x": x})
+        except InvalidArgument as error:
+            must = "a one-dimensional column of keys"
+            raise InvalidArgument("x", must, error.got, "keys=k stands for the integers from 0 to k - 1.") from None
+
+
+def _binning(edges: ArrayLike | None, keys: Sequence[Hashable] | int | None, outside: str) -> _Edges | _Keys:
+    if outside not in ("drop", "clamp"):
+        raise InvalidArgument("outside", "'drop' or 'clamp'", checks.describe(outside))
+    if (edges is None) == (keys is None):
+        fix = "They must be public: fixed before the data are seen."
+        raise InvalidArgument("edges", "given, or keys, but not both", "both" if keys is not None else "neither", fix)
+    if keys is not None:
+        if outside == "clamp":
+            raise InvalidArgument("outside", "'drop' where cells are given by keys", "'clamp'")
+        try:
+            return _Keys(Domain({"x": keys}))
+        except InvalidArgument as error:
+            raise InvalidArgument("keys", error.must, error.got) from None
+    ends = checks.numbers("edges", edges, (1,))
+    if ends.size < 2 or not (np.diff(ends) > 0).all():
+        raise InvalidArgument("edges", "two or more rising numbers", checks.describe(ends))
+    return _Edges(ends, outside == "clamp")
+
+
+def check_total(total: bool, relation: Adjacency) -> bool:
+    """The total may be fixed where everybody knows it."""
+    if total and relation.kind != "substitute":
+        fix = "Under ADD_REMOVE the number of rows is secret."
+        raise InvalidArgument("total", "False under ADD_REMOVE", "True", fix)
+    return bool(total)
+
+
+def fitted(noisy: Integers, total: int | None, nonnegative: bool) -> Integers:
+    """The nearest counts, in least squares, that are non-negative and add up to the total, where this is asked for.
+
+    Without signs to mind all cells move by the same amount; with them, the largest k do, for the largest k that leaves
+    them above 0, and the others are 0. Where the amount is not whole, the largest of them are rounded up.
+    """
+    if total is None:
+        return np.maximum(noisy, 0) if nonnegative else noisy
+    order = np.argsort(-noisy, kind="stable")
+    excess = np.cumsum(noisy[order]) - total
+    sizes = np.arange(1, noisy.size + 1)
+    moved = int(np.sum(noisy[order] * sizes > excess)) if nonnegative else noisy.size
+    out = np.zeros_like(noisy)
+    if moved:
+        amount = -(-int(excess[moved - 1]) // moved)
+        out[order[:moved]] = noisy[order[:moved]] - amount
+        out[order[: moved * amount - int(excess[moved - 1])]] += 1
+    return out
+
+
+def histogram(
+    x: Any,
+    *,
+    edges: ArrayLike | None = None,
+    keys: Sequence[Hashable] | int | None = None,
+    epsilon: Rational,
+    outside: str = "drop",
+    nonnegative: bool = False,
+    total: bool = False,
+    rows_per_person: int = 1,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[Histogram]:
+    """How many rows lie in each of the public cells: ε-differentially private.
+
+    **Theorem** (Hall, section 2.4, on the integers). One row is in at most one cell. Replacing it changes the counts by
+    at most 2 in ℓ1, adding or removing it by 1, times `rows_per_person`. So independent integer Laplace noise of scale
+    2g/ε (SUBSTITUTE) or g/ε (ADD_REMOVE) on every cell is ε-differentially private. What follows is post-processing.
+
+    Cells are [e₀, e₁), [e₁, e₂), … from rising `edges`, the last one with its right end, or one for each of the `keys`
+    (a list, or k for the integers below k). Both must be public. A row outside all cells, NaN too, is counted nowhere;
+    with `outside="clamp"` what is below the edges goes to the first cell, what is above them and NaN to the last.
+
+    `nonnegative=True` and `total=True` (SUBSTITUTE only) give the nearest counts that are at least 0, and that add up
+    to the number of rows; the latter is for cells that hold every row.
+
+    >>> from uptack import SeededEntropy
+    >>> ages = [31, 44, 44, 52, 67, 95] * 50
+    >>> release = histogram(ages, edges=[0, 40, 60, 80], epsilon=1, entropy=SeededEntropy(3))
+    >>> release.value
+    Histogram({(0.0, 40.0): 45, (40.0, 60.0): 154, (60.0, 80.0): 50})
+    >>> release.interval(0.9)
+    ([40, 149, 45], [50, 159, 55])
+    """
+    eps, relation = checks.positive("epsilon", epsilon), check_adjacency(adjacency, rows_per_person)
+    binning, fixed, bits = _binning(edges, keys, outside), check_total(total, relation), source(entropy)
+    if fixed and edges is not None and outside != "clamp":
+        raise InvalidArgument("outside", "'clamp' where total=True", "'drop'", "Every row must be in some cell.")
+    law, cells = cell_noise(eps, relation), binning.cells
+    place = binning.places(x)
+    counts = np.bincount(place[place >= 0], minlength=len(cells)).astype(np.int64)
+    noisy = counts + law.draw(len(cells), bits)
+    value = Histogram(cells, fitted(noisy, place.size if fixed else None, nonnegative))
+    tree = loss.Pure(eps)
+    return Release(value, cost(tree, relation), "histogram", tree, CountNoise(law, noisy), bits.private)

@@ -1,0 +1,127 @@
+"""Noise for tables of counts, and an exact binomial draw.
+
+When a row is replaced, one cell of a table rises by one and another falls by one. The two directions may be hidden
+unequally, which is what `SkewedLaplace` is for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational, Real, ball
+from uptack.noise import Entropy, Geometric, IntegerLaw
+from uptack.noise.laplace import LARGEST_SCALE, check_scale
+from uptack.noise.laws import Integers
+from uptack.privacy import Adjacency
+
+GUARD = 128
+"""Bits of working precision beyond the digits of U that a binomial draw compares."""
+
+
+@dataclass(frozen=True)
+class SkewedLaplace(IntegerLaw):
+    """The integer Laplace law with a scale of its own on either side: P(z = k) = c·e^(-k/up), c·e^(k/down) below 0.
+
+    It is the law of G - H for geometric G of scale `up` and H of scale `down`; with u = e^(-1/up) and d = e^(-1/down),
+    c = (1 - u)(1 - d)/(1 - ud).
+
+    **Theorem.** Let one row that is replaced raise one count by one and lower another by one (SUBSTITUTE). Independent
+    noise on every count is ε-differentially private iff 1/up + 1/down ≤ ε; where a row is added or removed (ADD_REMOVE)
+    iff max(1/up, 1/down) ≤ ε. With g rows a person, ε/g in the place of ε.
+
+    *Proof.* P(z = k - 1)/P(z = k) is e^(1/up) for k ≥ 1 and e^(-1/down) for k ≤ 0. So a count that rises by one
+    multiplies the probability of an output by at most e^(1/up) and at least e^(-1/down), and one that falls by one by
+    at most e^(1/down). Both happen to two independent cells in a substitution, one of them where a row comes or goes. ∎
+
+    Only the sum of the rates is fixed, so noise may be kept from rising at the price that it falls further: a table
+    that is mostly empty has all its false cells from noise that rises.
+
+    >>> law = SkewedLaplace(up=1, down=4)
+    >>> law.cutoff(1e-6), SkewedLaplace("8/5", "8/5").cutoff(1e-6)
+    (13, 22)
+    """
+
+    up: Rational
+    down: Rational
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "up", check_scale("up", self.up))
+        object.__setattr__(self, "down", check_scale("down", self.down))
+
+    def draw(self, size: int, entropy: Entropy) -> Integers:
+        """The difference of two geometric vectors."""
+        return self.beyond(size, entropy) - Geometric(self.down).draw(size, entropy)
+
+    def beyond(self, size: int, entropy: Entropy) -> Integers:
+        """z - t given z ≥ t, the same for every t ≥ 0: geometric, which has no memory."""
+        return Geometric(self.up).draw(size, entropy)
+
+    def exact_pmf(self, k: int) -> Real:
+        """c·u^k for k ≥ 0 and c·d^-k below."""
+        scale = Fraction(self.up if k >= 0 else self.down)
+        return Real(lambda: self._times((1 - self._u()) * (1 - self._d()), abs(k), scale))
+
+    def exact_tail(self, k: int) -> Real:
+        """(1 - d)/(1 - ud)·u^k for k ≥ 0, and 1 - (1 - u)/(1 - ud)·d^(1 - k) below."""
+        if k >= 0:
+            return Real(lambda: self._times(1 - self._d(), k, Fraction(self.up)))
+        return Real(lambda: 1 - self._times(1 - self._u(), 1 - k, Fraction(self.down)))
+
+    def _u(self) -> arb:
+        return ball(-1 / Fraction(self.up)).exp()
+
+    def _d(self) -> arb:
+        return ball(-1 / Fraction(self.down)).exp()
+
+    def _times(self, factor: arb, k: int, scale: Fraction) -> arb:
+        return factor * ball(-k / scale).exp() / (1 - self._u() * self._d())
+
+
+def cell_noise(epsilon: Fraction, relation: Adjacency, rising: Fraction = Fraction(1, 2)) -> SkewedLaplace:
+    """Noise that makes all cells of a table of counts together ε-private: see `SkewedLaplace`.
+
+    Under SUBSTITUTE `rising` is the share of ε that hides a rising count; a half gives the integer Laplace law of scale
+    2/ε. Under ADD_REMOVE either side has all of ε: scale 1/ε.
+    """
+    budget = epsilon / relation.rows_per_person
+    shares = (rising, 1 - rising) if relation.kind == "substitute" else (Fraction(1), Fraction(1))
+    up, down = (1 / (budget * share) for share in shares)
+    if max(up, down) > LARGEST_SCALE:
+        least = float(epsilon * max(up, down) / LARGEST_SCALE)
+        raise InvalidArgument("epsilon", f"at least {least:.2g} for such a table", float(epsilon))
+    return SkewedLaplace(up, down)
+
+
+def binomial(trials: int, chance: Real, entropy: Entropy) -> int:
+    """How many of so many trials succeed, exactly, for an irrational chance: the X with F(X - 1) ≤ U < F(X).
+
+    F is summed in ball arithmetic, and digits of U are drawn until it is sure where U lies. The time is proportional
+    to the outcome, not to the number of trials.
+    """
+    drawn, bits = entropy.below(1 << 64), 64
+    while trials:
+        found = _place(trials, chance, drawn, bits)
+        if found is not None:
+            return found
+        drawn, bits = drawn << 64 | entropy.below(1 << 64), bits + 64
+    return 0
+
+
+def _place(trials: int, chance: Real, drawn: int, bits: int) -> int | None:
+    """The X for every U that starts with these digits, or None where they don't settle it."""
+    with ctx.workprec(bits + GUARD):
+        p = chance.expression()
+        odds, term, total = p / (1 - p), (trials * (-p).log1p()).exp(), arb(0)
+        low, high = ball(Fraction(drawn, 1 << bits)), ball(Fraction(drawn + 1, 1 << bits))
+        for k in range(trials):
+            total += term
+            if total > high:
+                return k
+            if not total < low:
+                return None
+            term *= odds * (trials - k) / (k + 1)
+    return trials

@@ -1,0 +1,198 @@
+"""A mechanism for counts as a table of probabilities: exact, and private by a check that it can't be made without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from uptack import checks
+from uptack.drawing import axes
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational, Real, ball
+from uptack.noise import Entropy
+from uptack.noise.entropy import source
+from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
+from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.release import Release
+
+Floats = NDArray[np.float64]
+Weights = NDArray[np.int64]
+TOTAL = 1 << 62
+"""Probabilities are multiples of 2^-62: a row of weights adds up to this exactly."""
+LEAST_EPSILON = Fraction(1, 10**4)
+"""Below it a table of floats can't be told from one that ignores the data."""
+
+
+def growth(epsilon: Fraction) -> Fraction:
+    """A rational at or below e^ε. From e^50 on it stops growing: weights of at least 1 never differ by more."""
+    return Real(lambda: ball(min(epsilon, Fraction(50))).exp()).bounds()[0]
+
+
+def is_private(weights: Weights, epsilon: Fraction) -> bool:
+    """Whether neighbouring rows are within a factor e^ε of each other in every column, in exact arithmetic."""
+    rise, exact = growth(epsilon), weights.astype(object)
+    pairs = ((exact[:-1], exact[1:]), (exact[1:], exact[:-1]))
+    return all(bool((rise.denominator * a <= rise.numerator * b).all()) for a, b in pairs)
+
+
+def _integers(table: Floats, floor: int) -> Weights:
+    """Integer weights of sum TOTAL near the table's rows, each at least `floor`."""
+    size = len(table)
+    free = TOTAL - size * floor
+    weights = np.floor(table * free).astype(np.int64)
+    weights[np.arange(size), table.argmax(axis=1)] += free - weights.sum(axis=1)
+    return weights + floor
+
+
+def repair(table: Floats, epsilon: Fraction) -> Weights:
+    """The table as exact probabilities that are exactly ε-private.
+
+    A solution of a linear program in floats breaks some constraints by a little. Every weight gets the same floor,
+    which is to mix the table with the uniform one, whose constraints all have room; the least power of two that makes
+    all of them hold is taken. A table that breaks its constraints by v loses about v·(n + 1)/(e^ε - 1) to the mixture.
+    """
+    clipped = np.clip(table, 0, 1)
+    clipped /= clipped.sum(axis=1, keepdims=True)
+    for exponent in range(62):
+        floor = min(1 << exponent, TOTAL // len(table))
+        weights = _integers(clipped, floor)
+        if is_private(weights, epsilon):
+            return weights
+    raise ArithmeticError("no mixture of the table with the uniform one is private")
+
+
+def check_prior(prior: ArrayLike | None, size: int) -> Floats:
+    """Non-negative weights of the counts 0..n as probabilities; alike where none are given."""
+    if prior is None:
+        return np.full(size, 1 / size)
+    weights = checks.numbers("prior", prior, dimensions=(1,))
+    if weights.size != size or (weights < 0).any() or not 0 < weights.sum() < np.inf:
+        must = f"{size} weights of at least 0, one for each count, not all of them 0"
+        raise InvalidArgument("prior", must, checks.describe(weights))
+    shares: Floats = weights / weights.sum()
+    return shares
+
+
+@dataclass(frozen=True)
+class TableNoise:
+    """What a released count tells of the true one: the counts whose rows of the table don't make it unusual."""
+
+    weights: Weights
+
+    def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
+        """The hull of all counts under which P(output ≤ value) and P(output ≥ value) exceed (1 - confidence)/2.
+
+        The true count is left out with probability at most 1 - confidence, whatever it is (Neyman's construction).
+        """
+        tail = (1 - checks.inside_unit("confidence", confidence)) / 2 * TOTAL
+        below = self.weights[:, : value + 1].sum(axis=1)
+        above = TOTAL - below + self.weights[:, value]
+        kept = [i for i, (b, a) in enumerate(zip(below.tolist(), above.tolist(), strict=True)) if min(a, b) > tail]
+        return (kept[0], kept[-1]) if kept else (value, value)
+
+
+@dataclass(frozen=True, eq=False)
+class CountMechanism:
+    """P(output j | count i) = weights[i, j]/2^62 for i, j in 0..n: ε-differentially private.
+
+    **Theorem.** For a count that moves by at most 1 between neighbours (either adjacency) the release is ε-private if
+    and only if weights[i, j] ≤ e^ε·weights[i ± 1, j] for all i and j (Hall, section 1.3.5). That is checked here in
+    exact integers against a rational below e^ε, so a table that is not private can't become a mechanism, and draws are
+    exact. Where a person owns g rows it is gε-private. `losses[i, j]` is what output j costs under count i.
+    """
+
+    weights: Weights
+    epsilon: Rational
+    losses: Floats
+    name: str = "count mechanism"
+
+    def __post_init__(self) -> None:
+        eps = checks.positive("epsilon", self.epsilon)
+        weights, losses = np.array(self.weights, np.int64), np.array(self.losses, np.float64)
+        if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or losses.shape != weights.shape:
+            raise InvalidArgument("weights", "a square table, of the shape of losses", checks.describe(weights))
+        if (weights < 0).any() or any(sum(row) != TOTAL for row in weights.tolist()):
+            raise InvalidArgument("weights", "rows of integers of at least 0 that add up to 2^62", "others")
+        if not is_private(weights, eps):
+            fix = "Use repair(table, epsilon), which makes a table of floats exactly private."
+            raise InvalidArgument("weights", f"a table that is private at ε = {float(eps)}", "one that is not", fix)
+        for name, value in (("epsilon", eps), ("weights", weights), ("losses", losses)):
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    @property
+    def n(self) -> int:
+        """The largest count."""
+        return len(self.weights) - 1
+
+    @property
+    def table(self) -> Floats:
+        """The probabilities as floats."""
+        return np.asarray(self.weights / TOTAL, np.float64)
+
+    def probability(self, count: int, output: int) -> Fraction:
+        """P(output | count), exactly."""
+        return Fraction(int(self.weights[count, output]), TOTAL)
+
+    @property
+    def risks(self) -> Floats:
+        """The expected loss under each count."""
+        return np.asarray((self.table * self.losses).sum(axis=1), np.float64)
+
+    def risk(self, count: int) -> float:
+        """The expected loss under one count."""
+        return float(self.risks[self._inside(count)])
+
+    @property
+    def worst_risk(self) -> float:
+        """The largest expected loss."""
+        return float(self.risks.max())
+
+    def bayes_risk(self, prior: ArrayLike | None = None) -> float:
+        """The expected loss over counts drawn with these weights; alike where none are given."""
+        return float(check_prior(prior, self.n + 1) @ self.risks)
+
+    def is_equalizer(self, tolerance: float = 1e-4) -> bool:
+        """Whether all counts have the same risk, up to a part of it."""
+        return bool(np.ptp(self.risks) <= tolerance * abs(self.worst_risk))
+
+    def _inside(self, count: object) -> int:
+        """The count, taken to the nearer end of 0..n where it lies outside: no two counts get further apart."""
+        if isinstance(count, bool | np.bool_) or not isinstance(count, Integral):
+            raise InvalidArgument("count", "an integer", checks.describe(count))
+        return min(max(int(count), 0), self.n)
+
+    @overload
+    def sample(self, count: int, size: None = None, *, entropy: Entropy | None = None) -> int: ...
+    @overload
+    def sample(self, count: int, size: int, *, entropy: Entropy | None = None) -> Weights: ...
+
+    def sample(self, count: int, size: int | None = None, *, entropy: Entropy | None = None) -> int | Weights:
+        """One exact draw of the output, or a vector of them: a uniform integer below 2^62 among the summed weights."""
+        row, bits = self.weights[self._inside(count)], source(entropy)
+        many = 1 if size is None else checks.integer("size", size, least=0)
+        draws = np.searchsorted(np.cumsum(row), bits.integers(TOTAL, many), side="right")
+        return int(draws[0]) if size is None else draws.astype(np.int64)
+
+    def release(self, count: int, *, adjacency: Adjacency = SUBSTITUTE, entropy: Entropy | None = None) -> Release[int]:
+        """A draw with its price: gε where a person owns up to g rows."""
+        relation, bits = check_adjacency(adjacency), source(entropy)
+        value, tree = self.sample(count, entropy=bits), loss.Pure(Fraction(self.epsilon) * relation.rows_per_person)
+        return Release(value, cost(tree, relation), self.name, tree, TableNoise(self.weights), bits.private)
+
+    def plot(self, ax: Any = None) -> Any:
+        """The table as a picture: a row for each count, a column for each output. Returns the axes."""
+        ax = axes(ax)
+        image = ax.imshow(self.table, origin="lower", cmap="Blues", vmin=0)
+        ax.figure.colorbar(image, ax=ax, label="probability", fraction=0.046)
+        ax.set(xlabel="output", ylabel="count", title=f"{self.name}, ε = {float(self.epsilon):g}")
+        return ax
+
+    def __repr__(self) -> str:
+        return f"CountMechanism({self.name}, n={self.n}, ε={float(self.epsilon):g}, worst risk {self.worst_risk:.4g})"

@@ -1,0 +1,18 @@
+"""Where pictures begin: axes to draw on, and a word on what is missing where there is no matplotlib."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uptack.errors import UptackError
+
+
+def axes(ax: Any = None, **options: Any) -> Any:
+    """The given axes, or new ones."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as missing:
+        raise UptackError('drawing needs matplotlib: pip install "uptack[report]"') from missing
+    return plt.subplots(layout="constrained", **options)[1]

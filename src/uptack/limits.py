@@ -1,0 +1,199 @@
+"""What no private method can do better than: lower bounds on the expected error of any ε-differentially private answer.
+
+All bounds hold for pure ε-differential privacy under SUBSTITUTE (one row replaced, n public) and every post-processing;
+a method that is ε-private under ADD_REMOVE is 2ε-private under SUBSTITUTE. Errors are absolute, summed over cells.
+
+Hall's chapter 2 gives the orders, with constants for counts only. Here every bound has its constant, by one lemma.
+
+**Lemma.** Let b laws be within a factor E of each other, and let law c belong to the vector η·e_c. Whatever is computed
+from one draw, its mean ℓ1 error over the b laws is at least η·min(1, 2(b - 1)/(b - 1 + E)).
+
+*Proof.* At a point with densities p_1..p_b of sum S the best vector errs by η·Σ_c min(p_c, S - p_c), coordinate by
+coordinate: that is ηS, or 2η(S - p) if some p exceeds S/2. The others are at least p/E, so that
+S - p ≥ S·(b - 1)/(b - 1 + E). Integrate: S has the mass b, and the mean over the laws divides by b. ∎
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from uptack import checks
+from uptack.discrete.optimal import LossFunction, Problem, minimax_program
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+
+Floats = NDArray[np.float64]
+LARGEST_EXPONENT = 700.0
+"""e to this power is still a float."""
+
+
+def _best(bound: Callable[[Floats], Floats], most: int, epsilon: float, spread: float) -> float:
+    """The largest of a bound over shifts of 1..most rows, of which those up to about spread/ε matter.
+
+    Every shift gives a valid bound, so it does no harm that only some 2,000 are looked at where there are more.
+    """
+    if most < 1:
+        return 0.0
+    last = min(most, math.ceil(min(spread, LARGEST_EXPONENT) / epsilon))
+    return float(bound(np.unique(np.geomspace(1, last, 2000).round())).max())
+
+
+def _epsilon(value: object) -> float:
+    return float(checks.positive("epsilon", value))
+
+
+def _at_least(name: str, value: int, least: float, why: str) -> None:
+    if value < least:
+        raise InvalidArgument(name, f"at least {math.ceil(least)} {why}", value)
+
+
+def count_minimax(n: int, epsilon: Rational) -> float:
+    """e^-2/ε: the largest expected error of any ε-private count is at least this (Hall, Prop. 2.3.1).
+
+    **Conditions.** ε < 2 and n ≥ 6/ε; the text forgets the second, without which its proof leaves the range of counts
+    (and as n·ε goes to 0 the claim is false: answering n/2 errs by n/2). `count` is sharper and has no conditions.
+
+    >>> round(count_minimax(70, 0.1), 4)
+    1.3534
+    """
+    rows, eps = checks.integer("n", n, least=1), _epsilon(epsilon)
+    if eps >= 2:
+        raise InvalidArgument("epsilon", "below 2", checks.describe(epsilon), "uptack.limits.count holds for any ε.")
+    _at_least("n", rows, 6 / eps, "(6/ε); uptack.limits.count holds for any n")
+    return math.exp(-2) / eps
+
+
+def count(n: int, epsilon: Rational) -> float:
+    """max over d ≤ n of d/(1 + e^(εd)), about 0.278/ε: the largest expected error of any ε-private count in 0..n.
+
+    **Theorem.** For the counts 0 and d the two errors of an answer add up to d at least, and the two laws are within a
+    factor e^(εd), so their overlap is at least 2/(1 + e^(εd)). No condition on n or ε.
+
+    >>> round(count(70, 0.1), 3), round(count(1, 1), 4)  # at n = 1 it is the minimax risk itself
+    (2.784, 0.2689)
+    """
+    rows, eps = checks.integer("n", n, least=1), _epsilon(epsilon)
+    return _best(lambda d: d / (1 + np.exp(eps * d)), rows, eps, 4.0)
+
+
+def count_uniform(n: int, epsilon: Rational, worst_risk: Rational) -> float:
+    """What a count whose expected error is never above `worst_risk` errs by at *every* input (Hall, Prop. 2.3.2).
+
+    **Theorem** (repaired). With c = ε·worst_risk, τ = ⌈4c/ε⌉ and n ≥ 2τ - 1 the error is at least (c/ε)e^(-4c - ε)
+    everywhere. By Markov's inequality the answer is within τ/2 of the truth with probability 1 - 2c/(ετ) ≥ 1/2; a table
+    τ rows away sees the same answers, now wrong by τ/2, with at least e^(-ετ)/2. (The text has 1 - c/(ετ) there, and
+    the bound (c/2ε)e^(-2c - ε), which does not follow.)
+    """
+    rows, eps = checks.integer("n", n, least=1), _epsilon(epsilon)
+    worst = float(checks.positive("worst_risk", worst_risk))
+    steps = math.ceil(4 * worst)
+    _at_least("n", rows, 2 * steps - 1, "(2·⌈4·worst_risk⌉ - 1)")
+    return worst * math.exp(-4 * eps * worst - eps)
+
+
+def _numbers(most: int) -> list[int]:
+    """Whole numbers from 1 to `most`, each about a tenth above the one before."""
+    return sorted({min(round(1.1**i), most) for i in range(math.ceil(math.log(most) / math.log(1.1)) + 1)})
+
+
+def _cube(cells: int, rows: int, eps: float) -> float:
+    """Cells that hold 0 or τ rows each, and one more with the others: d/(1 + e^(εd)) of `count` in every one."""
+    return cells * _best(lambda d: d / (1 + np.exp(eps * d)), rows // cells, eps, 4.0)
+
+
+def _blocks(blocks: int, size: int, rows: int, eps: float) -> float:
+    """The lemma in disjoint blocks of `size` cells, one cell of each holding η rows: their errors add up."""
+    if blocks < 1 or size < 2:
+        return 0.0
+    others, spread = size - 1, 2 * math.log(size) + 4
+
+    def block(eta: Floats) -> Floats:
+        return np.asarray(eta * np.minimum(1, 2 * others / (others + np.exp(eps * eta))), np.float64)
+
+    return blocks * _best(block, rows // blocks, eps, spread)
+
+
+def histogram(n: int, cells: int, epsilon: Rational) -> float:
+    """About 0.3·p/ε: the largest expected ℓ1 error of an ε-private histogram of p cells and n rows is at least this.
+
+    **Theorem** (Hall, Prop. 2.4.2: of the order (p - 1)/ε): `sparse_histogram` with all cells occupied. With many rows
+    blocks of 3 cells are best; where rows are few so are the blocks, and the bound is of the order n.
+
+    >>> round(histogram(10_000, 64, 0.1), 1)
+    194.4
+    """
+    return sparse_histogram(n, cells, checks.integer("cells", cells, least=2), epsilon)
+
+
+def sparse_histogram(n: int, cells: int, occupied: int, epsilon: Rational) -> float:
+    """The same where at most q cells are known to be occupied: about (q - 1)·ln((p - 1)/(q - 1))/ε for q far below p.
+
+    **Theorem** (Hall, Prop. 2.4.4: of the order q·ln((p - 1)/q)/ε). Either k < q cells hold 0 or τ rows each, with the
+    argument of `count` in every one: k·τ/(1 + e^(ετ)) for kτ ≤ n. Or in each of k < q blocks of b cells one cell,
+    anywhere, holds η rows: k·η·min(1, 2(b - 1)/(b - 1 + e^(εη))) for kη ≤ n, by the lemma. In both one further cell
+    holds the other rows. The best of many k, b, τ and η is taken; each is a valid bound.
+
+    >>> round(sparse_histogram(21_574, 2**16, 3_152, 1))
+    9190
+    """
+    rows, size, eps = checks.integer("n", n, least=1), checks.integer("cells", cells, least=2), _epsilon(epsilon)
+    filled, free = checks.integer("occupied", occupied, least=2), size - 1
+    if filled > size:
+        raise InvalidArgument("occupied", f"at most cells, {size}", filled)
+    numbers = _numbers(filled - 1)
+    blocks = (_blocks(min(k, free // b), b, rows, eps) for k in numbers for b in (2, 3, free // k) if b <= free)
+    return max(*(_cube(k, rows, eps) for k in numbers), *blocks, 0.0)
+
+
+def margins(n: int, columns: int, epsilon: Rational) -> float:
+    """Above 0.04·k²/ε: the largest expected ℓ1 error of all one-way margins of k binary columns is at least this.
+
+    **Theorem** (Hall, Prop. 2.4.5: of the order k²/ε). τ ≤ n rows share one of the 2^k cells σ, the others are in cell
+    0; the margins are τσ, and all 2^k laws are within a factor E = e^(ετ). The error at a point with densities p_σ is
+    at least τ·Σ|σ|p_σ after counting every column from its likelier side, and that is the least part of Σp_σ where
+    p = E on {|σ| ≤ t} and 1 elsewhere. So with X binomial(k, 1/2) the risk is at least
+    τ·min over t of (k/2 + (E - 1)·E[X; X ≤ t])/(1 + (E - 1)·P(X ≤ t)).
+
+    >>> round(margins(10_000, 16, 1), 1), round(margins(70, 1, 0.1), 3)  # one column is a count
+    (22.6, 2.784)
+    """
+    rows, k, eps = checks.integer("n", n, least=1), checks.integer("columns", columns, least=1), _epsilon(epsilon)
+    if k > 1000:
+        raise InvalidArgument("columns", "at most 1000", k, "A bound for fewer columns holds for more.")
+    t = np.arange(k + 1)
+    mass, partial = binom.cdf(t, k, 0.5), np.cumsum(t * binom.pmf(t, k, 0.5))
+
+    def bound(shift: Floats) -> Floats:
+        excess = np.expm1(eps * shift)[:, None]
+        return np.asarray(shift * ((k / 2 + excess * partial) / (1 + excess * mass)).min(axis=1), np.float64)
+
+    return _best(bound, rows, eps, math.log(2) * k + 4)
+
+
+def threshold_ceiling(cells: int, occupied: int, epsilon: Rational) -> float:
+    """(2q + 1)(ln p + 1)/ε, an *upper* bound: what noise and the threshold (2/ε)·ln p can do (Hall, Prop. 2.4.3).
+
+    Laplace noise of scale 2/ε in each of p cells, of which at most q are occupied; cells at or below the threshold
+    become 0. Expected ℓ1 error, under SUBSTITUTE.
+    """
+    size, filled = checks.integer("cells", cells, least=1), checks.integer("occupied", occupied, least=0)
+    if filled > size:
+        raise InvalidArgument("occupied", f"at most cells, {size}", filled)
+    return (2 * filled + 1) * (math.log(size) + 1) / _epsilon(epsilon)
+
+
+def computed_minimax_risk(n: int, epsilon: Rational, loss: LossFunction = "absolute") -> float:
+    """The least worst risk of any ε-private mechanism for a count in 0..n, by linear program (Hall, section 2.3.3).
+
+    No lower bound but the number itself, to the solver's precision, about 1e-6 of it. For the absolute loss it rises
+    with n to 1/sinh(ε), the risk of the two-sided geometric mechanism.
+
+    >>> round(computed_minimax_risk(1, 1), 4)
+    0.2689
+    """
+    return minimax_program(Problem.of(n, epsilon, loss), equalizer=False)[1]

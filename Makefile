@@ -17,8 +17,10 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+BENCHMARKS := noise speed location regression selection counts histograms
+
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/noise.py --json $(OUT)/noise.json
+	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --json $(OUT)/$$name.json || exit 1; done
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict

@@ -47,7 +47,7 @@ class OrderStatistics:
     """
 
     def __init__(self, x: NDArray[np.generic], windows: Sequence[Window]) -> None:
-        self.n = x.size
+        self.n, self._totals = x.size, dict[Window, int]()
         self._windows = _merged([(max(a, 1), min(b, self.n)) for a, b in windows if a <= self.n and b >= 1])
         ends = sorted({rank - 1 for window in self._windows for rank in window})
         self._part = np.partition(x, ends) if ends else x
@@ -61,8 +61,10 @@ class OrderStatistics:
         return np.where(ranks < 1, -np.inf, np.where(ranks > self.n, np.inf, found))
 
     def total(self, first: int, last: int) -> int:
-        """Σ of x(first), ..., x(last) in units of 2^-1074; both ends must lie in windows."""
-        return exact_sum(self._part[first - 1 : last].astype(np.float64, copy=False))
+        """Σ of x(first), ..., x(last) in units of 2^-1074; both ends must lie in windows. Each is added up once."""
+        if (first, last) not in self._totals:
+            self._totals[first, last] = exact_sum(self._part[first - 1 : last].astype(np.float64, copy=False))
+        return self._totals[first, last]
 
 
 def _merged(windows: Sequence[Window]) -> list[Window]:

@@ -1,4 +1,4 @@
-"""Imports point one way (DESIGN: data flows source → reach → engine → release → ledger → reader)."""
+"""Imports point one way (data flow source → reach → engine → release → reader)."""
 
 import ast
 from pathlib import Path

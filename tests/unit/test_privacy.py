@@ -133,7 +133,7 @@ def test_gaussian_calibration_is_tight_on_the_safe_side():
         assert gaussian_delta(sigma, epsilon) <= Fraction(str(delta))
         assert not gaussian_delta(sigma * Fraction(10**9 - 1, 10**9), epsilon) <= Fraction(str(delta))
         assert float(gaussian_epsilon(sigma, delta)) == pytest.approx(epsilon, rel=1e-9)
-    assert float(gaussian_noise_multiplier(1, 1e-5)) == pytest.approx(3.731, abs=5e-4)  # ERRATA of Hall (1.9)
+    assert float(gaussian_noise_multiplier(1, 1e-5)) == pytest.approx(3.731, abs=5e-4)  # Hall (1.9) has 4.941
     assert gaussian_epsilon(100, 0.5) == 0
 
 

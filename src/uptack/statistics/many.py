@@ -1,22 +1,26 @@
 """Several quantiles for one ε.
 
-**Theorem.** The product of the quantiles' intervals is a reach of their vector: each of the three axioms holds
-coordinate by coordinate. So one draw over nested boxes (`uptack.engines.inverse`) releases all of them ε-privately;
-sorting is post-processing.
+Where n allows windows around the ranks that don't overlap, they are drawn by a chain (`uptack.engines.joint`): each
+quantile is nearly as close as if it alone had all of ε, since a changed row moves them all together.
 
-With m quantiles the score of a draw is about 2m/ε and each coordinate lies anywhere within that many ranks: an error of
-about m/ε ranks, half of that of m releases with ε/m each.
+Otherwise by nested boxes. **Theorem.** The product of the quantiles' intervals is a reach of their vector: each of the
+three axioms holds coordinate by coordinate. So one draw over nested boxes (`uptack.engines.inverse`) is ε-private. The
+score of a draw is about 2m/ε and each of m coordinates lies anywhere within that many ranks: an error of about m/ε
+ranks, half of that of m releases with ε/m each. Sorting is post-processing. Which of the two ways is taken depends on
+n, ε and the levels alone.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from uptack.engines.inverse import VECTOR_LATTICES, boxes, decay, finest, round_to
+from uptack.engines.inverse import VECTOR_LATTICES, boxes, decay, finest, round_to, steps_needed
+from uptack.engines.joint import Chain, chain_decay
 from uptack.privacy import loss
 from uptack.reach import LStatistic, OrderStatistics, Reach, Segment
 from uptack.reach.order import quantile_rank
@@ -24,6 +28,10 @@ from uptack.reach.protocol import Floats
 from uptack.release import EachNoise, NoReply, Release
 from uptack.statistics.arguments import Call
 from uptack.statistics.specification import Data, Statistic, answered, inverse_advice, refused, run
+from uptack.statistics.windows import choices, window
+
+SLACK = 4
+"""Rows that the nearest candidate to a rank may be off, where that many rows are tied that digits don't tell apart."""
 
 
 def quantiles(
@@ -37,14 +45,16 @@ def quantiles(
         ranks = [quantile_rank(p, size) for p in levels]
         return min(ranks) - moves >= 1 and max(ranks) + moves <= size
 
-    dimension = len(levels)
+    dimension, ranks = len(levels), [quantile_rank(p, n) for p in levels]
+    if dimension > 1 and (found := _chained(data, n, ranks, request)) is not None:
+        return answered(request, found, loss.Pure(request.epsilon), "inverse sensitivity")
     chosen = finest(lambda steps: fits(n, steps * request.rows), request.epsilon, dimension, VECTOR_LATTICES)
     if chosen is None:
         return refused(
             request, None, "inverse sensitivity", inverse_advice(fits, n, request, dimension, VECTOR_LATTICES[-1])
         )
     lattice, steps = chosen
-    segments = [(Segment(rank, rank),) for rank in (quantile_rank(p, n) for p in levels)]
+    segments = [(Segment(rank, rank),) for rank in ranks]
     windows = [w for s in segments for w in LStatistic.windows(s, steps, request.rows)]
     selected = OrderStatistics(data, windows)
     reaches: list[Reach] = [LStatistic(selected, s, request.rows) for s in segments]
@@ -52,6 +62,23 @@ def quantiles(
     drawn = boxes(reaches, steps, lattice, widen=widen).draw(decay(request.epsilon), request.entropy)
     values = np.sort([round_to(lattice.value(o), request.granularity) for o in drawn])
     return answered(request, values, loss.Pure(request.epsilon), "inverse sensitivity")
+
+
+def _chained(data: Data, n: int, ranks: list[int], request: Call) -> Floats | None:
+    """All the quantiles by a chain; None where their windows would overlap or leave the table, which is public."""
+    g, m = request.rows, len(ranks)
+    for candidates in choices(n):
+        reach = g * steps_needed(request.epsilon, candidates.size**m) + SLACK * m  # K, in rows
+        apart = all(b - a > 2 * reach + 1 for a, b in itertools.pairwise(ranks))
+        if apart and ranks[0] - reach >= 1 and ranks[-1] + reach + 1 <= n:
+            break
+    else:
+        return None
+    around = [range(rank - reach, rank + reach + 2) for rank in ranks]
+    selected = OrderStatistics(data, [(w.start, w.stop - 1) for w in around])
+    edges = tuple(window(data, selected, w, candidates, request.granularity, request.entropy) for w in around)
+    drawn = Chain(edges, candidates.size, chain_decay(request.epsilon, g)).draw(request.entropy)
+    return np.sort([round_to(candidates.value(v), request.granularity) for v in drawn])
 
 
 def _in_turn(

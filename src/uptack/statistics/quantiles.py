@@ -55,7 +55,7 @@ def quantile(
     are (ε, δ)-differentially private (`uptack.engines.ptr`, `uptack.engines.dwork_lei`). Under `ADD_REMOVE` a tenth of
     ε goes into the number of rows. All hold for people with up to `rows_per_person` rows.
 
-    With an increasing list of p the inverse method draws all quantiles at once, from nested boxes: about half the error
+    With an increasing list of p the inverse method draws all quantiles at once: with nine of them, a third of the error
     of one release for each with an equal part of ε (`uptack.statistics.many`).
 
     `interval=0.95` gives half of ε to an interval for the quantile of the *population* that the rows are a sample of;
@@ -65,7 +65,7 @@ def quantile(
 
     >>> from uptack import SeededEntropy
     >>> quantile(np.arange(10_001), [0.25, 0.75], epsilon=1, entropy=SeededEntropy(4)).value
-    array([2497., 7502.])
+    array([2498., 7501.])
     """
     if np.ndim(p) == 0:
         return _one("quantile", x, checks.inside_unit("p", p), interval, epsilon, options)

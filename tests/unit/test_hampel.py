@@ -4,15 +4,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import uptack as ut
 from tests.helpers import CountingEntropy
+from uptack.engines.additive import k_norm
+from uptack.noise import Box
 from uptack.papers.regression import R_H, R_S
 from uptack.privacy import Privacy, cost
 from uptack.reach.hampel import Cell, Hyperplanes
-from uptack.regression.hampel import RUNGS, SCALES, cells, hampel_regression
-from uptack.regression.hampel_fit import GAP, minimise, normalised
+from uptack.regression.hampel import RUNGS, SCALES, cells, hampel_regression, noisy_vertex
+from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalised
 
 E1 = {"epsilon": 1, "delta": 1e-6}
 
@@ -64,6 +68,12 @@ def test_the_fit_is_a_minimiser(kind):
         assert (minimise(u, y).beta == fit.beta).all()
 
 
+def test_the_exact_fit_of_many_rows_is_where_the_floats_say():
+    x, y = data(50_000, 3, outliers=0.1)
+    u, z = normalised(np.column_stack([np.ones(len(y)), x]), y)
+    assert np.allclose(np.array(minimiser(u, z), dtype=float), minimise(u, z).beta, atol=1e-9)
+
+
 def test_the_fit_of_many_rows():
     x, y = data(50_000, 3, outliers=0.1)
     u, z = normalised(np.column_stack([np.ones(len(y)), x]), y)
@@ -88,15 +98,37 @@ def test_extreme_numbers_fit_all_the_same():
 
 def test_cells_hold_the_point_and_the_middle_ones_come_first():
     beta, widths = np.array([0.3, -17.0]), np.array([0.25, 2.0])
-    found = list(cells(beta, widths, 4))
+    found = list(cells([Fraction(b) for b in beta], widths, 4))
     assert len(found) == 16
     for cell in found:
         assert ((cell.low <= beta) & (beta < cell.high)).all()
-        assert np.allclose(cell.high - cell.low, widths)
+        assert np.allclose(cell.high - cell.low, widths, rtol=2**-12)
     off = [np.abs((beta - cell.centre) / widths).max() for cell in found]
     assert off == sorted(off)
-    assert off[0] <= 1 / 8
-    assert list(cells(np.array([1e300]), np.array([1e-20]), 2)) == []  # no floats in between
+    assert off[0] <= 1 / 8 + 1e-3
+    assert list(cells([Fraction(1e300)], np.array([1e-20]), 2)) == []  # too far from 0
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.fractions(-(10**6), 10**6), st.floats(1e-2, 1e3), st.integers(1, 8), st.integers(-3, 3))
+def test_cells_part_the_line_exactly(beta, width, shifts, ulps):
+    """A point at, or a hair beside, an end is in the one cell of each shift that holds it; and all parts are floats."""
+    for cell in [*cells([beta], np.array([width]), shifts)]:
+        low, high = Fraction(cell.low[0]), Fraction(cell.high[0])
+        assert low <= beta < high
+        assert Fraction(cell.centre[0]) == (low + high) / 2
+        assert abs(high - low - Fraction(width)) <= Fraction(width) / 2**13
+        point = low + ulps * Fraction(1, 10**40)
+        again = [c for c in cells([point], np.array([width]), shifts) if (c.low[0], c.high[0]) == (low, high)]
+        assert len(again) == (low <= point < high)
+
+
+def test_the_noise_is_that_of_the_k_norm_mechanism():
+    """The same draws as `k_norm` gives, where the point is a float."""
+    box = Box((Fraction(1, 2), Fraction(3)))
+    value, _ = noisy_vertex([Fraction(1, 4), Fraction(-5)], box, Fraction(2), ut.SeededEntropy(3))
+    known = k_norm([0.25, -5.0], body=box, sensitivity=1, epsilon=2, entropy=ut.SeededEntropy(3)).value
+    assert (value == known).all()
 
 
 def test_the_certificate_is_sharp_on_many_rows():
@@ -233,7 +265,7 @@ def test_the_papers_thresholds_give_the_delta_of_their_tails():
     assert R_S(design, y, 1, entropy=ut.SeededEntropy(1)).privacy.epsilon == 8
 
 
-def test_few_rows_are_answered_by_brute_force_or_refused():
+def test_few_rows_are_answered_or_refused():
     x, y = data(50, 2)
     r = R_H(np.column_stack([np.ones(50), x]), y, 200, delta=0.01, entropy=ut.SeededEntropy(1))
     assert r.privacy == cost(r.loss)

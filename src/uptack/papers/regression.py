@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,11 @@ from uptack.reach.hampel import Cell, Hyperplanes
 from uptack.reach.order import quartiles
 from uptack.regression.arguments import Floats, Table, table
 from uptack.regression.blocks import equal_blocks, fit_blocks
-from uptack.regression.hampel import LONGER, MOST, STEPS, RowTest, cells
-from uptack.regression.hampel_fit import GAP, minimise, normalised
+from uptack.regression.hampel import LARGEST, LONGER, MOST, STEPS, WIDTHS, RowTest, around, cells
+from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call
 from uptack.statistics.specification import answered, refused
-
-EXHAUSTIVE = 60
-"""Rows up to which R_H with p ≤ 2 answers its query by brute force, O(n^3)."""
 
 
 def R_S(
@@ -83,7 +81,7 @@ def R_H(
     S's δ' and δ'' the chance that noise of scale 2/ε alone carries a test; both are `delta` if it is given. (In print
     11ε for p = 2, with Lap(1/ε), a threshold of ln(n²) + 2, and Lap(h_d/ε): none of them is enough.)
 
-    A_2 is exact for n ≤ 60 and p ≤ 2; else it is the lower bound of `uptack.reach.hampel`, which has the same constant.
+    A_2 is the lower bound of `uptack.reach.hampel`, which has the same constant.
 
     >>> from uptack import SeededEntropy
     >>> X = np.random.default_rng(0).normal(size=(40_000, 2))
@@ -94,6 +92,8 @@ def R_H(
     p, m = data.p, data.n // data.p
     if p > MOST:
         raise InvalidArgument("D_x", f"a table of at most {MOST} columns", p, "R_S has no such limit.")
+    if data.n > LARGEST:
+        raise InvalidArgument("D_x", f"a table of at most {LARGEST} rows", data.n)
     test = _row_test(data, level)
     short = m < LEAST_N or 2 * p * level.delta + 2**p * Fraction(test.test.delta) >= 1
     if advice := unfit(m, level, tests=2 * p) or (_advice(data, level) if short else None):
@@ -105,7 +105,7 @@ def R_H(
         return refused(request, tree, HOW, _advice(data, level))
     narrow = data.n ** (-1 / max(2 * p, 4))
     widths = np.array([s * narrow if s > dwork_lei.LEAST else data.n**-0.5 for s in found])
-    return _cascade(data, np.clip(widths, 1e-250, 1e250), test, replace(request, spent=(tree,)), level)
+    return _cascade(data, np.clip(widths, *WIDTHS), test, replace(request, spent=(tree,)), level)
 
 
 def _cascade(data: Table, widths: Floats, test: RowTest, request: Call, level: Level) -> Release[Floats] | NoReply:
@@ -113,30 +113,33 @@ def _cascade(data: Table, widths: Floats, test: RowTest, request: Call, level: L
     p, answer = data.p, loss.Answer(level.epsilon)
     needed = [test.needs(request.entropy) for _ in range(2**p)]
     u, y = normalised(data.x, data.y)
-    beta = minimise(u, y).beta
+    beta = minimiser(u, y)
     family = [*cells(beta, widths, 2)]
-    passed = any(_least(u, y, cell) >= rows for cell, rows in zip(family, needed, strict=False))
+    planes = Hyperplanes(u, y, around(family)) if family else None
+    least = [planes.certificate(cell) for cell in family] if planes else []
+    passed = any(a >= rows for a, rows in zip_longest(least, needed, fillvalue=0.0))
     units = tuple(loss.Unit(test.test, answer if passed else None) for _ in needed)
     tree = loss.Cascade(units, same_answer=True)
     if not passed:
         return refused(request, tree, HOW, _advice(data, level))
     noisy = [
-        laplace(b, sensitivity=p * Fraction(h) * (1 + LONGER), epsilon=level.epsilon, entropy=request.entropy).value
+        laplace(
+            _float(b), sensitivity=p * Fraction(h) * (1 + LONGER), epsilon=level.epsilon, entropy=request.entropy
+        ).value
         for b, h in zip(beta, widths, strict=True)
     ]
     return answered(request, np.array(noisy), tree, HOW)
 
 
-def _least(u: Floats, y: Floats, cell: Cell) -> float:
-    """A_2, or a lower bound of it."""
-    if len(y) <= EXHAUSTIVE and u.shape[1] <= 2:
-        return Q_2(u, y, cell)
-    return Hyperplanes(u, y, cell).certificate(cell) - GAP
+def _float(b: Fraction) -> float:
+    """The nearest float, in its range. Where a cell holds β it is off by at most 2^-15·h, for which LONGER has room."""
+    largest = Fraction(np.finfo(np.float64).max)
+    return float(min(max(b, -largest), largest))
 
 
 def _row_test(data: Table, level: Level) -> RowTest:
     """The test on A_2. The papers' threshold of ln²n + 2 rows lets noise of more than ln²n rows through."""
-    unset = RowTest(loss.Test(level.epsilon, 0), 2, data.n)
+    unset = RowTest(loss.Test(level.epsilon, 0), 2)
     if level.cutoff is None:
         return replace(unset, test=loss.Test(level.epsilon, level.delta))
     steps = math.floor(STEPS * math.log(max(data.n, 2)) ** 2) + 1

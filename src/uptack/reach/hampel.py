@@ -96,7 +96,7 @@ class Hyperplanes:
             if self.p == 2:
                 yield self._edge(cell, axis, side[axis]) - taken_off
             else:
-                yield self._facet(cell, axis, side[axis], enough + 2 * taken_off) - taken_off
+                yield self._facet(cell, axis, side[axis], enough + taken_off) - taken_off
 
     # ------------------------------------------------------------------------------------------------ p = 2: a sweep
 
@@ -214,7 +214,9 @@ def _least_on_arcs(gradients: Floats, d: Floats) -> Floats:
     """The least G·d over the arc between each two neighbouring directions."""
     ends: Floats = np.minimum((gradients * d[:-1]).sum(axis=1), (gradients * d[1:]).sum(axis=1))
     turn = np.sign(_cross(d[:-1], d[1:]))
-    inside = (_cross(d[:-1], -gradients) * turn > 0) & (_cross(-gradients, d[1:]) * turn > 0)
+    # An arc of an edge is shorter than a half turn, so where -G lies inside it one end has a negative value; asking for
+    # that keeps rounding from turning a tiny arc along +G into one along -G.
+    inside = (ends < 0) & (_cross(d[:-1], -gradients) * turn > 0) & (_cross(-gradients, d[1:]) * turn > 0)
     return np.where(inside, -np.hypot(gradients[:, 0], gradients[:, 1]), ends)
 
 

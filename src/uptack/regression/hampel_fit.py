@@ -4,11 +4,15 @@ With u_i = x_i/‖x_i‖ and y'_i = y_i/‖x_i‖ it is the sum of the distances
 the minimum almost no row is in doubt: a row further than ρ from a point keeps its sign within ρ of it, and counts by
 its gradient alone. So a fit of every eighth row gives a start, and a small linear program over the rows in doubt the
 answer (Portnoy and Koenker 1997), which a subgradient of the whole sum confirms.
+
+All that is in floats, and proposes; `minimiser` then gives an exact one, by `uptack.regression.vertex`.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +20,7 @@ from scipy.linalg import qr
 from scipy.optimize import linprog, lsq_linear
 
 from uptack.regression.arguments import Floats
+from uptack.regression.vertex import vertex
 
 LARGEST = 1e100
 """Larger y' are cut to this, row by row: no coefficient is as large, so their signs stay."""
@@ -24,19 +29,25 @@ SMALL, THIN, ROUNDS = 1000, 8, 20
 """Rows that make a linear program at once, the part of a larger table that gives the start, and the most rounds."""
 
 GAP = 0.25
-"""The most that the shortest subgradient may measure at a fit, in rows: what the test of R_H makes room for."""
+"""What a fit in floats aims for, with room: the length of the shortest subgradient, in rows."""
+
+LEAST_ENTRY, LEAST_RESPONSE = 2.0**-200, 2.0**-800
+"""Smaller entries of u and y' are read as 0, row by row, so that no product of theirs underflows."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A minimiser, and the length of a subgradient there: 0 up to rounding says that it is one."""
+    """A minimiser up to rounding, and the length of a subgradient there: 0 up to rounding says that it is one."""
 
     beta: Floats
     gap: float
 
 
 def normalised(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """u and y'. A row with x = 0 gets u = 0 and y' = 0: it adds a constant to the sum, and is still counted."""
+    """u and y', row by row. A row with x = 0 gets u = 0 and y' = 0: it adds nothing to the sum, and is still counted.
+
+    ‖u_i‖ ≤ 1 + 2^-50: the sum of up to four squares, the root and the division are each off by a few parts of 2^-53.
+    """
     largest = np.abs(x).max(axis=1, initial=0.0)
     there = largest > 0
     size = np.where(there, largest, 1.0)
@@ -44,11 +55,27 @@ def normalised(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     length = np.where(there, np.sqrt(np.einsum("ij,ij->i", u, u)), 1.0)
     with np.errstate(over="ignore"):
         scaled = np.where(there, y, 0.0) / size / length
-    return u / length[:, None], np.clip(scaled, -LARGEST, LARGEST)
+    u, cut = u / length[:, None], np.clip(scaled, -LARGEST, LARGEST)
+    return np.where(np.abs(u) < LEAST_ENTRY, 0.0, u), np.where(np.abs(cut) < LEAST_RESPONSE, 0.0, cut)
+
+
+def minimiser(u: Floats, y: Floats) -> tuple[Fraction, ...]:
+    """An exact minimiser of Σ|y_i - u_i·β|: a rational vertex, on every table."""
+    return vertex(u, y, proposal(u, y))
+
+
+def proposal(u: Floats, y: Floats) -> Floats | None:
+    """A point near a minimiser, if floats find one: errors of theirs must not depend on the data."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return minimise(u, y).beta
+    except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+        return None
 
 
 def minimise(u: Floats, y: Floats) -> Fit:
-    """A minimiser of Σ|y_i - u_i·β| over rows of length 1 or 0. The same table always gives the same one."""
+    """A minimiser of Σ|y_i - u_i·β| up to rounding, for rows of length 1 or 0. The same table gives the same one."""
     n, p = u.shape
     if p == 1:
         return _median(u[:, 0], y)

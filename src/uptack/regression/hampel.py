@@ -28,8 +28,9 @@ So integer Laplace noise of scale Δ/ε_test on A and a threshold of Δ + t with
 ε_answer once for all coordinates. One test serves all shifts of the grids: (ε_test + ε_answer, δ).
 
 **Status: not released, and not exported.** T(D) is an exact rational minimiser on every table
-(`uptack.regression.vertex`). What is left is the rounding in the certificate, whose argument (`uptack.reach.hampel`) must hold row by row for the
-Lipschitz property too, and has not been checked as the other theorems have. Until it is, this is a study.
+(`uptack.regression.vertex`). What is left is the rounding in the certificate, whose argument (`uptack.reach.hampel`)
+must hold row by row for the Lipschitz property too, and has not been checked as the other theorems have. Until it is,
+this is a study.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ import pytest
 import uptack as ut
 from uptack.engines.inverse import LATTICES, steps_needed
 from uptack.privacy import Privacy, cost
+from uptack.statistics.windows import Windows, choices
 
 RNG = np.random.default_rng(11)
 NORMAL = RNG.normal(size=20_000)
@@ -219,19 +220,27 @@ def test_several_quantiles_of_awkward_columns():
 
 
 def test_windows_past_the_last_row_end_where_the_candidates_do():
-    from uptack.reach import OrderStatistics
-    from uptack.statistics.windows import choices, window
-
     data, made = np.array([1.0, 2.0, 2.0, 5.0]), choices(4)[0]
     for ranks in (range(2, 8), range(5, 8)):
-        edges = window(data, OrderStatistics(data, [(2, 7)]), ranks, made, None, ut.SeededEntropy(1))
+        (edges,) = Windows(data, [ranks], made, None, ut.SeededEntropy(1)).edges
         assert len(edges) == len(ranks)
         assert list(edges) == sorted(edges)
         assert edges[-1] == made.size
-    assert [
-        made.value(e)
-        for e in window(data, OrderStatistics(data, [(1, 4)]), range(1, 5), made, None, ut.SeededEntropy(1))
-    ] == [1, 2, 2, 5]
+    (edges,) = Windows(data, [range(1, 5)], made, None, ut.SeededEntropy(1)).edges
+    assert [made.value(e) for e in edges] == [1, 2, 2, 5]
+
+
+@pytest.mark.parametrize("granularity", [None, 1])
+@pytest.mark.parametrize("zeros", [400, 1000, 2000])
+def test_a_row_has_one_place_in_all_windows(zeros, granularity):
+    """Windows in one group of ties continue each other: digits drawn anew for each would put rows out of order."""
+    data, made = np.where(np.arange(2000) < zeros, 0.0, 7.0), choices(2000)[0]
+    for seed in range(30):
+        ranks = [range(100, 500), range(500, 900), range(900, 1300), range(1300, 2005)]
+        edges = Windows(data, ranks, made, granularity, ut.SeededEntropy(seed)).edges
+        joined = [e for window in edges for e in window]
+        assert joined == sorted(joined)
+        assert len(joined) == sum(map(len, ranks))
 
 
 def test_intervals_cover_the_population():

@@ -28,7 +28,7 @@ from uptack.reach.protocol import Floats
 from uptack.release import EachNoise, NoReply, Release
 from uptack.statistics.arguments import Call
 from uptack.statistics.specification import Data, Statistic, answered, inverse_advice, refused, run
-from uptack.statistics.windows import choices, window
+from uptack.statistics.windows import Windows, choices
 
 SLACK = 4
 """Rows that the nearest candidate to a rank may be off, where that many rows are tied that digits don't tell apart."""
@@ -75,8 +75,7 @@ def _chained(data: Data, n: int, ranks: list[int], request: Call) -> Floats | No
     else:
         return None
     around = [range(rank - reach, rank + reach + 2) for rank in ranks]
-    selected = OrderStatistics(data, [(w.start, w.stop - 1) for w in around])
-    edges = tuple(window(data, selected, w, candidates, request.granularity, request.entropy) for w in around)
+    edges = Windows(data, around, candidates, request.granularity, request.entropy).edges
     drawn = Chain(edges, candidates.size, chain_decay(request.epsilon, g)).draw(request.entropy)
     return np.sort([round_to(candidates.value(v), request.granularity) for v in drawn])
 

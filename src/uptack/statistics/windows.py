@@ -7,6 +7,7 @@ ranks are looked at; of others in the same cell it is enough to know how many th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -50,31 +51,52 @@ def choices(n: int) -> list[Candidates]:
     return [candidates for candidates in made if candidates.size < 1 << 62]
 
 
-def window(
-    data: NDArray[np.generic],
-    selected: OrderStatistics,
-    ranks: range,
-    candidates: Candidates,
-    granularity: Fraction | None,
-    entropy: Entropy,
-) -> tuple[int, ...]:
-    """The rows of these ranks as candidates in their order; past the last row, the end of the candidates."""
-    missing = max(ranks.stop - 1 - data.size, 0)  # where the public number of rows is above the true one
-    if missing:
-        inside = range(ranks.start, max(ranks.stop - missing, ranks.start))
-        known = window(data, selected, inside, candidates, granularity, entropy) if inside else ()
-        return known + (candidates.size,) * (len(ranks) - len(known))
-    step, lattice = None if granularity is None else float(granularity), candidates.lattice
-    keys = _keys(selected.at(np.arange(ranks.start, ranks.stop)), lattice, step)
-    found: list[NDArray[np.int64]] = []
-    for key, first, count in zip(*np.unique(keys, return_index=True, return_counts=True), strict=True):
-        below, tied = ranks.start - 1 + int(first), int(count)
-        if first == 0 or first + count == keys.size:  # rows with this key may lie outside the window
-            below, tied = _below_and_tied(data, key, lattice, step)
-        digits = np.sort(entropy.integers(1 << BITS, tied))
-        start = ranks.start - 1 + int(first) - below
-        found.append(_spread(key, digits[start : start + int(count)], candidates, step))
-    return tuple(int(v) for v in np.concatenate(found))
+class Windows:
+    """The rows around several ranks of one column, each row with the same digits in whichever window it is seen.
+
+    That matters: a row that two windows placed differently would move the counts of one and not of the other, and the
+    theorem of `uptack.engines.joint` asks for a run of coordinates that move together.
+    """
+
+    def __init__(
+        self,
+        data: NDArray[np.generic],
+        windows: Sequence[range],
+        candidates: Candidates,
+        granularity: Fraction | None,
+        entropy: Entropy,
+    ) -> None:
+        self._data, self._candidates, self._entropy = data, candidates, entropy
+        self._step = None if granularity is None else float(granularity)
+        self._selected = OrderStatistics(data, [(w.start, w.stop - 1) for w in windows])
+        self._shared: dict[float, tuple[int, NDArray[np.int64]]] = {}
+        self.edges = tuple(self._edges(w) for w in windows)
+
+    def _edges(self, ranks: range) -> tuple[int, ...]:
+        """The rows of these ranks as candidates in their order; past the last row, the end of the candidates."""
+        last = min(ranks.stop - 1, self._data.size)  # the public number of rows may be above the true one
+        known = np.arange(ranks.start, last + 1)
+        keys = _keys(self._selected.at(known), self._candidates.lattice, self._step)
+        found: list[int] = []
+        for key, first, count in zip(*np.unique(keys, return_index=True, return_counts=True), strict=True):
+            below, digits = ranks.start - 1 + int(first), None
+            if first == 0 or first + count == keys.size:  # rows with this key may lie outside the window
+                below, digits = self._group(float(key))
+            digits = self._digits(int(count)) if digits is None else digits
+            start = ranks.start - 1 + int(first) - below
+            found += _spread(key, digits[start : start + int(count)], self._candidates, self._step).tolist()
+        return (*found, *[self._candidates.size] * (len(ranks) - len(found)))
+
+    def _group(self, key: float) -> tuple[int, NDArray[np.int64]]:
+        """How many rows of the column have a smaller key, and the digits of all that have this one; drawn once."""
+        if key not in self._shared:
+            below, tied = _below_and_tied(self._data, key, self._candidates.lattice, self._step)
+            self._shared[key] = below, self._digits(tied)
+        return self._shared[key]
+
+    def _digits(self, count: int) -> NDArray[np.int64]:
+        """Random bits of so many rows, in their order."""
+        return np.sort(self._entropy.integers(1 << BITS, count))
 
 
 def _keys(x: NDArray[np.float64], lattice: MachineNumbers, step: float | None) -> NDArray[np.float64 | np.int64]:

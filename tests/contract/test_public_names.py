@@ -17,7 +17,7 @@ NAMES = {
     "uptack.papers": "A_dist A_samp M R_S S Scale TM",
     "uptack.audit": "delta_lower_bound epsilon_lower_bound",
     "uptack.regression": "ShortcutRegression plot_coefficients shortcut_regression",
-    "uptack.reach": "InterquantileRange LStatistic OrderStatistics Reach Segment",
+    "uptack.reach": "ArrayColumn Column InterquantileRange LStatistic OrderStatistics Reach Segment",
     "uptack.statistics": "Options interquantile_range iqr mean median quantile trimmed_mean winsorized_mean",
     "uptack.noise": """Bernoulli BernoulliExp Body Box Ellipsoid Entropy Geometric Grid IntegerGaussian IntegerLaplace
         IntegerLaw L1Ball L2Ball LInfBall MachineNumbers SampledBody SeededEntropy SystemEntropy UniformInteger""",

@@ -4,6 +4,7 @@ import pytest
 import uptack as ut
 from uptack.engines.inverse import LATTICES, steps_needed
 from uptack.privacy import Privacy, cost
+from uptack.reach import ArrayColumn
 from uptack.statistics.windows import Windows, choices
 
 RNG = np.random.default_rng(11)
@@ -222,11 +223,11 @@ def test_several_quantiles_of_awkward_columns():
 def test_windows_past_the_last_row_end_where_the_candidates_do():
     data, made = np.array([1.0, 2.0, 2.0, 5.0]), choices(4)[0]
     for ranks in (range(2, 8), range(5, 8)):
-        (edges,) = Windows(data, [ranks], made, None, ut.SeededEntropy(1)).edges
+        (edges,) = Windows(ArrayColumn(data), [ranks], made, None, ut.SeededEntropy(1)).edges
         assert len(edges) == len(ranks)
         assert list(edges) == sorted(edges)
         assert edges[-1] == made.size
-    (edges,) = Windows(data, [range(1, 5)], made, None, ut.SeededEntropy(1)).edges
+    (edges,) = Windows(ArrayColumn(data), [range(1, 5)], made, None, ut.SeededEntropy(1)).edges
     assert [made.value(e) for e in edges] == [1, 2, 2, 5]
 
 
@@ -237,7 +238,7 @@ def test_a_row_has_one_place_in_all_windows(zeros, granularity):
     data, made = np.where(np.arange(2000) < zeros, 0.0, 7.0), choices(2000)[0]
     for seed in range(30):
         ranks = [range(100, 500), range(500, 900), range(900, 1300), range(1300, 2005)]
-        edges = Windows(data, ranks, made, granularity, ut.SeededEntropy(seed)).edges
+        edges = Windows(ArrayColumn(data), ranks, made, granularity, ut.SeededEntropy(seed)).edges
         joined = [e for window in edges for e in window]
         assert joined == sorted(joined)
         assert len(joined) == sum(map(len, ranks))
@@ -329,3 +330,32 @@ def test_the_lattice_gets_coarser_before_there_is_no_reply():
     sizes = [lattice.size for lattice in LATTICES]
     assert sizes == sorted(sizes, reverse=True)
     assert steps_needed(1, sizes[0]) > steps_needed(1, sizes[-1]) >= 80
+
+
+def test_pandas_nullable_columns_keep_their_type():
+    pd = pytest.importorskip("pandas")
+    whole = pd.array([1, 2, None] * 500, dtype="Int64")
+    with pytest.raises(ut.InvalidArgument, match="free of NaN"):
+        ut.median(whole, epsilon=1)
+    found = ut.median(whole, epsilon=1, missing="high", entropy=ut.SeededEntropy(1))
+    assert found.value == 2.0
+
+
+def test_a_column_of_ones_own_is_enough():
+    """Statistics ask a column for order statistics and sums, and nothing else."""
+
+    class Halves(ArrayColumn):
+        """Adds up two halves one after the other."""
+
+        def sums(self, f):
+            middle = self.size // 2
+            parts = [f(self.values[:middle]), f(self.values[middle:])]
+            return [a + b for a, b in zip(*parts, strict=True)]
+
+    for release in (
+        lambda x: ut.median(x, epsilon=1, entropy=ut.SeededEntropy(1)).value,
+        lambda x: ut.mean(x, epsilon=1, entropy=ut.SeededEntropy(1)).value,
+        lambda x: ut.quantile(x, [0.25, 0.75], epsilon=1, entropy=ut.SeededEntropy(1)).value.tolist(),
+        lambda x: ut.trimmed_mean(x, 0.1, epsilon=1, entropy=ut.SeededEntropy(1)).value,
+    ):
+        assert release(Halves(NORMAL)) == release(NORMAL)

@@ -12,8 +12,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.reach.columns import Column, Ordered, as_column
 from uptack.reach.protocol import Floats
-from uptack.reach.selection import OrderStatistics, Window, as_float, as_integer
+from uptack.reach.selection import Window, as_float, as_integer
+
+Data = Column | NDArray[np.generic]
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,15 @@ class LStatistic:
     The sums are exact and rounded once, which keeps order, so the axioms hold for the floats.
     """
 
-    def __init__(self, data: OrderStatistics, segments: tuple[Segment, ...], rows_per_person: int = 1) -> None:
+    def __init__(self, data: Ordered, segments: tuple[Segment, ...], rows_per_person: int = 1) -> None:
         self._data, self._segments, self._g = data, segments, rows_per_person
         self.value = float(self.intervals(0)[0][0])
 
     @classmethod
-    def of(cls, x: NDArray[np.generic], segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1) -> Self:
+    def of(cls, x: Data, segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1) -> Self:
         """The statistic of a column, ready for so many steps."""
-        return cls(OrderStatistics(x, cls.windows(segments, steps, rows_per_person)), segments, rows_per_person)
+        selected = as_column(x).ordered(cls.windows(segments, steps, rows_per_person))
+        return cls(selected, segments, rows_per_person)
 
     @staticmethod
     def windows(segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1) -> list[Window]:
@@ -49,7 +53,7 @@ class LStatistic:
         return [(end - k, end + k) for s in segments for end in {s.first, s.last}]
 
     @classmethod
-    def quantile(cls, x: NDArray[np.generic], rank: int, steps: int, rows_per_person: int = 1) -> Self:
+    def quantile(cls, x: Data, rank: int, steps: int, rows_per_person: int = 1) -> Self:
         """The order statistic x(rank)."""
         return cls.of(x, (Segment(rank, rank),), steps, rows_per_person)
 

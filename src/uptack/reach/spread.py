@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.reach.columns import Column, as_column
 from uptack.reach.protocol import Floats
-from uptack.reach.selection import OrderStatistics, Window
+from uptack.reach.selection import Window
 
 
 class InterquantileRange:
@@ -18,8 +19,10 @@ class InterquantileRange:
     which keeps order, so the axioms hold for the floats.
     """
 
-    def __init__(self, x: NDArray[np.generic], ranks: tuple[int, int], steps: int, rows_per_person: int = 1) -> None:
-        data = OrderStatistics(x, self.windows(ranks, steps, rows_per_person))
+    def __init__(
+        self, x: Column | NDArray[np.generic], ranks: tuple[int, int], steps: int, rows_per_person: int = 1
+    ) -> None:
+        data = as_column(x).ordered(self.windows(ranks, steps, rows_per_person))
         moves = np.arange(steps * rows_per_person + 1)
         self._low_out, self._low_in = data.at(ranks[0] - moves), data.at(ranks[0] + moves)
         self._high_in, self._high_out = data.at(ranks[1] - moves), data.at(ranks[1] + moves)

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.errors import InvalidArgument
@@ -16,9 +15,10 @@ from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.reach import ArrayColumn, Column
+from uptack.reach.columns import LARGEST
 
 METHODS = ("inverse", "ptr", "dwork-lei")
-LARGEST = float(np.finfo(np.float64).max)
 COUNT_SHARE = Fraction(1, 10)
 """The part of ε that goes into the number of rows where it is secret."""
 
@@ -99,28 +99,36 @@ def call(name: str, epsilon: Rational, options: Options) -> Call:
     return Call(name, eps, dlt, method, relation, step, missing, source(options.get("entropy")))
 
 
-def column(x: Any, request: Call) -> tuple[NDArray[np.generic], Call]:
-    """The data as a one-dimensional array of numbers without NaN or infinities, and the call with its granularity.
+def column(x: Any, request: Call, floats: bool = False) -> tuple[Column, Call]:
+    """The data as a column of numbers without NaN or infinities, and the call with its granularity.
 
-    Integer columns have a granularity of 1 by themselves: that is their type, not their content. By default a value
-    that is not a finite number is an error for the curator to see. With `missing` every such row is replaced by itself,
-    NaN by the value asked for and ±inf by ±the largest float, which keeps neighbours neighbours.
+    Integer columns have a granularity of 1 by themselves, unless they are to be read as `floats`: that is their type,
+    not their content. By default a value that is not a finite number is an error for the curator to see. With `missing`
+    every such row is replaced by itself, NaN by the value asked for and ±inf by ±the largest float, which keeps
+    neighbours neighbours.
     """
-    array = np.asarray(x)
+    data = x if isinstance(x, Column) else _in_memory(x)
+    if floats:
+        data = data.floats()
+    elif data.integers:
+        request = replace(request, granularity=request.granularity or Fraction(1))
+    if request.missing is not None:
+        return data.filled(request.missing), request
+    if not data.finite():
+        fix = "Pass missing='low', 'high' or a number to replace each such row."
+        raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
+    return data, request
+
+
+def _in_memory(x: Any) -> Column:
+    """Anything like a column as an array of numbers; missing entries of pandas' nullable types as NaN."""
+    array, kind = np.asarray(x), getattr(getattr(x, "dtype", None), "kind", "O")
+    if array.dtype.kind == "O" and kind in "fiub":
+        return ArrayColumn(x.to_numpy(np.float64, na_value=np.nan), integers=kind in "iub")
     if array.ndim != 1 or array.dtype.kind not in "fiub":
         must = "a one-dimensional column of numbers"
         raise InvalidArgument("x", must, checks.describe(array), "Pick one numeric column.")
-    if array.dtype.kind in "iub":
-        array = array.astype(np.int8) if array.dtype.kind == "b" else array
-        return array, replace(request, granularity=request.granularity or Fraction(1))
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(array.sum(dtype=np.float64))
-    if suspicious and not np.isfinite(array).all():
-        if request.missing is None:
-            fix = "Pass missing='low', 'high' or a number to replace each such row."
-            raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
-        array = np.nan_to_num(array.astype(np.float64), nan=request.missing, posinf=LARGEST, neginf=-LARGEST)
-    return array, request
+    return ArrayColumn(array.astype(np.int8) if array.dtype.kind == "b" else array)
 
 
 def public_size(n: int, request: Call) -> tuple[int, Call]:

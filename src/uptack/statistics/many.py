@@ -22,7 +22,7 @@ import numpy as np
 from uptack.engines.inverse import VECTOR_LATTICES, boxes, decay, finest, round_to, steps_needed
 from uptack.engines.joint import Chain, chain_decay
 from uptack.privacy import loss
-from uptack.reach import LStatistic, OrderStatistics, Reach, Segment
+from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.release import EachNoise, NoReply, Release
@@ -56,7 +56,7 @@ def quantiles(
     lattice, steps = chosen
     segments = [(Segment(rank, rank),) for rank in ranks]
     windows = [w for s in segments for w in LStatistic.windows(s, steps, request.rows)]
-    selected = OrderStatistics(data, windows)
+    selected = data.ordered(windows)
     reaches: list[Reach] = [LStatistic(selected, s, request.rows) for s in segments]
     widen = float(request.granularity / 2) if request.granularity is not None else 0.0
     drawn = boxes(reaches, steps, lattice, widen=widen).draw(decay(request.epsilon), request.entropy)

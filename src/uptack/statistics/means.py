@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +17,7 @@ from uptack.exact import Rational
 from uptack.reach import LStatistic, Segment
 from uptack.reach.order import trimmed_mean as trimmed_segments
 from uptack.reach.order import winsorized_mean as winsorized_segments
+from uptack.reach.protocol import Floats
 from uptack.reach.selection import as_float, exact_sum
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import Call, Options, call, column, public_size
@@ -62,7 +64,7 @@ def trimmed_mean(
     5001.1...
     """
     request, statistic = call("trimmed mean", epsilon, options), _statistic(_cut(cut), trimmed_segments, trimmed=True)
-    return release(statistic, _floats(x), request)
+    return release(statistic, x, request, floats=True)
 
 
 def winsorized_mean(
@@ -73,7 +75,7 @@ def winsorized_mean(
     **Theorem.** As for `trimmed_mean`; `"dwork-lei"` uses the papers' S and M's grids.
     """
     request, statistic = call("Winsorized mean", epsilon, options), _statistic(_cut(cut), winsorized_segments, False)
-    return release(statistic, _floats(x), request)
+    return release(statistic, x, request, floats=True)
 
 
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
@@ -90,7 +92,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
     if request.method != "inverse":
         fix = "The tests pass too rarely, and add too much noise, far out in the tails; trimmed_mean has all methods."
         raise InvalidArgument("method", "'inverse' for the mean", repr(request.method), fix)
-    data, request = column(_floats(x), request)
+    data, request = column(x, request, floats=True)
     n, request = public_size(data.size, request)
     bounds = replace(request, epsilon=request.epsilon / 2)
     tail = _tail_share(n, bounds)
@@ -99,10 +101,10 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
         return replace(ends, advice=replace(ends.advice, epsilon=None))  # a larger ε would move the quantiles too
     low, high = (float(v) for v in ends.value)
     centre = low + (high - low) / 2
-    moved = np.clip(data.astype(np.float64, copy=False), low, high) - centre
+    (moved,) = data.sums(functools.partial(_clamped_sum, low=low, high=high, centre=centre))
     width = (high - low) * (1 if request.adjacency.kind == "substitute" else 0.5) * request.rows
     noisy = laplace(
-        as_float(exact_sum(moved), max(n, 1)),
+        as_float(moved, max(n, 1)),
         sensitivity=max(width, 1e-300) * (1 + 1e-6) / max(n, 1),  # room for rounding once a row and once at the end
         epsilon=bounds.epsilon,
         entropy=request.entropy,
@@ -116,7 +118,6 @@ def _tail_share(n: int, request: Call) -> Fraction:
     return min(Fraction(int(240 * request.rows / request.epsilon) + 1, max(n, 1)), Fraction(1, 8))
 
 
-def _floats(x: Any) -> Any:
-    """Integer columns as floats: a mean of integers has no granularity of 1."""
-    array = np.asarray(x)
-    return array.astype(np.float64) if array.dtype.kind in "iub" else array
+def _clamped_sum(x: Floats, low: float, high: float, centre: float) -> list[int]:
+    """Σ(x clamped to [low, high] - centre) in units of 2^-1074, each term rounded once."""
+    return [exact_sum(np.clip(x, low, high) - centre)]

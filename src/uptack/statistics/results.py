@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, cost, loss
-from uptack.reach import Reach
+from uptack.reach import Column, Reach
 from uptack.release import Advice, Noise, NoReply, Release
 from uptack.statistics.arguments import Call
 
-Data = NDArray[np.generic]
+Data = Column
 
 
 @dataclass(frozen=True)

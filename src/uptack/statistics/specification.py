@@ -17,9 +17,9 @@ from uptack.statistics.results import Data, Statistic, answered, least_n, refuse
 __all__ = ["Data", "Statistic", "answered", "inverse_advice", "least_n", "refused", "release", "run"]
 
 
-def release(statistic: Statistic, x: Any, request: Call) -> Release[float] | NoReply:
-    """The statistic of x by the method asked for, or ⊥."""
-    data, request = column(x, request)
+def release(statistic: Statistic, x: Any, request: Call, floats: bool = False) -> Release[float] | NoReply:
+    """The statistic of x by the method asked for, or ⊥. With `floats` integers have no granularity of their own."""
+    data, request = column(x, request, floats)
     n, request = public_size(data.size, request)
     return run(statistic, data, n, request)
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from uptack.engines import dwork_lei, ptr
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.reach import InterquantileRange, OrderStatistics
+from uptack.reach import InterquantileRange
 from uptack.reach.selection import SCALE
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call
@@ -170,7 +170,7 @@ def _trimmed(statistic: Statistic, averaged: int, data: Data, n: int, request: C
     if max(spread.value, bound) >= dwork_lei.MOST:
         return refused(request, spread.tree, how, Advice(other="values of a size below 1e300"))
     off = (n - averaged) // 2
-    ranked = OrderStatistics(data, [(off + 1, off + 1), (n - off, n - off)])
+    ranked = data.ordered([(off + 1, off + 1), (n - off, n - off)])
     mean = Fraction(ranked.total(off + 1, n - off), averaged << SCALE)
     found = dwork_lei.noisy_mean(mean, bound, level, failure, request.entropy)
     rest = replace(request, spent=(*request.spent, spread.tree))

@@ -7,6 +7,7 @@ ranks are looked at; of others in the same cell it is enough to know how many th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from uptack.engines.inverse import VECTOR_LATTICES
 from uptack.noise import Entropy, MachineNumbers
-from uptack.reach import OrderStatistics
+from uptack.reach import Column
 
 BITS = 40
 """Random bits a row."""
@@ -60,7 +61,7 @@ class Windows:
 
     def __init__(
         self,
-        data: NDArray[np.generic],
+        data: Column,
         windows: Sequence[range],
         candidates: Candidates,
         granularity: Fraction | None,
@@ -68,7 +69,7 @@ class Windows:
     ) -> None:
         self._data, self._candidates, self._entropy = data, candidates, entropy
         self._step = None if granularity is None else float(granularity)
-        self._selected = OrderStatistics(data, [(w.start, w.stop - 1) for w in windows])
+        self._selected = data.ordered([(w.start, w.stop - 1) for w in windows])
         self._shared: dict[float, tuple[int, NDArray[np.int64]]] = {}
         self.edges = tuple(self._edges(w) for w in windows)
 
@@ -90,7 +91,8 @@ class Windows:
     def _group(self, key: float) -> tuple[int, NDArray[np.int64]]:
         """How many rows of the column have a smaller key, and the digits of all that have this one; drawn once."""
         if key not in self._shared:
-            below, tied = _below_and_tied(self._data, key, self._candidates.lattice, self._step)
+            count = functools.partial(_below_and_tied, key=key, lattice=self._candidates.lattice, step=self._step)
+            below, tied = self._data.sums(count)
             self._shared[key] = below, self._digits(tied)
         return self._shared[key]
 
@@ -104,16 +106,10 @@ def _keys(x: NDArray[np.float64], lattice: MachineNumbers, step: float | None) -
     return lattice.floors(x) if step is None else np.floor(x / step + 0.5)
 
 
-def _below_and_tied(
-    data: NDArray[np.generic], key: float, lattice: MachineNumbers, step: float | None, chunk: int = 1 << 16
-) -> tuple[int, int]:
-    """How many rows of the whole column have a smaller key, and how many this one."""
-    below = tied = 0
-    for start in range(0, data.size, chunk):
-        keys = _keys(data[start : start + chunk].astype(np.float64), lattice, step)
-        below += int(np.count_nonzero(keys < key))
-        tied += int(np.count_nonzero(keys == key))
-    return below, tied
+def _below_and_tied(x: NDArray[np.float64], key: float, lattice: MachineNumbers, step: float | None) -> list[int]:
+    """How many of these rows have a smaller key, and how many this one."""
+    keys = _keys(x, lattice, step)
+    return [int(np.count_nonzero(keys < key)), int(np.count_nonzero(keys == key))]
 
 
 def _spread(key: float, digits: NDArray[np.int64], candidates: Candidates, step: float | None) -> NDArray[np.int64]:

@@ -60,6 +60,21 @@ def test_every_statistic_is_private(name, widen):
     assert_private(laws, substituted, rho**-2)  # ρ^-2 ≤ e^ε
 
 
+@pytest.mark.parametrize("name", STATISTICS)
+def test_dropped_rows_keep_neighbours_neighbours(name):
+    """A replaced row may come, go or stay once missing ones are dropped; the ranks are those of a public n."""
+    n, steps, rho, values = 3, 2, decay(Fraction(1)), (None, *VALUES[1:4])
+    build, scale = STATISTICS[name], name in ("iqr", "range")
+    laws = {}
+    for table in itertools.product(values, repeat=n):
+        present = tuple(sorted(v for v in table if v is not None))
+        laws[table] = law(boxes([build(present, n, steps=steps)], steps, LATTICE, nonnegative=scale), rho)
+    for table, mine in laws.items():
+        for i, value in itertools.product(range(n), values):
+            theirs = laws[(*table[:i], value, *table[i + 1 :])]
+            assert all(p <= rho**-2 * theirs[y] for y, p in mine.items())
+
+
 def test_two_quantiles_at_once_are_private():
     n, steps, rho, lattice = 3, 1, decay(Fraction(1)), MachineNumbers(2, 2)
     parts = [STATISTICS[name] for name in ("median", "maximum")]

@@ -359,3 +359,20 @@ def test_a_column_of_ones_own_is_enough():
         lambda x: ut.trimmed_mean(x, 0.1, epsilon=1, entropy=ut.SeededEntropy(1)).value,
     ):
         assert release(Halves(NORMAL)) == release(NORMAL)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_missing_rows_can_be_dropped(name):
+    ask, truth = ASKED[name]
+    holes = np.where(np.arange(NORMAL.size) % 3 == 0, np.nan, NORMAL)
+    found = ask(holes, epsilon=2, missing="drop", entropy=ut.SeededEntropy(5))
+    assert abs(found.value - truth) < 0.06
+    assert found.privacy == Privacy(2)
+    refused = ask(holes[:30], epsilon=0.1, missing="drop", entropy=ut.SeededEntropy(5))
+    assert not refused and refused.privacy == Privacy(0.01)  # the number of rows was paid for
+
+
+def test_the_mean_of_what_is_there():
+    holes = np.where(np.arange(NORMAL.size) % 3 == 0, np.nan, NORMAL + 5)
+    found = ut.mean(holes, epsilon=2, missing="drop", entropy=ut.SeededEntropy(5))
+    assert abs(found.value - 5) < 0.1

@@ -59,6 +59,10 @@ class Column(Protocol):
         """The same column with NaN replaced by a number, and ±inf by ±the largest float."""
         ...
 
+    def present(self) -> Column:
+        """The rows that have a value, with ±inf replaced by ±the largest float."""
+        ...
+
     def floats(self) -> Column:
         """The same column as floats."""
         ...
@@ -108,6 +112,10 @@ class ArrayColumn:
             return self
         plain = self.values.astype(np.float64)
         return ArrayColumn(np.nan_to_num(plain, nan=missing, posinf=LARGEST, neginf=-LARGEST), self.integers)
+
+    def present(self) -> ArrayColumn:
+        """The rows that are not NaN, with ±inf replaced by ±the largest float."""
+        return self if self.finite() else ArrayColumn(self.values[~np.isnan(self.values)], self.integers).filled(0.0)
 
     def floats(self) -> ArrayColumn:
         """The column as floats of 64 bits."""

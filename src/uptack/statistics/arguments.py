@@ -33,7 +33,7 @@ class Call:
     method: str
     adjacency: Adjacency
     granularity: Fraction | None
-    missing: float | None
+    missing: float | str | None
     entropy: Entropy
     spent: tuple[loss.Loss, ...] = ()
 
@@ -42,19 +42,25 @@ class Call:
         """Rows a person: the ranks that one step moves."""
         return self.adjacency.rows_per_person
 
+    @property
+    def size_is_secret(self) -> bool:
+        """Whether the number of rows that the statistic is of depends on people."""
+        return self.adjacency.kind == "add/remove" or self.missing == "drop"
+
     def share(self, part: Fraction) -> Call:
         """The same call with a part of its budget."""
         return replace(self, epsilon=self.epsilon * part, delta=self.delta * part)
 
 
-def _missing(value: object) -> float | None:
-    """What stands in for NaN: None to refuse it, ±the largest float for "low" and "high", or a number."""
-    fixed = {"error": None, "low": -LARGEST, "high": LARGEST}
+def _missing(value: object) -> float | str | None:
+    """What stands in for NaN: None to refuse it, ±the largest float for "low" and "high", a number, or "drop"."""
+    fixed = {"error": None, "low": -LARGEST, "high": LARGEST, "drop": "drop"}
+    must = "'error', 'drop', 'low', 'high' or a number"
     if isinstance(value, str):
         if value not in fixed:
-            raise InvalidArgument("missing", "'error', 'low', 'high' or a number", repr(value))
+            raise InvalidArgument("missing", must, repr(value))
         return fixed[value]
-    return float(checks.rational("missing", value, "'error', 'low', 'high' or a number"))
+    return float(checks.rational("missing", value, must))
 
 
 class Options(TypedDict, total=False):
@@ -67,7 +73,7 @@ class Options(TypedDict, total=False):
     - `granularity`: a public step that all values are multiples of, and the answer will be; integer columns have 1 by
       themselves. With a step of 100 an answer of 20 comes out as 0.
     - `missing`: what to do with NaN and infinities. "error" (default) tells the curator; "low", "high" or a number
-      replaces each such row by itself.
+      replaces each such row by itself; "drop" leaves rows without a value out, at the price of a noisy number of rows.
     - `entropy`: the operating system's (default), or a `SeededEntropy` for tests.
     """
 
@@ -112,10 +118,12 @@ def column(x: Any, request: Call, floats: bool = False) -> tuple[Column, Call]:
         data = data.floats()
     elif data.integers:
         request = replace(request, granularity=request.granularity or Fraction(1))
-    if request.missing is not None:
+    if request.missing == "drop":
+        return data.present(), request
+    if isinstance(request.missing, float):
         return data.filled(request.missing), request
     if not data.finite():
-        fix = "Pass missing='low', 'high' or a number to replace each such row."
+        fix = "Pass missing='drop', or 'low', 'high' or a number to replace each such row."
         raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
     return data, request
 
@@ -136,8 +144,12 @@ def public_size(n: int, request: Call) -> tuple[int, Call]:
 
     Under SUBSTITUTE it is n. Under ADD_REMOVE it is n with integer Laplace noise, at a tenth of ε; ranks and weights
     that are worked out from it are then public constants, as the proofs for added and removed rows need them.
+
+    The same where missing rows are dropped, also under SUBSTITUTE: there a replaced row may be one that stays, one that
+    comes or one that goes. Each moves the number of rows by at most 1 and, at public ranks, every order statistic by at
+    most one rank, so the reaches are those of the proofs.
     """
-    if request.adjacency.kind == "substitute":
+    if not request.size_is_secret:
         return n, request
     share = request.epsilon * COUNT_SHARE
     noisy = n + IntegerLaplace(request.rows / share).sample(entropy=request.entropy)

@@ -48,7 +48,7 @@ def answered(request: Call, value: Any, tree: loss.Loss, how: str, noise: Noise 
 
 def refused(request: Call, tree: loss.Loss | None, how: str, advice: Advice) -> NoReply:
     """⊥, with everything spent on the way to it."""
-    if request.adjacency.kind == "add/remove":
+    if request.size_is_secret:
         advice = _with_room_for_the_count(advice, request)
     parts = (*request.spent, *((tree,) if tree else ()))
     whole = loss.Levels(parts) if parts else None

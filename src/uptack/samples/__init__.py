@@ -1,9 +1,10 @@
-"""Bundled tables to try things on. They are invented: no row is about a real person."""
+"""Bundled tables to try things on: one invented, one public."""
 
 from __future__ import annotations
 
 import csv
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,16 @@ from numpy.typing import NDArray
 
 from uptack.errors import InvalidArgument
 
-__all__ = ["load"]
+__all__ = ["load", "path"]
 
-NAMES = ("clinic",)
+NAMES = ("clinic", "health")
 
 
 def _column(cells: tuple[str, ...]) -> NDArray[Any]:
-    """Integers if all cells are, else floats, else text."""
+    """Integers if all cells are, else floats, else truth values, else text."""
     text = np.array(cells)
+    if set(cells) <= {"true", "false"}:
+        return text == "true"
     for kind in (np.int64, np.float64):
         try:
             return text.astype(kind)
@@ -28,9 +31,13 @@ def _column(cells: tuple[str, ...]) -> NDArray[Any]:
 
 
 def load(name: str = "clinic") -> dict[str, NDArray[Any]]:
-    """The columns of a table by their names, as `examples/make_sample.py` made them.
+    """The columns of a table by their names.
 
-    `clinic`: age, ward, wait_minutes, cost and readmitted (0 or 1) of 2400 patients. Waits and costs are heavy tailed.
+    `clinic`: age, ward, wait_minutes, cost and readmitted (0 or 1) of 2400 patients, invented by
+    `examples/make_sample.py`. Waits and costs are heavy tailed.
+
+    `health`: visits to a doctor, terms of insurance and state of health in 20,190 person-years of the RAND Health
+    Insurance Experiment (public domain), as `examples/make_health_sample.py` wrote them. A person has up to five rows.
 
     >>> clinic = load("clinic")
     >>> len(clinic["age"]), clinic["wait_minutes"].dtype, clinic["cost"].dtype
@@ -38,9 +45,17 @@ def load(name: str = "clinic") -> dict[str, NDArray[Any]]:
     >>> bool(clinic["wait_minutes"].max() > 1000 * np.median(clinic["wait_minutes"]))
     True
     """
+    header, *rows = csv.reader(path(name).read_text("utf-8").splitlines())
+    return {column: _column(cells) for column, cells in zip(header, zip(*rows, strict=True), strict=True)}
+
+
+def path(name: str = "health") -> Path:
+    """The file of a bundled table.
+
+    >>> path("health").name
+    'health.csv'
+    """
     if not isinstance(name, str) or name not in NAMES:
         got = repr(name) if isinstance(name, str) else type(name).__name__
         raise InvalidArgument("name", "one of " + ", ".join(map(repr, NAMES)), got)
-    text = resources.files(__name__).joinpath(f"{name}.csv").read_text("utf-8")
-    header, *rows = csv.reader(text.splitlines())
-    return {column: _column(cells) for column, cells in zip(header, zip(*rows, strict=True), strict=True)}
+    return Path(str(resources.files(__name__).joinpath(f"{name}.csv")))

@@ -247,7 +247,7 @@ WRONG = [(call, *pair) for call in CALLS for pair in SHARED] + [
     ("keys", "keys", "abc"),
     ("keys", "keys", [1, 1]),
     ("keys", "outside", "clamp"),
-    ("keys", "x", [0.5]),
+    ("keys", "x", np.array(["a"])),
     ("sparse", "domain_size", 0),
     ("sparse", "domain_size", 2**62 + 1),
     ("sparse", "cutoff", 0),
@@ -284,3 +284,27 @@ def test_totals_need_rows_that_are_public_and_all_counted():
     for columns in ({}, {"a": 0}, {"a": "abc"}, {"a": [1, 1]}, {"a": 2**40, "b": 2**40}, "a"):
         with pytest.raises(ut.InvalidArgument, match=r"^columns.* must be "):
             Domain(columns)
+
+
+@pytest.mark.parametrize(
+    ("keys", "rows", "counts"),
+    [([1], [1, 1, 1, "a"], [3]), (3, [0, 1, 1, None], [1, 2, 0]), (3, [0, 1, 2, 2.5], [1, 1, 1])],
+)
+def test_one_row_does_not_change_how_others_are_read(keys, rows, counts):
+    """NumPy reads a list with one text as texts, and one with a missing value as floats."""
+    found = ut.histogram(rows, keys=keys, epsilon=10**6)
+    assert found.value.counts.tolist() == counts
+
+
+def test_a_tally_and_a_column_give_what_the_rows_give():
+    rows = np.array([0, 1, 1, 2, 2, 2, 7])
+    tally = ut.discrete.Tally((0, 1, 2, 7), np.array([1, 2, 3, 1]))
+    asked = ({"keys": 3}, {"edges": [0, 2, 5]}, {"delta": 0.5})
+    for options in asked:
+        first, second = (
+            ut.histogram(x, epsilon=10**4, entropy=ut.SeededEntropy(1), **options).value for x in (rows, tally)
+        )
+        assert dict(first) == dict(second)
+    column = ut.reach.ArrayColumn(rows)
+    first, second = (ut.histogram(x, epsilon=10**4, edges=[0, 2, 5]).value for x in (rows, column))
+    assert dict(first) == dict(second)

@@ -7,6 +7,7 @@ from uptack.discrete.mechanism import CountMechanism
 from uptack.discrete.optimal import RiskBody, minimax_count_mechanism, optimal_count_mechanism, risk_body
 from uptack.discrete.sparse import SparseHistogram, sparse_histogram
 from uptack.discrete.tables import Margins, margins
+from uptack.discrete.tally import Tally
 
 __all__ = [
     "CountMechanism",
@@ -15,6 +16,7 @@ __all__ = [
     "Margins",
     "RiskBody",
     "SparseHistogram",
+    "Tally",
     "count",
     "histogram",
     "margins",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any
 
@@ -46,15 +47,22 @@ def _listed(levels: Sequence[Hashable]) -> NDArray[Any]:
 
 
 def places(column: Any, levels: Sequence[Hashable] | int) -> Integers:
-    """The place of every row's value among the levels, -1 where it is none of them."""
-    array = np.asarray(column)
+    """The place of every row's value among the levels, -1 where it is none of them.
+
+    A list has no type of its own: NumPy would read all of it as texts for the sake of one. So its values are looked at
+    one by one, and no row changes how another is read.
+    """
+    listed = isinstance(column, list | tuple)
+    array = np.fromiter(column, object, len(column)) if listed else np.asarray(column)
     if array.ndim != 1 or array.dtype.kind not in "fiubUSOM":
         raise InvalidArgument("columns", "one-dimensional columns of one length", checks.describe(array))
     if isinstance(levels, int):
-        if array.dtype.kind not in "iub":
+        if listed:
+            array = np.fromiter((v if isinstance(v, Integral) else -1 for v in column), np.float64, len(column))
+        if array.dtype.kind not in "iubf":  # integers with one that is missing come as floats
             fix = "Columns with a number of levels hold the integers 0, 1, 2, …; list the categories for others."
             raise InvalidArgument("columns", "integers where the domain has a number of levels", array.dtype.name, fix)
-        inside = (array >= 0) & (array < levels)
+        inside = (array >= 0) & (array < levels) & (np.floor(array) == array)
         return np.where(inside, array, 0).astype(np.int64) - ~inside
     order = {level: i for i, level in enumerate(levels)}
 

@@ -1,18 +1,23 @@
-"""Histograms over public cells, with integer noise on every cell."""
+"""Histograms over public cells, with integer noise on every cell, and over categories that nobody listed."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.discrete.categories import Screen, tallied
 from uptack.discrete.domains import Domain
 from uptack.discrete.laws import cell_noise
+from uptack.discrete.tally import Tally
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaw
@@ -20,6 +25,7 @@ from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.reach import Column
 from uptack.release import Release
 
 
@@ -36,11 +42,12 @@ class Histogram(Mapping[Hashable, int]):
     def __post_init__(self) -> None:
         self.counts.setflags(write=False)
 
+    @cached_property
+    def _places(self) -> Mapping[Hashable, int]:
+        return {cell: i for i, cell in enumerate(self.cells)}
+
     def __getitem__(self, cell: Hashable) -> int:
-        try:
-            return int(self.counts[self.cells.index(cell)])
-        except ValueError:
-            raise KeyError(cell) from None
+        return int(self.counts[self._places[cell]])
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self.cells)
@@ -114,9 +121,8 @@ class _Keys:
 def _binning(edges: ArrayLike | None, keys: Sequence[Hashable] | int | None, outside: str) -> _Edges | _Keys:
     if outside not in ("drop", "clamp"):
         raise InvalidArgument("outside", "'drop' or 'clamp'", checks.describe(outside))
-    if (edges is None) == (keys is None):
-        fix = "They must be public: fixed before the data are seen."
-        raise InvalidArgument("edges", "given, or keys, but not both", "both" if keys is not None else "neither", fix)
+    if edges is not None and keys is not None:
+        raise InvalidArgument("edges", "given, or keys, but not both", "both")
     if keys is not None:
         if outside == "clamp":
             raise InvalidArgument("outside", "'drop' where cells are given by keys", "'clamp'")
@@ -164,6 +170,7 @@ def histogram(
     edges: ArrayLike | None = None,
     keys: Sequence[Hashable] | int | None = None,
     epsilon: Rational,
+    delta: Rational = 0,
     outside: str = "drop",
     nonnegative: bool = False,
     total: bool = False,
@@ -171,7 +178,7 @@ def histogram(
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
 ) -> Release[Histogram]:
-    """How many rows lie in each of the public cells: ε-differentially private.
+    """How many rows lie in each of the public cells: ε-differentially private. Without cells: (ε, δ).
 
     **Theorem** (Hall, section 2.4, on the integers). One row is in at most one cell. Replacing it changes the counts by
     at most 2 in ℓ1, adding or removing it by 1, times `rows_per_person`. So independent integer Laplace noise of scale
@@ -184,6 +191,11 @@ def histogram(
     `nonnegative=True` and `total=True` (SUBSTITUTE only) give the nearest counts that are at least 0, and that add up
     to the number of rows; the latter is for cells that hold every row.
 
+    With neither edges nor keys each value that occurs is a cell, the missing ones together are None, and the cells
+    with a noisy count of at least a public cutoff are shown, the largest first. Nothing is said about the others. This
+    is (ε, δ)-differentially private, by the theorem of `uptack.discrete.categories.Screen`; `interval` holds for each
+    cell by itself, had one chosen it beforehand. (How long it takes is not protected.)
+
     >>> from uptack import SeededEntropy
     >>> ages = [31, 44, 44, 52, 67, 95] * 50
     >>> release = histogram(ages, edges=[0, 40, 60, 80], epsilon=1, entropy=SeededEntropy(3))
@@ -191,15 +203,59 @@ def histogram(
     Histogram({(0.0, 40.0): 45, (40.0, 60.0): 154, (60.0, 80.0): 50})
     >>> release.interval(0.9)
     ([40, 149, 45], [50, 159, 55])
+    >>> histogram(["flu"] * 300 + ["gout"] * 90 + ["rabies"], epsilon=1, delta=1e-6, entropy=SeededEntropy(3))
+    Release(Histogram({'flu': 295, 'gout': 94}), histogram (unknown categories, cutoff 26), ε = 1.0, δ = 1e-06
+    (substitute), NOT PRIVATE: seeded randomness)
     """
     eps, relation = checks.positive("epsilon", epsilon), check_adjacency(adjacency, rows_per_person)
+    if edges is None and keys is None:
+        screen, bits = Screen.of(eps, _check_unlisted(delta, outside, total), relation), source(entropy)
+        return frequent(screen, *tallied("x", x), bits)
+    checks.delta("delta", delta)
     binning, fixed, bits = _binning(edges, keys, outside), check_total(total, relation), source(entropy)
     if fixed and edges is not None and outside != "clamp":
         raise InvalidArgument("outside", "'clamp' where total=True", "'drop'", "Every row must be in some cell.")
     law, cells = cell_noise(eps, relation), binning.cells
-    place = binning.places(x)
-    counts = np.bincount(place[place >= 0], minlength=len(cells)).astype(np.int64)
+    counts, rows = _counted(binning, x)
     noisy = counts + law.draw(len(cells), bits)
-    value = Histogram(cells, fitted(noisy, place.size if fixed else None, nonnegative))
+    value = Histogram(cells, fitted(noisy, rows if fixed else None, nonnegative))
     tree = loss.Pure(eps)
     return Release(value, cost(tree, relation), "histogram", tree, CountNoise(law, noisy), bits.private)
+
+
+def _counted(binning: _Edges | _Keys, x: Any) -> tuple[Integers, int]:
+    """How many rows lie in each cell, and how many rows there are."""
+    if isinstance(x, Column) and isinstance(binning, _Edges):
+        return x.sums(functools.partial(_edge_counts, binning))[0], x.size
+    if isinstance(x, Tally):
+        place = binning.places(x.numbers() if isinstance(binning, _Edges) else list(x.values))
+        counts = np.zeros(len(binning.cells), np.int64)
+        np.add.at(counts, place[place >= 0], x.counts[place >= 0])
+        return counts, x.rows
+    (counts,) = _edge_counts(binning, x)
+    return counts, len(x)
+
+
+def _edge_counts(binning: _Edges | _Keys, x: Any) -> list[Integers]:
+    place = binning.places(x)
+    return [np.bincount(place[place >= 0], minlength=len(binning.cells)).astype(np.int64)]
+
+
+def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
+    """δ, without which there is no list of categories. No row is outside all, and those shown don't hold every row."""
+    failing = checks.delta("delta", delta)
+    if failing == 0:
+        fix = "They must be public: fixed before the data are seen. Or pass δ, such as 1e-6, for unknown categories."
+        raise InvalidArgument("edges", "given, or keys, where δ is 0", "neither", fix)
+    for name, value, wanted in (("outside", outside, "drop"), ("total", total, False)):
+        if value != wanted:
+            raise InvalidArgument(name, f"{wanted!r} where neither edges nor keys are given", checks.describe(value))
+    return failing
+
+
+def frequent(screen: Screen, cells: Sequence[Hashable], counts: Integers, entropy: Entropy) -> Release[Histogram]:
+    """The categories that pass a screen, and their noisy counts. The cells are distinct plain values: see `tallied`."""
+    shown, noisy = screen.shown(cells, counts, entropy)
+    how, note = f"histogram (unknown categories, cutoff {screen.cutoff})", "categories with too few rows are left out"
+    price, noise = cost(screen.loss, screen.adjacency), CountNoise(screen.law, noisy)
+    return Release(Histogram(shown, noisy), price, how, screen.loss, noise, entropy.private, (note,))

@@ -15,7 +15,7 @@ from uptack import checks
 from uptack.errors import InvalidArgument, UnknownLoss
 from uptack.exact import Real, ball
 from uptack.privacy import loss
-from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
+from uptack.privacy.adjacency import ADD_REMOVE, SUBSTITUTE, Adjacency
 from uptack.privacy.calibration import largest
 from uptack.privacy.guarantee import Privacy, total
 
@@ -89,6 +89,24 @@ def _(node: loss.Levels | loss.Parallel | loss.Nested, adjacency: Adjacency) -> 
     All three rest on Theorem 27, general composition, where each part may depend on the answers before it.
     """
     return total((_cost(part, adjacency) for part in node.parts), adjacency)
+
+
+@_cost.register(loss.Disjoint)
+def _(node: loss.Disjoint, adjacency: Adjacency) -> Privacy:
+    """The largest ε and the largest δ of the parts, for one row that is added or removed, and then for several.
+
+    **Theorem.** Let mechanisms with independent randomness, each (ε, δ)-private where a row is added or removed, run
+    each on the rows of one group. Together they are (ε, δ)-private where a row is added or removed, (gε, δ·(1 + e^ε +
+    ... + e^((g-1)ε))) for g rows, and twice as many steps where rows are replaced.
+
+    *Proof.* A row that is added or removed changes the rows of one group j at most. Given the answers of all others,
+    whose law is the same on both sides and independent of j's, the answer of j is (ε, δ)-private; average over them.
+    g rows are g such steps, in whichever groups they lie, and a row that is replaced is removed and another added. ∎
+    """
+    parts = [_cost(part, ADD_REMOVE) for part in node.parts]
+    worst = max(parts, key=lambda part: part.exact_delta)
+    missing = max(part.exact_epsilon for part in parts) - worst.exact_epsilon
+    return (worst + Privacy(missing, 0, ADD_REMOVE)).under(adjacency)
 
 
 @_cost.register(loss.Partition)

@@ -147,6 +147,20 @@ class Parallel(Loss):
 
 
 @dataclass(frozen=True)
+class Disjoint(Loss):
+    """Mechanisms with independent randomness, each on the rows of one group, where a row is in at most one group.
+
+    Which group a row is in must depend on that row alone. The parameters of the parts are about *one row that is added
+    or removed*, whatever the adjacency that the whole is accounted for under.
+    """
+
+    parts: tuple[Loss, ...]
+
+    def __post_init__(self) -> None:
+        _parts("parts", self.parts)
+
+
+@dataclass(frozen=True)
 class Nested(Loss):
     """A mechanism that calls others as subroutines, each on data derived row by row from its own."""
 

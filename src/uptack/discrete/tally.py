@@ -1,0 +1,31 @@
+"""Rows that were counted already, where they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from uptack.noise.laws import Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Distinct values of a column, and how many rows have each: what a database says in one query.
+
+    A function of counts takes it in place of the column.
+    """
+
+    values: tuple[Hashable, ...]
+    counts: Integers
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.counts.sum())
+
+    def numbers(self) -> Any:
+        """The values as floats; missing ones as NaN."""
+        return np.array([np.nan if value is None else value for value in self.values], np.float64)

@@ -1,0 +1,249 @@
+"""Statistics per group. A row lies in one group, so all groups together cost what one of them costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+from uptack.discrete.categories import Screen, in_order, numbered
+from uptack.discrete.domains import Domain
+from uptack.discrete.histograms import Histogram, frequent
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational, Real, ball
+from uptack.noise import Entropy
+from uptack.noise.entropy import source
+from uptack.noise.laws import Integers
+from uptack.privacy import ADD_REMOVE, Adjacency, Privacy, cost, loss
+from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.progress import track
+from uptack.release import NoReply, Release
+
+SHARE = Fraction(1, 10)
+"""The part of ε that buys a list of groups. At δ = 1e-6 it finds groups of half the rows that a median needs: 110/ε."""
+Reply = Release[Any] | NoReply
+
+# ------------------------------------------------------------------------------------------------------- grouped rows
+
+
+@runtime_checkable
+class Grouped(Protocol):
+    """Rows in groups, wherever they are kept. Which group a row is in depends on that row alone."""
+
+    def sizes(self) -> tuple[Sequence[Hashable], Integers]:
+        """The groups that occur, as distinct `plain` values (`uptack.discrete.categories`), and their sizes."""
+        ...
+
+    def rows(self, group: Hashable) -> Any:
+        """What a statistic is given of a group: the same as `nothing()` where the group does not occur."""
+        ...
+
+    def nothing(self) -> Any:
+        """What a statistic is given of a group without rows."""
+        ...
+
+
+class ArrayGroups:
+    """Rows in memory, sorted by group once.
+
+    >>> groups = ArrayGroups(np.array([5.0, 6.0, 7.0]), ["b", "a", "b"])
+    >>> groups.sizes()[0], groups.rows("b"), groups.rows("z")
+    (['a', 'b'], array([5., 7.]), array([], dtype=float64))
+    """
+
+    def __init__(self, x: Any, by: Any) -> None:
+        self._x, (self._groups, place) = np.asarray(x), numbered("by", by)
+        if self._x.ndim == 0 or len(self._x) != len(place):
+            raise InvalidArgument("by", "a column of one group for every row of x", "another length")
+        self._order = np.argsort(place, kind="stable")
+        self._ends = np.cumsum(np.bincount(place, minlength=len(self._groups)))
+        self._number = {group: i for i, group in enumerate(self._groups)}
+
+    def sizes(self) -> tuple[Sequence[Hashable], Integers]:
+        """The groups that occur, and their numbers of rows."""
+        return self._groups, np.diff(self._ends, prepend=0)
+
+    def rows(self, group: Hashable) -> NDArray[Any]:
+        """The rows of a group, in their order."""
+        i = self._number.get(group)
+        if i is None:
+            return self.nothing()
+        return self._x[self._order[self._ends[i - 1] if i else 0 : self._ends[i]]]
+
+    def nothing(self) -> NDArray[Any]:
+        """No rows, of the type of all."""
+        return self._x[:0]
+
+
+# ------------------------------------------------------------------------------------------------------------ results
+
+
+@dataclass(frozen=True, eq=False)
+class Groups(Mapping[Hashable, Reply]):
+    """What a statistic replied for each group: a mapping from groups to releases and ⊥s.
+
+    `sizes` are the noisy numbers of rows where the list of groups was made from the data, and None where it is public.
+    """
+
+    replies: Mapping[Hashable, Reply]
+    sizes: Release[Histogram] | None = None
+
+    def __getitem__(self, group: Hashable) -> Reply:
+        return self.replies[group]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.replies)
+
+    def __len__(self) -> int:
+        return len(self.replies)
+
+    def __repr__(self) -> str:
+        shown = [f"{group!r}: {reply.value if reply else '⊥'}" for group, reply in list(self.items())[:6]]
+        return f"Groups({{{', '.join(shown)}{', …' if len(self) > 6 else ''}}})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        sizes = {} if self.sizes is None else {"sizes": self.sizes.to_dict()}
+        return {"groups": list(self), "replies": [reply.to_dict() for reply in self.values()]} | sizes
+
+
+# ------------------------------------------------------------------------------------------------------------- budget
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Who gets what, worked out before any data is read: `each` group, for one row, and the `screen` of unknown groups.
+
+    `public` are the groups where they are public.
+    """
+
+    adjacency: Adjacency
+    each: Privacy
+    public: tuple[Hashable, ...] | None = None
+    screen: Screen | None = None
+
+
+def _one_row(epsilon: Fraction, delta: Fraction, rows: int) -> Privacy:
+    """What one row may cost so that g of them cost (ε, δ): (ε/g, δ/(1 + e^(ε/g) + ... + e^((g-1)ε/g)))."""
+    step = epsilon / rows
+    if rows > 1 and delta > 0:
+        factor = Real(lambda: ball(epsilon).expm1() / ball(step).expm1())
+        delta = delta / factor.bounds()[1] * (1 - Fraction(1, 1 << 40))  # room for δ to be rounded up when g are added
+    return Privacy(step, delta, ADD_REMOVE)
+
+
+def _public(groups: Any) -> tuple[Hashable, ...]:
+    try:
+        levels = Domain({"groups": groups}).columns["groups"]
+    except InvalidArgument as error:
+        fix = "They must be public: fixed before the data are seen. None stands for groups that are not known."
+        raise InvalidArgument("groups", error.must, error.got, fix) from None
+    return tuple(range(levels) if isinstance(levels, int) else levels)
+
+
+def _plan(
+    epsilon: Rational, delta: Rational, groups: Any, share: Rational, relation: Adjacency, own_delta: bool
+) -> _Plan:
+    """The budget of every stage. A statistic that needs δ of its own (`own_delta`) gets half of it beside a list."""
+    if relation.kind != "add/remove":
+        fix = "The sizes of groups are secret. What that implies under SUBSTITUTE says privacy.under(SUBSTITUTE)."
+        raise InvalidArgument("adjacency", "ADD_REMOVE for statistics per group", str(relation), fix)
+    eps, dlt = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
+    part = checks.inside_unit("share", share)
+    if groups is not None:
+        return _Plan(relation, _one_row(eps, dlt, relation.rows_per_person), public=_public(groups))
+    if dlt == 0:
+        fix = "List the public groups, or pass δ, such as 1e-6, to find those with enough rows."
+        raise InvalidArgument("groups", "given where δ is 0", "None", fix)
+    own = dlt / 2 if own_delta else Fraction(0)
+    each = _one_row(eps * (1 - part), own, relation.rows_per_person)
+    return _Plan(relation, each, screen=Screen.of(eps * part, dlt - own, relation))
+
+
+# --------------------------------------------------------------------------------------------------------- the function
+
+
+def per_group(
+    f: Callable[..., Reply],
+    x: Any,
+    by: Any = None,
+    *,
+    epsilon: Rational,
+    groups: Sequence[Hashable] | int | None = None,
+    delta: Rational = 0,
+    share: Rational = SHARE,
+    rows_per_person: int = 1,
+    adjacency: Adjacency = ADD_REMOVE,
+    entropy: Entropy | None = None,
+    **options: Any,
+) -> Release[Groups]:
+    """A statistic for every group of rows: f(rows, epsilon=..., adjacency=ADD_REMOVE, entropy=..., **options) of each.
+
+    `by` is a column with the group of every row of x; missing ones are the group None. `groups` are the public groups,
+    in the order of the answer. A row of another group is not looked at, and a group without rows gets what f says of
+    no rows, mostly ⊥. All this is for tables where a row is added or removed, since sizes of groups are secret.
+
+    **Theorem.** Let f be (ε/g, δ/S)-differentially private where a row is added or removed, S = 1 + e^(ε/g) + ... +
+    e^((g-1)ε/g), and let a person own up to g rows, in any groups. Then the answers for all public groups together are
+    (ε, δ)-private: not ε times the number of groups (`uptack.privacy.cost`, Disjoint). f is run at these parameters.
+    (A statistic for g rows a person at ε in each group would not do: a person with a row in each of g groups could pay
+    ε in each.)
+
+    **Unknown groups** (`groups=None`) need δ. A `share` of ε buys the list: the groups whose noisy number of rows is at
+    least a cutoff (`uptack.discrete.categories.Screen`), which is (share·ε, δ)-private; f has the rest of ε. Nothing is
+    said about the other groups. By composition (ε, δ) in all; the groups come in the order of their values. All of δ
+    goes into the list, but half of it where a `method` other than "inverse" needs some; with public groups f has it.
+
+    f must keep to the ε and δ that it is given. It is first run without rows, so that a wrong option, or a statistic
+    that can't do without rows, is found whatever the data. x may also be a `Grouped`, without `by`.
+
+    >>> from uptack import SeededEntropy, median
+    >>> ward, stay = ["a", "b", "b", "c"] * 500, [3, 8, 8, 1] * 500
+    >>> release = per_group(median, stay, ward, groups=["a", "b", "z"], epsilon=1, entropy=SeededEntropy(1))
+    >>> release.value, release.privacy
+    (Groups({'a': 3.0, 'b': 8.0, 'z': ⊥}), Privacy(epsilon=1.0, adjacency=Adjacency('add/remove')))
+    >>> release.value["z"]
+    ⊥ (median by inverse sensitivity, ε = 0.1 (add/remove); a reply needs n of at least 264)
+    """
+    relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
+    plan = _plan(epsilon, delta, groups, share, relation, options.get("method", "inverse") != "inverse")
+    budget: dict[str, Any] = {"epsilon": plan.each.exact_epsilon, "adjacency": ADD_REMOVE, "entropy": bits}
+    if not plan.each.pure:
+        budget["delta"] = plan.each.exact_delta
+
+    def run(rows: Any) -> Reply:
+        return _within(f(rows, **budget, **options), plan.each)
+
+    data: Grouped = x if by is None and isinstance(x, Grouped) else ArrayGroups(x, by)
+    run(data.nothing())
+    sizes = None if plan.screen is None else frequent(plan.screen, *data.sizes(), bits)
+    chosen = plan.public or sorted(sizes.value if sizes else (), key=in_order)
+    replies = {group: run(data.rows(group)) for group in track(chosen, "groups")}
+    tree = _loss(sizes, replies.values())
+    name = getattr(f, "__name__", "statistic").replace("_", " ")
+    how = f"{name} per group" + (f" (unknown groups, cutoff {plan.screen.cutoff})" if plan.screen else "")
+    return Release(Groups(replies, sizes), cost(tree, relation), how, tree, None, bits.private)
+
+
+def _within(reply: Any, each: Privacy) -> Reply:
+    """The reply of a statistic that kept to its budget: else the theorem does not hold."""
+    if isinstance(reply, Release | NoReply):
+        price = reply.privacy
+        if isinstance(price, Privacy) and price.adjacency == each.adjacency and price <= each:
+            return reply
+    got = str(reply.privacy) if isinstance(reply, Release | NoReply) else checks.describe(reply)
+    fix = "It must pass epsilon, delta, adjacency and entropy on."
+    raise InvalidArgument("f", f"a statistic whose reply costs at most {each}", got, fix)
+
+
+def _loss(sizes: Release[Histogram] | None, replies: Iterable[Reply]) -> loss.Loss:
+    """The list of groups, where it was bought, and then the groups side by side. Equal parts are named once."""
+    parts = tuple(dict.fromkeys(reply.loss for reply in replies if reply.loss is not None))
+    listing = (sizes.loss,) if sizes else ()
+    stages = (*listing, loss.Disjoint(parts)) if parts else listing
+    return loss.Levels(stages) if stages else loss.Pure(0)

@@ -41,3 +41,42 @@ class UnknownLoss(UptackError, TypeError):
 
 class Incomparable(UptackError, TypeError):
     """Two guarantees speak about different neighbours, or of different kinds of privacy."""
+
+
+class BudgetExceeded(UptackError):
+    """A request does not fit what is left of a budget: nothing was debited, and no data may be touched.
+
+    `requested` and `remaining` are the guarantees, each a `Privacy`; `whose` names the budget.
+    """
+
+    def __init__(self, requested: object, remaining: object, whose: str = "the budget") -> None:
+        self.requested, self.remaining, self.whose = requested, remaining, whose
+        super().__init__(
+            f"{requested} does not fit {whose}, of which there is left {remaining}. "
+            "Ask for a release that costs less; what is spent never comes back."
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.requested, self.remaining, self.whose)
+
+
+class LedgerError(UptackError):
+    """A ledger can't be opened, read or written. `where` says which one, `problem` what is wrong, `fix` what to do."""
+
+    def __init__(self, where: str, problem: str, fix: str = "") -> None:
+        self.where, self.problem, self.fix = where, problem, fix
+        super().__init__(f"{where} {problem}." + (f" {fix}" if fix else ""))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.where, self.problem, self.fix)
+
+
+class LedgerCorrupt(LedgerError):
+    """A ledger does not add up: somebody or something has changed what must not change. `fault` says where."""
+
+    def __init__(self, where: str, fault: object) -> None:
+        self.fault = fault
+        super().__init__(where, f"is damaged: {fault}", "Nothing is spent from it before it is restored from a copy.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.where, self.fault)

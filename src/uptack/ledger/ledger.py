@@ -1,0 +1,259 @@
+"""The ledger of a data set: a budget, and an append-only record of what was spent from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from uptack import checks
+from uptack.errors import InvalidArgument, LedgerError, UptackError
+from uptack.exact import Rational
+from uptack.ledger.admission import brief
+from uptack.ledger.chain import Head, Verification
+from uptack.ledger.entries import Entry, as_loss
+from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, tight
+from uptack.privacy.loss import Loss, Parallel
+
+if TYPE_CHECKING:
+    from uptack.ledger.book import Book
+
+T = TypeVar("T")
+LONGEST_TEXT = 1000
+
+
+class Ledger:
+    """A privacy budget that outlives the process, shared by all who query a data set.
+
+    `place` is the path of an SQLite file, or the URL of a PostgreSQL database. With `epsilon` the ledger of the data
+    set is created, or opened if it is there with the same budget; without, it is opened. A budget never changes.
+
+    **Theorem.** All releases that were debited, by whomever, with parameters chosen in any way from earlier answers,
+    are together (ε, δ)-differentially private under the ledger's adjacency, where (ε, δ) is the budget. Assumption:
+    each is debited before it runs, at a guarantee that holds for it. Proof: `uptack.ledger.admission`.
+
+    A person who is in two data sets is protected by the sum of the two budgets.
+
+    - `dataset`: one place may hold the ledgers of several data sets.
+    - `analyst`: who debits, unless `debit` names another; None is the curator.
+    - `adjacency`: the neighbours that the budget is about, `SUBSTITUTE` if nothing else is said at the creation.
+    - `timeout`: for how many seconds to wait for others that write.
+
+    >>> import tempfile, pathlib
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "budget.db"
+    >>> ledger = Ledger(place, epsilon=1, delta=1e-6)
+    >>> ledger.debit(Privacy(0.4), what="median of age").number
+    2
+    >>> Ledger(place).remaining()
+    Privacy(epsilon=0.6, delta=1e-06)
+    >>> ledger.debit(Privacy(0.7), what="mean of income")
+    Traceback (most recent call last):
+    uptack.errors.BudgetExceeded: ε = 0.7 (substitute) does not fit the budget of 'data', of which there is left ...
+    """
+
+    def __init__(
+        self,
+        place: str | Path,
+        epsilon: Rational | None = None,
+        delta: Rational | None = None,
+        *,
+        dataset: str = "data",
+        analyst: str | None = None,
+        adjacency: Adjacency | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        if not isinstance(place, str | Path):
+            raise InvalidArgument("place", "a path or a URL", checks.describe(place))
+        self.dataset, self.analyst = _text("dataset", dataset), None if analyst is None else _text("analyst", analyst)
+        asked = _asked(epsilon, delta, adjacency)
+        self._book = _book(place, self.dataset, float(checks.positive("timeout", timeout)))
+        self.budget = self._book.open(asked)
+        if asked is not None and asked != self.budget:
+            problem = f"has a budget of {self.budget} for {self.dataset!r}, not of {asked}"
+            raise LedgerError(self.where, problem, "A budget never changes: open the ledger without epsilon.")
+
+    @property
+    def where(self) -> str:
+        """The file, or the URL without its password."""
+        return self._book.store.name
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The neighbours that the budget is about."""
+        return self.budget.adjacency
+
+    def debit(
+        self, spent: Privacy | Loss, *, what: str, analyst: str | None = None, adjacency: Adjacency | None = None
+    ) -> Entry:
+        """Take the cost of a release from the budget, for good, before the release runs.
+
+        One transaction: where this returns, the debit is on the disk. Where the request is refused or wrong, nothing
+        was debited (`BudgetExceeded` has `requested` and `remaining`); where the database fails in the midst of it
+        (`LedgerError`), the debit may stand or not, and nothing may be released.
+
+        `spent` is a guarantee, or a loss tree about the neighbours `adjacency` (the ledger's own if not given). A
+        guarantee about other neighbours is brought under the ledger's.
+
+        `what` says what the release is. It is kept for good, so it must not tell anything about the data.
+        """
+        if isinstance(spent, Loss):
+            relation = self._relation(adjacency)
+            return self._debit(spent, cost(spent, relation), what, analyst)
+        fix = "Random differential privacy is weaker and can't be paid from this budget."
+        checks.instance("spent", spent, Privacy, "a Privacy or a loss tree", fix)
+        if adjacency is not None:
+            raise InvalidArgument("adjacency", "left out, since a Privacy has its own", adjacency)
+        if spent.exact_delta == 1:
+            raise InvalidArgument("spent", "a guarantee with δ below 1", spent)
+        return self._debit(as_loss(spent), spent, what, analyst)
+
+    def debit_plan(
+        self,
+        trees: Iterable[Loss],
+        *,
+        delta: Rational,
+        what: str,
+        analyst: str | None = None,
+        adjacency: Adjacency | None = None,
+    ) -> Entry:
+        """Take the cost of several releases together, at their tight (ε, δ): one entry, often far below the sum.
+
+        **Only for releases whose loss trees are all fixed before the first of them runs.** What is asked may still
+        depend on earlier answers, the costs may not: such a list composes as if it were all fixed (Zhu, Dong and Wang
+        2022, on dominating pairs). With a δ of at least the sum's, never more than the sum of ε is charged.
+
+        >>> import tempfile, pathlib
+        >>> from uptack.privacy.loss import Pure
+        >>> ledger = Ledger(pathlib.Path(tempfile.mkdtemp()) / "budget.db", epsilon=6, delta=1e-6)
+        >>> ledger.debit_plan([Pure(0.1)] * 100, delta=1e-6, what="a hundred medians").cost.epsilon < 6
+        True
+        """
+        plan = Parallel(tuple(trees))
+        relation = self._relation(adjacency)
+        return self._debit(plan, tight(plan.parts, delta, relation), what, analyst)
+
+    def charged(self, spent: Privacy | Loss, run: Callable[[], T], *, what: str, analyst: str | None = None) -> T:
+        """Debit first, run second: what `run()` returns. A crash, an error or a ⊥ keeps the debit.
+
+        A result that says it cost more than was debited is not handed out.
+        """
+        paid = self.debit(spent, what=what, analyst=analyst)
+        result = run()
+        claimed = getattr(result, "privacy", None)
+        if isinstance(claimed, Privacy) and not claimed.under(self.adjacency) <= paid.cost:
+            raise UptackError(f"{what} was debited at {paid.cost} but came with {claimed}; it is withheld")
+        return result
+
+    def _relation(self, adjacency: Adjacency | None) -> Adjacency:
+        return self.adjacency if adjacency is None else _adjacency(adjacency)
+
+    def _debit(self, tree: Loss, price: Privacy, what: str, analyst: str | None) -> Entry:
+        """The debit of a tree that has this price among the neighbours of the price."""
+        what, name = _text("what", what), self._name(analyst)
+        return self._book.debit(brief(price.under(self.adjacency)), what, name, tree, price.adjacency)
+
+    def _name(self, analyst: str | None) -> str:
+        """The analyst, or the one that this ledger was opened for; empty for the curator."""
+        return _text("analyst", analyst) if analyst is not None else self.analyst or ""
+
+    def allow(self, analyst: str, epsilon: Rational, delta: Rational = 0) -> Entry:
+        """Grant an analyst an allowance within the budget, in place of the one she had, if any.
+
+        What she has spent counts against it. Once somebody has an allowance, an analyst without one may spend nothing;
+        the curator, who has no name, may. When an allowance protects against its analyst alone, and when it is
+        a ration only: `uptack.ledger.admission`.
+        """
+        return self._book.allow(Privacy(epsilon, delta, self.adjacency), _text("analyst", analyst))
+
+    def remaining(self, analyst: str | None = None) -> Privacy:
+        """What may still be spent: the budget less all debits, and no more than is left of the analyst's allowance."""
+        return self._book.balance(self._name(analyst)).remaining
+
+    def spent(self, analyst: str | None = None) -> Privacy:
+        """The sum of all debits, or of those of one analyst."""
+        if analyst is None:
+            return self._book.balance("").spent
+        return self._book.balance(_text("analyst", analyst)).own
+
+    def history(self, analyst: str | None = None) -> list[Entry]:
+        """All debits in their order, or those of one analyst."""
+        who = {} if analyst is None else {"analyst": _text("analyst", analyst)}
+        return self._book.entries(kind="debit", **who)
+
+    def entries(self) -> list[Entry]:
+        """All lines in their order: the budget, allowances and debits."""
+        return self._book.entries()
+
+    def tight(self, delta: Rational) -> Privacy:
+        """What the history would cost, had all its loss trees been fixed before the first release.
+
+        **Not a guarantee where a cost was chosen in the light of earlier answers**, and never used to admit anything:
+        it shows what `debit_plan` would have saved.
+        """
+        return tight([self._own_terms(line) for line in self.history()], delta, self.adjacency)
+
+    def _own_terms(self, line: Entry) -> Loss:
+        """The tree of a debit about the ledger's own neighbours."""
+        return line.loss if line.loss is not None and line.adjacency == self.adjacency else as_loss(line.cost)
+
+    def head(self) -> Head:
+        """Number and hash of the last line. Kept elsewhere, they let `verify` notice a ledger that was swapped."""
+        return self._book.head()
+
+    def verify(self, witness: Head | Entry | None = None) -> Verification:
+        """Walk the chain: every hash, every link, every sum, the head. True where all hold; else `fault` is the first.
+
+        A `witness` is a head or an entry noted down earlier: it must still be in the chain.
+        """
+        if witness is not None and not isinstance(witness, Head | Entry):
+            raise InvalidArgument("witness", "a head or an entry of this ledger", checks.describe(witness))
+        return self._book.verify(None if witness is None else Head(witness.number, witness.hash))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        lines = self.entries()
+        return {
+            "where": self.where,
+            "dataset": self.dataset,
+            "budget": self.budget.to_dict(),
+            "spent": self.spent().to_dict(),
+            "remaining": self._book.balance("").remaining.to_dict(),
+            "allowances": {e.analyst: e.cost.to_dict() for e in lines if e.kind == "allowance"},
+            "entries": [line.to_dict() for line in lines],
+        }
+
+    def __repr__(self) -> str:
+        who = "" if self.analyst is None else f", analyst={self.analyst!r}"
+        return f"Ledger({self.where!r}, dataset={self.dataset!r}{who}, budget {self.budget})"
+
+
+def _book(place: str | Path, dataset: str, timeout: float) -> Book:
+    try:
+        from uptack.ledger.book import Book
+    except ModuleNotFoundError as missing:
+        raise UptackError('a ledger needs SQLAlchemy: pip install "uptack[ledger]"') from missing
+    return Book(place, dataset, timeout)
+
+
+def _adjacency(value: object) -> Adjacency:
+    relation: Adjacency = checks.instance("adjacency", value, Adjacency, "SUBSTITUTE or ADD_REMOVE")
+    return relation
+
+
+def _asked(epsilon: Rational | None, delta: Rational | None, adjacency: Adjacency | None) -> Privacy | None:
+    """The budget that was asked for; None where the ledger is to be opened with the one it has."""
+    if epsilon is None:
+        if delta is not None or adjacency is not None:
+            raise InvalidArgument("epsilon", "given where delta or adjacency is", "None", "A budget is all three.")
+        return None
+    least = checks.positive("epsilon", epsilon, "It is the budget for everything that will ever be asked.")
+    relation = SUBSTITUTE if adjacency is None else _adjacency(adjacency)
+    return Privacy(least, 0 if delta is None else delta, relation)
+
+
+def _text(name: str, value: object) -> str:
+    """A short text that every database can keep."""
+    must = f"a text of 1 to {LONGEST_TEXT} printable characters"
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_TEXT or not value.isprintable():
+        raise InvalidArgument(name, must, checks.describe(value) if not isinstance(value, str) else repr(value[:40]))
+    return value

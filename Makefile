@@ -4,20 +4,24 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT := out
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint audit bench docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py --out $(OUT)
 
-test: lint
-	$(BIN)/python -m pytest -n auto
+test: lint $(VENV)/.system
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-BENCHMARKS := noise speed location regression selection counts histograms
+audit: $(VENV)/.audit
+	mkdir -p $(OUT)
+	$(BIN)/uptack audit --json $(OUT)/audit.json --markdown $(OUT)/audit.md
+
+BENCHMARKS := noise speed location regression hampel selection counts histograms density online scale report
 
 bench: $(VENV)/.bench
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --json $(OUT)/$$name.json || exit 1; done
@@ -33,11 +37,17 @@ $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 
-$(VENV)/.demo: EXTRAS = report
-$(VENV)/.test: EXTRAS = report,sklearn,test
-$(VENV)/.bench: EXTRAS = report,sklearn,bench
+$(VENV)/.demo: EXTRAS = data
+$(VENV)/.test: EXTRAS = all,test
+$(VENV)/.audit: EXTRAS = sklearn
+$(VENV)/.bench: EXTRAS = all,bench
 $(VENV)/.docs: EXTRAS = docs
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.bench $(VENV)/.docs: pyproject.toml | $(VENV)/bin/pip
+# What tests need beside Python: a Java runtime for Spark, a browser for the report, a PostgreSQL server.
+$(VENV)/.system: | $(VENV)/bin/pip
+	.ci/system
+	touch $@
+
+$(VENV)/.demo $(VENV)/.test $(VENV)/.audit $(VENV)/.bench $(VENV)/.docs: pyproject.toml | $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --editable ".[$(EXTRAS)]"
 	touch $@

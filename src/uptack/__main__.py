@@ -1,0 +1,5 @@
+"""`python -m uptack` is the command `uptack`."""
+
+from uptack.cli import run
+
+run()

@@ -1,0 +1,167 @@
+"""What the commands share: options, how a table is opened, how a result is shown, and exit codes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from uptack.errors import NoInterval
+from uptack.exact import read
+from uptack.ledger import Ledger
+from uptack.noise import SeededEntropy
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE
+from uptack.release import Release
+from uptack.report.pictures import number
+from uptack.session import Request, Session
+from uptack.session import open as open_session
+from uptack.session.requests import Made
+
+ANSWER, MISUSE, NO_REPLY, INTERRUPTED = 0, 2, 3, 130
+ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
+
+
+class Exact(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number as it is written, without a detour over floats: 0.1 is one tenth."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The text as a rational."""
+        try:
+            return read(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number", param, ctx)
+
+
+class Missing(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """What to do with missing values."""
+
+    name = "drop|error|low|high|NUMBER"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """One of the words, or a number."""
+        words = ("drop", "error", "low", "high")
+        return value if value in words else Exact().convert(value, param, ctx)
+
+
+def stacked(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Several decorators as one, in the order in which they are listed."""
+    return lambda f: functools.reduce(lambda inner, decorate: decorate(inner), reversed(decorators), f)
+
+
+epsilon = click.option("--epsilon", "-e", type=Exact(), required=True, help="The privacy budget, such as 0.5.")
+delta = click.option("--delta", type=Exact(), default="0", show_default=True, help="Chance that the guarantee fails.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+session_options = stacked(
+    click.option("--table", help="Which table of a DuckDB file."),
+    click.option("--ledger", type=click.Path(path_type=Path), help="Charge this ledger before the data are touched."),
+    click.option("--analyst", help="On whose behalf, for a ledger with budgets per analyst."),
+    click.option("--adjacency", type=click.Choice(list(ADJACENCIES)), default="substitute", show_default=True,
+                 help="Whether the number of rows is public (substitute) or secret (add-remove)."),
+    click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True,
+                 help="How many rows one person may own."),
+    click.option("--missing", type=Missing(), default="drop", show_default=True,
+                 help="What to do with missing values."),
+    click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for tests. NOT PRIVATE."),
+)  # fmt: skip
+
+SESSION = ("table", "ledger", "analyst", "adjacency", "rows_per_person", "missing", "seed")
+
+
+@contextmanager
+def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
+    """A session on a file, or on CSV from standard input. Takes its own options out of the others."""
+    own = {name: options.pop(name) for name in SESSION}
+    with tempfile.TemporaryDirectory() as folder:
+        data: str | Path = path
+        if path == "-":
+            data = Path(folder) / "stdin.csv"
+            with data.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+        yield open_session(
+            data,
+            table=own["table"],
+            ledger=None if own["ledger"] is None else Ledger(own["ledger"]),
+            analyst=own["analyst"],
+            adjacency=ADJACENCIES[own["adjacency"]],
+            rows_per_person=own["rows_per_person"],
+            missing=own["missing"],
+            entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
+        )
+
+
+def release(
+    path: str,
+    options: dict[str, Any],
+    request: Callable[..., Request],
+    *columns: str,
+    finish: Callable[[Any], Any] | None = None,
+) -> int:
+    """Make one release and show it; the exit code says whether there was an answer.
+
+    `request(session, *columns, **options)` gets the options that are not the session's and were given. `finish` makes
+    something that can be printed of the value.
+    """
+    json_wanted = options.pop("as_json")
+    with opened(path, options) as session:
+        given = {name: value for name, value in options.items() if value is not None}
+        result = session.run(request(session, *columns, **given))
+        if finish is not None and isinstance(result, Release):
+            result = replace(result, value=finish(result.value), noise=None)
+    click.echo(json.dumps(as_dict(result), default=str, ensure_ascii=False) if json_wanted else as_text(result))
+    return ANSWER if result else NO_REPLY
+
+
+def as_dict(result: Made) -> dict[str, Any]:
+    """A result as plain values, with its 95% interval where it has one."""
+    ends = _ends(result)
+    return {**result.to_dict(), **({} if ends is None else {"interval": [_listed(end) for end in ends]})}
+
+
+def as_text(result: Made) -> str:
+    """A result for people: the value, then how and for how much."""
+    if not result:
+        return f"⊥  no reply ({result.mechanism}, {result.privacy}); a reply needs {result.advice}"
+    ends = _ends(result)
+    lines = _value_lines(result.value, ends)
+    stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
+    return "\n".join([*lines, f"({result.mechanism}, {result.privacy}{stamp})"])
+
+
+def _value_lines(value: Any, ends: Any) -> list[str]:
+    if hasattr(value, "items"):
+        return [f"{'missing' if k is None else k}\t{v}" for k, v in value.items()]
+    if hasattr(value, "points"):
+        return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
+    if np.ndim(value) == 0:
+        return [number(value) + ("" if ends is None else f"   95% interval {number(ends[0])} to {number(ends[1])}")]
+    pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
+    return [
+        number(v) + ("" if pair is None else f"   95% interval {number(pair[0])} to {number(pair[1])}")
+        for v, pair in zip(value, pairs, strict=True)
+    ]
+
+
+def _ends(result: Made) -> tuple[Any, Any] | None:
+    if not result:
+        return None
+    try:
+        return result.interval(0.95)
+    except NoInterval:
+        return None
+
+
+def _listed(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

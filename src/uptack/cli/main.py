@@ -1,0 +1,138 @@
+"""The command line: exit code 0 for an answer, 3 for ⊥, 2 for misuse, 130 when interrupted."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from uptack.cli import releases, reporting
+from uptack.cli.common import ANSWER, INTERRUPTED, MISUSE, Exact, as_json
+from uptack.errors import UptackError
+from uptack.ledger import Ledger
+
+LEDGER = click.argument("path", metavar="LEDGER", type=click.Path(path_type=Path))
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="""\b
+Examples:
+  uptack report patients.parquet --epsilon 2 -o report.html
+  uptack median patients.parquet age --epsilon 0.1 --ledger budget.db
+
+Exit codes: 0 an answer, 3 no reply (⊥), 2 misuse, 130 interrupted.
+""",
+)
+@click.version_option(package_name="uptack")
+def cli() -> None:
+    """Differentially private robust statistics without bounds on the data: a private, close answer, or ⊥."""
+
+
+@cli.group(epilog="\b\nExample:\n  uptack ledger create budget.db --epsilon 3 --delta 1e-6")
+def ledger() -> None:
+    """Budgets that can't be overspent or lost."""
+
+
+@ledger.command()
+@LEDGER
+@click.option("--epsilon", "-e", type=Exact(), required=True, help="The whole budget.")
+@click.option("--delta", type=Exact(), default="0", show_default=True)
+@click.option("--dataset", default="data", show_default=True, help="What the budget is for.")
+def create(path: Path, epsilon: Any, delta: Any, dataset: str) -> int:
+    """Create a ledger with a budget."""
+    click.echo(repr(Ledger(path, epsilon, delta, dataset=dataset)))
+    return ANSWER
+
+
+@ledger.command()
+@LEDGER
+@as_json
+def show(path: Path, as_json: bool) -> int:
+    """What was spent on what, and what is left."""
+    book = Ledger(path)
+    if as_json:
+        history = [entry.to_dict() for entry in book.history()]
+        left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
+        click.echo(json.dumps({**left, "history": history}, indent=2, ensure_ascii=False, default=str))
+        return ANSWER
+    for entry in book.history():
+        click.echo(f"{entry.number:>5}  {entry.time}  {entry.analyst or '':<10} {entry.what}")
+    click.echo(f"spent: {book.spent()}\nleft:  {book.remaining()}")
+    return ANSWER
+
+
+@ledger.command()
+@LEDGER
+def verify(path: Path) -> int:
+    """Check that no entry was changed, lost or left out."""
+    count = Ledger(path).verify()
+    click.echo(f"{count} entries, chain intact")
+    return ANSWER
+
+
+@cli.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def audit(arguments: tuple[str, ...]) -> int:
+    """Attack every mechanism on hostile neighbours: claimed ε against the ε that an attacker can show."""
+    from uptack.audit import main as run
+
+    return run(list(arguments))
+
+
+@cli.command(epilog='\b\nExample:\n  eval "$(uptack completion bash)"')
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> int:
+    """The lines that a shell needs to complete uptack's commands."""
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(cli, {}, "uptack", "_UPTACK_COMPLETE").source())
+    return ANSWER
+
+
+for command in (reporting.report, reporting.plan, *releases.COMMANDS):
+    cli.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command line and return its exit code."""
+    try:
+        return int(cli.main(arguments, prog_name="uptack", standalone_mode=False) or ANSWER)
+    except click.exceptions.Abort:
+        click.echo("interrupted; what was debited stays debited", err=True)
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return MISUSE
+    except UptackError as error:
+        click.echo(f"uptack: {error}", err=True)
+        return MISUSE
+
+
+def run() -> None:
+    """The entry point of the command `uptack`.
+
+    An engine that is interrupted in the middle of a query may raise an error of its own, so whether Ctrl-C was pressed
+    is remembered here.
+    """
+    pressed = []
+
+    def interrupt(signum: int, frame: object) -> None:
+        pressed.append(signum)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        code = main()
+    except Exception:
+        if not pressed:
+            raise
+        click.echo("interrupted; what was debited stays debited", err=True)
+        code = INTERRUPTED
+    sys.exit(code)

@@ -1,0 +1,7 @@
+"""Sessions: a source, a budget and randomness in one place."""
+
+from uptack.session.plan import Plan, PlannedRelease
+from uptack.session.requests import Request
+from uptack.session.session import Session, SessionColumn, open
+
+__all__ = ["Plan", "PlannedRelease", "Request", "Session", "SessionColumn", "open"]

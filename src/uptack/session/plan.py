@@ -1,0 +1,102 @@
+"""What releases would cost and how close they would be, worked out from public numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from uptack.discrete.laws import cell_noise
+from uptack.engines.inverse import LATTICES, steps_needed
+from uptack.exact import read
+from uptack.privacy import Privacy, loss, tight
+from uptack.release import NoReply
+from uptack.session.requests import Request
+
+ORDERED = ("median", "quantile", "iqr", "interquantile_range", "trimmed_mean", "winsorized_mean")
+LIKELY = Fraction(1, 20)
+
+
+@dataclass(frozen=True)
+class PlannedRelease:
+    """One line of a plan."""
+
+    request: Request
+    cost: Privacy
+    refusal: NoReply | None
+    error: str
+
+    def __str__(self) -> str:
+        outcome = f"⊥: a reply needs {self.refusal.advice}" if self.refusal is not None else self.error
+        return f"{self.request}: {outcome}" if outcome else str(self.request)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "statistic": self.request.statistic,
+            "columns": list(self.request.columns),
+            "privacy": self.cost.to_dict(),
+            "reply": self.refusal is None,
+            "advice": self.refusal.advice.to_dict() if self.refusal is not None else None,
+            "error": self.error,
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Several releases, fixed before any of them is made."""
+
+    releases: tuple[PlannedRelease, ...]
+    total: Privacy
+    remaining: Privacy | None
+
+    def tight(self, delta: Any) -> Privacy:
+        """What all of it together costs at this δ, by exact composition: valid since it was fixed beforehand."""
+        costs = [line.cost for line in self.releases if line.refusal is None]
+        trees = [loss.Approximate(c.exact_epsilon, c.exact_delta) for c in costs]
+        return tight(trees, delta, self.total.adjacency)
+
+    @property
+    def affordable(self) -> bool:
+        """Whether the budget that is left covers it."""
+        return self.remaining is None or self.total <= self.remaining
+
+    def __str__(self) -> str:
+        lines = [str(line) for line in self.releases]
+        lines.append(f"in all: {self.total}" + ("" if self.remaining is None else f"; left: {self.remaining}"))
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "releases": [line.to_dict() for line in self.releases],
+            "total": self.total.to_dict(),
+            "remaining": None if self.remaining is None else self.remaining.to_dict(),
+        }
+
+
+def expected_error(request: Request, rows: int) -> str:
+    """How far off the answer will be, with 95% confidence and whatever the data; "" where only data can tell.
+
+    For order statistics a bound on ranks, P(more than k ranks) ≤ L·e^(-ε(k+1)/2) for L candidates; for counts the
+    exact law of the noise.
+    """
+    given, relation = request.given, request.cost.adjacency
+    epsilon = read(given["epsilon"])
+    if request.statistic in ORDERED and given.get("method", "inverse") == "inverse":
+        parts = len(given["p"]) if isinstance(given.get("p"), list | tuple) else 1
+        ranks = relation.rows_per_person * steps_needed(epsilon, LATTICES[-1].size ** parts, LIKELY)
+        return f"within {ranks:,} of {rows:,} ranks" if ranks < rows else ""
+    if request.statistic in ("count", "histogram"):
+        low, high = cell_noise(epsilon, relation).interval(1 - LIKELY)
+        return f"each count within ±{max(-low, high)}"
+    return ""
+
+
+def total_cost(costs: Sequence[Privacy], like: Privacy) -> Privacy:
+    """The sum of costs, brought under one adjacency."""
+    whole = Privacy(0, 0, like.adjacency)
+    for cost in costs:
+        whole = whole + cost.under(like.adjacency)
+    return whole

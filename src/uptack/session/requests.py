@@ -1,0 +1,196 @@
+"""A release that is asked for and not yet made, and what each kind of it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from uptack import discrete, functions, regression, statistics
+from uptack.data import Source
+from uptack.data.protocol import NUMERIC, known
+from uptack.errors import InvalidArgument
+from uptack.functions.fourier import fourier_density
+from uptack.groups import per_group
+from uptack.noise import Entropy
+from uptack.privacy import ADD_REMOVE, Adjacency, Privacy
+from uptack.release import NoReply, Release
+from uptack.session.grouping import SourceGroups
+from uptack.session.unread import NoEntropy, Touched, UnreadColumn
+
+Made = Release[Any] | NoReply
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A function that makes releases, and how its data are read from a source.
+
+    `read(source, columns)` gives its data arguments; `unread` gives stand-ins that show public numbers only.
+    """
+
+    function: Callable[..., Made]
+    read: Callable[[Source, tuple[str, ...]], tuple[Any, ...]]
+    unread: Callable[[Source, tuple[str, ...]], tuple[Any, ...]]
+    columns: tuple[Any, ...] | None = NUMERIC
+    most: int | None = 1
+    fills: bool = True
+
+
+def _column(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
+    return (source.column(names[0]),)
+
+
+def _unread_column(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
+    return (UnreadColumn(source.rows, source.columns[names[0]] != "number"),)
+
+
+def _true(x: Any) -> list[int]:
+    return [int(np.count_nonzero(x == 1.0))]
+
+
+def _flags(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
+    """How many rows are true; without a column, how many there are."""
+    return tuple(source.column(names[0]).sums(_true)) if names else (source.rows,)
+
+
+def _tally(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
+    """Counted values; a column of numbers as it is, since it may have as many values as rows."""
+    if source.columns[names[0]] == "number":
+        return (source.column(names[0]),)
+    keys, counts = source.counts(names)
+    return (discrete.Tally(tuple(key[0] for key in keys), counts),)
+
+
+def _matrix(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
+    """The response, which is named first, goes last."""
+    values = source.matrix(names)
+    return values[:, 1:], values[:, 0]
+
+
+def _unread_matrix(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
+    zeros = np.broadcast_to(0.0, (source.rows, len(names)))
+    return zeros[:, 1:], zeros[:, 0]
+
+
+def _points(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
+    return _column(source, names) if len(names) == 1 else (source.matrix(names),)
+
+
+def _no_points(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
+    return _unread_column(source, names) if len(names) == 1 else (np.zeros((source.rows, len(names))),)
+
+
+def _nothing(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
+    return (discrete.Tally((), np.zeros(0, np.int64)),)
+
+
+def _ordered(function: Callable[..., Made]) -> Kind:
+    return Kind(function, _column, _unread_column)
+
+
+KINDS = {
+    "median": _ordered(statistics.median),
+    "quantile": _ordered(statistics.quantile),
+    "iqr": _ordered(statistics.iqr),
+    "interquantile_range": _ordered(statistics.interquantile_range),
+    "trimmed_mean": _ordered(statistics.trimmed_mean),
+    "winsorized_mean": _ordered(statistics.winsorized_mean),
+    "mean": _ordered(statistics.mean),
+    "count": Kind(discrete.count, _flags, lambda s, c: (0,), ("boolean",), fills=False),
+    "histogram": Kind(discrete.histogram, _tally, _nothing, None, fills=False),
+    "kde": Kind(functions.kde, _points, _no_points, most=3),
+    "fourier_density": Kind(fourier_density, _points, _no_points, most=3),
+    "regression": Kind(regression.shortcut_regression, _matrix, _unread_matrix, most=None, fills=False),
+    "robust_regression": Kind(regression.hampel_regression, _matrix, _unread_matrix, most=None, fills=False),
+}
+
+
+@dataclass(frozen=True, init=False)
+class Request:
+    """One release, not yet made.
+
+    >>> request = Request("median", "age", epsilon=0.1)
+    >>> request, request.cost
+    (median of age, ε = 0.1, Privacy(epsilon=0.1))
+    """
+
+    statistic: str
+    columns: tuple[str, ...]
+    options: tuple[tuple[str, Any], ...]
+
+    def __init__(self, statistic: str, *columns: str, **options: Any) -> None:
+        if statistic not in KINDS:
+            raise InvalidArgument("statistic", f"one of {', '.join(KINDS)}", repr(statistic))
+        if "epsilon" not in options:
+            raise InvalidArgument("epsilon", "given for every release", "nothing")
+        object.__setattr__(self, "statistic", statistic)
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "options", tuple(options.items()))
+
+    @property
+    def kind(self) -> Kind:
+        """How it is made."""
+        return KINDS[self.statistic]
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Its options."""
+        return dict(self.options)
+
+    @property
+    def cost(self) -> Privacy:
+        """The most that it can cost: what it asks for."""
+        given = self.given
+        relation: Adjacency = ADD_REMOVE if "by" in given else given.get("adjacency", Privacy(0).adjacency)
+        relation = relation.per_person(relation.rows_per_person * given.get("rows_per_person", 1))
+        return Privacy(given["epsilon"], given.get("delta", 0), relation)
+
+    def with_defaults(self, **defaults: Any) -> Request:
+        """The same request, with what it leaves open filled in."""
+        if not self.kind.fills:
+            defaults.pop("missing", None)
+        if "by" in self.given:
+            defaults.pop("adjacency", None)
+        return Request(self.statistic, *self.columns, **{**defaults, **self.given})
+
+    def rehearse(self, source: Source) -> NoReply | None:
+        """⊥ where public numbers alone decide so, errors where the request is wrong; None where data are needed."""
+        names = (*self.columns, *filter(None, [self.given.get("by")]))
+        least = 2 if self.kind.most is None else 0 if self.statistic == "count" else 1
+        if not least <= len(self.columns) <= (self.kind.most or len(self.columns)):
+            must = f"at least {least}" if self.kind.most is None else f"{least} to {self.kind.most}"
+            raise InvalidArgument("columns", f"{must} for {self.statistic}", len(self.columns))
+        for name in names:
+            known(name, source.columns, self.kind.columns if name in self.columns else None)
+        if "by" in self.given:
+            return None
+        public = {**self.given, "entropy": NoEntropy()}
+        if self.given.get("missing") == "drop" and self.cost.adjacency.kind == "substitute":
+            public["missing"] = "error"  # as if no row were missing: what all rows can't do, some can't
+        try:
+            made = self.kind.function(*self.kind.unread(source, self.columns), **public)
+        except Touched:
+            return None
+        assert isinstance(made, NoReply), "a release without data or randomness"
+        return made
+
+    def make(self, source: Source, entropy: Entropy) -> Made:
+        """The release itself. Reads the data: whatever it costs must have been paid."""
+        given, function = self.given, self.kind.function
+        by = given.pop("by", None)
+        if by is not None:
+            return per_group(function, SourceGroups(source, self.columns[0], by), **given, entropy=entropy)
+        return function(*self.kind.read(source, self.columns), **given, entropy=entropy)
+
+    def __repr__(self) -> str:
+        others = {k: v for k, v in self.given.items() if k not in ("epsilon", "delta") and _telling(v)}
+        extra = "".join(f", {k}={v!r}" for k, v in others.items())
+        delta = f", δ = {self.cost.delta}" if self.cost.exact_delta else ""
+        return f"{self.statistic} of {', '.join(self.columns) or 'rows'}{extra}, ε = {self.cost.epsilon}{delta}"
+
+
+def _telling(value: object) -> bool:
+    return isinstance(value, str | int | float | Fraction | list | tuple) and value != 1

@@ -1,0 +1,216 @@
+"""A session ties a source of data, a budget and randomness together: whatever is asked of it is paid for first."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from uptack import checks
+from uptack.data import Source, source
+from uptack.data.protocol import known
+from uptack.ledger import Ledger
+from uptack.noise import Entropy
+from uptack.noise.entropy import source as entropy_source
+from uptack.privacy import SUBSTITUTE, Adjacency, Privacy
+from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.progress import track
+from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
+from uptack.session.requests import Made, Request
+
+
+def open(
+    data: Any,
+    *,
+    ledger: Ledger | None = None,
+    analyst: str | None = None,
+    table: str | None = None,
+    adjacency: Adjacency = SUBSTITUTE,
+    rows_per_person: int = 1,
+    missing: Any = "drop",
+    entropy: Entropy | None = None,
+) -> Session:
+    """A session on data wherever they are: a file, a data frame, a table of a database or cluster.
+
+    `data` is whatever `uptack.data.source` takes. With a `ledger` every release is debited, durably, before the data
+    are touched; `analyst` says on whose behalf. The other arguments are what each release is made with unless it says
+    otherwise.
+
+    >>> import numpy as np
+    >>> from uptack import SeededEntropy
+    >>> session = open({"age": np.arange(20, 80).repeat(100)}, entropy=SeededEntropy(1))
+    >>> session["age"].median(epsilon=0.5).value
+    49.0
+    >>> session.spent
+    Privacy(epsilon=0.5)
+    """
+    relation = check_adjacency(adjacency, rows_per_person)
+    if ledger is not None:
+        checks.instance("ledger", ledger, Ledger, "an uptack.Ledger or None", "Try uptack.Ledger('budget.db').")
+    return Session(source(data, table=table), ledger, analyst, relation, missing, entropy_source(entropy))
+
+
+class Session:
+    """Releases from one source, paid from one budget. Made by `uptack.open`."""
+
+    def __init__(
+        self,
+        data: Source,
+        ledger: Ledger | None,
+        analyst: str | None,
+        adjacency: Adjacency,
+        missing: Any,
+        entropy: Entropy,
+    ) -> None:
+        self.source, self.ledger, self.analyst, self.adjacency = data, ledger, analyst, adjacency
+        self._missing, self._entropy = missing, entropy
+        self.spent = Privacy(0, 0, adjacency)
+
+    def __getitem__(self, name: str) -> SessionColumn:
+        known(name, self.source.columns)
+        return SessionColumn(self, name)
+
+    def run(self, request: Request) -> Made:
+        """Make one release: rehearse it on public numbers, debit it, and only then read the data.
+
+        A request that public numbers alone refuse (⊥) costs nothing. Whatever happens after the debit, it stands.
+        """
+        request = self._complete(request)
+        refusal = request.rehearse(self.source)
+        if refusal is not None:
+            return refusal
+        make = functools.partial(self._make, request)
+        if self.ledger is None:
+            return make()
+        return self.ledger.charged(request.cost, make, what=str(request), analyst=self.analyst)
+
+    def _make(self, request: Request) -> Made:
+        self.spent = total_cost([self.spent, request.cost], self.spent)
+        return request.make(self.source, self._entropy)
+
+    def plan(self, requests: Iterable[Request]) -> Plan:
+        """What so many releases would cost, and how close they would be. Looks at no data and spends nothing."""
+        lines = []
+        for request in map(self._complete, requests):
+            refusal = request.rehearse(self.source)
+            cost = request.cost if refusal is None else Privacy(0, 0, request.cost.adjacency)
+            error = "" if refusal is not None else expected_error(request, self.source.rows)
+            lines.append(PlannedRelease(request, cost, refusal, error))
+        whole = total_cost([line.cost for line in lines], self.spent)
+        return Plan(tuple(lines), whole, self.remaining)
+
+    def run_all(self, requests: Iterable[Request], *, progress: bool | None = None) -> list[Made]:
+        """Make several releases one after the other, with a progress line."""
+        waiting = list(requests)
+        return [self.run(request) for request in track(waiting, "releases", show=progress, total=len(waiting))]
+
+    def count(self, *, epsilon: Any, **options: Any) -> Made:
+        """How many rows there are; under ADD_REMOVE, where that is secret."""
+        return self.run(Request("count", epsilon=epsilon, **options))
+
+    def regression(self, y: str, x: str | Iterable[str] | None = None, *, epsilon: Any, **options: Any) -> Made:
+        """A linear regression of one column on others, or on all other numeric ones: `uptack.shortcut_regression`."""
+        return self.run(Request("regression", y, *self.predictors(y, x), epsilon=epsilon, **options))
+
+    def robust_regression(self, y: str, x: str | Iterable[str] | None = None, *, epsilon: Any, **options: Any) -> Made:
+        """The same by `uptack.hampel_regression`."""
+        return self.run(Request("robust_regression", y, *self.predictors(y, x), epsilon=epsilon, **options))
+
+    def predictors(self, y: str, x: str | Iterable[str] | None) -> tuple[str, ...]:
+        """The columns that y is regressed on."""
+        if x is None:
+            return tuple(name for name in self.numeric if name != y)
+        return (x,) if isinstance(x, str) else tuple(x)
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The names of the columns of numbers."""
+        return tuple(name for name, kind in self.source.columns.items() if kind in ("integer", "number"))
+
+    @property
+    def private(self) -> bool:
+        """Whether the randomness is one that nobody can foresee."""
+        return self._entropy.private
+
+    @property
+    def remaining(self) -> Privacy | None:
+        """What the ledger has left for this analyst; None without a ledger."""
+        return None if self.ledger is None else self.ledger.remaining(self.analyst)
+
+    def describe(self) -> str:
+        """The public side of the session: columns and their types, the budget; the number of rows where it is public.
+
+        >>> print(open({"age": [31.5, 44.0], "town": ["a", "b"]}).describe())
+        2 rows (substitute)
+          age   number
+          town  text
+        spent: ε = 0.0 (substitute)
+        """
+        secret = self.adjacency.kind == "add/remove"
+        width = max(map(len, self.source.columns), default=0)
+        lines = [f"{'a secret number of' if secret else f'{self.source.rows:,}'} rows ({self.adjacency})"]
+        lines += [f"  {name:<{width}}  {kind}" for name, kind in self.source.columns.items()]
+        lines.append(f"spent: {self.spent}")
+        if self.remaining is not None:
+            lines.append(f"left:  {self.remaining}")
+        return "\n".join(lines)
+
+    def _complete(self, request: Request) -> Request:
+        plain = Adjacency(self.adjacency.kind)
+        return request.with_defaults(
+            missing=self._missing, adjacency=plain, rows_per_person=self.adjacency.rows_per_person
+        )
+
+
+class SessionColumn:
+    """One column of a session. Each call is a release of its own, with the options of the function of that name."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        self._session, self._name = session, name
+
+    def _ask(self, statistic: str, epsilon: Any, options: dict[str, Any]) -> Made:
+        return self._session.run(Request(statistic, self._name, epsilon=epsilon, **options))
+
+    def median(self, *, epsilon: Any, **options: Any) -> Made:
+        """`uptack.median` of the column."""
+        return self._ask("median", epsilon, options)
+
+    def quantile(self, p: Any, *, epsilon: Any, **options: Any) -> Made:
+        """`uptack.quantile`, one or several."""
+        return self._ask("quantile", epsilon, {"p": p, **options})
+
+    def iqr(self, *, epsilon: Any, **options: Any) -> Made:
+        """`uptack.iqr`."""
+        return self._ask("iqr", epsilon, options)
+
+    def interquantile_range(self, low: Any, high: Any, *, epsilon: Any, **options: Any) -> Made:
+        """`uptack.interquantile_range`."""
+        return self._ask("interquantile_range", epsilon, {"low": low, "high": high, **options})
+
+    def trimmed_mean(self, cut: Any = 0.1, *, epsilon: Any, **options: Any) -> Made:
+        """`uptack.trimmed_mean`."""
+        return self._ask("trimmed_mean", epsilon, {"cut": cut, **options})
+
+    def winsorized_mean(self, cut: Any = 0.1, *, epsilon: Any, **options: Any) -> Made:
+        """`uptack.winsorized_mean`."""
+        return self._ask("winsorized_mean", epsilon, {"cut": cut, **options})
+
+    def mean(self, *, epsilon: Any, **options: Any) -> Made:
+        """`uptack.mean`."""
+        return self._ask("mean", epsilon, options)
+
+    def count(self, *, epsilon: Any, **options: Any) -> Made:
+        """`uptack.count` of the rows that are true."""
+        return self._ask("count", epsilon, options)
+
+    def histogram(self, *, epsilon: Any, **options: Any) -> Made:
+        """`uptack.histogram`."""
+        return self._ask("histogram", epsilon, options)
+
+    def kde(self, *, epsilon: Any, delta: Any, **options: Any) -> Made:
+        """`uptack.kde`."""
+        return self._ask("kde", epsilon, {"delta": delta, **options})
+
+    def fourier_density(self, *, epsilon: Any, **options: Any) -> Made:
+        """`uptack.fourier_density`."""
+        return self._ask("fourier_density", epsilon, options)

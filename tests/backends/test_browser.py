@@ -1,0 +1,111 @@
+"""The report in a real browser."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+import uptack as ut
+from uptack.report import profile, write
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None and "CI" not in os.environ, reason="no Chromium on this machine")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+RNG = np.random.default_rng(4)
+N = 20_000
+TABLE = {
+    "age": RNG.integers(18, 90, N),
+    "a rather long name of a column that has to be wrapped somewhere": RNG.lognormal(3, 1, N),
+    "smoker": RNG.random(N) < 0.3,
+    'ward "north" <&>': RNG.choice(["one", "two", "<script>alert(1)</script>"], N),
+    "few": RNG.normal(size=N),
+}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    session = ut.open(TABLE, entropy=ut.SeededEntropy(5))
+    made = profile(session, 3, 1e-6, title="patients.csv", target="age", shares={"few": 1e-3})
+    return write(made, tmp_path_factory.mktemp("report") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser, report, request):
+    width, scheme = getattr(request, "param", (1100, "light"))
+    opened = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    opened.complaints = []
+    opened.on("console", lambda message: opened.complaints.append(message.text))
+    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    opened.on("requestfailed", lambda failed: opened.complaints.append(failed.url))
+    opened.route("http*://**", lambda route: route.abort())  # a page that needs the network would complain
+    opened.goto(report.as_uri())
+    yield opened
+    opened.close()
+
+
+def test_nothing_complains_and_every_column_is_there(page):
+    assert page.complaints == []
+    names = page.eval_on_selector_all("[data-column]", "found => found.map(e => e.dataset.column)")
+    assert names == list(TABLE)
+    headings = page.eval_on_selector_all("[data-column] h3", "found => found.map(e => e.textContent)")
+    assert headings == list(TABLE)
+    assert page.locator("[data-regression='age'] table tr").count() == 4
+
+
+def test_pictures_are_drawn(page):
+    for name in ("age", "a rather long name of a column that has to be wrapped somewhere"):
+        curve = page.locator("[data-column]").filter(has_text=name).locator("svg .curve").first
+        box = curve.bounding_box()
+        assert box["width"] > 150
+        assert box["height"] > 50
+    bars = page.locator(".bars .fill")
+    widths = [bars.nth(i).bounding_box()["width"] for i in range(bars.count())]
+    assert len(widths) == 5
+    assert max(widths) > 100
+
+
+def test_no_reply_is_shown_as_what_it_is(page):
+    few = page.locator("[data-column='few']")
+    assert few.locator(".bottom").count() >= 4
+    assert "a reply needs n of at least" in few.inner_text()
+
+
+@pytest.mark.parametrize("page", [(360, "light"), (360, "dark")], indirect=True)
+def test_it_can_be_read_on_a_phone(page):
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert float(page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)")) >= 14
+    label = page.locator("svg .label").first.bounding_box()
+    assert label["height"] >= 9
+
+
+def test_dark_and_light_differ(browser, report):
+    colours = set()
+    for scheme in ("light", "dark"):
+        opened = browser.new_page(color_scheme=scheme)
+        opened.goto(report.as_uri())
+        colours.add(opened.evaluate("getComputedStyle(document.body).backgroundColor"))
+        opened.close()
+    assert len(colours) == 2
+
+
+def test_it_prints(page, tmp_path):
+    page.emulate_media(media="print")
+    printed = page.pdf(path=str(tmp_path / "report.pdf"))
+    assert printed.startswith(b"%PDF")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

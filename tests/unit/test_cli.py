@@ -1,0 +1,196 @@
+"""The command line as a user runs it: what it prints, and its exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import uptack as ut
+from uptack.cli import main
+from uptack.samples import path as sample
+
+HEALTH = str(sample("health"))
+pytest.importorskip("ibis")
+
+
+def run(capsys, *arguments):
+    code = main([str(a) for a in arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+@pytest.fixture
+def ages(tmp_path):
+    path = tmp_path / "ages.csv"
+    rows = np.random.default_rng(1).normal(50, 10, 5_000).round(1)
+    path.write_text(
+        "\n".join(["age,town,ill", *(f"{v},{'ab'[i % 2]},{i % 3 == 0}" for i, v in enumerate(rows))]) + "\n"
+    )
+    return path
+
+
+SINGLE = {
+    "median": (["age"], lambda v: abs(v - 50) < 2),
+    "quantile": (["age", "0.25", "0.75"], lambda v: abs(v[0] - 43.3) < 3 and abs(v[1] - 56.7) < 3),
+    "iqr": (["age"], lambda v: abs(v - 13.5) < 3),
+    "trimmed-mean": (["age"], lambda v: abs(v - 50) < 2),
+    "mean": (["age"], lambda v: abs(v - 50) < 2),
+    "count": (["ill"], lambda v: abs(v - 1667) < 60),
+    "histogram": (["town", "--delta", "1e-6"], lambda v: abs(v["counts"][0] - 2500) < 60),
+    "density": (["age"], lambda v: max(v["values"]) > 0.02),
+}
+
+
+@pytest.mark.parametrize("command", SINGLE)
+def test_single_releases(capsys, ages, command):
+    arguments, good = SINGLE[command]
+    code, out, err = run(capsys, command, ages, *arguments, "--epsilon", 2, "--seed", 1, "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["reply"]
+    assert found["private"] is False
+    assert good(found["value"])
+    code, out, _ = run(capsys, command, ages, *arguments, "--epsilon", 2, "--seed", 1)
+    assert code == 0
+    assert "NOT PRIVATE" in out
+
+
+def test_a_density_with_bumps(capsys, ages):
+    asked = ["density", ages, "age", "--epsilon", 2, "--delta", "1e-6", "--low", 0, "--high", 100, "--json"]
+    code, out, _ = run(capsys, *asked)
+    assert code == 0
+    assert 0.03 < max(json.loads(out)["value"]["values"]) < 0.05
+
+
+def test_regression(capsys, tmp_path):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=20_000)
+    path = tmp_path / "line.csv"
+    path.write_text(
+        "y,x,name\n" + "".join(f"{3 + 2 * v + e},{v},n\n" for v, e in zip(x, rng.normal(size=x.size), strict=True))
+    )
+    code, out, _ = run(capsys, "regression", path, "y", "--epsilon", 2, "--seed", 1, "--standard-errors", "--json")
+    assert code == 0
+    assert np.abs(np.array(json.loads(out)["value"]) - [3, 2]).max() < 0.3
+
+
+def test_no_reply_has_its_own_exit_code_and_says_what_would_do(capsys, tmp_path):
+    path = tmp_path / "few.csv"
+    path.write_text("age\n" + "\n".join(map(str, range(30))))
+    code, out, _ = run(capsys, "median", path, "age", "--epsilon", "0.1")
+    assert code == 3
+    assert "⊥" in out
+    assert "a reply needs n of at least" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["median", "nowhere.csv", "age", "-e", "1"], "nowhere.csv"),
+        (["median", "{ages}", "agee", "-e", "1"], "age"),
+        (["median", "{ages}", "town", "-e", "1"], "text"),
+        (["median", "{ages}", "age", "-e", "0"], "epsilon must be a positive number"),
+        (["median", "{ages}", "age", "-e", "abc"], "not a number"),
+        (["median", "{ages}", "age"], "--epsilon"),
+        (["median", "{ages}", "age", "-e", "1", "--method", "ptr"], "delta"),
+        (["report", "{ages}", "-e", "1", "-o", "report.doc"], ".html"),
+        (["report", "{ages}", "-e", "1", "--columns", "nothing"], "nothing"),
+        (["report", "{ages}", "-e", "1", "--share", "age"], "NAME=WEIGHT"),
+        (["plan", "{ages}", "median:age"], "STATISTIC:COLUMN:EPSILON"),
+        (["histogram", "{ages}", "town", "-e", "1"], "pass δ"),
+        (["ledger", "show", "nowhere.db"], "nowhere.db"),
+        (["nonsense"], "No such command"),
+    ],
+)
+def test_misuse_is_told_with_the_fix_and_exit_code_2(capsys, ages, arguments, said):
+    code, out, err = run(capsys, *(a.format(ages=ages) for a in arguments))
+    assert code == 2
+    assert out == ""
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_an_empty_file(capsys, tmp_path):
+    (tmp_path / "empty.csv").write_text("")
+    code, _, err = run(capsys, "median", tmp_path / "empty.csv", "age", "-e", "1")
+    assert (code, "Traceback" in err) == (2, False)
+    (tmp_path / "header.csv").write_text("age\n")
+    code, _, err = run(capsys, "median", tmp_path / "header.csv", "age", "-e", "1", "--adjacency", "add-remove")
+    assert code in (2, 3)
+    assert "Traceback" not in err
+
+
+def test_csv_from_standard_input(ages):
+    command = [sys.executable, "-m", "uptack", "median", "-", "age", "--epsilon", "2", "--json", "--seed", "3"]
+    found = subprocess.run(command, input=ages.read_bytes(), capture_output=True, check=True)
+    assert abs(json.loads(found.stdout)["value"] - 50) < 2
+
+
+def test_a_ledger_is_charged_and_can_run_out(capsys, ages, tmp_path):
+    book = tmp_path / "budget.db"
+    assert run(capsys, "ledger", "create", book, "--epsilon", "1")[0] == 0
+    asked = ["median", ages, "age", "--ledger", book, "--epsilon"]
+    assert run(capsys, *asked, "0.6")[0] == 0
+    code, out, err = run(capsys, *asked, "0.6")
+    assert (code, out) == (2, "")
+    assert "budget" in err
+    assert ut.Ledger(book).remaining() == ut.Privacy("0.4")
+    code, out, _ = run(capsys, "ledger", "show", book)
+    assert "median of age" in out
+    assert run(capsys, "ledger", "verify", book)[0] == 0
+    shown = json.loads(run(capsys, "ledger", "show", book, "--json")[1])
+    assert shown["remaining"]["epsilon"] == 0.4
+
+
+def test_plans_spend_nothing(capsys, ages, tmp_path):
+    book = tmp_path / "budget.db"
+    run(capsys, "ledger", "create", book, "--epsilon", "1")
+    code, out, _ = run(capsys, "plan", ages, "median:age:0.5", "histogram:town:0.2:1e-6", "--ledger", book)
+    assert code == 0
+    assert "within" in out
+    code, out, _ = run(capsys, "plan", ages, "median:age:0.001")
+    assert code == 3
+    code, out, _ = run(capsys, "report", ages, "--epsilon", "1", "--plan", "--ledger", book)
+    assert "in all: ε = " in out
+    assert ut.Ledger(book).spent() == ut.Privacy(0)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(capsys, shell):
+    code, out, _ = run(capsys, "completion", shell)
+    assert code == 0
+    assert "_UPTACK_COMPLETE" in out
+
+
+def test_help_has_examples(capsys):
+    for command in ("report", *SINGLE, "regression", "plan"):
+        code, out, _ = run(capsys, command, "--help")
+        assert code == 0
+        assert f"uptack {command}" in out
+
+
+def test_interrupted_in_the_middle(tmp_path):
+    """Ctrl-C leaves an intact ledger and no half-written report."""
+    book, out = tmp_path / "budget.db", tmp_path / "report.html"
+    ut.Ledger(book, epsilon=10, delta=1e-5)
+    command = [sys.executable, "-m", "uptack", "report", HEALTH, "--epsilon", "2", "-o", out, "--ledger", book]
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+    )
+    deadline = time.monotonic() + 60
+    while len(ut.Ledger(book).history()) < 3 and time.monotonic() < deadline and child.poll() is None:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 130, err
+    assert b"Traceback" not in err
+    assert not out.exists()
+    assert sorted(p.name for p in tmp_path.glob("*.html*")) == []
+    ledger = ut.Ledger(book)
+    ledger.verify()
+    assert ut.Privacy(0) < ledger.spent()

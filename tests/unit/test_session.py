@@ -1,0 +1,180 @@
+"""Sessions: rehearse, debit, then look."""
+
+import numpy as np
+import pytest
+
+import uptack as ut
+from uptack.session import Request
+from uptack.session.requests import KINDS
+
+RNG = np.random.default_rng(8)
+N = 6_000
+TABLE = {
+    "age": RNG.integers(18, 90, N),
+    "cost": RNG.lognormal(5, 1, N),
+    "noise": RNG.normal(size=N),
+    "ill": RNG.random(N) < 0.25,
+    "town": RNG.choice(["a", "b", "c"], N),
+}
+ASKED = {
+    "median": ("age", {}),
+    "quantile": ("age", {"p": 0.9}),
+    "iqr": ("cost", {}),
+    "interquantile_range": ("cost", {"low": 0.1, "high": 0.9}),
+    "trimmed_mean": ("cost", {}),
+    "winsorized_mean": ("cost", {}),
+    "mean": ("cost", {}),
+    "count": ("ill", {}),
+    "histogram": ("town", {"delta": 1e-6}),
+    "kde": ("cost", {"delta": 1e-6}),
+    "fourier_density": ("cost", {}),
+    "regression": (("cost", "age"), {}),
+    "robust_regression": (("cost", "age"), {"delta": 1e-6}),
+}
+
+
+def request(name, epsilon=5.0, **more):
+    columns, options = ASKED[name]
+    return Request(name, *([columns] if isinstance(columns, str) else columns), epsilon=epsilon, **{**options, **more})
+
+
+def seeded(table=TABLE, **options):
+    return ut.open(table, entropy=ut.SeededEntropy(3), **options)
+
+
+def test_every_kind_is_asked():
+    assert set(ASKED) == set(KINDS)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_it_costs_is_what_was_debited(name, tmp_path):
+    book = ut.Ledger(tmp_path / "budget.db", epsilon=10, delta=1e-5)
+    session = seeded(ledger=book)
+    made = session.run(request(name))
+    assert made.privacy <= book.spent() == session.spent == request(name).cost
+
+
+class Watched:
+    """A source that notes when its rows are asked for."""
+
+    def __init__(self, source, book):
+        self._source, self._book, self.read = source, book, []
+
+    def __getattr__(self, name):
+        if name in ("column", "counts", "matrix", "blocks", "restricted", "categories"):
+            self.read.append((name, self._book.spent().epsilon))
+        return getattr(self._source, name)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_debit_comes_before_the_data(name, tmp_path):
+    book = ut.Ledger(tmp_path / "budget.db", epsilon=10, delta=1e-5)
+    session = seeded(ledger=book)
+    session.source = Watched(session.source, book)
+    session.plan([request(name)])
+    assert session.source.read == []
+    session.run(request(name))
+    assert session.source.read
+    assert all(spent == 5.0 for _, spent in session.source.read)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_request_beyond_the_budget_reads_nothing(name, tmp_path):
+    book = ut.Ledger(tmp_path / "budget.db", epsilon=1, delta=1e-5)
+    session = seeded(ledger=book)
+    session.source = Watched(session.source, book)
+    with pytest.raises(ut.BudgetExceeded):
+        session.run(request(name))
+    assert session.source.read == []
+    assert session.spent == book.spent() == ut.Privacy(0)
+
+
+def test_what_public_numbers_refuse_is_free(tmp_path):
+    book = ut.Ledger(tmp_path / "budget.db", epsilon=1, delta=1e-5)
+    session = seeded(ledger=book)
+    refused = session["age"].median(epsilon=0.001)
+    assert not refused
+    assert refused.advice.n > N
+    assert not session.regression("cost", epsilon=0.01)
+    assert book.spent() == ut.Privacy(0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda s: s["agee"], "age"),
+        (lambda s: s["town"].median(epsilon=1), "text"),
+        (lambda s: s["age"].median(epsilon=-1), "epsilon must be"),
+        (lambda s: s["age"].median(epsilon=1, method="ptr"), "delta"),
+        (lambda s: s["age"].median(epsilon=1, by="nowhere"), "nowhere"),
+        (lambda s: s.regression("cost", ["town"], epsilon=1), "text"),
+        (lambda s: s["cost"].kde(epsilon=1, delta=0), "delta"),
+        (lambda s: Request("mode", "age", epsilon=1), "statistic"),
+        (lambda s: Request("median", "age"), "epsilon"),
+        (lambda s: s.run(Request("median", "age", "cost", epsilon=1)), "columns"),
+        (lambda s: ut.open(TABLE, ledger="budget.db"), "ledger"),
+    ],
+)
+def test_misuse_is_found_before_the_debit(wrong, said, tmp_path):
+    book = ut.Ledger(tmp_path / "budget.db", epsilon=1)
+    with pytest.raises((ut.InvalidArgument, TypeError), match=said):
+        wrong(seeded(ledger=book))
+    assert book.spent() == ut.Privacy(0)
+
+
+def test_columns_answer():
+    session = seeded()
+    assert abs(session["age"].median(epsilon=2).value - np.median(TABLE["age"])) <= 3
+    assert abs(session["ill"].count(epsilon=2).value - TABLE["ill"].sum()) < 30
+    low, high = session["cost"].quantile([0.25, 0.75], epsilon=2).value
+    assert low < high
+    assert abs(session["cost"].iqr(epsilon=2).value / np.diff(np.quantile(TABLE["cost"], [0.25, 0.75]))[0] - 1) < 0.2
+    edges = session["cost"].histogram(edges=[0, 100, 1000], epsilon=2).value
+    assert abs(edges[(0.0, 100.0)] - np.sum(TABLE["cost"] < 100)) < 30
+    assert set(session["town"].histogram(epsilon=2, delta=1e-6).value) == {"a", "b", "c"}
+    assert session["cost"].fourier_density(epsilon=2).value.at(100.0) > 0
+    assert session["noise"].interquantile_range(0.1, 0.9, epsilon=2)
+    assert session["noise"].winsorized_mean(epsilon=2)
+    assert session["noise"].trimmed_mean(epsilon=2)
+    assert session["noise"].mean(epsilon=2)
+
+
+def test_groups():
+    session = seeded()
+    known = session["age"].median(by="town", groups=["a", "z"], epsilon=4)
+    assert known.value["a"]
+    assert not known.value["z"]
+    found = session["age"].median(by="town", epsilon=4, delta=1e-6)
+    assert set(found.value) == {"a", "b", "c"}
+    assert found.privacy <= ut.Privacy(4, 1e-6, ut.ADD_REMOVE)
+    assert session.spent.epsilon == 16.0  # a replaced row is one removed and one added
+
+
+def test_the_number_of_rows_under_add_remove():
+    session = seeded(adjacency=ut.ADD_REMOVE)
+    assert abs(session.count(epsilon=1).value - N) < 30
+    assert "secret number of rows" in session.describe()
+
+
+def test_plans(tmp_path):
+    book = ut.Ledger(tmp_path / "budget.db", epsilon=1, delta=1e-6)
+    plan = seeded(ledger=book).plan([request("median", 0.5), request("histogram", 0.4), request("iqr", 0.0001)])
+    assert plan.total == ut.Privacy("0.9", 1e-6)
+    assert plan.affordable
+    assert "ranks" in plan.releases[0].error
+    assert "each count within ±" in plan.releases[1].error
+    assert plan.releases[2].refusal is not None
+    assert "⊥" in str(plan)
+    assert plan.to_dict()["releases"][2]["reply"] is False
+    many = seeded().plan([request("median", 0.1)] * 60)
+    assert many.tight(1e-6).epsilon < many.total.epsilon
+
+
+def test_running_several_with_one_call():
+    made = seeded().run_all([request("median"), request("iqr")], progress=False)
+    assert all(made)
+
+
+def test_seeded_results_are_marked():
+    assert seeded()["age"].median(epsilon=1).private is False
+    assert ut.open(TABLE)["age"].median(epsilon=1).private is True

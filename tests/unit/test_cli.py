@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -143,6 +144,18 @@ def test_a_ledger_is_charged_and_can_run_out(capsys, ages, tmp_path):
     code, out, _ = run(capsys, "ledger", "show", book)
     assert "median of age" in out
     assert run(capsys, "ledger", "verify", book)[0] == 0
+    with sqlite3.connect(book) as database:
+        for (name,) in database.execute("select name from sqlite_master where type = 'trigger'").fetchall():
+            database.execute(f'drop trigger "{name}"')
+        database.execute("update uptack_entries set what = 'nothing' where number = 2")
+    database.close()
+    assert run(capsys, "ledger", "verify", book)[0] == 1
+
+
+def test_a_ledger_as_json(capsys, ages, tmp_path):
+    book = tmp_path / "budget.db"
+    run(capsys, "ledger", "create", book, "--epsilon", "1")
+    run(capsys, "median", ages, "age", "--ledger", book, "--epsilon", "0.6")
     shown = json.loads(run(capsys, "ledger", "show", book, "--json")[1])
     assert shown["remaining"]["epsilon"] == 0.4
 

@@ -27,7 +27,7 @@ from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
 
-ANSWER, MISUSE, NO_REPLY, INTERRUPTED = 0, 2, 3, 130
+ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
 ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
 
 

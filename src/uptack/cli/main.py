@@ -1,4 +1,4 @@
-"""The command line: exit code 0 for an answer, 3 for ⊥, 2 for misuse, 130 when interrupted."""
+"""The command line: exit code 0 for an answer, 3 for ⊥, 2 for misuse, 1 for a broken promise, 130 when interrupted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from uptack.cli import releases, reporting
-from uptack.cli.common import ANSWER, INTERRUPTED, MISUSE, Exact, as_json
+from uptack.cli.common import ANSWER, BROKEN, INTERRUPTED, MISUSE, Exact, as_json
 from uptack.errors import UptackError
 from uptack.ledger import Ledger
 
@@ -25,7 +25,7 @@ Examples:
   uptack report patients.parquet --epsilon 2 -o report.html
   uptack median patients.parquet age --epsilon 0.1 --ledger budget.db
 
-Exit codes: 0 an answer, 3 no reply (⊥), 2 misuse, 130 interrupted.
+Exit codes: 0 an answer, 3 no reply (⊥), 2 misuse, 1 an audit or a ledger that does not hold, 130 interrupted.
 """,
 )
 @click.version_option(package_name="uptack")
@@ -70,9 +70,9 @@ def show(path: Path, as_json: bool) -> int:
 @LEDGER
 def verify(path: Path) -> int:
     """Check that no entry was changed, lost or left out."""
-    count = Ledger(path).verify()
-    click.echo(f"{count} entries, chain intact")
-    return ANSWER
+    found = Ledger(path).verify()
+    click.echo(str(found))
+    return ANSWER if found else BROKEN
 
 
 @cli.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)

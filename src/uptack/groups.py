@@ -22,6 +22,7 @@ from uptack.noise.laws import Integers
 from uptack.privacy import ADD_REMOVE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
+from uptack.reach import ArrayColumn
 from uptack.release import NoReply, Release
 
 SHARE = Fraction(1, 10)
@@ -57,7 +58,8 @@ class ArrayGroups:
     """
 
     def __init__(self, x: Any, by: Any) -> None:
-        self._x, (self._groups, place) = np.asarray(x), numbered("by", by)
+        self._integers = x.integers if isinstance(x, ArrayColumn) else None
+        self._x, (self._groups, place) = np.asarray(x.values if isinstance(x, ArrayColumn) else x), numbered("by", by)
         if self._x.ndim == 0 or len(self._x) != len(place):
             raise InvalidArgument("by", "a column of one group for every row of x", "another length")
         self._order = np.argsort(place, kind="stable")
@@ -68,16 +70,20 @@ class ArrayGroups:
         """The groups that occur, and their numbers of rows."""
         return self._groups, np.diff(self._ends, prepend=0)
 
-    def rows(self, group: Hashable) -> NDArray[Any]:
+    def rows(self, group: Hashable) -> NDArray[Any] | ArrayColumn:
         """The rows of a group, in their order."""
         i = self._number.get(group)
         if i is None:
             return self.nothing()
-        return self._x[self._order[self._ends[i - 1] if i else 0 : self._ends[i]]]
+        return self._typed(self._x[self._order[self._ends[i - 1] if i else 0 : self._ends[i]]])
 
-    def nothing(self) -> NDArray[Any]:
+    def nothing(self) -> NDArray[Any] | ArrayColumn:
         """No rows, of the type of all."""
-        return self._x[:0]
+        return self._typed(self._x[:0])
+
+    def _typed(self, rows: NDArray[Any]) -> NDArray[Any] | ArrayColumn:
+        """A part of a column is a column of the same type."""
+        return rows if self._integers is None else ArrayColumn(rows, self._integers)
 
 
 # ------------------------------------------------------------------------------------------------------------ results

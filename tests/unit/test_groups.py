@@ -445,3 +445,32 @@ def greedy(rows, *, epsilon, adjacency, entropy):
 def test_a_statistic_must_keep_to_its_budget(f):
     with pytest.raises(ut.InvalidArgument, match=r"^f must be a statistic whose reply costs at most"):
         per_group(f, [1, 2], ["a", "b"], groups=["a"], epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "arguments"),
+    [
+        (ut.median, ()),
+        (ut.quantile, (0.4,)),
+        (ut.iqr, ()),
+        (ut.interquantile_range, (0.1, 0.9)),
+        (ut.trimmed_mean, (0.2,)),
+        (ut.winsorized_mean, ()),
+        (ut.mean, ()),
+    ],
+)
+def test_statistics_take_by(statistic, arguments):
+    rng = np.random.default_rng(2)
+    town, age = np.array(["a", "b"])[rng.integers(2, size=8000)], rng.integers(20, 80, 8000)
+    found = statistic(age, *arguments, by=town, epsilon=4, delta=1e-6, entropy=ut.SeededEntropy(1))
+    alone = statistic(age[town == "a"], *arguments, epsilon=4, entropy=ut.SeededEntropy(1))
+    assert list(found.value) == ["a", "b"]
+    assert abs(found.value["a"].value - alone.value) < 4
+    listed = statistic(age, *arguments, by=town, groups=["b"], epsilon=4, entropy=ut.SeededEntropy(1))
+    assert list(listed.value) == ["b"]
+    assert listed.privacy == ut.Privacy(4, 0, ut.ADD_REMOVE)
+
+
+def test_groups_without_by_are_an_error():
+    with pytest.raises(ut.InvalidArgument, match="groups"):
+        ut.median([1.0], epsilon=1, groups=["a"])

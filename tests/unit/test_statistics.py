@@ -285,7 +285,7 @@ def test_a_tests_own_noise_gives_an_interval():
         ({"rows_per_person": 0}, "rows_per_person"),
         ({"adjacency": "add"}, "adjacency"),
         ({"granularity": -1}, "granularity"),
-        ({"missing": "drop"}, "missing"),
+        ({"missing": "skip"}, "missing"),
         ({"missing": float("nan")}, "missing"),
         ({"entropy": 3}, "entropy"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from numbers import Real
 from typing import Any, TypedDict
 
 import numpy as np
@@ -75,6 +76,8 @@ class Options(TypedDict, total=False):
     - `missing`: what to do with NaN and infinities. "error" (default) tells the curator; "low", "high" or a number
       replaces each such row by itself; "drop" leaves rows without a value out, at the price of a noisy number of rows.
     - `entropy`: the operating system's (default), or a `SeededEntropy` for tests.
+    - `by`: a column with the group of every row, for one answer a group; `groups` are the public groups, or None for
+      unknown ones, which need δ: see `uptack.per_group`.
     """
 
     delta: Rational
@@ -84,12 +87,16 @@ class Options(TypedDict, total=False):
     granularity: Rational | None
     missing: str | Rational
     entropy: Entropy | None
+    by: Any
+    groups: Any
 
 
 def call(name: str, epsilon: Rational, options: Options) -> Call:
     """The checked arguments of a call."""
     if unknown := set(options) - set(Options.__annotations__):
         raise TypeError(f"unknown argument {unknown.pop()!r}; the options are {', '.join(Options.__annotations__)}")
+    if options.get("groups") is not None:
+        raise InvalidArgument("groups", "left out where there is no by", checks.describe(options["groups"]))
     method, delta = options.get("method", "inverse"), options.get("delta", 0)
     if method not in METHODS:
         raise InvalidArgument("method", "'inverse', 'ptr' or 'dwork-lei'", checks.describe(method))
@@ -113,7 +120,7 @@ def column(x: Any, request: Call, floats: bool = False) -> tuple[Column, Call]:
     every such row is replaced by itself, NaN by the value asked for and ±inf by ±the largest float, which keeps
     neighbours neighbours.
     """
-    data = x if isinstance(x, Column) else _in_memory(x)
+    data = x if isinstance(x, Column) else in_memory(x)
     if floats:
         data = data.floats()
     elif data.integers:
@@ -128,8 +135,13 @@ def column(x: Any, request: Call, floats: bool = False) -> tuple[Column, Call]:
     return data, request
 
 
-def _in_memory(x: Any) -> Column:
-    """Anything like a column as an array of numbers; missing entries of pandas' nullable types as NaN."""
+def in_memory(x: Any) -> Column:
+    """Anything like a column as an array of numbers; missing entries of pandas' nullable types as NaN.
+
+    A list has no type of its own, and one row must not decide that of all: its numbers are read as floats.
+    """
+    if isinstance(x, list | tuple) and all(v is None or isinstance(v, Real) for v in x):
+        return ArrayColumn(np.array([np.nan if v is None else v for v in x], np.float64))
     array, kind = np.asarray(x), getattr(getattr(x, "dtype", None), "kind", "O")
     if array.dtype.kind == "O" and kind in "fiub":
         return ArrayColumn(x.to_numpy(np.float64, na_value=np.nan), integers=kind in "iub")

@@ -21,6 +21,7 @@ from uptack.reach.protocol import Floats
 from uptack.reach.selection import as_float, exact_sum
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import Call, Options, call, column, public_size
+from uptack.statistics.grouped import groupable
 from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.specification import Statistic, answered, release
@@ -49,6 +50,7 @@ def _cut(value: Rational) -> Fraction:
     return cut
 
 
+@groupable
 def trimmed_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -67,6 +69,7 @@ def trimmed_mean(
     return release(statistic, x, request, floats=True)
 
 
+@groupable
 def winsorized_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -78,6 +81,7 @@ def winsorized_mean(
     return release(statistic, x, request, floats=True)
 
 
+@groupable
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The mean of the rows clamped to two private quantiles far out in the tails, with no bounds on the data.
 

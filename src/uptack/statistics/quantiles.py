@@ -20,6 +20,7 @@ from uptack.reach.order import quantile_rank, quartiles
 from uptack.reach.protocol import Floats
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call, Options, call, column, public_size
+from uptack.statistics.grouped import groupable
 from uptack.statistics.many import quantiles
 from uptack.statistics.specification import Data, Statistic, answered, least_n, refused, run
 
@@ -34,6 +35,7 @@ def statistic(p: Fraction) -> Statistic:
     )
 
 
+@groupable
 def median(
     x: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -46,6 +48,7 @@ def median(
     return _one("median", x, Fraction(1, 2), interval, epsilon, options)
 
 
+@groupable
 def quantile(
     x: Any, p: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[Any] | NoReply:

@@ -12,6 +12,7 @@ from uptack.reach import InterquantileRange
 from uptack.reach.order import spread_ranks
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import Options, call
+from uptack.statistics.grouped import groupable
 from uptack.statistics.specification import Statistic, release
 
 
@@ -25,6 +26,7 @@ def statistic(low: Fraction, high: Fraction) -> Statistic:
     )
 
 
+@groupable
 def interquantile_range(
     x: Any, low: Rational, high: Rational, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -40,6 +42,7 @@ def interquantile_range(
     return release(statistic(below, above), x, call("interquantile range", epsilon, options))
 
 
+@groupable
 def iqr(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The interquartile range x(⌈3n/4⌉) - x(⌊n/4⌋ + 1): see `interquantile_range`.
 

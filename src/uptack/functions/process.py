@@ -1,0 +1,327 @@
+"""A function released with Gaussian-process noise: asked at any points, in one batch or one by one, for one price."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from uptack import checks
+from uptack.errors import InvalidArgument, UptackError
+from uptack.exact import Rational
+from uptack.functions import storage
+from uptack.functions.curves import Curve, grid
+from uptack.functions.factor import Factor, Noise, calibrated, plan
+from uptack.functions.kernels import Floats, Kernel, points, root_above
+from uptack.noise import Entropy, Grid, IntegerGaussian
+from uptack.noise.entropy import source
+from uptack.noise.laws import Integers
+from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
+from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.release import Release
+
+MOST_POINTS = 10_000
+AHEAD = 256
+ERROR = Fraction(1, 1 << 44)
+"""How far a computed value of a user's function may be from the exact one, over norm·sqrt(sup K)."""
+_EXTREME = Fraction(10) ** 100
+Function = Callable[[Floats], Any]
+
+
+class FunctionRelease:
+    """A private function. `at(points)` answers as often as one likes: asked again, a point has the same answer.
+
+    All answers together have the law N(f, c²(K + τκI)), in whatever order the points came. To answer new points it
+    keeps the curator's function, so it can be neither copied nor pickled: two copies would draw noise for the same
+    directions twice. `save` writes a file for readers, or hands the right to answer over to a file; see there.
+    """
+
+    def __init__(
+        self, f: Function | None, factor: Factor, noise: Noise, bound: float, most_points: int, entropy: Entropy
+    ) -> None:
+        self.most_points, self.lives = most_points, 1
+        self.window: Floats | None = None
+        self._f, self._factor, self._noise, self._bound, self._entropy = f, factor, noise, bound, entropy
+        self._secret, self._coordinates, self._answers = np.empty(0), np.empty(0), np.empty(0)
+        self._places: dict[bytes, int] = {}
+        self._ahead: Integers = np.empty(0, np.int64)
+        self._lock, self._process = threading.Lock(), os.getpid()
+
+    @property
+    def kernel(self) -> Kernel:
+        """The covariance of the noise, up to c²."""
+        return self._factor.kernel
+
+    @property
+    def scale(self) -> float:
+        """c: a value at x has noise of standard deviation c·sqrt(K(x, x) + τκ)."""
+        return self._noise.scale
+
+    @property
+    def points(self) -> Floats:
+        """The points asked so far, in the order of their first asking."""
+        return self._factor.points.copy()
+
+    @property
+    def answers(self) -> Floats:
+        """The answers to them."""
+        return self._answers.copy()
+
+    @property
+    def remaining(self) -> int:
+        """How many new points may still be asked."""
+        return self.most_points - self._answers.size if self._f is not None else 0
+
+    def at(self, where: ArrayLike) -> Floats:
+        """The private function at points of shape (k, d), or a list of numbers in one dimension."""
+        asked = points("points", where, self.kernel.dimension)
+        with self._lock:
+            keys = [row.tobytes() for row in asked]
+            fresh = {key: i for i, key in reversed([*enumerate(keys)]) if key not in self._places}
+            if fresh:
+                self._ask(asked[sorted(fresh.values())])
+            return self._answers[[self._places[key] for key in keys]]
+
+    def _ask(self, new: Floats) -> None:
+        """Whitened coordinates w̃ of new points, with noise; the answers are L·w̃."""
+        if self._f is None:
+            fix = "Use predicted(points), or load the curator's file with f."
+            raise UptackError(f"this release holds no data and can't answer points that were not asked before. {fix}")
+        if os.getpid() != self._process:
+            raise UptackError(
+                "this is a copy in a forked process, which would draw the same noise again; save and load"
+            )
+        if len(new) > self.remaining:
+            fix = "Make the release with a larger most_points, or use predicted(points)."
+            raise UptackError(f"{len(new)} new points, but only {self.remaining} of {self.most_points} are left. {fix}")
+        values, start = self._values(new), self._answers.size
+        try:
+            self._factor.extend(new)
+            self._secret = self._whitened(self._secret[:start], values)
+            moved = self._noise.grid.move(self._secret[start:], self._drawn(len(new)))
+            self._settle(new, np.append(self._coordinates, moved))
+        finally:
+            self._factor.truncate(self._answers.size)  # an interrupted call leaves no rows behind
+
+    def _drawn(self, size: int) -> Integers:
+        """Independent noise, drawn some way ahead: exact draws by the hundred are as fast as one."""
+        if self._ahead.size < size:
+            self._ahead = self._noise.law.draw(max(size, AHEAD), self._entropy)
+        drawn, self._ahead = self._ahead[:size], self._ahead[size:]
+        return drawn
+
+    def _values(self, where: Floats) -> Floats:
+        """f at points, within its public bound: whatever is not a number is read as one, so no error tells of data."""
+        assert self._f is not None
+        values = np.asarray(self._f(where.copy()), np.float64).reshape(-1)
+        if values.size != len(where):
+            raise InvalidArgument("f", "a function of points (k, d) with k values", f"{values.size} for {len(where)}")
+        return np.clip(np.nan_to_num(values), -self._bound, self._bound)
+
+    def _whitened(self, known: Floats, values: Floats) -> Floats:
+        """The coordinates by forward substitution, from those known on."""
+        w = np.append(known, np.empty(values.size))
+        for i, value in enumerate(values.tolist(), start=known.size):
+            w[i] = self._factor.coordinate(w[:i], value)
+        return w
+
+    def _settle(self, new: Floats, coordinates: Floats) -> None:
+        rows = range(self._answers.size, self._answers.size + len(new))
+        fresh = [float(self._factor.row(i) @ coordinates[: i + 1]) for i in rows]
+        places = self._places | {row.tobytes(): i for row, i in zip(new, rows, strict=True)}
+        answers = np.append(self._answers, fresh)
+        self._coordinates, self._places, self._answers = coordinates, places, answers
+
+    def predicted(self, where: ArrayLike) -> Floats:
+        """The best guess at any points from the answers given, K(x, X)(K + τκI)⁻¹·answers: post-processing."""
+        asked = points("points", where, self.kernel.dimension)
+        guess: Floats = self._factor.against(asked) @ self._coordinates
+        return guess
+
+    def band(self, where: ArrayLike, confidence: Rational = 0.95, *, together: bool = False) -> tuple[Floats, Floats]:
+        """Where the curator's own values lie, by the law of the noise: each by itself, or all of them together."""
+        level = float(checks.inside_unit("confidence", confidence))
+        values = self.at(where)
+        tail = (1 - level) / (2 * (max(values.size, 1) if together else 1))
+        width = -ndtri(tail) * self.scale * math.sqrt(float(self.kernel.largest) * (1 + self._factor.jitter))
+        return values - width, values + width
+
+    def curve(self, where: ArrayLike, confidence: Rational = 0.95) -> Curve:
+        """The values at points with their band, as a plain curve that holds no data."""
+        level = float(checks.inside_unit("confidence", confidence))
+        asked = points("points", where, self.kernel.dimension)
+        return Curve(asked, self.at(asked), *self.band(asked, confidence), level)
+
+    def on_grid(self, low: ArrayLike | None = None, high: ArrayLike | None = None, size: int = 200) -> Curve:
+        """The curve on even points between public ends, `size` of them to a side.
+
+        Without ends it is the window that the release came with, if it has one (`kde` without a bandwidth).
+        """
+        count = checks.integer("size", size, least=2)
+        if low is None or high is None:
+            if self.window is None:
+                raise InvalidArgument("low", "given, and high", "None", "They must be public.")
+            return self.curve(grid(self.window, count))
+        ends = [np.broadcast_to(checks.numbers(n, v), self.kernel.dimension) for n, v in (("low", low), ("high", high))]
+        if not (ends[0] < ends[1]).all():
+            raise InvalidArgument("high", "above low", checks.describe(high))
+        return self.curve(grid(np.column_stack(ends), count))
+
+    def curators_own(self, where: ArrayLike) -> Floats:
+        """The function itself, without noise. **Not private**: for the eyes of the curator."""
+        if self._f is None:
+            raise UptackError("this release holds no data any more")
+        return self._values(points("points", where, self.kernel.dimension))
+
+    def close(self) -> None:
+        """Forget the curator's function: what was answered stays, new points are only predicted."""
+        with self._lock:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._f, self._secret, self._ahead = None, np.empty(0), np.empty(0, np.int64)
+
+    # ------------------------------------------------------------------------------------------------- save and load
+
+    def save(self, path: str | Path, *, resumable: bool = False) -> None:
+        """Write points, answers and public parameters to a file, never data.
+
+        The plain file is for readers: `load(path)` knows the old points and predicts others. With `resumable` it is
+        also the right to answer new points, which exists once: this object gives it up, and `load(path, f)` takes it.
+        The whitened values of f are not in the file; they are computed again from f.
+        """
+        with self._lock:
+            if resumable and self._f is None:
+                raise UptackError("this release holds no function, so it has no right to hand over; save it plain")
+            storage.write(Path(path), self._state(resumable))
+            if resumable:
+                self._forget()
+
+    def _state(self, resumable: bool) -> storage.State:
+        noise, factor = self._noise, self._factor
+        return storage.State(
+            kernel=self.kernel,
+            jitter=factor.jitter,
+            step=Fraction(noise.grid.step),
+            variance=Fraction(noise.law.variance),
+            bound=self._bound,
+            most_points=self.most_points,
+            lives=self.lives,
+            points=factor.points,
+            coordinates=self._coordinates,
+            rows=factor.rows() if resumable else None,
+            window=self.window,
+        )
+
+    @staticmethod
+    def load(path: str | Path, f: Function | None = None, *, entropy: Entropy | None = None) -> FunctionRelease:
+        """A saved release. With f, the same function of the same data, it goes on answering; that works once a file."""
+        state, bits = storage.read(Path(path)) if f is None else storage.take(Path(path)), source(entropy)
+        factor = Factor(state.kernel, state.jitter)
+        storage.refill(factor, state)
+        noise = Noise(Grid(state.step), IntegerGaussian(state.variance))
+        release = FunctionRelease(f, factor, noise, state.bound, state.most_points, bits)
+        release.lives, release.window = state.lives + (f is not None), state.window
+        release._settle(state.points, state.coordinates)
+        if f is not None and factor.size:
+            release._secret = release._whitened(np.empty(0), release._values(state.points))
+        return release
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a FunctionRelease can't be copied or pickled: use save(path) and FunctionRelease.load(path)")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was released, as plain values for JSON."""
+        names = {"kernel": self.kernel.to_dict(), "jitter": self._factor.jitter, "scale": self.scale}
+        return names | {"points": self.points.tolist(), "answers": self._answers.tolist()}
+
+    def __repr__(self) -> str:
+        return f"FunctionRelease({self._factor.size} points asked, {self.kernel}, scale {self.scale:.3g})"
+
+
+@dataclass(frozen=True)
+class ProcessNoise:
+    """The noise of a function, as a release knows it."""
+
+    def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
+        """The band at the points asked so far."""
+        return value.band(value.points, confidence)  # type: ignore[no-any-return]
+
+
+def release_function(
+    f: Function,
+    *,
+    kernel: Kernel,
+    sensitivity: Rational,
+    norm: Rational,
+    epsilon: Rational,
+    delta: Rational,
+    error: Rational = ERROR,
+    dimension: int | None = None,
+    adjacency: Adjacency = SUBSTITUTE,
+    most_points: int = MOST_POINTS,
+    entropy: Entropy | None = None,
+) -> Release[FunctionRelease]:
+    """A function of the data, released as a whole: (ε, δ)-differentially private for all questions together.
+
+    **Theorem.** Let f_D lie in the RKHS of the kernel K with ‖f_D‖ ≤ `norm`, ‖f_D - f_D'‖ ≤ Δ = `sensitivity` for
+    neighbours, and let computed values be within `error`·norm·sqrt(sup K) of f_D. Then all answers at up to
+    `most_points` points, each chosen by anybody in view of the answers before, are (ε, δ)-differentially private.
+
+    *Proof.* What is released are the coordinates w = L⁻¹f(X) with noise; answers L·w̃ are post-processing. A new point
+    adds a row to L and a coordinate to w, and changes none before. Whatever the points, the computed coordinates of
+    neighbours are within Δ' of each other (`uptack.functions.factor`, Lemmas 1 to 3), in steps of the grid within
+    s = Δ'/g + sqrt(most_points). Let s_i be the difference in coordinate i, known from the answers before it, with one
+    more coordinate that fills Σs_i² up to s² exactly. With real noise Z_i of variance (m·s)² the log-ratio of densities
+    is Σs_i·Z_i/(m·s)² + 1/2m², and Σs_i·Z_i is normal of variance m²s⁴: taking the last coordinate first,
+    E exp(iθΣs_i·Z_i + θ²(m·s)²Σs_i²/2) = 1. So the loss has exactly the law of one Gaussian mechanism with
+    multiplier m, which is (ε, δ)-private. Integer noise of variance (m·s)² + 9 costs a factor 1 ± 2^-250 a
+    coordinate more, by the smoothing lemma of `uptack.engines.gaussian`, which applies given the answers before. ∎
+
+    Hall (Prop. 3.2.2 and 3.2.5) draws each answer given those before, at the same joint law N(f, c²K); the printed
+    constant is replaced by the exact one. The jitter τ lets points be close, or equal up to rounding.
+
+    >>> from uptack.functions import Gaussian
+    >>> from uptack.noise import SeededEntropy
+    >>> made = release_function(
+    ...     lambda x: np.sin(x[:, 0]), kernel=Gaussian(1.0), sensitivity=0.01, norm=3, epsilon=1, delta=1e-6,
+    ...     entropy=SeededEntropy(1),
+    ... )
+    >>> made.value.at([0.0, 1.5])
+    array([...])
+    >>> bool(made.value.at([1.5])[0] == made.value.at([0.0, 1.5])[1])
+    True
+    """
+    if not callable(f):
+        raise InvalidArgument("f", "a function of points (k, d)", checks.describe(f))
+    shape: Kernel = checks.instance("kernel", kernel, Kernel, "a kernel of uptack.functions", "Try Gaussian(0.1).")
+    _check_dimension(shape, dimension)
+    bound, largest = checks.positive("sensitivity", sensitivity), checks.positive("norm", norm)
+    eps, slip = checks.positive("epsilon", epsilon), checks.nonnegative("error", error)
+    dlt = checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
+    relation, bits = check_adjacency(adjacency), source(entropy)
+    most = checks.integer("most_points", most_points, least=1)
+    for name, number in (("sensitivity", bound), ("norm", largest), ("kernel.largest", shape.largest)):
+        if not 1 / _EXTREME <= number <= _EXTREME:
+            raise InvalidArgument(name, "between 1e-100 and 1e100", f"{float(number):.3g}", "Choose other units.")
+    made = plan(shape, most, bound, largest, slip)
+    multiplier, noise = calibrated(made.sensitivity, eps, dlt, most)
+    highest = float(largest * root_above(shape.largest))
+    value = FunctionRelease(f, Factor(shape, made.jitter), noise, highest, most, bits)
+    tree = loss.Gaussian(eps, dlt, multiplier)
+    return Release(value, cost(tree, relation), "Gaussian-process noise", tree, ProcessNoise(), bits.private)
+
+
+def _check_dimension(kernel: Kernel, dimension: int | None) -> None:
+    if dimension is not None and checks.integer("dimension", dimension, least=1) != kernel.dimension:
+        fix = "A kernel has its own: Gaussian(0.1, dimension=2), or a product of kernels."
+        raise InvalidArgument("dimension", f"that of the kernel, {kernel.dimension}", dimension, fix)

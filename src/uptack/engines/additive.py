@@ -142,18 +142,25 @@ def gaussian(
     dlt, coarse = checks.inside_unit("delta", delta, fix), None if granularity is None else Grid(granularity)
     relation, bits = check_adjacency(adjacency), source(entropy)
     x = checks.numbers("value", value)
-    slack = 1 - Fraction(x.size, 1 << 200)
-    multiplier = gaussian_noise_multiplier(eps * slack, dlt * slack)
-    root = math.isqrt(x.size - 1) + 1  # at least sqrt(d)
-    grid = Grid.finer_than(bound / root)
-    steps = math.ceil(bound / Fraction(grid.step)) + root
-    _check_scale(multiplier * steps, eps, x.size)
-    law = IntegerGaussian(math.ceil((multiplier * steps) ** 2) + SMOOTHING)
+    multiplier, grid, law = calibrated_gaussian(bound, eps, dlt, x.size)
     noisy = grid.move(x.ravel(), law.draw(x.size, bits))
     noisy = noisy if coarse is None else coarse.values(coarse.steps(noisy))
     tree, step = loss.Gaussian(eps, dlt, multiplier), float(Fraction(grid.step))
     noise = GridNoise(law, step, float(Fraction((coarse or grid).step)) / 2)
     return Release(_shaped(noisy, x), cost(tree, relation), "Gaussian noise", tree, noise, bits.private)
+
+
+def calibrated_gaussian(
+    sensitivity: Fraction, epsilon: Fraction, delta: Fraction, size: int
+) -> tuple[Fraction, Grid, IntegerGaussian]:
+    """The noise multiplier, grid and law of the theorem of `gaussian`, for vectors of up to `size` coordinates."""
+    slack = 1 - Fraction(size, 1 << 200)
+    multiplier = gaussian_noise_multiplier(epsilon * slack, delta * slack)
+    root = math.isqrt(size - 1) + 1  # at least sqrt(d)
+    grid = Grid.finer_than(sensitivity / root)
+    steps = math.ceil(sensitivity / Fraction(grid.step)) + root
+    _check_scale(multiplier * steps, epsilon, size)
+    return multiplier, grid, IntegerGaussian(math.ceil((multiplier * steps) ** 2) + SMOOTHING)
 
 
 def k_norm(

@@ -34,12 +34,10 @@ from fractions import Fraction
 import numpy as np
 from scipy.linalg.blas import dtrsm
 
-from uptack.engines.additive import SMOOTHING
-from uptack.engines.additive import _check_scale as check_scale
+from uptack.engines.additive import calibrated_gaussian
 from uptack.errors import InvalidArgument
 from uptack.functions.kernels import UNIT, Floats, Kernel, root_above
 from uptack.noise import Grid, IntegerGaussian
-from uptack.privacy.calibration import gaussian_noise_multiplier
 
 PANEL = 256
 """Rows that are kept in one piece of memory: large enough for fast products, small enough to waste little."""
@@ -97,13 +95,8 @@ class Noise:
 
 def calibrated(sensitivity: Fraction, epsilon: Fraction, delta: Fraction, size: int) -> tuple[Fraction, Noise]:
     """Noise for up to `size` coordinates, as in `uptack.engines.gaussian`."""
-    slack = 1 - Fraction(size, 1 << 200)
-    multiplier = gaussian_noise_multiplier(epsilon * slack, delta * slack)
-    root = math.isqrt(size - 1) + 1
-    grid = Grid.finer_than(sensitivity / root)
-    steps = math.ceil(sensitivity / Fraction(grid.step)) + root
-    check_scale(multiplier * steps, epsilon, size)
-    return multiplier, Noise(grid, IntegerGaussian(math.ceil((multiplier * steps) ** 2) + SMOOTHING))
+    multiplier, grid, law = calibrated_gaussian(sensitivity, epsilon, delta, size)
+    return multiplier, Noise(grid, law)
 
 
 class Factor:

@@ -10,7 +10,7 @@ with u uniform on K and the sensitivity 2/n, as the thesis prints it (Hall, sect
 
 **Theorem.** Let each row add a vector φ(x) with g(φ(x)) ≤ c to a sum S. Let Y₁, Y₂ be independent, Y = r·u with u
 uniform on K and r ~ Gamma(2m + 1, c/ε). Then S + Y₁ - Y₂ is ε-differentially private when a row is added or removed,
-and so is what it is rounded to. (2ε when one is replaced; g·ε for g rows.)
+and so is what it is rounded to. (For k rows kε, and for k replaced ones 2kε: the scale of the noise makes up for that.)
 
 *Proof.* Y has the density ∫ r^2m e^(-rε/c)·1{y in rK}/vol(rK) dr, up to a constant, which is e^(-ε·g(y)/c). g is
 subadditive, as K is convex: g(y) ≤ g(y - a) + g(a). So the density of Y + a at y is at most e^(ε·g(a)/c) times that of
@@ -61,7 +61,9 @@ def cosines() -> Integers:
         exact = [(UNIT * arb(fmpq(2 * k, CELLS)).cos_pi() + arb(0.5)).floor() for k in range(CELLS // 4 + 1)]
     quarter = np.array([int(str(value.unique_fmpz())) for value in exact], np.int64)
     half = np.concatenate([quarter, -quarter[-2::-1]])
-    return np.concatenate([half, half[-2:0:-1]])
+    table = np.concatenate([half, half[-2:0:-1]])
+    table.setflags(write=False)
+    return table
 
 
 def half_lattice(degree: int, dimension: int) -> Integers:

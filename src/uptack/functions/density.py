@@ -133,7 +133,7 @@ class DensityCurve:
         return np.asarray(masses / masses[-1])
 
 
-FINENESS = {1: 16, 2: 8, 3: 4}
+FINENESS = {1: 64, 2: 8, 3: 4}
 """Grid points for each wave of the highest frequency, by dimension, where the mass above 0 is added up."""
 
 
@@ -162,8 +162,10 @@ class FourierDensity:
     standard_error: float = 0.0
 
     def __post_init__(self) -> None:
-        for array in (self.frequencies, self.coefficients):
-            array.setflags(write=False)
+        for name in ("frequencies", "coefficients"):
+            own = getattr(self, name).copy()
+            own.setflags(write=False)
+            object.__setattr__(self, name, own)
 
     @property
     def dimension(self) -> int:

@@ -13,8 +13,8 @@ reached.
 *Proof.* P is 2λ-strongly convex, so a subgradient s of P at f has ⟨s, f - f̂⟩ ≥ 2λ‖f - f̂‖², and ‖f - f̂‖ ≤ ‖s‖/2λ.
 Now 0 is a subgradient of P' at f̂', and P differs from P' by the terms of the rows that came or went. Each term has
 subgradients (a/N)·K(x, ·) with |a| ≤ M, of norm at most M/N. So P has at f̂' a subgradient of norm at most 2M/N for a
-replaced row, M/N for one that came or went. ∎ With one row at a large λ, where the hinge is linear, f̂ = y·K(x,
-·)/2λ: it is reached.
+replaced row, M/N for one that came or went. ∎ With one row at a large λ, where the hinge is linear,
+f̂ = y·K(x, ·)/2λ: it is reached.
 
 **Theorem 2, no bounds on y.** As 2λf̂ = -(1/N)·Σ a_i·K(x_i, ·), f̂ has norm, and so values, of at most (n/N)·M/2λ. A
 loss of the residual f - y that is linear beyond a distance r therefore has the same minimiser if every y is cut at
@@ -28,10 +28,10 @@ for which floats are too coarse sooner: that is why corners of losses are rounde
 M-Lipschitz as they are.
 
 **Features.** A stationary kernel is the mean of cos(2πω·(x - x')) over its spectral law. With m public frequencies in
-place of the law it is a kernel again, with K(x, x) = 1 and the space R^2m: f(x) = w·φ(x), ‖f‖ = ‖w‖₂, φ(x) = (cos
-2πω_j·x, sin 2πω_j·x)/sqrt(m) (Rahimi and Recht 2007; for private machines Rubinstein et al. 2010). Noise of N(0, c²)
-on each coordinate of w is the Gaussian process of covariance c²K on f, Hall's release (section 3.2), for the whole
-function at once: its values anywhere, any number of times, need no data and cost nothing more.
+place of the law it is a kernel again, with K(x, x) = 1 and the space R^2m: f(x) = w·φ(x), ‖f‖ = ‖w‖₂,
+φ(x) = (cos 2πω_j·x, sin 2πω_j·x)/sqrt(m) (Rahimi and Recht 2007; for private machines Rubinstein et al. 2010). Noise
+N(0, c²) on each coordinate of w is the Gaussian process of covariance c²K on f, Hall's release (section 3.2), for the
+whole function at once: its values anywhere, any number of times, need no data and cost nothing more.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from uptack.engines.additive import GridNoise, gaussian
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.functions.kernels import Floats, Gaussian, Kernel
-from uptack.functions.regions import FEATURE_ERROR, KernelMachine, features, spectrum
+from uptack.functions.regions import FEATURE_ERROR, KernelMachine, MachineNoise, features, spectrum
 from uptack.noise import Entropy, IntegerGaussian
 from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
 from uptack.regression.arguments import Table, choice, table
@@ -188,7 +188,7 @@ class Objective:
     def newton(self, gradient: Floats, curvature: Floats) -> Floats:
         """-H⁻¹∇P with H = (1/N)·Σ (∂²ℓ/∂f²)_i·φ_i·φ_iᵀ + 2λI. Rows where the loss is linear take no part.
 
-        2λ is at least 2^-19 and the entries of H are below 2^10/m: Cholesky's method can't break down on it.
+        2λ is at least 2^-19 and, where n ≤ 2N, the entries of H are below 2^10/m: Cholesky's method can't break down.
         """
         bent = curvature > 0
         root = self.phi[bent] * np.sqrt(curvature[bent] / self.rows)[:, None]
@@ -220,8 +220,8 @@ class Objective:
 def minimiser(objective: Objective, tolerance: float) -> Floats:
     """A w with ‖∇P(w)‖ ≤ tolerance, proved for the floats as they are, by Newton's method.
 
-    It returns nothing less than that. P is strongly convex and each step goes down along its line for most of the way, so
-    the method converges from anywhere; how long it takes depends on the data, as with any solver.
+    It returns nothing less than that. P is strongly convex and each step goes down along its line for most of the way,
+    so the method converges from anywhere; how long it takes depends on the data, as with any solver.
     """
     n, size = objective.phi.shape
     w = np.zeros(size)
@@ -493,4 +493,4 @@ def _released(machine: KernelMachine, sensitivity: Fraction, request: Call) -> R
     assert isinstance(noise, GridNoise)
     assert isinstance(noise.law, IntegerGaussian)
     spread = math.sqrt(Fraction(noise.law.variance)) * noise.step * machine.scale
-    return answered(request, replace(machine, coefficients=noisy.value, noise=spread), noisy.loss, HOW)
+    return answered(request, replace(machine, coefficients=noisy.value, noise=spread), noisy.loss, HOW, MachineNoise())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from scipy.stats import chi2, norm, qmc
 
 from uptack import checks
 from uptack.drawing import axes
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
 from uptack.functions.kernels import Exponential, Floats, Gaussian, Kernel, Matern32, Matern52, Tensor, points
 
@@ -132,6 +132,14 @@ class KernelMachine:
 
     def __repr__(self) -> str:
         return f"KernelMachine({self.frequencies.shape[1]} inputs, noise of ±{self.noise:.3g})"
+
+
+class MachineNoise:
+    """The noise of a machine as a release knows it: a band wherever one looks, and no interval but at points."""
+
+    def around(self, value: KernelMachine, confidence: Rational) -> NoReturn:
+        """Says where to ask."""
+        raise NoInterval("a function has an interval at each point: ask release.value.band(points, confidence)")
 
 
 def plot_regions(

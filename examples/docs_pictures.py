@@ -9,12 +9,15 @@ Everything is seeded, rows and noise, so the pictures are the same at every run 
 from __future__ import annotations
 
 import argparse
+import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from readme_picture import BLUE, GOLD, GREY, INK, RED, finish, heading, pyplot
+from matplotlib.ticker import FuncFormatter
+from PIL import Image
+from readme_picture import BLUE, GOLD, GREY, INK, RED, heading, pyplot
 
 import uptack as ut
 from uptack.discrete import Domain
@@ -44,26 +47,57 @@ def answers(ask: Callable[[ut.SeededEntropy], Any], runs: int = RUNS) -> Floats:
     return np.array([np.nan if not reply else reply.value for reply in replies], float)
 
 
-def canvas(title: str, below: str, height: float = 3.6, panels: int = 1) -> tuple[Any, Any]:
-    figure, axes = pyplot().subplots(1, panels, figsize=(8.6, height))
-    heading(axes if panels == 1 else axes[0], title, below)
+def canvas(title: str, below: str, height: float = 3.6) -> tuple[Any, Any]:
+    figure, ax = pyplot().subplots(figsize=(8.6, height))
+    heading(ax, title, below)
+    return figure, ax
+
+
+def panels(title: str, captions: tuple[str, str]) -> tuple[Any, Any]:
+    """Two pictures side by side."""
+    figure, axes = pyplot().subplots(1, 2, figsize=(8.6, 4))
+    figure.suptitle(title, x=0.01, ha="left", fontsize=14, fontweight="bold")
+    for ax, caption in zip(axes, captions, strict=True):
+        ax.set_title(caption, loc="left", fontsize=9.5, color=GREY)
     return figure, axes
 
 
+def save(figure: Any, path: Path) -> None:
+    """The picture in 64 colours, which makes a small file."""
+    for ax in figure.axes:
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.spines[["left", "bottom"]].set_color(GREY)
+        ax.tick_params(which="both", length=0, pad=7)
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=130)
+    Image.open(drawn).convert("RGB").quantize(64).save(path, optimize=True)
+    print(f"Picture: {path}")
+
+
 def strips(ax: Any, found: Mapping[str, Floats], truth: float | Sequence[float], colours: Sequence[str] = ()) -> None:
-    """A strip of dots for each label, from the top down, the truth as a line through each, and how many said ⊥."""
+    """A strip of dots for each label, from the top down, the truth as a line through each; labels count the ⊥."""
     spread = rows(1)
     truths = np.broadcast_to(truth, len(found))
-    for i, (label, values) in enumerate(found.items()):
+    for i, values in enumerate(found.values()):
         replied = values[~np.isnan(values)]
         colour = colours[i] if colours else BLUE
         height = i + spread.uniform(-0.28, 0.28, replied.size)
         ax.plot(replied, height, "o", color=colour, alpha=0.35, markersize=3.5, markeredgewidth=0)
         ax.plot([truths[i]] * 2, [i - 0.42, i + 0.42], color=INK, linewidth=1.5)
-        if silent := values.size - replied.size:
-            ax.text(truths[i], i, f"  ⊥ in {silent} of {values.size} runs", color=RED, va="center")
-    ax.set_yticks(range(len(found)), list(found))
+    silent = [int(np.isnan(values).sum()) for values in found.values()]
+    labels = [
+        f"{label}\n⊥ in {k} of {found[label].size}" if k else label for label, k in zip(found, silent, strict=True)
+    ]
+    ax.set_yticks(range(len(found)), labels)
     ax.set_ylim(len(found) - 0.5, -0.5)
+
+
+def plain(*axes: Any) -> None:
+    """Numbers as they are, on a logarithmic axis too."""
+    for axis in axes:
+        axis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
 
 
 # ------------------------------------------------------------------------------------------------------ one column
@@ -75,10 +109,11 @@ def median(path: Path) -> None:
         f"ε = {epsilon}": answers(lambda bits, e=epsilon: ut.median(cost, epsilon=e, entropy=bits))
         for epsilon in (0.05, 0.1, 0.3, 1.0)
     }
-    below = f"Cost of a stay, {cost.size:,} rows, {RUNS} runs each; the line is the true median. ε = 0.05 needs 3,620 rows."
-    figure, ax = canvas("A private median", below)
+    needed = ut.median(cost, epsilon=0.05).advice.n
+    below = f"{cost.size:,} rows, {RUNS} runs each; the line is the truth. ε = 0.05 needs {needed:,} rows."
+    figure, ax = canvas("A private median: the cost of a stay", below)
     strips(ax, found, float(np.median(cost)))
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 def quantile(path: Path) -> None:
@@ -86,19 +121,19 @@ def quantile(path: Path) -> None:
     levels = [i / 10 for i in range(1, 10)]
     truth = np.quantile(x, levels, method="inverted_cdf")
     together = [ut.quantile(x, levels, epsilon=1, entropy=ut.SeededEntropy(s)).value for s in range(runs)]
-    apart = [
-        [ut.quantile(x, p, epsilon="1/9", entropy=ut.SeededEntropy(s)).value for p in levels] for s in range(runs)
-    ]
-    figure, ax = canvas("Nine quantiles in one draw", f"Error of each decile in percent, {x.size:,} rows, ε = 1, {runs} runs.")
-    for drawn, colour, shift, label in ((apart, GOLD, 0.012, "one by one, at ε/9 each"), (together, BLUE, -0.012, "together")):
+    apart = [[ut.quantile(x, p, epsilon="1/9", entropy=ut.SeededEntropy(s)).value for p in levels] for s in range(runs)]
+    below = f"Error of each decile in percent, {x.size:,} rows, ε = 1, {runs} runs."
+    figure, ax = canvas("Nine quantiles in one draw", below)
+    ways = ((apart, GOLD, 0.012, "one by one, at ε/9 each"), (together, BLUE, -0.012, "together"))
+    for drawn, colour, shift, label in ways:
         error = 100 * (np.array(drawn) / truth - 1)
         where = np.array(levels) + shift
         ax.vlines(where, *np.quantile(error, [0.05, 0.95], axis=0), color=colour, linewidth=5, alpha=0.75, label=label)
     ax.axhline(0, color=INK, linewidth=1)
     ax.set_xticks(levels)
     ax.set_xlabel("level; a bar holds nine answers of ten", color=GREY)
-    ax.legend(frameon=False, loc="upper center")
-    finish(figure, ax, path)
+    ax.legend(frameon=False, loc="lower center")
+    save(figure, path)
 
 
 def iqr(path: Path) -> None:
@@ -107,10 +142,11 @@ def iqr(path: Path) -> None:
         method: answers(lambda bits, m=method, d=delta: ut.iqr(x, epsilon=1, delta=d, method=m, entropy=bits))
         for method, delta in (("inverse", 0), ("ptr", 1e-6), ("dwork-lei", 1e-6))
     }
-    figure, ax = canvas("An interquartile range, by three methods", f"{x.size:,} lognormal rows, ε = 1, {RUNS} runs each; the line is the truth.")
+    below = f"{x.size:,} lognormal rows, ε = 1, {RUNS} runs each; the line is the truth."
+    figure, ax = canvas("An interquartile range, by three methods", below)
     strips(ax, found, float(np.subtract(*np.quantile(x, [0.75, 0.25]))))
     ax.set_xlim(10, 60)
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 def trimmed_mean(path: Path) -> None:
@@ -118,14 +154,14 @@ def trimmed_mean(path: Path) -> None:
     clean = float(x.mean())
     x[:100] = 1e6
     statistics = {"trimmed_mean": ut.trimmed_mean, "winsorized_mean": ut.winsorized_mean, "mean": ut.mean}
-    found = {
-        name: answers(lambda bits, f=f: f(x, epsilon=1, entropy=bits)) for name, f in statistics.items()
-    }
-    below = "10,000 rows around 50, of which a hundred are a million; ε = 1. The line is the mean of the rows before that."
+    found = {name: answers(lambda bits, f=f: f(x, epsilon=1, entropy=bits)) for name, f in statistics.items()}
+    below = "10,000 rows; a hundred were set to a million. ε = 1. The line is the mean before that."
     figure, ax = canvas("Means that a hundred wrong rows can't carry away", below)
     strips(ax, found, clean)
-    ax.text(1, 0.02, f"mean of all rows, without privacy: {x.mean():,.0f}", color=RED, ha="right", transform=ax.transAxes)
-    finish(figure, ax, path)
+    ax.set_xlim(49, 51.5)
+    note = f"mean of all rows, without privacy: {x.mean():,.0f}"
+    ax.text(1, 0.02, note, color=RED, ha="right", transform=ax.transAxes)
+    save(figure, path)
 
 
 def mean(path: Path) -> None:
@@ -138,9 +174,10 @@ def mean(path: Path) -> None:
     found = {
         name: answers(lambda bits, x=x: ut.mean(x, epsilon=1, entropy=bits)) / x.mean() for name, x in tables.items()
     }
-    figure, ax = canvas("What clamping costs", f"Private mean over the mean of all rows, {n:,} rows, ε = 1, {RUNS} runs each.")
+    below = f"Private mean over the mean of all rows, {n:,} rows, ε = 1, {RUNS} runs each."
+    figure, ax = canvas("What clamping costs", below)
     strips(ax, found, 1.0)
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 # ----------------------------------------------------------------------------------------------------------- counts
@@ -152,15 +189,17 @@ def count(path: Path) -> None:
     for epsilon, colour, shift in ((1.0, BLUE, -0.2), (0.3, GOLD, 0.2)):
         law = IntegerLaplace(1 / ut.Privacy(epsilon).exact_epsilon)
         mass = [law.pmf(int(k)) for k in where]
-        ax.bar(100 + where + shift, mass, 0.4, color=colour, label=f"ε = {epsilon}: off by {1 / np.sinh(epsilon):.2g} on average")
+        label = f"ε = {epsilon}: off by {1 / np.sinh(epsilon):.2g} on average"
+        ax.bar(100 + where + shift, mass, 0.4, color=colour, label=label)
     ax.legend(frameon=False)
     ax.set_xlabel("answer", color=GREY)
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 def histogram(path: Path) -> None:
     age, edges = load("clinic")["age"], np.arange(0, 101, 10)
-    figure, (left, right) = canvas("Known cells, and unknown ones", "Ages of 2,400 patients, ε = 0.2, with 95% intervals; outlines: the truth.", 3.8, 2)
+    captions = "2,400 ages, ε = 0.2, 95% intervals; outlines: truth", "Chance that a category is shown, by its rows"
+    figure, (left, right) = panels("Known cells, and unknown ones", captions)
     made = ut.histogram(age, edges=edges, epsilon=0.2, entropy=ut.SeededEntropy(1))
     middle, (low, high) = edges[:-1] + 5, made.interval(0.95)
     left.bar(middle, made.value.counts, 8, color=BLUE, alpha=0.5)
@@ -169,11 +208,10 @@ def histogram(path: Path) -> None:
     sizes = np.arange(1, 300)
     for epsilon, colour in ((1.0, BLUE), (0.3, GOLD), (0.1, RED)):
         screen = Screen.of(ut.Privacy(epsilon).exact_epsilon, ut.Privacy(1, 1e-6).exact_delta, ut.SUBSTITUTE)
-        right.plot(sizes, [screen.law.tail(screen.cutoff - int(n)) for n in sizes], color=colour, linewidth=2)
-        right.text(screen.cutoff + 4, 0.5, f"ε = {epsilon}", color=colour)
-    right.annotate("Chance that a category is shown, by its rows; δ = 1e-6.", (0, 1), (0, 10), "axes fraction", textcoords="offset points", color=GREY)
-    left.spines[["top", "right"]].set_visible(False)
-    finish(figure, right, path)
+        chances = [screen.law.tail(screen.cutoff - int(n)) for n in sizes]
+        right.plot(sizes, chances, color=colour, linewidth=2, label=f"ε = {epsilon}")
+    right.legend(frameon=False)
+    save(figure, path)
 
 
 def sparse_histogram(path: Path) -> None:
@@ -189,13 +227,14 @@ def sparse_histogram(path: Path) -> None:
         made = ut.sparse_histogram(keys, 2**40, 1, rule=rule, entropy=ut.SeededEntropy(1)).value
         kept = [(i + 1, made[cell]) for i, cell in enumerate(order) if made[cell] > 0]
         false = len(made) - len(kept)
-        label = f'"{rule}": {len(kept)} cells kept, {false} of them empty' if false else f'"{rule}": {len(kept)} cells kept, no empty one'
+        label = f'"{rule}": {len(kept)} occupied cells kept, and {false} empty'
         ax.plot(*np.transpose(kept), "o", color=colour, markersize=size, markeredgewidth=0, label=label)
     ax.plot(np.arange(1, counts.size + 1), [true[cell] for cell in order], color=INK, linewidth=1)
     ax.set(xscale="log", yscale="log")
+    plain(ax.xaxis, ax.yaxis)
     ax.set_xlabel("occupied cells from the fullest on", color=GREY)
     ax.legend(frameon=False)
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 def margins(path: Path) -> None:
@@ -203,7 +242,8 @@ def margins(path: Path) -> None:
     base = rows().random((20_000, 1))
     table = {name: (rows(i).random(20_000) < base[:, 0]).astype(int) for i, name in enumerate(names)}
     domain, wanted = Domain(dict.fromkeys(names, 2)), (1, 2, 3, 4)
-    figure, ax = canvas("Which way to take for margins", "Mean error of a cell in rows; all margins of k of ten binary columns, 20,000 rows, ε = 1.")
+    below = "Mean error of a cell, in rows: all margins of k of ten binary columns, 20,000 rows, ε = 1."
+    figure, ax = canvas("Which way to take for margins", below)
     exact = {k: ut.margins(table, k, domain=domain, epsilon=10**6, entropy=ut.SeededEntropy(0)).value for k in wanted}
     for way, colour in (("direct", GOLD), ("table", BLUE), ("sparse", RED)):
         errors = []
@@ -216,10 +256,13 @@ def margins(path: Path) -> None:
             errors.append(np.mean(off))
         ax.plot(wanted, errors, "o-", color=colour, label=f'"{way}"')
     ax.set_xticks(wanted)
-    ax.set(yscale="log")
+    ax.set(yscale="log", ylim=(10, 400))
+    ax.set_yticks([10, 30, 100, 300])
+    ax.set_yticks([], minor=True)
+    plain(ax.yaxis)
     ax.set_xlabel("columns of a margin", color=GREY)
     ax.legend(frameon=False)
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 # ------------------------------------------------------------------------------------------- regressions and functions
@@ -242,28 +285,32 @@ def shortcut_regression(path: Path) -> None:
         return ut.Release(fit.value[1], fit.privacy, fit.mechanism, fit.loss) if fit else fit
 
     found = {f"ε = {e}": answers(lambda bits, e=e: slope(e, bits), 60) for e in (0.1, 0.3, 1.0, 3.0)}
-    figure, ax = canvas("A private slope", "20,000 rows with slope 2, of which 2% are wrong; 60 runs each. The line is 2.")
+    figure, ax = canvas(
+        "A private slope", "20,000 rows with slope 2, of which 2% are wrong; 60 runs each. The line is 2."
+    )
     strips(ax, found, 2.0)
     ols = float(np.polyfit(x, y, 1)[0])
     ax.axvline(ols, color=RED, linewidth=1.5, ls="--")
     ax.text(ols, 3.4, " least squares", color=RED)
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 def hampel_regression_lines(path: Path) -> None:
     x, y = wrong_rows(20_000, 0.1)
-    figure, ax = canvas("A robust line", "Every twentieth of 20,000 rows, of which one in ten is wrong; 40 private lines at ε = 1, δ = 1e-6.", 4.2)
-    ax.plot(x[::20], y[::20], "o", color=GREY, alpha=0.35, markersize=2.5, markeredgewidth=0)
+    below = "20,000 rows, of which one in ten is wrong; 25 private lines at ε = 1, δ = 1e-6."
+    figure, ax = canvas("A robust line", below, 4.2)
+    ax.plot(x[::50], y[::50], "o", color=GREY, alpha=0.5, markersize=2.5, markeredgewidth=0)
     ends = np.array([-4.0, 4.0])
-    fits = [hampel_regression(x[:, None], y, epsilon=1, delta=1e-6, entropy=ut.SeededEntropy(s)) for s in range(40)]
+    fits = [hampel_regression(x[:, None], y, epsilon=1, delta=1e-6, entropy=ut.SeededEntropy(s)) for s in range(25)]
     for fit in filter(None, fits):
         ax.plot(ends, fit.value[0] + fit.value[1] * ends, color=BLUE, alpha=0.3, linewidth=1)
     ax.plot(ends, 1 + 2 * ends, color=INK, linewidth=1.5, label="the line of the other rows")
-    ax.plot(ends, np.polyval(np.polyfit(x, y, 1), ends), color=RED, ls="--", linewidth=1.5, label="least squares, without privacy")
-    ax.plot([], [], color=BLUE, label=f"private; ⊥ in {sum(not fit for fit in fits)} of 40 runs")
+    squares = np.polyval(np.polyfit(x, y, 1), ends)
+    ax.plot(ends, squares, color=RED, ls="--", linewidth=1.5, label="least squares, without privacy")
+    ax.plot([], [], color=BLUE, label=f"private; ⊥ in {sum(not fit for fit in fits)} of 25 runs")
     ax.set(xlim=(-4, 4), ylim=(-10, 25))
     ax.legend(frameon=False)
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 def two_humps(n: int) -> tuple[Floats, Callable[[Floats], Floats]]:
@@ -278,22 +325,23 @@ def two_humps(n: int) -> tuple[Floats, Callable[[Floats], Floats]]:
 
 
 def kde_curve(path: Path) -> None:
-    x, density = two_humps(20_000)
-    figure, ax = canvas("A private density, with its band", "20,000 rows, ε = 1, δ = 1e-6, no bandwidth and no bounds given; 95% band of the noise.")
-    made = kde(x, epsilon=1, delta=1e-6, entropy=ut.SeededEntropy(1)).unwrap()
-    curve = made.curve(np.linspace(0.5, 6.5, 240))
-    where = curve.points[:, 0]
-    ax.fill_between(where, curve.low, curve.high, color=BLUE, alpha=0.25, linewidth=0)
-    ax.plot(where, curve.values, color=BLUE, linewidth=1.5, label="private")
-    ax.plot(where, made.curators_own(where), color=GOLD, linewidth=1.2, label="the curator's own")
+    x, density = two_humps(2_000)
+    below = "2,000 rows, ε = 1, δ = 1e-6, no bounds given; 95% bands of the noise."
+    figure, ax = canvas("A private density, with its band", below)
+    where = np.linspace(0.5, 6.5, 240)
+    for bandwidth, colour, label in ((0.15, BLUE, "bandwidth=0.15"), (None, GOLD, "no bandwidth given")):
+        made = kde(x, epsilon=1, delta=1e-6, bandwidth=bandwidth, entropy=ut.SeededEntropy(1)).unwrap()
+        curve = made.curve(where)
+        ax.fill_between(where, curve.low, curve.high, color=colour, alpha=0.25, linewidth=0)
+        ax.plot(where, curve.values, color=colour, linewidth=1.5, label=label)
     ax.plot(where, density(where), color=INK, linewidth=1, ls="--", label="the population's")
     ax.legend(frameon=False)
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 def fourier_curves(path: Path) -> None:
-    x, density = two_humps(20_000)
-    figure, ax = canvas("A private density by its Fourier series", "20,000 rows, ε = 1, no δ, no bounds given; 20 runs.")
+    x, density = two_humps(2_000)
+    figure, ax = canvas("A private density by its Fourier series", "2,000 rows, ε = 1, no δ, no bounds given; 20 runs.")
     where = np.linspace(0.5, 6.5, 400)
     for seed in range(20):
         made = fourier_density(x, 1, entropy=ut.SeededEntropy(seed)).unwrap()
@@ -301,32 +349,31 @@ def fourier_curves(path: Path) -> None:
     ax.plot(where, density(where), color=INK, linewidth=1.2, ls="--", label="the population's")
     ax.plot([], [], color=BLUE, label="private")
     ax.legend(frameon=False)
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 def kernel_machines(path: Path) -> None:
     draw = rows()
-    points = draw.normal(size=(4000, 2))
+    points = draw.normal(size=(2000, 2))
     inside = np.where((points**2).sum(axis=1) < 1.4, 1, -1)
-    x = draw.uniform(-3, 3, 4000)
+    x = draw.uniform(-3, 3, 2000)
     y = np.sin(2 * x) + x / 2 + draw.normal(0, 0.3, x.size)
-    figure, (left, right) = canvas("Private kernel machines", "KernelSVC: private regions, and the curator's own boundary.", 4, 2)
+    captions = "KernelSVC; dashed: the curator's own boundary", "KernelRegressor, six runs; dashed: the truth"
+    figure, (left, right) = panels("Private kernel machines: 2,000 rows, ε = 1, δ = 1e-6", captions)
     model = KernelSVC(epsilon=1, delta=1e-6, random_state=1).fit(points, inside)
     own = own_machine(points, inside, loss="hinge")
     plot_regions(model, [(-3, 3), (-3, 3)], own=own, ax=left)
     left.set_title("", loc="center")
     where = np.linspace(-3, 3, 300)
-    right.plot(x[::8], y[::8], "o", color=GREY, alpha=0.4, markersize=2, markeredgewidth=0)
-    for seed in range(10):
+    right.plot(x[::10], y[::10], "o", color=GREY, alpha=0.4, markersize=2, markeredgewidth=0)
+    for seed in range(6):
         fit = KernelRegressor(epsilon=1, delta=1e-6, bandwidth=0.7, random_state=seed).fit(x[:, None], y)
         right.plot(where, fit.predict(where[:, None]), color=BLUE, alpha=0.5, linewidth=1)
     right.plot(where, np.sin(2 * where) + where / 2, color=INK, linewidth=1, ls="--")
-    right.annotate("KernelRegressor: ten private curves. 4,000 rows, ε = 1.", (0, 1), (0, 10), "axes fraction", textcoords="offset points", color=GREY)
-    left.spines[["top", "right"]].set_visible(False)
-    finish(figure, right, path)
+    save(figure, path)
 
 
-# ---------------------------------------------------------------------------------------------------------- any function
+# ------------------------------------------------------------------------------------------------------- any function
 
 
 def subsample_aggregate(path: Path) -> None:
@@ -337,14 +384,16 @@ def subsample_aggregate(path: Path) -> None:
         )
         for m in (200, 400, 1600, 6400)
     }
-    figure, ax = canvas("More blocks: less noise, more bias", "Standard deviation of 40,000 lognormal rows, ε = 1, 40 runs each; the line is that of all rows.")
+    below = "Standard deviation of 40,000 lognormal rows, ε = 1, 40 runs; the line is that of all."
+    figure, ax = canvas("More blocks: less noise, more bias", below)
     strips(ax, found, float(x.std()))
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 def stable_value(path: Path) -> None:
     blocks, agree = 68, np.arange(34, 69)
-    figure, ax = canvas("How many blocks must agree", f"Chance of a reply with {blocks} blocks, δ = 1e-6, if all others agree on one other value.")
+    below = f"Chance of a reply with {blocks} blocks, δ = 1e-6, if all others agree on one other value."
+    figure, ax = canvas("How many blocks must agree", below)
     for epsilon, colour in ((2.0, INK), (1.0, BLUE), (0.5, GOLD)):
         law = IntegerLaplace(2 / ut.Privacy(epsilon).exact_epsilon)
         threshold = law.cutoff(ut.Privacy(1, 1e-6).exact_delta)
@@ -352,24 +401,26 @@ def stable_value(path: Path) -> None:
         ax.plot(agree, chances, "o-", color=colour, markersize=4, label=f"ε = {epsilon}")
     ax.set_xlabel("blocks that agree on the winner", color=GREY)
     ax.legend(frameon=False)
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 def groups(path: Path) -> None:
     clinic = load("clinic")
     wards, sizes = np.unique(clinic["ward"], return_counts=True)
+    cost, ward, public = clinic["cost"], clinic["ward"], wards.tolist()
     made = [
-        per_group(ut.median, clinic["cost"], clinic["ward"], groups=wards.tolist(), epsilon=1, entropy=ut.SeededEntropy(s)).value
+        per_group(ut.median, cost, ward, groups=public, epsilon=1, entropy=ut.SeededEntropy(s)).value
         for s in range(100)
     ]
     found = {
-        f"{ward} ({size} rows)": np.array([reply.value if (reply := m[ward]) else np.nan for m in made], float)
-        for ward, size in zip(wards.tolist(), sizes, strict=True)
+        f"{name} ({size} rows)": np.array([reply.value if (reply := m[name]) else np.nan for m in made], float)
+        for name, size in zip(public, sizes, strict=True)
     }
-    truth = [float(np.median(clinic["cost"][clinic["ward"] == ward])) for ward in wards]
-    figure, ax = canvas("A median for each ward, for one ε", "Cost of a stay, ε = 1 for all wards together, 100 runs; lines are the true medians.")
+    truth = [float(np.median(cost[ward == name])) for name in public]
+    below = "Cost of a stay, ε = 1 for all wards together, 100 runs; lines: the truth."
+    figure, ax = canvas("A median for each ward, for one ε", below)
     strips(ax, found, truth)
-    finish(figure, ax, path)
+    save(figure, path)
 
 
 PICTURES: dict[str, Picture] = {

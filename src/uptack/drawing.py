@@ -14,5 +14,5 @@ def axes(ax: Any = None, **options: Any) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as missing:
-        raise UptackError('drawing needs matplotlib: pip install "uptack[report]"') from missing
+        raise UptackError('drawing needs matplotlib: pip install "uptack[plots]"') from missing
     return plt.subplots(layout="constrained", **options)[1]

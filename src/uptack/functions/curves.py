@@ -47,7 +47,7 @@ class Curve:
         """The private curve with its band, over the curator's own function if that is given. Returns the axes.
 
         A picture with the curator's own function is for the curator: it is not private. Needs matplotlib:
-        `pip install "uptack[report]"`.
+        `pip install "uptack[plots]"`.
         """
         order = np.argsort(self._line())
         x, ax = self._line()[order], axes(ax, figsize=(6, 3.2))

@@ -106,7 +106,7 @@ class DensityCurve:
     def plot(self, ax: Any = None, truth: Callable[[Floats], ArrayLike] | None = None) -> Any:
         """The curve, and beside it a true density if there is one to compare with. Returns the axes.
 
-        It needs matplotlib: `pip install "uptack[report]"`.
+        It needs matplotlib: `pip install "uptack[plots]"`.
         """
         ax = axes(ax, figsize=(6, 3.2))
         ax.fill_between(self.points, self.values, color="#2f62a8", alpha=0.15, linewidth=0)

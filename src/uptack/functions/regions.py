@@ -156,7 +156,7 @@ def plot_regions(
     `machine` and `own` are kernel machines, classifiers with a `decision_function`, or functions of points (k, 2).
     `box` is ((low, high), (low, high)), and public, as the axes show it. `own` (dashed) and `rows`, a pair of X and y,
     are **not private**: leave them out of a picture to be published; its title says which it is.
-    It needs matplotlib: `pip install "uptack[report]"`.
+    It needs matplotlib: `pip install "uptack[plots]"`.
     """
     (left, right), (low, high) = _box(box)
     across, up = np.linspace(left, right, steps), np.linspace(low, high, steps)

@@ -18,7 +18,7 @@ def plot_coefficients(
 ) -> Any:
     """Released coefficients as points, with intervals where the release has them. Returns the axes.
 
-    It needs matplotlib: `pip install "uptack[report]"`.
+    It needs matplotlib: `pip install "uptack[plots]"`.
     """
     values = np.asarray(release.unwrap())
     labels = list(names) if names is not None else [f"β{i}" for i in range(values.size)]

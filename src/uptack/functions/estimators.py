@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from uptack.errors import InvalidArgument, NoReplyError
 from uptack.functions.kernels import Floats, Kernel
-from uptack.functions.minimisers import Penalty, kernel_machine
+from uptack.functions.machines import kernel_machine
+from uptack.functions.minimisers import Penalty
 from uptack.functions.regions import KernelMachine
 from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency

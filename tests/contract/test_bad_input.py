@@ -160,3 +160,41 @@ def test_messages_never_show_data():
     with pytest.raises(ut.InvalidArgument) as caught:
         engines.laplace(np.array([[["secret"]]]), sensitivity=1, epsilon=1)
     assert "secret" not in str(caught.value)
+
+
+ROWS = np.random.default_rng(1).normal(size=50)
+RELEASES = {
+    "median": (ut.median, {"x": ROWS, "epsilon": 1}),
+    "mean": (ut.mean, {"x": ROWS, "epsilon": 1}),
+    "histogram": (ut.histogram, {"x": ROWS, "epsilon": 1, "edges": [0, 1]}),
+    "kde": (ut.kde, {"x": ROWS, "epsilon": 1, "delta": 1e-6, "bandwidth": 1.0}),
+    "fourier_density": (ut.fourier_density, {"x": ROWS, "epsilon": 1, "low": 0, "high": 1}),
+    "kernel_machine": (
+        ut.functions.kernel_machine,
+        {"x": ROWS[:, None], "y": np.sign(ROWS), "loss": "hinge", "epsilon": 1, "delta": 1e-6},
+    ),
+    "per_group": (
+        lambda **options: ut.per_group(ut.median, **options),
+        {"x": ROWS, "by": ["a"] * 50, "groups": ["a"], "epsilon": 1},
+    ),
+    "shortcut_regression": (ut.shortcut_regression, {"x": ROWS, "y": ROWS, "epsilon": 1}),
+    "hampel_regression": (ut.hampel_regression, {"x": ROWS, "y": ROWS, "epsilon": 1, "delta": 1e-6}),
+}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        *((a, v) for a, v in WRONG if a != "sensitivity"),
+        ("rows_per_person", 0),
+        ("delta", -1),
+        ("delta", 1),
+        ("delta", NAN),
+    ],
+)
+def test_releases(release, argument, value):
+    function, arguments = RELEASES[release]
+    if (release, argument) == ("fourier_density", "delta"):
+        pytest.skip("it has no δ")
+    refused(lambda e: function(**{"entropy": e, **arguments, argument: value}), argument)

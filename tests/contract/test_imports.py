@@ -7,6 +7,7 @@ import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "uptack"
 GROUND = {"errors", "exact", "checks"}
+BASE = {"noise", "privacy", "release", "reach", "engines"}
 ALLOWED = {
     "errors": set(),
     "exact": set(),
@@ -16,19 +17,28 @@ ALLOWED = {
     "release": GROUND | {"privacy"},
     "reach": GROUND,
     "engines": GROUND | {"noise", "privacy", "release", "reach"},
-    "statistics": GROUND | {"noise", "privacy", "release", "reach", "engines"},
-    "papers": GROUND
-    | {"noise", "privacy", "release", "reach", "engines", "statistics", "regression", "aggregate", "progress"},
+    "statistics": GROUND | BASE | {"groups"},
+    "papers": GROUND | BASE | {"statistics", "regression", "aggregate", "progress"},
     "progress": set(),
     "drawing": {"errors"},
-    "discrete": GROUND | {"noise", "privacy", "release", "engines", "drawing"},
+    "data": GROUND | {"noise", "reach"},
+    "discrete": GROUND | {"noise", "privacy", "release", "reach", "engines", "drawing"},
+    "groups": GROUND | {"noise", "privacy", "release", "reach", "discrete", "progress"},
     "limits": GROUND | {"discrete"},
     "random_dp": GROUND | {"noise", "privacy", "release", "engines"},
-    "regression": GROUND | {"noise", "privacy", "release", "reach", "engines", "statistics", "progress", "drawing"},
-    "aggregate": GROUND | {"noise", "privacy", "release", "reach", "engines", "statistics", "regression", "progress"},
+    "regression": GROUND | BASE | {"statistics", "progress", "drawing"},
+    "aggregate": GROUND | BASE | {"statistics", "regression", "progress"},
+    "functions": GROUND | BASE | {"statistics", "regression", "drawing"},
+    "ledger": GROUND | {"privacy"},
+    "session": GROUND
+    | BASE
+    | {"data", "discrete", "functions", "groups", "ledger", "regression", "statistics", "progress"},
+    "report": GROUND | {"data", "functions", "privacy", "release", "session", "progress"},
     "samples": {"errors"},
     "influence": GROUND | {"reach", "drawing"},
-    "audit": GROUND,
+    "audit": None,  # attacks everything
+    "cli": None,  # commands for everything
+    "__main__": {"cli"},
     "__init__": None,  # the list of public names
 }
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.helpers import CountingEntropy
+from uptack.discrete.categories import Capped
 from uptack.errors import InvalidArgument
 from uptack.noise import (
     Bernoulli,
@@ -35,6 +36,7 @@ LAWS = [
     IntegerLaplace(1),
     IntegerLaplace("22/7"),
     IntegerLaplace(2**30),
+    Capped(IntegerLaplace(4), 3),
     IntegerGaussian(0.05),
     IntegerGaussian(1),
     IntegerGaussian("100/3"),

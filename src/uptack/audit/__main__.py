@@ -1,0 +1,8 @@
+"""`python -m uptack.audit`."""
+
+import sys
+
+from uptack.audit.command import main
+
+if __name__ == "__main__":
+    sys.exit(main())

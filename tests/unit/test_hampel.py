@@ -12,10 +12,13 @@ import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack.engines.additive import k_norm
 from uptack.noise import Box
-from uptack.papers.regression import R_H, R_S
+from uptack.papers import R_H, R_S
 from uptack.privacy import Privacy, cost
 from uptack.reach.hampel import Cell, Hyperplanes
-from uptack.regression.hampel import RUNGS, SCALES, cells, hampel_regression, noisy_vertex
+from uptack.regression import hampel_regression
+from uptack.regression.blocks import independent_blocks
+from uptack.regression.cells import cells
+from uptack.regression.hampel import RUNGS, SCALES, _of_width, noisy_vertex
 from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalised
 
 E1 = {"epsilon": 1, "delta": 1e-6}
@@ -136,7 +139,7 @@ def test_the_certificate_is_sharp_on_many_rows():
     x, y = data(3000, 2)
     u, z = normalised(np.column_stack([np.ones(len(y)), x]), y)
     beta = minimise(u, z).beta
-    cell = Cell(beta - 0.15, beta + np.array([0.1, 0.2]))
+    cell = Cell(*(np.round(np.array([beta - 0.15, beta + np.array([0.1, 0.2])]) * 2**20) / 2**20))
     value = Hyperplanes(u, z, cell).certificate(cell)
     t = np.linspace(0, 1, 400)[:, None]
     low, high = cell.low, cell.high
@@ -203,6 +206,23 @@ def test_no_reply_costs_the_tests_and_too_few_rows_cost_nothing():
     assert r.advice == hampel_regression(np.zeros((8000, 1)), torn * 0 + np.arange(8000) % 2, **E1).advice
 
 
+def test_more_than_four_coefficients_get_no_reply_for_free():
+    x, y = data(2000, 5)
+    for r in (hampel_regression(x, y, **E1), R_H(np.column_stack([x, y]), y, 1)):
+        assert not r
+        assert (r.privacy.epsilon, r.privacy.delta, r.loss) == (0, 0, None)
+        assert "short-cut regression" in str(r.advice)
+    assert hampel_regression(x[:, :3], y, **E1).advice.n > 2000  # four are too many for so few rows only
+
+
+def test_blocks_of_a_public_width_lose_no_row_but_in_a_crowd():
+    members = independent_blocks(3000, 1500, ut.SeededEntropy(1))
+    wide = _of_width(16, members)
+    assert wide.shape == (1500, 16)
+    assert sorted(wide[wide >= 0]) == list(range(3000))
+    assert (_of_width(1, members)[:, 0] == members[:, 0]).all()
+
+
 def test_exact_data_has_scale_zero_and_replies():
     x, _ = data(20_000, 2)
     r = hampel_regression(x, 1 + 2 * x[:, 0], **E1, entropy=ut.SeededEntropy(1))
@@ -227,7 +247,7 @@ def test_broken_rows_are_named_or_left_out():
         ({"rows_per_person": 0}, "rows_per_person"),
         ({"adjacency": "substitute"}, "adjacency"),
         ({"y": np.zeros(3)}, "y"),
-        ({"x": np.zeros((20, 4))}, "X"),
+        ({"x": np.zeros((20, 1), dtype=complex)}, "X"),
     ],
 )
 def test_misuse_names_the_argument_and_draws_nothing(change, name):

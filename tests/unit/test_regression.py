@@ -171,10 +171,11 @@ def test_bad_arguments_are_named(change, wrong):
     assert caught.value.name == wrong
 
 
-def test_scikit_learn_checks():
+@pytest.mark.parametrize("estimator", [ut.regression.ShortcutRegression, ut.regression.HampelRegression])
+def test_scikit_learn_checks(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        check_estimator(ut.ShortcutRegression(epsilon=1e6, on_no_reply="nan", random_state=0))
+        check_estimator(estimator(epsilon=1e6, on_no_reply="nan", random_state=0))
 
 
 def test_an_estimator_does_what_scikit_learn_users_expect():
@@ -192,6 +193,23 @@ def test_an_estimator_does_what_scikit_learn_users_expect():
     quiet = ut.ShortcutRegression(epsilon=1, on_no_reply="nan").fit(X[:100], Y[:100])
     assert np.isnan(quiet.coef_).all()
     assert np.isnan(quiet.predict(X[:5])).all()
+    assert np.isnan(quiet.score(X, Y))
+
+
+def test_the_robust_estimator_passes_all_it_is_told_to_the_release():
+    model = ut.regression.HampelRegression(epsilon=4, delta=1e-5, random_state=3)
+    fitted = clone(model).fit(X, Y)
+    assert np.abs(fitted.coef_ - BETA[1:]).max() < 0.6
+    assert fitted.privacy_ == Privacy(4, 1e-5)
+    assert fitted.score(X, Y) > 0.6
+    told = {"fit_intercept": False, "rows_per_person": 2, "adjacency": ut.ADD_REMOVE, "missing": "ignore"}
+    holes = np.where(np.arange(len(X))[:, None] % 50 == 0, np.nan, X)
+    free = clone(model).set_params(**told).fit(holes, Y - BETA[0])
+    assert free.privacy_ == Privacy(4, 1e-5, ut.ADD_REMOVE.per_person(2))
+    assert free.intercept_ == 0
+    assert free.coef_.shape == (2,)
+    with pytest.raises(ut.NoReplyError, match="short-cut regression"):
+        model.fit(np.zeros((100, 4)), np.zeros(100))
 
 
 def test_a_picture_of_coefficients():

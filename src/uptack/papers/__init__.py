@@ -5,8 +5,8 @@ one row replaced (SUBSTITUTE), the number of rows n is public, and all noise is 
 """
 
 from uptack.papers.location import TM, M
-from uptack.papers.regression import R_S
+from uptack.papers.regression import R_H, R_S
 from uptack.papers.scale import S, Scale
 from uptack.papers.stability import A_dist, A_samp
 
-__all__ = ["R_S", "TM", "A_dist", "A_samp", "M", "S", "Scale"]
+__all__ = ["R_H", "R_S", "TM", "A_dist", "A_samp", "M", "S", "Scale"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,12 @@ from uptack.noise.entropy import source
 from uptack.papers.scale import HOW, LEAST_EPSILON, LEAST_N, spread, unfit
 from uptack.privacy import SUBSTITUTE, loss
 from uptack.reach import LStatistic
-from uptack.reach.hampel import Cell, Hyperplanes
+from uptack.reach.hampel import LARGEST, Cell
 from uptack.reach.order import quartiles
 from uptack.regression.arguments import Floats, Table, table
 from uptack.regression.blocks import equal_blocks, fit_blocks
-from uptack.regression.hampel import LARGEST, LONGER, MOST, STEPS, WIDTHS, RowTest, around, cells
+from uptack.regression.cells import LONGER, STEPS, RowTest, cells, passes
+from uptack.regression.hampel import MOST, SHORTCUT, WIDTHS
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call
@@ -70,8 +70,6 @@ def R_H(
 ) -> Release[Floats] | NoReply:
     """R_H: the β that minimises Σ|y_i - x_i·β|/‖x_i‖, or ⊥ (report, section 7.2).
 
-    **Status: not released, and not exported:** see `uptack.regression.hampel`.
-
     The estimates of R_S's blocks give a scale s_d by S for each coefficient, and widths h_d = s_d·n^(-1/4), for p > 2
     s_d·n^(-1/2p), and n^(-1/2) for s_d = 0. In each of the 2^p grids of cells, moved by half a cell along some of the
     axes, A_2 is the number of rows to add or remove for a minimiser to leave its cell; reply with the first grid where
@@ -81,7 +79,8 @@ def R_H(
     S's δ' and δ'' the chance that noise of scale 2/ε alone carries a test; both are `delta` if it is given. (In print
     11ε for p = 2, with Lap(1/ε), a threshold of ln(n²) + 2, and Lap(h_d/ε): none of them is enough.)
 
-    A_2 is the lower bound of `uptack.reach.hampel`, which has the same constant.
+    A_2 is the lower bound of `uptack.reach.hampel`, which has the same constant; `uptack.regression.cells` proves the
+    test, for each grid as for all. For more than 4 columns the reply is ⊥, and costs nothing.
 
     >>> from uptack import SeededEntropy
     >>> X = np.random.default_rng(0).normal(size=(40_000, 2))
@@ -90,10 +89,10 @@ def R_H(
     """
     data, level, request = _prepared("R_H", D_x, D_y, eps, delta, entropy)
     p, m = data.p, data.n // data.p
-    if p > MOST:
-        raise InvalidArgument("D_x", f"a table of at most {MOST} columns", p, "R_S has no such limit.")
     if data.n > LARGEST:
         raise InvalidArgument("D_x", f"a table of at most {LARGEST} rows", data.n)
+    if p > MOST:
+        return refused(request, None, HOW, SHORTCUT)
     test = _row_test(data, level)
     short = m < LEAST_N or 2 * p * level.delta + 2**p * Fraction(test.test.delta) >= 1
     if advice := unfit(m, level, tests=2 * p) or (_advice(data, level) if short else None):
@@ -114,10 +113,7 @@ def _cascade(data: Table, widths: Floats, test: RowTest, request: Call, level: L
     needed = [test.needs(request.entropy) for _ in range(2**p)]
     u, y = normalised(data.x, data.y)
     beta = minimiser(u, y)
-    family = [*cells(beta, widths, 2)]
-    planes = Hyperplanes(u, y, around(family)) if family else None
-    least = [planes.certificate(cell) for cell in family] if planes else []
-    passed = any(a >= rows for a, rows in zip_longest(least, needed, fillvalue=0.0))
+    passed = passes(u, y, cells(beta, widths, 2), needed)  # the noises are alike: it does not matter whose is whose
     units = tuple(loss.Unit(test.test, answer if passed else None) for _ in needed)
     tree = loss.Cascade(units, same_answer=True)
     if not passed:

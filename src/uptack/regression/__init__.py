@@ -5,10 +5,11 @@ The estimators need scikit-learn (`pip install "uptack[sklearn]"`) and are loade
 
 from typing import Any
 
+from uptack.regression.hampel import hampel_regression
 from uptack.regression.plot import plot_coefficients
 from uptack.regression.shortcut import shortcut_regression
 
-__all__ = ["ShortcutRegression", "plot_coefficients", "shortcut_regression"]
+__all__ = ["HampelRegression", "ShortcutRegression", "hampel_regression", "plot_coefficients", "shortcut_regression"]
 
 
 def __getattr__(name: str) -> Any:

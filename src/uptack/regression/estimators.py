@@ -7,12 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from uptack.errors import NoReplyError
 from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.regression.arguments import Floats, choice
+from uptack.regression.hampel import hampel_regression
 from uptack.regression.shortcut import shortcut_regression
 from uptack.release import NoReply, Release
 
@@ -56,6 +58,11 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         x = validate_data(self, X, dtype=np.float64, reset=False)
         predicted: Floats = x @ self.coef_ + self.intercept_
         return predicted
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
+        """R² of the predictions, without privacy; NaN after a fit that got ⊥, as a search of parameters reads it."""
+        predicted = self.predict(X)
+        return float(r2_score(y, predicted, sample_weight=sample_weight)) if self.release_ else float("nan")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -121,5 +128,51 @@ class ShortcutRegression(PrivateLinearRegression):
             adjacency=self.adjacency or SUBSTITUTE,
             missing=self.missing,
             progress=self.progress,
+            entropy=entropy,
+        )
+
+
+class HampelRegression(PrivateLinearRegression):
+    """Private linear regression by Hampel's estimator, for up to 4 coefficients: see `uptack.hampel_regression`.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 1)); y = 2 * X[:, 0] + 3 + rng.normal(size=20_000)
+    >>> model = HampelRegression(epsilon=1.0, delta=1e-6, random_state=1).fit(X, y)
+    >>> bool(np.abs(model.coef_ - 2).max() < 0.5), model.privacy_
+    (True, Privacy(epsilon=1.0, delta=1e-06))
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        fit_intercept: bool = True,
+        rows_per_person: int = 1,
+        adjacency: Adjacency | None = None,
+        missing: str = "error",
+        on_no_reply: str = "raise",
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.fit_intercept = fit_intercept
+        self.rows_per_person = rows_per_person
+        self.adjacency = adjacency
+        self.missing = missing
+        self.on_no_reply = on_no_reply
+        self.random_state = random_state
+
+    def _release(self, x: Floats, y: Floats, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
+        return hampel_regression(
+            x,
+            y,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            fit_intercept=self.fit_intercept,
+            missing=self.missing,
+            rows_per_person=self.rows_per_person,
+            adjacency=self.adjacency or SUBSTITUTE,
             entropy=entropy,
         )

@@ -1,62 +1,40 @@
 """Robust regression (R_H of Dwork and Lei): Hampel's estimator H, a cell around it, a test, and noise of that size.
 
-**The test.** Rows are what `normalised` makes of them, floats u_i and y'_i, each from its own. Let Δ = 2g rows under
-SUBSTITUTE and g under ADD_REMOVE, for people with up to g rows, and let T(D) be a minimiser of Σ|y'_i - u_i·β|, exact:
-the rational vertex of `uptack.regression.vertex`. Take any public family of grids of cells. With cert(C, D) the
-certificate of `uptack.reach.hampel` let A(D) be the largest cert(C, D) over the cells C of the family with T(D) in C,
-and at least 0.
+1. *Scales*, ε/5: the interquartile ranges of the fits in random blocks of p rows, drawn together by inverse
+   sensitivity.
+2. *Tests*, 2ε/5 and δ: a cell of widths h, in proportion to the scales, holds H and would hold it if a person's rows
+   were others. That is the theorem of `uptack.regression.cells`, for what is computed in floats. Where it fails, one
+   wider proposal is tested.
+3. *Answer*, 2ε/5: H with noise of the K-norm mechanism over the box of half-widths h. Where the test is right, H moves
+   by at most h_d in each coordinate, so this costs ε once for all coordinates.
 
-**Theorem.** A(D) changes by at most Δ between neighbours; and if A(D) > Δ, then T(D') is in the cell of T(D) for every
-neighbour D'. *Proof.* Let C attain A(D) > Δ. Then cert(C, D') ≥ cert(C, D) - Δ > 0, so no point outside C is a
-minimiser for D', and T(D'), whichever minimiser it is, is in C. Hence A(D') ≥ cert(C, D') ≥ A(D) - Δ. For A(D) ≤ Δ the
-second claim is void and the first one plain, as A ≥ 0. ∎
-
-**Rounding.** The proof uses of cert that for each C it is below φ, and that a row moves it by at most 1. Computed:
-
-1. *Cells.* Their ends are public floats, with exact middles, and T(D) is in them by a comparison of rationals.
-2. *Signs.* For a cell, an edge or sub-box and a point b on it, each row adds its derivative, if its sign is sure, or
-   else a number of at most -|u_i·d|, at least -1. Which one depends on this row, the cell and b alone. So the least sum
-   is below φ and moves by at most max‖u_i‖ ≤ 1 + 2^-50 with a row. The box `around` the cells does depend on T(D), and
-   a row that is far from it is sure. It is sure for each cell anyway: the margin of 2^-4 of the width leaves it a
-   residual above 2^-5·Σ|u_ij|·h_j on the cell, where the bound of the error is below 2^-48·|residual|
-   + 2^-10·Σ|u_ij|·h_j, as |y'| ≤ |residual| + |u|·|β| and no end exceeds 2^38·h.
-3. *Sums.* Each row is off by at most 2^-34 after that, which is taken off: the value is too small by at most 2^-33·n,
-   which `RowTest` adds to Δ, for the most rows that there may be, as it does with the 2^-50 and the integer part.
-
-So integer Laplace noise of scale Δ/ε_test on A and a threshold of Δ + t with P(z ≥ t) ≤ δ make a test of the proposal
-"T moves by at most h_d in coordinate d", and noise of the K-norm mechanism over the box of half-widths h costs
-ε_answer once for all coordinates. One test serves all shifts of the grids: (ε_test + ε_answer, δ).
-
-**Status: not released, and not exported.** T(D) is an exact rational minimiser on every table
-(`uptack.regression.vertex`). What is left is the rounding in the certificate, whose argument (`uptack.reach.hampel`)
-must hold row by row for the Lipschitz property too, and has not been checked as the other theorems have. Until it is,
-this is a study.
+Propose-test-release: (ε_test + ε_answer, δ) for one proposal, and a cascade of two costs both tests and one answer.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from uptack.engines.additive import NormNoise
-from uptack.engines.inverse import VECTOR_LATTICES, boxes, decay, finest, steps_needed
+from uptack.engines.inverse import VECTOR_LATTICES, steps_needed
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball
-from uptack.noise import Box, Entropy, Grid, IntegerLaplace
+from uptack.noise import Box, Entropy, Grid
 from uptack.noise.continuous import gamma, nearest_integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
-from uptack.reach import InterquantileRange, Reach
-from uptack.reach.hampel import ALLOWANCE, Cell, Hyperplanes
-from uptack.reach.order import quartiles
+from uptack.reach.hampel import LARGEST
+from uptack.regression import spreads
 from uptack.regression.arguments import Floats, Table, choice, table
 from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks
+from uptack.regression.cells import LONGER, RowTest, cells, passes
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call, call, public_size
@@ -66,8 +44,7 @@ HOW = "propose-test-release"
 MOST = 4
 """Coefficients: facets and shifts grow exponentially in them."""
 
-LARGEST = 1 << 26
-"""Rows: up to here sums of gradients are exact."""
+SHORTCUT = Advice(other=f"at most {MOST} coefficients, or short-cut regression, which has no such limit")
 
 SHIFTS = {1: 8, 2: 8, 3: 4, 4: 3}
 """Grids to a coordinate, by p. The papers have 2; with more, some cell has the fit nearer its middle."""
@@ -82,38 +59,8 @@ is for the answer."""
 WIDTHS = 1e-100, 1e100
 """Cells are neither narrower nor wider: squares of such widths are floats."""
 
-STEPS = 1024
-"""A is counted in so many parts of a row, so that rounding it to an integer hardly costs anything."""
-
-
-@dataclass(frozen=True)
-class RowTest:
-    """The test "A ≥ Δ + t - z", z drawn before the data are read. Rounding may add to the Δ of computed values: a step
-    for the integer part, one for rows of length up to 1 + 2^-50, and as many as certificates of `LARGEST` rows, each
-    off by up to 2^-33 rows per row, can differ by.
-    """
-
-    test: loss.Test
-    rows: int
-
-    @property
-    def sensitivity(self) -> int:
-        """Δ in steps."""
-        return STEPS * self.rows + 2 + math.ceil(4 * STEPS * ALLOWANCE * LARGEST)
-
-    @property
-    def noise(self) -> IntegerLaplace:
-        """The law of z."""
-        return IntegerLaplace(self.sensitivity / Fraction(self.test.epsilon))
-
-    def needs(self, entropy: Entropy) -> float:
-        """Draw z; the rows that A must measure for the test to pass."""
-        threshold = self.sensitivity + self.noise.cutoff(self.test.delta) - self.noise.sample(entropy=entropy)
-        return threshold / STEPS
-
-    def typical(self) -> float:
-        """The rows with which it passes but for one draw in 40."""
-        return (self.sensitivity + self.noise.cutoff(self.test.delta) + 3 * float(self.noise.scale)) / STEPS
+CROWD = 8
+"""Rows a coefficient at which a block is full, where rows choose their blocks."""
 
 
 def hampel_regression(
@@ -132,12 +79,21 @@ def hampel_regression(
 
     No row counts for more than its distance to β, so neither a gross error in y nor one in x carries the fit away.
 
-    **Theorem.** (ε, δ)-differentially private for any data. The scales of the proposal are the interquartile ranges of
-    fits in random blocks of p rows, drawn together by inverse sensitivity, ε/5; then up to two proposals, each tested
-    as this module proves.
+    **Theorem.** (ε, δ)-differentially private for any data: ε/5 for scales, 2ε/5 and δ for the tests of two proposals,
+    2ε/5 for the answer (`uptack.regression.cells` has the proof). Under ADD_REMOVE a tenth of ε is for the number of
+    rows first.
 
-    It is for up to 4 coefficients. H is not free of units: give columns of like size, centred near 0 where there is an
-    intercept. `missing="ignore"` turns rows that are not finite into rows of zeros, which take part in no fit.
+    It is for up to 4 coefficients: for more the reply is ⊥, and costs nothing. H is not free of units: give columns of
+    like size, centred near 0 where there is an intercept. `missing="ignore"` turns rows that are not finite into rows
+    of zeros, which take part in no fit. `result.interval()` is about H of these rows, for all coefficients at once.
+
+    >>> from uptack import SeededEntropy
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 1)); y = 1 + 2 * X[:, 0] + rng.normal(size=20_000)
+    >>> y[:1000] = 1e9
+    >>> fit = hampel_regression(X, y, epsilon=1, delta=1e-6, entropy=SeededEntropy(1))
+    >>> bool(np.abs(fit.value - [1, 2]).max() < 0.5), fit.privacy
+    (True, Privacy(epsilon=1.0, delta=1e-06))
     """
     kind = choice("missing", missing, ("error", "ignore"))
     request = call(
@@ -152,34 +108,37 @@ def hampel_regression(
         },
     )
     data = table(x, y, fit_intercept=fit_intercept, missing=kind)
-    if data.p > MOST:
-        fix = "shortcut_regression has no such limit."
-        raise InvalidArgument("X", f"a table with at most {MOST} coefficients, the intercept included", data.p, fix)
     if data.n > LARGEST:
         raise InvalidArgument("X", f"a table of at most {LARGEST} rows", data.n)
+    if data.p > MOST:
+        return refused(request, None, HOW, SHORTCUT)
     n, request = public_size(data.n, request)
-    widths = _widths(data, n, request)
-    if widths is None:
+    scales = _scales(data, n, request)
+    if scales is None:
         return refused(request, None, HOW, Advice(n=_least_rows(data.p, request)))
     tree = loss.Partition(loss.Pure(request.epsilon * SCALES))
-    return _tested(data, n, widths, replace(request, spent=(*request.spent, tree)))
+    return _tested(data, n, scales, replace(request, spent=(*request.spent, tree)))
 
 
-def _widths(data: Table, n: int, request: Call) -> Floats | None:
+def _scales(data: Table, n: int, request: Call) -> Floats | None:
     """The interquartile ranges of block fits, private; None where there are too few blocks, which is public."""
     m, epsilon = max(n // data.p, 1), request.epsilon * SCALES
-    low, high = quartiles(m)
-    chosen = finest(
-        lambda k: low - request.rows * k >= 1 and high + request.rows * k <= m, epsilon, data.p, VECTOR_LATTICES
-    )
-    if chosen is None:
+    room = spreads.room(m, data.p, request.rows, epsilon, VECTOR_LATTICES)
+    if room is None:
         return None
-    part = equal_blocks if request.adjacency.kind == "substitute" else independent_blocks
-    estimates = fit_blocks(data.x, data.y, part(data.n, m, request.entropy), "ols")
-    lattice, steps = chosen
-    reaches: list[Reach] = [InterquantileRange(c, (low, high), steps, request.rows) for c in estimates.T]
-    drawn = boxes(reaches, steps, lattice, nonnegative=True).draw(decay(epsilon), request.entropy)
-    return np.array([lattice.value(o) for o in drawn])
+    if request.adjacency.kind == "substitute":
+        members = equal_blocks(data.n, m, request.entropy)
+    else:
+        members = _of_width(CROWD * data.p, independent_blocks(data.n, m, request.entropy))
+    estimates = fit_blocks(data.x, data.y, members, "ols")
+    return spreads.draw(estimates, room, request.rows, epsilon, request.entropy)
+
+
+def _of_width(width: int, members: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Blocks of a public width: one row more then can't change how the sums of all other blocks are rounded."""
+    filled, kept = np.full((len(members), width), -1), members[:, :width]
+    filled[:, : kept.shape[1]] = kept
+    return filled
 
 
 def _tested(data: Table, n: int, scales: Floats, request: Call) -> Release[Floats] | NoReply:
@@ -188,10 +147,10 @@ def _tested(data: Table, n: int, scales: Floats, request: Call) -> Release[Float
     answer = loss.Answer(request.epsilon * (1 - SCALES - sum(part for part, _ in RUNGS)))
     needed = [test.needs(request.entropy) for test in tests]
     u, y = normalised(data.x, data.y)
-    beta = minimiser(u, y)
+    beta, shifts = minimiser(u, y), SHIFTS[data.p]
     for rows, (_, times) in zip(needed, RUNGS, strict=True):
         widths = proposed(scales, n, times * tests[0].typical() / YIELD[data.p])
-        if passes(u, y, beta, widths, rows, SHIFTS[data.p]):
+        if passes(u, y, cells(beta, widths, shifts), [rows] * shifts**data.p):
             box = Box(tuple(Fraction(float(h)) * (1 + LONGER) for h in widths))
             noisy, noise = noisy_vertex(beta, box, Fraction(answer.epsilon), request.entropy)
             cascade = loss.Cascade(tuple(loss.Unit(t.test, answer) for t in tests))
@@ -210,62 +169,6 @@ def _tests(request: Call) -> list[RowTest]:
 def proposed(scales: Floats, n: int, k: float) -> Floats:
     """The widths h = s·k/n; for s = 0 the papers' n^(-1/2), where any fixed positive number will do."""
     return np.clip(np.where(scales > 0, scales * k / max(n, 1), max(n, 1) ** -0.5), *WIDTHS)
-
-
-FINE, FAR = 12, 38
-LONGER = Fraction(1, 1 << FINE)
-"""By what part a cell's sides may differ from h, with room: ends are multiples of 2q ≤ 2^-13·h, off by q at most."""
-
-MARGIN = 2.0**-4
-"""By what part the box that decides which rows are far is wider than the cells: no row is far that a cell doubts."""
-
-
-def cells(beta: Sequence[Fraction], widths: Floats, shifts: int) -> Iterator[Cell]:
-    """The cells of shifted grids that hold a point, exactly, the ones with the point near the middle first.
-
-    Where the point is further than 2^38 cells from 0 there is none.
-    """
-    ways = [sorted(_sides(Fraction(b), float(h), shifts)) for b, h in zip(beta, widths, strict=True)]
-    for sides in sorted(itertools.product(*ways), key=lambda chosen: max(side[0] for side in chosen)):
-        yield Cell(np.array([float(low) for _, low, _ in sides]), np.array([float(high) for _, _, high in sides]))
-
-
-def _sides(beta: Fraction, width: float, shifts: int) -> Iterator[tuple[float, Fraction, Fraction]]:
-    """How far the point is from the middle of its cell, and the ends of that.
-
-    The ends (i + shift)·h are rounded to multiples of 2q, q a power of two. That keeps their order, so the cells of one
-    shift still part the line and the point is in one of three. Ends, middle and half-width have at most 53 bits in
-    units of q: they are floats.
-    """
-    h = Fraction(width)
-    unit = Fraction(2) ** (math.frexp(width)[1] - 2 - FINE)  # 2q: h is from 2^(e-1) to 2^e
-    if abs(beta) > h * (1 << FAR):
-        return
-    for shift in (Fraction(j, shifts) for j in range(shifts)):
-        i = math.floor(beta / h - shift)
-        ends = [unit * round((j + shift) * h / unit) for j in range(i - 1, i + 3)]
-        low, high = next(pair for pair in itertools.pairwise(ends) if pair[0] <= beta < pair[1])
-        middle = (low + high) / 2
-        if max(abs(low), abs(high)) <= h * (1 << FAR):
-            yield float(abs(beta - middle) / h), low, high
-
-
-def passes(u: Floats, y: Floats, beta: Sequence[Fraction], widths: Floats, rows: float, shifts: int) -> bool:
-    """Whether A is at least so many rows: whether the certificate of some cell is.
-
-    `holds` is quick to say no, which is sure; its yes is confirmed by the certificate itself.
-    """
-    family = list(cells(beta, widths, shifts))
-    if rows <= 0 or not family:
-        return rows <= 0
-    planes = Hyperplanes(u, y, around(family))
-    return any(planes.holds(cell, rows) and planes.certificate(cell) >= rows for cell in family)
-
-
-def around(family: Sequence[Cell]) -> Cell:
-    """A box that holds all cells, with a margin on each side."""
-    low, high = np.min([c.low for c in family], axis=0), np.max([c.high for c in family], axis=0)
-    return Cell(low - MARGIN * (high - low), high + MARGIN * (high - low))
 
 
 def noisy_vertex(beta: Sequence[Fraction], box: Box, epsilon: Fraction, entropy: Entropy) -> tuple[Floats, NormNoise]:

@@ -47,12 +47,13 @@ def normalised(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """u and y', row by row. A row with x = 0 gets u = 0 and y' = 0: it adds nothing to the sum, and is still counted.
 
     ‖u_i‖ ≤ 1 + 2^-50: the sum of up to four squares, the root and the division are each off by a few parts of 2^-53.
+    Each operation is on single numbers, so that what a row becomes does not depend on the rows beside it.
     """
     largest = np.abs(x).max(axis=1, initial=0.0)
     there = largest > 0
     size = np.where(there, largest, 1.0)
     u = x / size[:, None]
-    length = np.where(there, np.sqrt(np.einsum("ij,ij->i", u, u)), 1.0)
+    length = np.where(there, np.sqrt(sum(column * column for column in u.T)), 1.0)
     with np.errstate(over="ignore"):
         scaled = np.where(there, y, 0.0) / size / length
     u, cut = u / length[:, None], np.clip(scaled, -LARGEST, LARGEST)

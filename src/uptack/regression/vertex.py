@@ -15,14 +15,11 @@ every table, with |λ| ≤ 1.
 **Where u has rank r < p**, a kernel N of p - r columns is computed exactly; the coordinates of its pivots are set to 0,
 and the other r columns span the same space: a minimiser over those is one over all.
 
-Signs are decided in floats where the residual exceeds a bound of its error, and in integers elsewhere. Sums over rows
-are exact, too.
+Signs are exact (`uptack.regression.residuals`), and so are sums over rows.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -31,16 +28,10 @@ from numpy.typing import NDArray
 
 from uptack.reach.selection import SCALE, exact_sum
 from uptack.regression.arguments import Floats
-
-Vector = list[Fraction]
-ERROR, TINY = 2.0**-48, 2.0**-1000
-"""The error of y - u·b for a rational b, over |y| + |u|·|b|: (p + 3)·2^-53 for p ≤ 8 with some room; and underflow."""
+from uptack.regression.residuals import TINY, Residuals, Vector, dot, exact, inverted, nearest
 
 LEVEL = 200
 """Steps guessed at one vertex, where the sum stays as it is, before Bland's rule has it."""
-
-FINE = 2.0**-92
-"""The same in twice the digits: about 8·p roundings of 2^-106."""
 
 
 def vertex(u: Floats, y: Floats, near: Floats | None = None, *, guesses: bool = True) -> tuple[Fraction, ...]:
@@ -81,111 +72,6 @@ def _proposed(u: Floats, y: Floats, near: Floats | None) -> NDArray[np.int64]:
     return np.flatnonzero(close & u.any(axis=1))
 
 
-# ------------------------------------------------------------------------------------------------- rational arithmetic
-
-
-def _exact(row: Floats) -> Vector:
-    return [Fraction(float(v)) for v in row]
-
-
-def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
-    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
-
-
-def _inverse(matrix: list[Vector]) -> list[Vector]:
-    """By Gauss and Jordan; the matrix is regular."""
-    p = len(matrix)
-    work = [[*row, *(Fraction(int(i == j)) for j in range(p))] for i, row in enumerate(matrix)]
-    for c in range(p):
-        pivot = next(i for i in range(c, p) if work[i][c] != 0)
-        work[c], work[pivot] = work[pivot], work[c]
-        work[c] = [v / work[c][c] for v in work[c]]
-        for i in range(p):
-            if i != c and work[i][c] != 0:
-                work[i] = [v - work[i][c] * w for v, w in zip(work[i], work[c], strict=True)]
-    return [row[p:] for row in work]
-
-
-def _float(x: Fraction) -> float:
-    """The nearest float; NaN beyond the largest, which no filter believes."""
-    try:
-        return float(x)
-    except OverflowError:
-        return float("nan")
-
-
-@dataclass(frozen=True)
-class _Values:
-    """c_i - u_i·b for all rows: floats, a bound of their error, and exact values where asked for."""
-
-    u: Floats
-    c: Floats
-    b: Vector
-    floats: Floats
-    error: Floats
-
-    @staticmethod
-    def of(u: Floats, c: Floats, b: Vector) -> _Values:
-        near = np.array([_float(v) for v in b])
-        with np.errstate(all="ignore"):
-            size = np.abs(c) + np.abs(u) @ np.abs(near)
-            floats, error = c - u @ near, ERROR * size + TINY
-            doubt = ~(np.abs(floats) > error)
-            rest = np.array([_float(v - Fraction(h)) if h == h else h for v, h in zip(b, near.tolist(), strict=True)])
-            floats[doubt] = _twofold(u[doubt], c[doubt], near, rest)
-            error[doubt] = FINE * size[doubt] + 2.0**-50 * np.abs(floats[doubt]) + TINY
-            return _Values(u, c, b, floats, error)
-
-    def exact(self, i: int) -> Fraction:
-        return Fraction(float(self.c[i])) - _dot(_exact(self.u[i]), self.b)
-
-    def signs(self) -> Floats:
-        """-1, 0 or 1, exactly."""
-        with np.errstate(all="ignore"):
-            doubt = ~(np.abs(self.floats) > self.error)
-        out = np.where(doubt, 0.0, np.sign(self.floats))
-        whole, common = _common(self.b)
-        touched = (self.c != 0) | self.u[:, [v != 0 for v in self.b]].any(axis=1)
-        for i in np.flatnonzero(doubt & touched):
-            out[i] = _sign(self.u[i].tolist(), float(self.c[i]), whole, common)
-        return out
-
-
-def _twofold(u: Floats, c: Floats, b: Floats, rest: Floats) -> Floats:
-    """c - u·(b + rest) in twice the digits: sums and products with their rounding errors (Dekker 1971)."""
-    high, low = c.copy(), np.zeros(len(c))
-    for column, h, r in zip(u.T, b, rest, strict=True):
-        product = column * h
-        a, d = _split(column), _split(np.full(1, h))
-        error = ((a * d - product) + a * (h - d) + (column - a) * d) + (column - a) * (h - d)
-        total = high - product
-        back = total - high
-        low += (high - (total - back)) - (product + back) - error - column * r
-        high = total
-    return high + low
-
-
-def _split(x: Floats) -> Floats:
-    """The upper half of the digits."""
-    large: Floats = x * (2.0**27 + 1)
-    return large - (large - x)
-
-
-def _common(b: Vector) -> tuple[list[int], int]:
-    """Numerators over a common denominator."""
-    common = math.lcm(*(v.denominator for v in b))
-    return [int(v * common) for v in b], common
-
-
-def _sign(row: list[float], c: float, whole: list[int], common: int) -> int:
-    """The sign of c - row·whole/common, in integers."""
-    ratios = [v.as_integer_ratio() for v in (c, *row)]
-    bits = max(d for _, d in ratios)
-    c_, *row_ = [m * (bits // d) for m, d in ratios]
-    value = c_ * common - sum(a * b for a, b in zip(row_, whole, strict=True))
-    return (value > 0) - (value < 0)
-
-
 # ------------------------------------------------------------------------------------------------------ rows, columns
 
 
@@ -201,9 +87,9 @@ def _independent(u: Floats, first: NDArray[np.int64]) -> tuple[list[int], list[i
             kernel.append(z)
             continue
         rows.append(i)
-        row = _exact(u[i])
-        slope = _dot(row, z)
-        open_ = [[a - _dot(row, w) / slope * b for a, b in zip(w, z, strict=True)] for w in open_]
+        row = exact(u[i])
+        slope = dot(row, z)
+        open_ = [[a - dot(row, w) / slope * b for a, b in zip(w, z, strict=True)] for w in open_]
     return rows, [j for j in range(p) if j not in _pivots(kernel)]
 
 
@@ -211,7 +97,7 @@ def _crossing(u: Floats, first: NDArray[np.int64], z: Vector) -> int | None:
     """A row with u_i·z not 0; None only if there is none."""
     for some in (first, np.arange(len(u))):
         part = np.ascontiguousarray(u[some])
-        values = _Values.of(part, np.zeros(len(part)), z)
+        values = Residuals.of(part, np.zeros(len(part)), z)
         with np.errstate(all="ignore"):
             sure = np.abs(values.floats) > values.error
         if sure.any():
@@ -243,7 +129,7 @@ class _State:
     rows: list[int]
     inverse: list[Vector]
     beta: Vector
-    residuals: _Values
+    residuals: Residuals
     signs: Floats
     second: Floats
     gradient: Vector
@@ -286,30 +172,30 @@ class _Search:
 
     def _state(self, rows: list[int], kept: Floats | None) -> _State:
         """The vertex of these rows. Residuals of 0 have the sign in `kept`, or any."""
-        inverse = _inverse([_exact(self.u[i]) for i in rows])
-        values = _exact(self.y[rows])
-        beta = [_dot(line, values) for line in inverse]
-        residuals = _Values.of(self.u, self.y, beta)
+        inverse = inverted([exact(self.u[i]) for i in rows])
+        values = exact(self.y[rows])
+        beta = [dot(line, values) for line in inverse]
+        residuals = Residuals.of(self.u, self.y, beta)
         signs = residuals.signs()
         second = self._second(rows, inverse, signs == 0)
         signs = np.where(signs == 0, np.where(second < 0, -1.0, 1.0) if kept is None else kept, signs)
         signs[rows] = 0.0
         gradient = [self._sum(signs * c) for c in self.u.T]
-        total = self._sum(signs * self.y) - _dot(gradient, beta)
+        total = self._sum(signs * self.y) - dot(gradient, beta)
         return _State(rows, inverse, beta, residuals, signs, second, gradient, total)
 
     def _second(self, rows: list[int], inverse: list[Vector], zero: NDArray[np.bool_]) -> Floats:
         """Where many planes meet: residuals as they would be, were the planes moved a little apart; 0 for others."""
         out = np.zeros(len(zero))
         with np.errstate(all="ignore"):
-            move = np.array([[_float(v) for v in line] for line in inverse]) @ self.apart[rows]
+            move = np.array([[nearest(v) for v in line] for line in inverse]) @ self.apart[rows]
             out[zero] = self.apart[zero] - self.u[zero] @ move
         out[rows] = 0.0
         return out
 
-    def _ray(self, state: _State, k: int, sign: int) -> _Values:
+    def _ray(self, state: _State, k: int, sign: int) -> Residuals:
         """-u_i·d as values c - u·b with c = 0."""
-        return _Values.of(self.u, np.zeros(len(self.y)), [line[k] * sign for line in state.inverse])
+        return Residuals.of(self.u, np.zeros(len(self.y)), [line[k] * sign for line in state.inverse])
 
     def _guess(self, state: _State, k: int, sign: int, level: bool) -> _State | None:
         """The least sum along the ray, in floats, if the sum has fallen for sure, or `level` and it has not risen."""
@@ -320,7 +206,7 @@ class _Search:
             at, then = np.where(here, 0.0, state.residuals.floats / slope), state.second / slope
             ahead = np.flatnonzero(sure & ((at > 0) | (here & (then > 0))) & np.isfinite(at) & (state.signs != 0))
             order = ahead[np.lexsort((then[ahead], at[ahead]))]
-            down = _float(sign * _multiplier(state, k) - int(self.weights[state.rows[k]]))
+            down = nearest(sign * _multiplier(state, k) - int(self.weights[state.rows[k]]))
             passed = np.cumsum(2 * self.weights[order] * np.abs(slope[order])) >= down
         if not passed.any():
             return None
@@ -356,4 +242,4 @@ def _swapped(state: _State, k: int, i: int) -> list[int]:
 
 def _multiplier(state: _State, k: int) -> Fraction:
     """λ_k."""
-    return _dot(state.gradient, [line[k] for line in state.inverse])
+    return dot(state.gradient, [line[k] for line in state.inverse])

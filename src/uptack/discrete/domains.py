@@ -63,7 +63,7 @@ def places(column: Any, levels: Sequence[Hashable] | int) -> Integers:
             fix = "Columns with a number of levels hold the integers 0, 1, 2, …; list the categories for others."
             raise InvalidArgument("columns", "integers where the domain has a number of levels", array.dtype.name, fix)
         inside = (array >= 0) & (array < levels) & (np.floor(array) == array)
-        return np.where(inside, array, 0).astype(np.int64) - ~inside
+        return np.where(inside, array, -1).astype(np.int64)
     order = {level: i for i, level in enumerate(levels)}
 
     def look_up(values: list[Any]) -> Integers:

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from uptack.engines.additive import NormNoise
 from uptack.engines.inverse import VECTOR_LATTICES, steps_needed
@@ -33,7 +32,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach.hampel import LARGEST
 from uptack.regression import spreads
 from uptack.regression.arguments import Floats, Table, choice, table
-from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks
+from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks, of_width
 from uptack.regression.cells import LONGER, RowTest, cells, passes
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.release import Advice, NoReply, Release
@@ -129,16 +128,9 @@ def _scales(data: Table, n: int, request: Call) -> Floats | None:
     if request.adjacency.kind == "substitute":
         members = equal_blocks(data.n, m, request.entropy)
     else:
-        members = _of_width(CROWD * data.p, independent_blocks(data.n, m, request.entropy))
+        members = of_width(independent_blocks(data.n, m, request.entropy), CROWD * data.p)
     estimates = fit_blocks(data.x, data.y, members, "ols")
     return spreads.draw(estimates, room, request.rows, epsilon, request.entropy)
-
-
-def _of_width(width: int, members: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Blocks of a public width: one row more then can't change how the sums of all other blocks are rounded."""
-    filled, kept = np.full((len(members), width), -1), members[:, :width]
-    filled[:, : kept.shape[1]] = kept
-    return filled
 
 
 def _tested(data: Table, n: int, scales: Floats, request: Call) -> Release[Floats] | NoReply:

@@ -16,15 +16,15 @@ import numpy as np
 from scipy.stats import norm
 
 from uptack import checks
-from uptack.engines.inverse import VECTOR_LATTICES, boxes, coordinate_medians, decay, finest, steps_needed
+from uptack.engines.inverse import VECTOR_LATTICES, coordinate_medians, steps_needed
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.noise import MachineNumbers
 from uptack.privacy import loss
-from uptack.reach import InterquantileRange, Reach
-from uptack.reach.order import quartiles
+from uptack.reach import ArrayColumn
+from uptack.regression import spreads
 from uptack.regression.arguments import Floats, choice, table
-from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks
+from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks, of_width
 from uptack.release import Advice, EachNoise, NoReply, Release
 from uptack.statistics.arguments import Call, Options, call, public_size
 from uptack.statistics.quantiles import statistic as quantile_statistic
@@ -33,6 +33,9 @@ from uptack.statistics.specification import answered, refused, run
 FITS = ("huber", "lad", "ols")
 ROWS_PER_COEFFICIENT = 8
 """Rows a block for each coefficient: the fits of smaller blocks are noisier, and fewer blocks give a noisier median."""
+
+CROWD = 16
+"""Rows beyond twice the usual number that a block holds where rows choose their blocks; more are left out."""
 
 SPREAD_SHARE = Fraction(1, 3)
 """The part of the budget that standard errors get, where they are asked for."""
@@ -90,8 +93,11 @@ def shortcut_regression(
         raise InvalidArgument("blocks", f"at most {n // data.p}, so that each has {data.p} rows", wanted)
     if m < 1:
         return refused(request, None, "block medians", Advice(n=2 * data.p * needed))
-    part = equal_blocks if request.adjacency.kind == "substitute" else independent_blocks
-    estimates = fit_blocks(data.x, data.y, part(data.n, m, request.entropy), kind, progress)
+    if request.adjacency.kind == "substitute":
+        members = equal_blocks(data.n, m, request.entropy)
+    else:
+        members = of_width(independent_blocks(data.n, m, request.entropy), 2 * -(-n // m) + CROWD)
+    estimates = fit_blocks(data.x, data.y, members, kind, progress)
     advice = Advice(n=2 * data.p * needed)
     if not standard_errors:
         return _medians(estimates, request, advice)
@@ -101,16 +107,13 @@ def shortcut_regression(
 def _with_errors(estimates: Floats, request: Call, advice: Advice) -> Release[Floats] | NoReply:
     """The medians of block estimates, and their spreads. The standard error of a median is sqrt(π/2)·σ/sqrt(m)."""
     rest = request.share(SPREAD_SHARE)
-    low, high = quartiles(len(estimates))
-    room = finest(lambda k: low - rest.rows * k >= 1, rest.epsilon, estimates.shape[1], SPREAD_LATTICES)
+    room = spreads.room(len(estimates), estimates.shape[1], rest.rows, rest.epsilon, SPREAD_LATTICES)
     found = _medians(estimates, request.share(1 - SPREAD_SHARE), advice) if room else None
     if room is None or not found:
         return found or refused(request, None, "inverse sensitivity", advice)
-    lattice, steps = room
-    reaches: list[Reach] = [InterquantileRange(c, (low, high), steps, rest.rows) for c in estimates.T]
-    drawn = boxes(reaches, steps, lattice, nonnegative=True).draw(decay(rest.epsilon), rest.entropy)
-    rest, spreads = replace(rest, spent=(found.loss,)), lattice.values(drawn)
-    errors = tuple(math.sqrt(math.pi / 2) * s / 1.349 / math.sqrt(len(estimates)) for s in spreads)
+    ranges = spreads.draw(estimates, room, rest.rows, rest.epsilon, rest.entropy)
+    rest = replace(rest, spent=(found.loss,))
+    errors = tuple(math.sqrt(math.pi / 2) * s / 1.349 / math.sqrt(len(estimates)) for s in ranges.tolist())
     tree = loss.Partition(loss.Pure(rest.epsilon))
     return answered(rest, found.value, tree, found.mechanism.split(" by ")[1], CoefficientErrors(errors))
 
@@ -131,7 +134,7 @@ def _in_turn(estimates: Floats, request: Call) -> Release[Floats] | NoReply:
     median = quantile_statistic(Fraction(1, 2))
     spent: tuple[loss.Loss, ...] = request.spent
     for column in estimates.T:
-        found = run(median, np.ascontiguousarray(column), m, replace(part, spent=spent))
+        found = run(median, ArrayColumn(np.ascontiguousarray(column)), m, replace(part, spent=spent))
         if not found:  # what it says of n is about blocks
             advice = replace(found.advice, n=(found.advice.n or m) * ROWS_PER_COEFFICIENT * p)
             return replace(found, advice=advice)

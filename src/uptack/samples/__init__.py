@@ -21,7 +21,7 @@ def _column(cells: tuple[str, ...]) -> NDArray[Any]:
     """Integers if all cells are, else floats, else truth values, else text."""
     text = np.array(cells)
     if set(cells) <= {"true", "false"}:
-        return text == "true"
+        return np.array([cell == "true" for cell in cells])
     for kind in (np.int64, np.float64):
         try:
             return text.astype(kind)

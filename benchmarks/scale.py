@@ -1,0 +1,151 @@
+"""Releases from tables that are larger than memory may be: time beside the engine's own quantiles, and memory.
+
+A Parquet file of floats is written to a temporary folder. Each row is one release, arguments to answer, in a process of
+its own; its peak is all the memory that the process ever had. DuckDB gets two threads on both sides. We tell it to keep
+to 1 GB, which its own exact `quantile_cont` can't do: that gets what it wants. On Spark the yardstick is its
+approximate percentile: the exact one is slower by far. The memory of Spark's own process is not counted.
+
+    python benchmarks/scale.py --json out/scale.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import os
+import resource
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from common import Row, best_seconds, machine, table, with_ratios, write_json
+
+import uptack
+from uptack.data import source
+
+SIZES = (10**6, 10**7, 10**8)
+ON_SPARK = 2 * 10**7
+CHUNK = 1 << 20
+MEMORY, THREADS, ROUNDS = "1GB", 2, 3
+LEVELS = {"median": [0.5], "iqr": [0.25, 0.75]}
+WANTED_RATIO, WANTED_GB, WANTED_EXPONENT = 1.5, 2.0, 1.1
+
+
+def write(path: Path, n: int) -> None:
+    """So many log-normal rows, a chunk at a time."""
+    rng = np.random.default_rng(0)
+    with pq.ParquetWriter(path, pa.schema([("x", pa.float64())])) as writer:
+        for start in range(0, n, CHUNK):
+            writer.write_table(pa.table({"x": rng.lognormal(size=min(CHUNK, n - start))}))
+
+
+def alone(task: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a task in a fresh process."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(task, *arguments).result()
+
+
+def ours(path: str, statistic: str) -> tuple[float, float]:
+    """Best seconds of a release, and the peak of the process in GB."""
+
+    def release() -> None:
+        column = source(path, memory=MEMORY, threads=THREADS).column("x")
+        assert getattr(uptack, statistic)(column, epsilon=1.0)
+
+    return best_seconds(release, ROUNDS), peak()
+
+
+def duckdbs(path: str, statistic: str) -> tuple[float, float]:
+    """The same of DuckDB's exact quantiles."""
+    import duckdb
+
+    con = duckdb.connect(config={"threads": THREADS})
+    query = f"SELECT quantile_cont(x, {LEVELS[statistic]}) FROM '{path}'"
+    return best_seconds(lambda: con.execute(query).fetchall(), ROUNDS), peak()
+
+
+def on_spark(path: str) -> dict[str, tuple[float, float]]:
+    """Best seconds of releases on Spark, and of its approximate percentiles."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(f"local[{THREADS}]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.driver.memory", "4g").config("spark.log.level", "ERROR").getOrCreate()
+    found = {}
+    for statistic, levels in LEVELS.items():
+
+        def release(statistic: str = statistic) -> None:
+            assert getattr(uptack, statistic)(source(session.read.parquet(path)).column("x"), epsilon=1.0)
+
+        def approximate(levels: list[float] = levels) -> None:
+            array = ", ".join(map(str, levels))
+            session.read.parquet(path).selectExpr(f"percentile_approx(x, array({array}))").collect()
+
+        found[statistic] = best_seconds(release, 2), best_seconds(approximate, 2)
+    session.stop()
+    return found
+
+
+def peak() -> float:
+    """All memory that this process ever had, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e9
+
+
+def rows(folder: Path, sizes: tuple[int, ...], spark: int) -> Iterator[Row]:
+    """Every statistic at every size; the exponent says by what power of n the time grew from the size before."""
+    before: dict[str, float] = {}
+    for n in sizes:
+        path = folder / f"{n}.parquet"
+        write(path, n)
+        for statistic in LEVELS:
+            seconds, gigabytes = alone(ours, str(path), statistic)
+            exact, exact_gigabytes = alone(duckdbs, str(path), statistic)
+            growth = math.log10(seconds / before[statistic]) if statistic in before else None
+            before[statistic] = seconds
+            yield row("DuckDB", statistic, n, seconds, exact, WANTED_RATIO if n == max(sizes) else None) | {
+                "GB": gigabytes,
+                "GB wanted": WANTED_GB,
+                "engine's GB": exact_gigabytes,
+                "exponent": growth,
+                "exponent wanted": None if growth is None else WANTED_EXPONENT,
+            }
+        path.unlink()
+    if spark:
+        path = folder / "spark.parquet"
+        write(path, spark)
+        for statistic, (seconds, exact) in alone(on_spark, str(path)).items():
+            empty = dict.fromkeys(("GB", "GB wanted", "engine's GB", "exponent", "exponent wanted"))
+            yield row("Spark", statistic, spark, seconds, exact, WANTED_RATIO) | empty
+
+
+def row(engine: str, statistic: str, n: int, seconds: float, exact: float, wanted: float | None) -> dict[str, Any]:
+    made = {"engine": engine, "release": statistic, "n": n, "seconds": seconds, "engine's own": exact}
+    return with_ratios(made, "seconds", {"engine's own": "ratio"}) | {"ratio wanted": wanted}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Releases from large tables.")
+    parser.add_argument("--json", type=Path, help="where to write the numbers")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    parser.add_argument("--no-spark", action="store_true", help="leave Spark out, which needs Java")
+    options = parser.parse_args()
+    part = 10 if options.quick else 1
+    with tempfile.TemporaryDirectory() as folder:
+        spark = 0 if options.no_spark else ON_SPARK // part
+        found = list(rows(Path(folder), tuple(n // part for n in SIZES), spark))
+    print(f"Releases at ε = 1 from Parquet, best of {ROUNDS}; {THREADS} threads, DuckDB told to keep to {MEMORY}.\n")
+    print(table(found))
+    if options.json:
+        write_json(options.json, found, machine("uptack", "duckdb", "ibis-framework", "pyspark", "pyarrow"))
+        print(f"\nNumbers: {options.json}")
+
+
+if __name__ == "__main__":
+    main()

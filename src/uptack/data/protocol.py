@@ -1,0 +1,136 @@
+"""A table of rows, wherever it is kept: what statistics, sessions and reports ask of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.noise import Entropy
+from uptack.reach.columns import Column
+from uptack.reach.selection import Floats
+
+Kind = Literal["integer", "number", "boolean", "text", "other"]
+NUMERIC: tuple[Kind, ...] = ("integer", "number", "boolean")
+Key = tuple[Any, ...]
+Counts = tuple[list[Key], NDArray[np.int64]]
+
+
+@runtime_checkable
+class Source(Protocol):
+    """A table. Its columns' names and types are public, its rows are not."""
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        ...
+
+    @property
+    def columns(self) -> Mapping[str, Kind]:
+        """The kind of each column, by its type and not by its content."""
+        ...
+
+    def column(self, name: str) -> Column:
+        """A numeric column; truth values read as 0 and 1."""
+        ...
+
+    def counts(self, names: Sequence[str]) -> Counts:
+        """The combinations of values that occur, in order, and how often; a missing value or NaN is None."""
+        ...
+
+    def categories(self, name: str) -> dict[Any, int]:
+        """The values of one column that occur, and how often."""
+        ...
+
+    def matrix(self, names: Sequence[str]) -> Floats:
+        """Numeric columns side by side, one line a row; missing values are NaN."""
+        ...
+
+    def blocks(
+        self, names: Sequence[str], count: int, *, id: str | None = None, entropy: Entropy | None = None
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Each row's block, drawn by `uptack.data.protocol.assigned`, and the matrix of the named columns.
+
+        With `id`, the column that says whose row it is, all rows of one person go to the same block.
+        """
+        ...
+
+    def restricted(self, name: str, value: Any) -> Source:
+        """The rows that have this value in this column; None for those that have none."""
+        ...
+
+
+def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | None = None, what: str = "column") -> str:
+    """The name of a column, of one of the kinds. Looks at names and types only."""
+    if not isinstance(name, str) or name not in columns:
+        near = difflib.get_close_matches(str(name), columns, n=3, cutoff=0.5)
+        fix = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are {', '.join(map(repr, columns))}."
+        raise InvalidArgument(what, f"a {what} that there is", checks.describe(name), fix if columns else "")
+    if kinds is not None and columns[name] not in kinds:
+        others = [repr(c) for c, kind in columns.items() if kind in kinds]
+        fix = f"Such columns are {', '.join(others)}." if others else "The table has no such column."
+        must = f"a column of type {' or '.join(kinds)}"
+        raise InvalidArgument("column", must, f"{name!r} of type {columns[name]}", fix)
+    return name
+
+
+def known_all(names: Sequence[str], columns: Mapping[str, Kind], kinds: Iterable[Kind] | None = None) -> list[str]:
+    """The names of one or more columns."""
+    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+        raise InvalidArgument("names", "a list of one or more columns", checks.describe(names))
+    return [known(name, columns, kinds) for name in names]
+
+
+def comparable(name: str, kind: Kind, value: Any) -> Any:
+    """A value that rows of this kind of column can have, None for none. A whole number may stand for a float."""
+    if value is None or value != value:
+        return None
+    bare = value.item() if isinstance(value, np.generic) else value
+    truth, whole, real = (isinstance(bare, kinds) for kinds in (bool, int, float))
+    fits = {
+        "integer": whole and not truth,
+        "number": (whole or real) and not truth,
+        "boolean": truth,
+        "text": not whole and not real,
+        "other": True,
+    }
+    if not fits[kind]:
+        raise InvalidArgument("value", f"of type {kind}, as the column {name!r} is", checks.describe(value))
+    return bare
+
+
+def tidy(found: Iterable[tuple[Key, int]]) -> Counts:
+    """Counted keys in order, None last; NaN counts as None and -0.0 as 0.0."""
+    merged: dict[Key, int] = {}
+    for key, count in found:
+        tidied = tuple(plain(part) for part in key)
+        merged[tidied] = merged.get(tidied, 0) + int(count)
+    try:
+        order = sorted(merged, key=lambda key: [(part is None, 0 if part is None else part) for part in key])
+    except TypeError:  # values of several types in one column
+        order = sorted(merged, key=repr)
+    return order, np.array([merged[key] for key in order], np.int64)
+
+
+def plain(part: Any) -> Any:
+    """A value as a key: NaN is None, and -0.0 is 0.0."""
+    if isinstance(part, float):
+        return None if part != part else part + 0.0
+    return part
+
+
+def assigned(owners: NDArray[np.int64], count: int, entropy: Entropy) -> NDArray[np.int64]:
+    """A random block for every owner of rows, given as numbers 0, 1, 2, ...
+
+    **Theorem.** Each owner's block is uniform, and independent of all rows and of the other owners. So let the same
+    random function from owners to blocks act on two tables that differ in the rows of one owner: all blocks are equal
+    but one. Estimates, one a block, then differ in one place, as `uptack.privacy.loss.Partition` asks. A hash of the
+    row itself would not do: a changed row would leave one block and enter another.
+    """
+    drawn = entropy.integers(count, int(owners.max(initial=-1)) + 1)
+    return drawn[owners]

@@ -1,0 +1,251 @@
+"""A table that an engine keeps: files through DuckDB, databases and clusters, whatever ibis speaks to."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+from uptack.data import engines
+from uptack.data.ordering import Gap, Selected
+from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, plain, tidy
+from uptack.errors import UptackError
+from uptack.noise import Entropy
+from uptack.noise.entropy import source as entropy_source
+from uptack.reach.columns import LARGEST
+from uptack.reach.selection import Floats, Window, exact_sum
+
+
+def kind(dtype: Any) -> Kind:
+    """The kind of an ibis type."""
+    if dtype.is_boolean():
+        return "boolean"
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_floating() or dtype.is_decimal():
+        return "number"
+    return "text" if dtype.is_string() else "other"
+
+
+def number(value: float) -> Any:
+    """A float as the engine reads it, to the last bit: text is rounded once, other literals may be rounded twice."""
+    return engines.ibis().literal(repr(float(value))).cast("float64")
+
+
+def as_floats(values: Any) -> Any:
+    """A numeric column of an expression as floats of 64 bits."""
+    return (values.cast("int32") if values.type().is_boolean() else values).cast("float64")
+
+
+def missing(values: Any) -> Any:
+    """The condition that a row has no value."""
+    return values.isnull() | values.isnan() if values.type().is_floating() else values.isnull()
+
+
+def infinite(values: Any) -> Any:
+    """The condition that a row is ±inf, by comparison: not every engine knows the function."""
+    return (values == number(np.inf)) | (values == number(-np.inf))
+
+
+class QuerySource:
+    """An ibis table. Names and types are read at once, rows when they are asked for, and never all of them."""
+
+    def __init__(self, table: Any) -> None:
+        self.table, self._oddities = table, dict[str, tuple[int, int]]()
+        self.columns: Mapping[str, Kind] = MappingProxyType({n: kind(t) for n, t in table.schema().items()})
+
+    def __repr__(self) -> str:
+        return f"QuerySource of {len(self.columns)} columns on {engines.backend(self.table).name}"
+
+    @cached_property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(engines.whole(self.table.aggregate(rows=self.table.count()))[0]["rows"])
+
+    def column(self, name: str) -> QueryColumn:
+        """A numeric column."""
+        found = self.columns[known(name, self.columns, NUMERIC)]
+        values = self.table.select(v=as_floats(self.table[name]))
+        return QueryColumn(self, name, values, integers=found != "number", certain=False)
+
+    def oddities(self, name: str) -> tuple[int, int]:
+        """How many rows of a numeric column are missing or NaN, and how many infinite: one scan, once."""
+        if name not in self._oddities:
+            values = self.column(name).values
+            gone, unbounded = engines.tally(values, [missing(values.v), infinite(values.v)])
+            self._oddities[name] = gone, unbounded
+        return self._oddities[name]
+
+    def counts(self, names: Sequence[str]) -> Counts:
+        """Combinations of values, and how often they occur."""
+        wanted = known_all(names, self.columns)
+        keys = {f"k{i}": self._key(name) for i, name in enumerate(wanted)}
+        grouped = self.table.group_by(**keys).aggregate(rows=self.table.count())
+        found = ((tuple(row[key] for key in keys), row["rows"]) for row in engines.whole(grouped))
+        return tidy(found)
+
+    def _key(self, name: str) -> Any:
+        values = self.table[name]
+        return as_floats(values) if self.columns[name] == "number" else values
+
+    def categories(self, name: str) -> dict[Any, int]:
+        """The values of one column, and how often they occur."""
+        keys, counts = self.counts([name])
+        return {key: int(count) for (key,), count in zip(keys, counts, strict=True)}
+
+    def matrix(self, names: Sequence[str]) -> Floats:
+        """Numeric columns side by side, streamed into one array."""
+        return self._streamed(known_all(names, self.columns, NUMERIC), None)[0]
+
+    def blocks(
+        self, names: Sequence[str], count: int, *, id: str | None = None, entropy: Entropy | None = None
+    ) -> tuple[NDArray[np.int64], Floats]:
+        """Each row's block, and the matrix of the named columns, in one pass."""
+        total, bits = checks.integer("count", count, least=1), entropy_source(entropy)
+        wanted = known_all(names, self.columns, NUMERIC)
+        owner = None if id is None else known(id, self.columns)
+        matrix, owners = self._streamed(wanted, owner)
+        return assigned(owners, total, bits), matrix
+
+    def _streamed(self, names: list[str], owner: str | None) -> tuple[Floats, NDArray[np.int64]]:
+        """The numbers of all rows, and a number for the owner of each: of its own if no column says who."""
+        made, owners = np.empty((self.rows, len(names))), np.arange(self.rows)
+        places: dict[Any, int] = {}
+        columns = {f"v{i}": as_floats(self.table[name]) for i, name in enumerate(names)}
+        whose = {} if owner is None else {"owner": self._key(owner)}
+        start = 0
+        for batch in engines.batches(self.table.select(**columns, **whose)):
+            end = start + batch.num_rows
+            if end > self.rows:
+                break
+            for i in range(len(names)):
+                made[start:end, i] = engines.floats(batch.column(i))
+            if owner is not None:
+                owners[start:end] = _numbered(batch.column(len(names)), places)
+            start = end
+        if start != self.rows:
+            raise UptackError("the table changed while it was read; read a snapshot of it")
+        return made, owners
+
+    def restricted(self, name: str, value: Any) -> QuerySource:
+        """The rows with this value: the engine filters them."""
+        found = self.columns[known(name, self.columns)]
+        wanted, values = comparable(name, found, value), self._key(name)
+        if wanted is None:
+            return QuerySource(self.table.filter(missing(values)))
+        return QuerySource(self.table.filter(values == (number(wanted) if found == "number" else wanted)))
+
+
+def _numbered(owners: Any, places: dict[Any, int]) -> NDArray[np.int64]:
+    """Each row's owner as a number; new owners get the next free ones."""
+    encoded = owners.dictionary_encode("encode")
+    ours = [places.setdefault(plain(owner), len(places)) for owner in encoded.dictionary.to_pylist()]
+    numbered: NDArray[np.int64] = np.array(ours, np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
+    return numbered
+
+
+@dataclass(frozen=True)
+class QueryColumn:
+    """A numeric column of an engine: an expression with one column, v, of floats.
+
+    `certain` says that no row is missing, NaN or infinite, because each such row has been replaced.
+    """
+
+    source: QuerySource
+    name: str
+    values: Any
+    integers: bool
+    certain: bool
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.source.rows
+
+    def finite(self) -> bool:
+        """Whether no row is missing, NaN or infinite: one scan a column."""
+        return self.certain or self.source.oddities(self.name) == (0, 0)
+
+    def filled(self, missing: float) -> QueryColumn:
+        """The engine replaces NaN and infinities as it reads."""
+        return self if self.certain else replace(self, values=_filled(self.values, missing), certain=True)
+
+    def present(self) -> QueryColumn:
+        """The engine leaves rows without a value out, and replaces infinities."""
+        if self.certain:
+            return self
+        rows = QuerySource(self.source.table.filter(~missing(self.source.table[self.name])))
+        return replace(rows.column(self.name), integers=self.integers).filled(0.0)
+
+    def floats(self) -> QueryColumn:
+        """The column as floats."""
+        return replace(self, integers=False)
+
+    def ordered(self, windows: Sequence[Window]) -> Selected:
+        """Order statistics in two or three scans: see `uptack.data.ordering`."""
+        gone = 0 if self.certain else self.source.oddities(self.name)[0]
+        rows = self.values.filter(~missing(self.values.v)) if gone else self.values
+        return Selected(QueryScans(rows), self.size, self.size - gone, windows)
+
+    def sums(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
+        """Σ f over record batches, on the executors where there are such."""
+        return engines.sums(self.values, f)
+
+
+def _filled(table: Any, instead: float) -> Any:
+    v, ibis = table.v, engines.ibis()
+    bounded = ibis.ifelse(v == number(np.inf), number(LARGEST), ibis.ifelse(v == number(-np.inf), number(-LARGEST), v))
+    return table.select(v=ibis.ifelse(missing(v), number(instead), bounded))
+
+
+@dataclass(frozen=True)
+class QueryScans:
+    """The questions of `uptack.data.ordering.Scans` as queries on an expression with one column, v, without nulls."""
+
+    rows: Any
+
+    def counts(self, pivots: Sequence[float]) -> tuple[list[int], list[int]]:
+        """Rows below and up to each pivot."""
+        v, ends = self.rows.v, [number(pivot) for pivot in pivots]
+        found = engines.tally(self.rows, [v < end for end in ends] + [v <= end for end in ends])
+        return found[: len(ends)], found[len(ends) :]
+
+    def sample(self, gaps: Sequence[Gap], part: float) -> Floats:
+        """A part of the rows. DuckDB first takes whole vectors of 2048 rows, which is several times faster.
+
+        On rows that are sorted already that is a poor sample, so from the second time on every row is drawn by itself.
+        """
+        first = len(gaps) == 1 and gaps[0].low is None and gaps[0].high is None
+        if first and engines.backend(self.rows).name == "duckdb":
+            return engines.read(self.rows.sample(part, method="block"))
+        return engines.read(self._inside(gaps).filter(engines.ibis().random() < part))
+
+    def fetch(self, gaps: Sequence[Gap]) -> Floats:
+        """All rows in the gaps."""
+        return engines.read(self._inside(gaps))
+
+    def between(self, low: float, high: float) -> int:
+        """The exact sum of the rows strictly between two values."""
+        inside = self.rows.filter((self.rows.v > number(low)) & (self.rows.v < number(high)))
+        return int(engines.sums(inside, exact_total)[0])
+
+    def _inside(self, gaps: Sequence[Gap]) -> Any:
+        conditions = [condition for gap in gaps if (condition := self._in_gap(gap)) is not None]
+        return self.rows.filter(functools.reduce(lambda a, b: a | b, conditions)) if conditions else self.rows
+
+    def _in_gap(self, gap: Gap) -> Any:
+        low = None if gap.low is None else self.rows.v > number(gap.low)
+        high = None if gap.high is None else self.rows.v < number(gap.high)
+        return high if low is None else low if high is None else low & high
+
+
+def exact_total(values: Floats) -> list[int]:
+    """The exact sum of a batch."""
+    return [exact_sum(values)]

@@ -1,0 +1,71 @@
+"""Every test with the fixture `kept` runs once for each place that rows may be kept in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import ibis
+import pyarrow as pa
+import pytest
+
+from tests.backends.engines import PLACES, Place, spark_session
+from tests.backends.tables import KINDS, table
+from uptack.data import Source, source
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A table and the source that was made of it."""
+
+    table: pa.Table
+    source: Source
+    kinds: dict[str, str]
+    put: Callable[[pa.Table], Source]
+
+    @property
+    def numbers(self) -> list[str]:
+        return [name for name, kind in self.kinds.items() if kind in ("integer", "number", "boolean")]
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory) -> Iterator[Place]:
+    """One session for the whole run."""
+    session = spark_session(tmp_path_factory.mktemp("spark"))
+    yield Place(lambda rows, _: source(session.createDataFrame(rows)), without=("unsigned",))
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory) -> Iterator[Place]:
+    """A server of its own, thrown away after the run."""
+    import pgserver
+    import psycopg
+
+    server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
+    con = ibis.postgres.from_connection(psycopg.connect(server.get_uri()))
+
+    def put(rows: pa.Table, _: Path) -> Source:
+        return source(con.create_table(f"table {uuid4().hex}", rows))
+
+    yield Place(put, without=("unsigned",))
+    con.disconnect()
+    server.cleanup()
+
+
+NAMES = [*PLACES, *(pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("spark", "postgres"))]
+
+
+@pytest.fixture(scope="session", params=NAMES)
+def kept(request, tmp_path_factory) -> Kept:
+    """The table of `tests.backends.tables` in one place."""
+    place = PLACES.get(request.param) or request.getfixturevalue(request.param)
+
+    def put(rows: pa.Table) -> Source:
+        return place.put(rows, tmp_path_factory.mktemp("rows"))
+
+    rows = place.alter(table()).drop_columns(list(place.without))
+    kinds = {name: kind for name, kind in KINDS.items() if name not in place.without} | dict(place.kinds)
+    return Kept(rows, put(rows), kinds, put)

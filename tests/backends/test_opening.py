@@ -1,0 +1,146 @@
+"""Making sources: forms of data in memory, files by extension, and what goes wrong."""
+
+import sys
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from uptack.data import engines, ordering, queries, source
+from uptack.errors import InvalidArgument, UptackError
+
+
+def test_arrays():
+    assert dict(source(np.arange(3)).columns) == {"x": "integer"}
+    table = source(np.array([[1.0, 2.0], [3.0, np.nan]]))
+    assert dict(table.columns) == {"x0": "number", "x1": "number"}
+    np.testing.assert_array_equal(table.matrix(["x1", "x0"]), [[2, 1], [np.nan, 3]])
+    records = np.array([(1, "a"), (2, "b")], dtype=[("n", "i4"), ("s", "U1")])
+    assert source(records).counts(["s", "n"])[0] == [("a", 1), ("b", 2)]
+
+
+def test_masked_values_are_not_read():
+    secret = np.ma.MaskedArray([1, 999, 3], [False, True, False])
+    table = source({"x": secret})
+    assert table.categories("x") == {1: 1, 3: 1, None: 1}
+    assert np.isnan(table.matrix(["x"])[1, 0])
+    assert table.column("x").integers
+
+
+def test_times():
+    times = np.array(["2024-02-29T12:00", "NaT"], "datetime64[ns]")
+    table = source({"t": times})
+    assert dict(table.columns) == {"t": "other"}
+    assert [str(key) for key in table.categories("t")] == ["2024-02-29 12:00:00", "None"]
+
+
+def test_categorical_types():
+    texts = pd.DataFrame({"c": pd.Categorical(["a", "b", None]), "n": pd.Categorical([1, 2, 2])})
+    assert dict(source(texts).columns) == {"c": "text", "n": "other"}
+    assert source(texts).categories("c") == {"a": 1, "b": 1, None: 1}
+    assert source(texts).restricted("n", 2).rows == 2
+    arrow = pa.table({"c": pa.array(["a", "b", "a"]).dictionary_encode()})
+    assert source(arrow).categories("c") == {"a": 2, "b": 1}
+    polars = pl.DataFrame({"c": pl.Series(["a", None], dtype=pl.Categorical)})
+    assert source(polars).categories("c") == {"a": 1, None: 1}
+
+
+def test_lazy_frames_and_record_batches():
+    assert source(pl.LazyFrame({"x": [1, 2]}).filter(pl.col("x") > 1)).rows == 1
+    assert source(pa.RecordBatch.from_pydict({"x": [1, 2]})).column("x").integers
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "word"),
+    [
+        (3, {}, "data must be an array"),
+        ([1, 2], {}, "data must be an array"),
+        ({"x": [1], "y": [1, 2]}, {}, "columns of equal length"),
+        ({"x": [[1, 2]]}, {}, "one-dimensional"),
+        ({"x": [1]}, {"table": "t"}, "table must be None"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "different names"),
+        ("rows.xlsx", {}, "a file that ends in .csv"),
+        ("nowhere.parquet", {}, "a file that exists"),
+        ("nowhere.parquet", {"types": {"x": "integer"}}, "types must be left out for parquet"),
+        ("nowhere.csv", {"table": "x"}, "table must be left out for csv"),
+        ("nowhere.parquet", {"memory": "much"}, "a size such as '2GB'"),
+        ("nowhere.parquet", {"threads": 0}, "threads must be an integer of at least 1"),
+    ],
+)
+def test_misuse(data, options, word):
+    with pytest.raises(InvalidArgument, match=word):
+        source(data, **options)
+
+
+def test_types_of_a_csv_file_look_at_every_row(tmp_path):
+    path = tmp_path / "late.csv"
+    path.write_text("n,s\n" + "1,x\n" * 50_000 + "n/a,y\n")
+    assert dict(source(path).columns) == {"n": "text", "s": "text"}
+    stated = source(path, types={"n": "integer"})
+    assert dict(stated.columns) == {"n": "integer", "s": "text"}
+    assert stated.categories("n") == {1: 50_000, None: 1}
+    assert stated.column("n").filled(0.0).ordered([(1, 2)]).at(np.array([1, 2])).tolist() == [0.0, 1.0]
+    with pytest.raises(InvalidArgument, match="Did you mean 'n'"):
+        source(path, types={"nn": "integer"})
+    with pytest.raises(InvalidArgument, match="one of 'integer'"):
+        source(path, types={"n": "int"})
+
+
+def test_a_csv_file_with_another_dialect(tmp_path):
+    path = tmp_path / "rows.tsv"
+    path.write_text("a\tb c\n1\t'x, y'\n2\tz\n")
+    assert source(path).categories("a") == {1: 1, 2: 1}
+    assert source(path).rows == 2
+
+
+def test_tables_of_a_database(tmp_path):
+    path = str(tmp_path / "base.duckdb")
+    with duckdb.connect(path) as con:
+        con.execute("CREATE TABLE patients AS SELECT 7 AS age")
+    assert source(path).categories("age") == {7: 1}
+    assert source(path, table="patients").rows == 1
+    with pytest.raises(InvalidArgument, match="Did you mean 'patients'"):
+        source(f"{path}::patient")
+    with duckdb.connect(path) as con:
+        con.execute("CREATE TABLE visits AS SELECT 1 AS x")
+    with pytest.raises(InvalidArgument, match="There are 'patients', 'visits'"):
+        source(path)
+
+
+def test_a_pattern_of_files(tmp_path):
+    for part in range(3):
+        pyarrow.parquet.write_table(pa.table({"x": [part, part]}), tmp_path / f"visits-{part}.parquet")
+    assert source(f"{tmp_path}/visits-[01].parquet").categories("x") == {0: 2, 1: 2}
+
+
+def test_sorted_files(tmp_path, monkeypatch):
+    """A sample of whole vectors of a sorted file is a poor one: the answer is the same, and stays small."""
+    rows, fetched = np.sort(np.random.default_rng(2).normal(size=400_000)), []
+    pyarrow.parquet.write_table(pa.table({"x": rows}), tmp_path / "sorted.parquet", row_group_size=20_000)
+    monkeypatch.setattr(ordering, "FETCHED", 20_000)
+    monkeypatch.setattr(ordering, "SMALL", 20_000)
+    fetch = queries.QueryScans.fetch
+    monkeypatch.setattr(
+        queries.QueryScans, "fetch", lambda self, gaps: fetched.append(fetch(self, gaps)) or fetched[-1]
+    )
+    middle = source(tmp_path / "sorted.parquet").column("x").ordered([(199_900, 200_100)])
+    np.testing.assert_array_equal(middle.at(np.arange(199_900, 200_101)), rows[199_899:200_100])
+    assert sum(part.size for part in fetched) <= 20_000
+
+
+def test_a_missing_package_names_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ibis", None)
+    with pytest.raises(UptackError, match=r'pip install "uptack\[data\]"'):
+        engines.ibis()
+
+
+def test_rows_without_an_owner_are_one_owners(tmp_path):
+    rows = pa.table({"x": np.arange(4000.0), "who": pa.array([float("nan"), None] * 2000)})
+    pyarrow.parquet.write_table(rows, tmp_path / "rows.parquet")
+    for table in (source(rows), source(tmp_path / "rows.parquet")):
+        assert len(set(table.blocks(["x"], 1000, id="who")[0])) == 1
+        assert len(set(table.blocks(["x"], 1000)[0])) > 900

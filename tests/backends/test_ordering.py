@@ -1,0 +1,122 @@
+"""Order statistics by sampling, counting and fetching: exact whatever the sample, and never more than a few rows."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uptack.data import ordering
+from uptack.data.ordering import Selected
+from uptack.errors import UptackError
+from uptack.reach.columns import ArrayColumn
+from uptack.reach.selection import exact_sum
+
+
+def inside(rows, gaps):
+    kept = np.zeros(rows.size, bool)
+    for gap in gaps:
+        kept |= (rows > (-np.inf if gap.low is None else gap.low)) & (rows < (np.inf if gap.high is None else gap.high))
+    return rows[kept] if any(gap.low is not None or gap.high is not None for gap in gaps) else rows
+
+
+@dataclass
+class ArrayScans:
+    """The questions of an engine answered from an array, with any sampler; counts what is fetched."""
+
+    rows: np.ndarray
+    sampler: object
+    fetched: list = field(default_factory=list)
+    counted: int = 0
+
+    def counts(self, pivots):
+        self.counted += 1
+        return [int((self.rows < p).sum()) for p in pivots], [int((self.rows <= p).sum()) for p in pivots]
+
+    def sample(self, gaps, part):
+        return self.sampler(inside(self.rows, gaps), part)
+
+    def fetch(self, gaps):
+        found = inside(self.rows, gaps)
+        self.fetched.append(found.size)
+        return found
+
+    def between(self, low, high):
+        return exact_sum(self.rows[(self.rows > low) & (self.rows < high)])
+
+
+def fair(seed=0):
+    rng = np.random.default_rng(seed)
+    return lambda rows, part: rows[rng.random(rows.size) < part]
+
+
+SAMPLERS = {
+    "fair": fair(),
+    "nothing": lambda rows, part: rows[:0],
+    "the smallest rows": lambda rows, part: np.sort(rows)[: int(part * rows.size) + 1],
+    "one row": lambda rows, part: rows[-1:],
+}
+VALUES = st.one_of(
+    st.integers(-3, 3).map(float), st.sampled_from([1e308, -1e308, 5e-324, -0.0, 0.1, float(np.nextafter(0.1, 1))])
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ordering, "SMALL", 4)
+        patch.setattr(ordering, "FETCHED", 4)
+        patch.setattr(ordering, "SAMPLED", 8)
+        yield
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@given(
+    rows=st.lists(VALUES, max_size=60).map(np.array),
+    windows=st.lists(st.tuples(st.integers(-5, 70), st.integers(0, 5)).map(lambda w: (w[0], w[0] + w[1])), max_size=4),
+)
+def test_as_a_sort_would_have_it(sampler, rows, windows):
+    rows = rows.astype(np.float64)
+    selected = Selected(ArrayScans(rows, SAMPLERS[sampler]), rows.size, rows.size, windows)
+    whole = ArrayColumn(rows).ordered(windows)
+    ranks = np.array(sorted({rank for a, b in windows for rank in range(a, b + 1)}), np.int64)
+    np.testing.assert_array_equal(selected.at(ranks), whole.at(ranks))
+    known = [int(rank) for rank in ranks if 1 <= rank <= rows.size]
+    for first, last in zip(known, known[::-1], strict=True):
+        if first <= last:
+            assert selected.total(first, last) == whole.total(first, last)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [np.ones(10**5), np.repeat([1.0, 2.0, 3.0], [40_000, 30_000, 30_000]), np.arange(10**5) // 1000 * 1.0],
+    ids=["one value", "three", "a hundred"],
+)
+def test_ties_are_counted_and_not_fetched(rows, monkeypatch):
+    monkeypatch.setattr(ordering, "FETCHED", 900)
+    monkeypatch.setattr(ordering, "SAMPLED", 1000)
+    scans = ArrayScans(np.random.default_rng(1).permutation(rows), fair())
+    middle = Selected(scans, rows.size, rows.size, [(49_800, 50_200)])
+    np.testing.assert_array_equal(middle.at(np.arange(49_800, 50_201)), np.sort(rows)[49_799:50_200])
+    assert sum(scans.fetched) <= 900
+    assert scans.counted <= 3
+
+
+def test_many_rows_need_two_scans_and_a_fetch_of_few(monkeypatch):
+    monkeypatch.setattr(ordering, "FETCHED", 20_000)
+    monkeypatch.setattr(ordering, "SAMPLED", 5_000)
+    scans = ArrayScans(np.random.default_rng(1).normal(size=10**5), fair())
+    Selected(scans, 10**5, 10**5, [(24_900, 25_100), (74_900, 75_100)])
+    assert scans.counted == 1
+    assert sum(scans.fetched) < 20_000
+
+
+def test_rows_without_a_value_come_last():
+    selected = Selected(ArrayScans(np.array([2.0, 1.0]), fair()), 4, 2, [(1, 4)])
+    np.testing.assert_array_equal(selected.at(np.arange(0, 6)), [-np.inf, 1, 2, np.nan, np.nan, np.inf])
+
+
+def test_a_table_that_changes_meanwhile_is_noticed():
+    with pytest.raises(UptackError, match="changed while it was read"):
+        Selected(ArrayScans(np.arange(3.0), fair()), 4, 4, [(1, 4)])

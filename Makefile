@@ -44,7 +44,7 @@ $(VENV)/.audit: EXTRAS = sklearn
 $(VENV)/.bench: EXTRAS = all,bench
 $(VENV)/.docs: EXTRAS = docs
 
-# What tests need beside Python: a Java runtime for Spark, a browser for the report, a PostgreSQL server.
+# What tests need beside Python: a browser for the report.
 $(VENV)/.system: | $(VENV)/bin/pip
 	.ci/system
 	touch $@

@@ -39,20 +39,33 @@ def spark(tmp_path_factory) -> Iterator[Place]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory) -> Iterator[Place]:
-    """A server of its own, thrown away after the run."""
+def postgres_uri(tmp_path_factory) -> Iterator[str]:
+    """A PostgreSQL server of its own, thrown away after the run."""
     import pgserver
-    import psycopg
 
     server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
-    con = ibis.postgres.from_connection(psycopg.connect(server.get_uri()))
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgres_url(postgres_uri) -> str:
+    """The same for SQLAlchemy."""
+    return postgres_uri.replace("postgresql:", "postgresql+psycopg:", 1)
+
+
+@pytest.fixture(scope="session")
+def postgres(postgres_uri) -> Iterator[Place]:
+    """Tables of a PostgreSQL server."""
+    import psycopg
+
+    con = ibis.postgres.from_connection(psycopg.connect(postgres_uri))
 
     def put(rows: pa.Table, _: Path) -> Source:
         return source(con.create_table(f"table {uuid4().hex}", rows))
 
     yield Place(put, without=("unsigned",))
     con.disconnect()
-    server.cleanup()
 
 
 NAMES = [*PLACES, *(pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("spark", "postgres"))]

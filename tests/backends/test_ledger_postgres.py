@@ -9,11 +9,12 @@ pytest.importorskip("sqlalchemy")
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
-from tests.backends.postgres import postgres_url  # noqa: F401
 from tests.backends.test_ledger_crash import check_survival, spend_and_die
 from uptack.errors import BudgetExceeded, LedgerCorrupt, LedgerError
 from uptack.ledger import Ledger
 from uptack.privacy import Privacy, loss
+
+pytestmark = pytest.mark.xdist_group("postgres")
 
 
 def sql(url, *statements):
@@ -22,7 +23,7 @@ def sql(url, *statements):
             connection.execute(text(statement))
 
 
-def test_a_budget_is_kept(postgres_url):  # noqa: F811
+def test_a_budget_is_kept(postgres_url):
     ledger = Ledger(postgres_url, epsilon=1, delta=1e-6, dataset="kept")
     tree = loss.Unit(loss.Test("1/3", 1e-7), loss.Answer("1/3"))
     ledger.debit(tree, what="a median")
@@ -48,7 +49,7 @@ def test_a_budget_is_kept(postgres_url):  # noqa: F811
         "UPDATE uptack_heads SET number = 1",
     ],
 )
-def test_the_tables_are_append_only(postgres_url, statement):  # noqa: F811
+def test_the_tables_are_append_only(postgres_url, statement):
     ledger = Ledger(postgres_url, epsilon=1, dataset="append-only")
     ledger.debit(Privacy(0), what="so that there is something to change")
     with pytest.raises(DBAPIError, match="append-only"):
@@ -56,7 +57,7 @@ def test_the_tables_are_append_only(postgres_url, statement):  # noqa: F811
     assert ledger.verify()
 
 
-def test_a_cut_chain_is_not_written_on(postgres_url):  # noqa: F811
+def test_a_cut_chain_is_not_written_on(postgres_url):
     ledger = Ledger(postgres_url, epsilon=1, dataset="cut")
     ledger.debit(Privacy("1/2"), what="to be cut off")
     off, on = (f"ALTER TABLE uptack_entries {word} TRIGGER USER" for word in ("DISABLE", "ENABLE"))
@@ -66,13 +67,13 @@ def test_a_cut_chain_is_not_written_on(postgres_url):  # noqa: F811
         ledger.debit(Privacy("1/2"), what="more")
 
 
-def test_many_may_create_it_at_once(postgres_url):  # noqa: F811
+def test_many_may_create_it_at_once(postgres_url):
     with ThreadPoolExecutor(8) as pool:
         made = [pool.submit(lambda: Ledger(postgres_url, epsilon=1, dataset="at once").head()) for _ in range(8)]
     assert len({future.result() for future in made}) == 1
 
 
-def test_a_lock_that_is_held_too_long_is_named(postgres_url):  # noqa: F811
+def test_a_lock_that_is_held_too_long_is_named(postgres_url):
     ledger = Ledger(postgres_url, epsilon=1, dataset="locked", timeout=0.2)
     with create_engine(postgres_url).begin() as connection:
         connection.execute(text("SELECT * FROM uptack_heads WHERE dataset = 'locked' FOR UPDATE"))
@@ -87,7 +88,7 @@ def test_a_server_that_is_not_there():
     assert "secret" not in str(caught.value)
 
 
-def test_killed_processes_lose_no_debit(postgres_url, tmp_path):  # noqa: F811
+def test_killed_processes_lose_no_debit(postgres_url, tmp_path):
     ledger = Ledger(postgres_url, epsilon=1, dataset="under fire")
     killed = spend_and_die(postgres_url, "under fire", tmp_path, "1/80")
     assert killed >= 3

@@ -17,7 +17,7 @@ ALLOWED = {
     "release": GROUND | {"privacy"},
     "reach": GROUND,
     "engines": GROUND | {"noise", "privacy", "release", "reach"},
-    "statistics": GROUND | BASE | {"groups"},
+    "statistics": GROUND | BASE | {"data", "groups"},
     "papers": GROUND | BASE | {"statistics", "regression", "aggregate", "progress"},
     "progress": set(),
     "drawing": {"errors"},

@@ -5,25 +5,39 @@ import importlib
 import pytest
 
 NAMES = {
-    "uptack": """ADD_REMOVE SUBSTITUTE Advice Domain InvalidArgument NoReply NoReplyError Privacy RandomPrivacy Release
-        SeededEntropy ShortcutRegression SystemEntropy UptackError aggregate audit count discrete engines errors
-        histogram influence interquantile_range iqr limits margins mean median minimax_count_mechanism noise
-        optimal_count_mechanism papers plot_coefficients privacy quantile random_dp reach regression
-        release_if_stable shortcut_regression sparse_histogram stable_value statistics subsample_aggregate
-        trimmed_mean winsorized_mean""",
-    "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram count histogram margins
-        minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
+    "uptack": """ADD_REMOVE Advice BudgetExceeded Domain HampelRegression InvalidArgument KernelRegressor
+        KernelSVC Ledger NoReply NoReplyError Privacy RandomPrivacy Release Request SUBSTITUTE
+        SeededEntropy Session ShortcutRegression SystemEntropy UptackError aggregate audit count
+        data discrete engines errors fourier_density functions hampel_regression histogram
+        influence interquantile_range iqr kde limits margins mean median minimax_count_mechanism
+        noise open optimal_count_mechanism papers per_group plot_coefficients privacy quantile
+        random_dp reach regression release_if_stable shortcut_regression sparse_histogram
+        stable_value statistics subsample_aggregate trimmed_mean winsorized_mean""",
+    "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram Tally count histogram
+        margins minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
     "uptack.aggregate": "Plan Vote plan stable_value subsample_aggregate",
-    "uptack.papers": "A_dist A_samp M R_S S Scale TM",
-    "uptack.audit": "delta_lower_bound epsilon_lower_bound",
-    "uptack.regression": "ShortcutRegression plot_coefficients shortcut_regression",
+    "uptack.papers": "A_dist A_samp M R_H R_S S Scale TM",
+    "uptack.audit": """Case ExactCase Finding Report cases controls delta_lower_bound epsilon_lower_bound
+        family hostile least_epsilon main released run""",
+    "uptack.regression": "HampelRegression ShortcutRegression hampel_regression plot_coefficients shortcut_regression",
     "uptack.reach": "ArrayColumn Column InterquantileRange LStatistic OrderStatistics Reach Segment",
     "uptack.statistics": "Options interquantile_range iqr mean median quantile trimmed_mean winsorized_mean",
-    "uptack.noise": """Bernoulli BernoulliExp Body Box Ellipsoid Entropy Geometric Grid IntegerGaussian IntegerLaplace
-        IntegerLaw L1Ball L2Ball LInfBall MachineNumbers SampledBody SeededEntropy SystemEntropy UniformInteger""",
-    "uptack.privacy": """ADD_REMOVE SUBSTITUTE Adjacency Privacy RandomPrivacy calibrate cost gaussian_delta
+    "uptack.noise": """Bernoulli BernoulliExp Body Box Ellipsoid Entropy Geometric Grid IntegerGaussian
+        IntegerLaplace IntegerLaw L1Ball L2Ball LInfBall MachineNumbers SampledBody
+        SeededEntropy SystemEntropy UniformInteger""",
+    "uptack.privacy": """ADD_REMOVE Adjacency Privacy RandomPrivacy SUBSTITUTE calibrate cost gaussian_delta
         gaussian_epsilon gaussian_noise_multiplier loss split tight total""",
     "uptack.engines": "exponential gamma gaussian k_norm laplace release_if_stable report_noisy_max",
+    "uptack.functions": """Curve DensityCurve Expansion Exponential FourierBasis FourierDensity FunctionRelease
+        Gaussian Kernel KernelMachine KernelRegressor KernelSVC KernelSum Matern32 Matern52
+        SpectralRelease fourier_density kde kernel_machine plot_regions release_function
+        release_spectral sobolev_norm""",
+    "uptack.data": "Source source",
+    "uptack.ledger": "Entry Fault Head Ledger Verification",
+    "uptack.session": "Plan PlannedRelease Request Session SessionColumn open",
+    "uptack.report": "ColumnProfile Figure Part Profile divide plan profile to_html to_json to_markdown write",
+    "uptack.samples": "load path",
+    "uptack.cli": "main run",
 }
 
 

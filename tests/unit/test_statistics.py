@@ -1,10 +1,15 @@
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import uptack as ut
 from uptack.engines.inverse import LATTICES, steps_needed
 from uptack.privacy import Privacy, cost
 from uptack.reach import ArrayColumn
+from uptack.statistics.arguments import call
+from uptack.statistics.arguments import column as column_of
 from uptack.statistics.windows import Windows, choices
 
 RNG = np.random.default_rng(11)
@@ -332,13 +337,33 @@ def test_the_lattice_gets_coarser_before_there_is_no_reply():
     assert steps_needed(1, sizes[0]) > steps_needed(1, sizes[-1]) >= 80
 
 
-def test_pandas_nullable_columns_keep_their_type():
-    pd = pytest.importorskip("pandas")
-    whole = pd.array([1, 2, None] * 500, dtype="Int64")
-    with pytest.raises(ut.InvalidArgument, match="free of NaN"):
-        ut.median(whole, epsilon=1)
-    found = ut.median(whole, epsilon=1, missing="high", entropy=ut.SeededEntropy(1))
-    assert found.value == 2.0
+@pytest.mark.parametrize("holes", [0, 1])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda rows: pd.array(rows, dtype="Int64"),
+        lambda rows: pd.Series(rows, dtype="Int32"),
+        lambda rows: pl.Series(rows, dtype=pl.Int64),
+        lambda rows: pa.array(rows, pa.int64()),
+        lambda rows: pa.chunked_array([rows, []], pa.int64()),
+    ],
+)
+def test_a_missing_value_does_not_change_the_type_of_a_column(made, holes):
+    rows = [1, 2, 2] * 500
+    rows[:holes] = [None] * holes
+    column, request = column_of(made(rows), call("median", 1, {"missing": "high"}))
+    assert request.granularity == 1
+    assert column.integers
+    assert ut.median(made(rows), epsilon=1, missing="high", entropy=ut.SeededEntropy(1)).value == 2.0
+    if holes:
+        with pytest.raises(ut.InvalidArgument, match="free of NaN"):
+            ut.median(made(rows), epsilon=1)
+
+
+@pytest.mark.parametrize("text", [pd.Series(["a"] * 9), pl.Series(["a"] * 9), pa.array(["a"] * 9), ["a"] * 9])
+def test_a_column_of_texts_is_refused(text):
+    with pytest.raises(ut.InvalidArgument, match="column of numbers"):
+        ut.median(text, epsilon=1)
 
 
 def test_a_column_of_ones_own_is_enough():

@@ -70,11 +70,11 @@ def _pandas_field(series: Any) -> Field:
     if kind not in ("integer", "number", "boolean"):
         return _objects(kind, series)
     width = dtype.numpy_dtype
-    return Field(kind, size, lambda: (series.to_numpy(dtype=width, na_value=width.type(0)), series.isna().to_numpy()))
+    return Field(kind, size, lambda: (series.to_numpy(dtype=width, na_value=width.type(0)), np.asarray(series.isna())))
 
 
 def _objects(kind: Kind, series: Any) -> Field:
-    return Field(kind, len(series), lambda: (series.astype(object).to_numpy(), series.isna().to_numpy()))
+    return Field(kind, len(series), lambda: (series.astype(object).to_numpy(), np.asarray(series.isna())))
 
 
 def from_polars(frame: Any) -> MemorySource:
@@ -143,3 +143,16 @@ def _object_array(values: list[Any]) -> NDArray[Any]:
 
 READERS = {"pandas": from_pandas, "polars": from_polars, "pyarrow": from_arrow}
 """Which function reads the frames of which package."""
+
+FIELDS = {"pandas": _pandas_field, "polars": _polars_field, "pyarrow": _arrow_field}
+"""The same for a single column."""
+
+
+def column_field(x: Any) -> Field | None:
+    """A column of pandas, polars or Arrow, by its declared type; None for anything else."""
+    read, single = FIELDS.get(package(x)), not hasattr(x, "columns") and not hasattr(x, "column_names")
+    if read is None or not single or not (hasattr(x, "dtype") or hasattr(x, "type")):
+        return None
+    if package(x) == "pandas" and not hasattr(x, "isna"):
+        return None
+    return read(x)

@@ -10,6 +10,8 @@ from typing import Any, TypedDict
 import numpy as np
 
 from uptack import checks
+from uptack.data.frames import column_field
+from uptack.data.protocol import NUMERIC
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
@@ -136,16 +138,18 @@ def column(x: Any, request: Call, floats: bool = False) -> tuple[Column, Call]:
 
 
 def in_memory(x: Any) -> Column:
-    """Anything like a column as an array of numbers; missing entries of pandas' nullable types as NaN.
+    """Anything like a column as an array of numbers; missing entries as NaN.
 
-    A list has no type of its own, and one row must not decide that of all: its numbers are read as floats.
+    The type decides, never the content: one row must not change how all others are read. A column of pandas, polars or
+    Arrow has a type of its own, with or without missing values; a list has none, and its numbers are read as floats.
     """
+    field = column_field(x)
+    if field is not None and field.kind in NUMERIC:
+        return field.column()
     if isinstance(x, list | tuple) and all(v is None or isinstance(v, Real) for v in x):
         return ArrayColumn(np.array([np.nan if v is None else v for v in x], np.float64))
-    array, kind = np.asarray(x), getattr(getattr(x, "dtype", None), "kind", "O")
-    if array.dtype.kind == "O" and kind in "fiub":
-        return ArrayColumn(x.to_numpy(np.float64, na_value=np.nan), integers=kind in "iub")
-    if array.ndim != 1 or array.dtype.kind not in "fiub":
+    array = np.asarray(x)
+    if field is not None or array.ndim != 1 or array.dtype.kind not in "fiub":
         must = "a one-dimensional column of numbers"
         raise InvalidArgument("x", must, checks.describe(array), "Pick one numeric column.")
     return ArrayColumn(array.astype(np.int8) if array.dtype.kind == "b" else array)

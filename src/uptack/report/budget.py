@@ -16,7 +16,13 @@ from uptack.session import Request, Session
 MEDIAN, QUARTILES, MEAN, DENSITY = Fraction(35, 100), Fraction(25, 100), Fraction(20, 100), Fraction(20, 100)
 """What each figure of a numeric column gets of the column's ε. The interquartile range comes from the quartiles."""
 
-WEIGHTS: dict[str, Fraction | int] = {"integer": 1, "number": 1, "boolean": Fraction(1, 8), "text": Fraction(1, 3), "regression": 2}
+WEIGHTS: dict[str, Fraction | int] = {
+    "integer": 1,
+    "number": 1,
+    "boolean": Fraction(1, 8),
+    "text": Fraction(1, 3),
+    "regression": 2,
+}
 """Shares before the user weighs them: counts are exact enough with less than numbers need."""
 
 CONFIDENCE = Fraction(95, 100)

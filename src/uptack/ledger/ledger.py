@@ -231,7 +231,7 @@ def _book(place: str | Path, dataset: str, timeout: float) -> Book:
     try:
         from uptack.ledger.book import Book
     except ModuleNotFoundError as missing:
-        raise UptackError('a ledger needs SQLAlchemy: pip install sqlalchemy') from missing
+        raise UptackError("a ledger needs SQLAlchemy: pip install sqlalchemy") from missing
     return Book(place, dataset, timeout)
 
 

@@ -16,9 +16,9 @@ from uptack.papers import R_H, R_S
 from uptack.privacy import Privacy, cost
 from uptack.reach.hampel import Cell, Hyperplanes
 from uptack.regression import hampel_regression
-from uptack.regression.blocks import independent_blocks
+from uptack.regression.blocks import independent_blocks, of_width
 from uptack.regression.cells import cells
-from uptack.regression.hampel import RUNGS, SCALES, _of_width, noisy_vertex
+from uptack.regression.hampel import RUNGS, SCALES, noisy_vertex
 from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalised
 
 E1 = {"epsilon": 1, "delta": 1e-6}
@@ -217,10 +217,10 @@ def test_more_than_four_coefficients_get_no_reply_for_free():
 
 def test_blocks_of_a_public_width_lose_no_row_but_in_a_crowd():
     members = independent_blocks(3000, 1500, ut.SeededEntropy(1))
-    wide = _of_width(16, members)
+    wide = of_width(members, 16)
     assert wide.shape == (1500, 16)
     assert sorted(wide[wide >= 0]) == list(range(3000))
-    assert (_of_width(1, members)[:, 0] == members[:, 0]).all()
+    assert (of_width(members, 1)[:, 0] == members[:, 0]).all()
 
 
 def test_exact_data_has_scale_zero_and_replies():

@@ -323,7 +323,9 @@ def test_groups_are_run_together_where_their_list_was_made_for_several_rows_a_pe
     assert {r.privacy for r in made.value.values()} == {Privacy(Fraction(3, 10), 0, ADD_REMOVE)}
 
 
-@pytest.mark.parametrize("f", [ut.median, ut.iqr, ut.trimmed_mean, ut.winsorized_mean, ut.mean, count], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [ut.median, ut.iqr, ut.trimmed_mean, ut.winsorized_mean, ut.mean, count], ids=lambda f: f.__name__
+)
 def test_statistics(f):
     rng = np.random.default_rng(3)
     by = rng.integers(0, 3, 60_000)

@@ -240,5 +240,5 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(UptackError, match=r'pip install "uptack\[report\]"'):
+    with pytest.raises(UptackError, match=r'pip install "uptack\[plots\]"'):
         Influence(np.zeros(1), np.zeros(1), "median", "influence").plot()

@@ -6,11 +6,12 @@ import pytest
 
 import uptack as ut
 from uptack.engines.inverse import LATTICES, steps_needed
+from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, cost
 from uptack.reach import ArrayColumn
 from uptack.statistics.arguments import call
 from uptack.statistics.arguments import column as column_of
-from uptack.statistics.windows import Windows, choices
+from uptack.statistics.windows import Windows, _below_and_tied, choices
 
 RNG = np.random.default_rng(11)
 NORMAL = RNG.normal(size=20_000)
@@ -402,3 +403,12 @@ def test_the_mean_of_what_is_there():
     holes = np.where(np.arange(NORMAL.size) % 3 == 0, np.nan, NORMAL + 5)
     found = ut.mean(holes, epsilon=2, missing="drop", entropy=ut.SeededEntropy(5))
     assert abs(found.value - 5) < 0.1
+
+
+@pytest.mark.parametrize("bits", [(2, 2), (9, 20)])
+def test_rows_are_counted_by_lattice_cell_without_being_rounded(bits):
+    lattice = MachineNumbers(*bits)
+    rows = np.concatenate([RNG.normal(size=500), RNG.normal(size=50) * 1e300, -RNG.random(50) * 1e-300, [0.0, -0.0]])
+    keys = lattice.floors(rows)
+    wanted = [n for key in np.unique(keys) for n in (np.sum(keys < key), np.sum(keys == key))]
+    assert _below_and_tied(rows, np.unique(keys).tolist(), lattice, None) == wanted

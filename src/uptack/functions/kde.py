@@ -54,6 +54,9 @@ class Bins:
         """Row by row, so that neighbours stay neighbours."""
         with np.errstate(over="ignore"):
             middles = np.clip(np.rint(rows / steps) * steps, -LARGEST, LARGEST) + 0.0
+        if middles.shape[1] == 1:
+            found, counts = np.unique(middles[:, 0], return_counts=True)
+            return Bins(np.asfortranarray(found[:, None]), counts.astype(np.int64))
         return Bins._merged(middles, np.ones(len(middles), np.int64))
 
     @staticmethod

@@ -69,15 +69,23 @@ class Windows:
     ) -> None:
         self._data, self._candidates, self._entropy = data, candidates, entropy
         self._step = None if granularity is None else float(granularity)
-        self._selected = data.ordered([(w.start, w.stop - 1) for w in windows])
         self._shared: dict[float, tuple[int, NDArray[np.int64]]] = {}
-        self.edges = tuple(self._edges(w) for w in windows)
+        selected, keys = data.ordered([(w.start, w.stop - 1) for w in windows]), []
+        for ranks in windows:
+            last = min(ranks.stop - 1, data.size)  # the public number of rows may be above the true one
+            keys.append(_keys(selected.at(np.arange(ranks.start, last + 1)), candidates.lattice, self._step))
+        self._counted = self._counts({float(k[end]) for k in keys if k.size for end in (0, -1)})
+        self.edges = tuple(self._edges(w, k) for w, k in zip(windows, keys, strict=True))
 
-    def _edges(self, ranks: range) -> tuple[int, ...]:
+    def _counts(self, keys: set[float]) -> dict[float, tuple[int, int]]:
+        """How many rows of the column have a smaller key than each of these, and how many the same: one pass."""
+        ordered = sorted(keys)
+        f = functools.partial(_below_and_tied, keys=ordered, lattice=self._candidates.lattice, step=self._step)
+        found = iter(self._data.sums(f))
+        return dict(zip(ordered, zip(found, found, strict=True), strict=True))
+
+    def _edges(self, ranks: range, keys: NDArray[np.float64 | np.int64]) -> tuple[int, ...]:
         """The rows of these ranks as candidates in their order; past the last row, the end of the candidates."""
-        last = min(ranks.stop - 1, self._data.size)  # the public number of rows may be above the true one
-        known = np.arange(ranks.start, last + 1)
-        keys = _keys(self._selected.at(known), self._candidates.lattice, self._step)
         found: list[int] = []
         for key, first, count in zip(*np.unique(keys, return_index=True, return_counts=True), strict=True):
             below, digits = ranks.start - 1 + int(first), None
@@ -91,8 +99,7 @@ class Windows:
     def _group(self, key: float) -> tuple[int, NDArray[np.int64]]:
         """How many rows of the column have a smaller key, and the digits of all that have this one; drawn once."""
         if key not in self._shared:
-            count = functools.partial(_below_and_tied, key=key, lattice=self._candidates.lattice, step=self._step)
-            below, tied = self._data.sums(count)
+            below, tied = self._counted[key]
             self._shared[key] = below, self._digits(tied)
         return self._shared[key]
 
@@ -106,10 +113,26 @@ def _keys(x: NDArray[np.float64], lattice: MachineNumbers, step: float | None) -
     return lattice.floors(x) if step is None else np.floor(x / step + 0.5)
 
 
-def _below_and_tied(x: NDArray[np.float64], key: float, lattice: MachineNumbers, step: float | None) -> list[int]:
-    """How many of these rows have a smaller key, and how many this one."""
-    keys = _keys(x, lattice, step)
-    return [int(np.count_nonzero(keys < key)), int(np.count_nonzero(keys == key))]
+def _below_and_tied(
+    x: NDArray[np.float64], keys: Sequence[float], lattice: MachineNumbers, step: float | None
+) -> list[int]:
+    """For each key how many of these rows have a smaller one, and how many the same, in turns.
+
+    A lattice cell reaches from its own number to the next one, so rows need not be rounded to be counted.
+    """
+    counts: list[int] = []
+    rounded = x if step is None else _keys(x, lattice, step)
+    for key in keys:
+        low, high = (key, key + 1) if step is not None else _cell(int(key), lattice)
+        below = int(np.count_nonzero(rounded < low))
+        counts += [below, int(np.count_nonzero(rounded < high)) - below]
+    return counts
+
+
+def _cell(ordinal: int, lattice: MachineNumbers) -> tuple[float, float]:
+    """The numbers that are rounded down to this one of the lattice: from the first to before the last."""
+    low = -np.inf if ordinal == -lattice.top else lattice.value(ordinal)
+    return low, np.inf if ordinal == lattice.top else lattice.value(ordinal + 1)
 
 
 def _spread(key: float, digits: NDArray[np.int64], candidates: Candidates, step: float | None) -> NDArray[np.int64]:

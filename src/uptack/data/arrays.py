@@ -57,7 +57,7 @@ class Field:
         if values.dtype.kind == "f":
             missing = np.isnan(values) if missing is None else missing | np.isnan(values)
         if values.dtype.kind == "O":
-            return _codes_of_objects(values, missing)
+            return _codes_of_objects(values, missing, self.kind == "text")
         if values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] not in PYTHON_TIMES:
             values = values.astype("datetime64[us]")
         distinct, codes = np.unique(values, return_inverse=True)
@@ -77,11 +77,21 @@ class Field:
         return Field(self.kind, rows.size, lambda: (values[rows], None if missing is None else missing[rows]))
 
 
-def _codes_of_objects(values: Array, missing: Array | None) -> tuple[list[Any], NDArray[np.int64]]:
+def _text(value: Any) -> str | None:
+    """A value of a column of texts: the text of what is none, None for NaN, and never an error."""
+    if isinstance(value, str) or value is None:
+        return value
+    try:
+        return None if isinstance(value, float) and value != value else str(value)
+    except Exception:
+        return type(value).__name__
+
+
+def _codes_of_objects(values: Array, missing: Array | None, texts: bool) -> tuple[list[Any], NDArray[np.int64]]:
     places: dict[Any, int] = {}
     gone = itertools.repeat(False) if missing is None else missing
     pairs = zip(values, gone, strict=missing is not None)
-    plain = (None if absent or value is None or value != value else value for value, absent in pairs)
+    plain = (None if absent else _text(value) if texts else value for value, absent in pairs)
     codes = np.fromiter((places.setdefault(value, len(places)) for value in plain), np.int64, values.size)
     return list(places), codes
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from uptack.data.arrays import Field, MemorySource
 from uptack.data.protocol import Kind
 from uptack.errors import InvalidArgument
+from uptack.reach.columns import listed
 
 NUMPY_KINDS: dict[str, Kind] = {"i": "integer", "u": "integer", "f": "number", "b": "boolean", "U": "text", "O": "text"}
 
@@ -34,10 +35,19 @@ def from_arrays(x: Any) -> MemorySource:
 
 
 def _array(name: object, values: Any) -> NDArray[Any]:
+    listing = isinstance(values, list | tuple) and not any(isinstance(v, list | tuple | np.ndarray) for v in values)
+    if listing and not _flags(values):  # numbers are floats, since a list has no type; with anything else in it, texts
+        floats = listed(values)
+        return _object_array(list(values)) if floats is None else floats
     array: NDArray[Any] = np.asanyarray(values)
     if array.ndim != 1:
         raise InvalidArgument(f"data[{name!r}]", "one-dimensional", f"an array of {array.ndim} dimensions")
     return array
+
+
+def _flags(values: Any) -> bool:
+    """Whether a list is of truth values alone."""
+    return len(values) > 0 and all(isinstance(value, bool | np.bool_) for value in values)
 
 
 def _numpy_field(values: NDArray[Any]) -> Field:

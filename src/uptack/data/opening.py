@@ -35,7 +35,7 @@ def source(
     {"age": "integer"}: the file itself does not say, and a guess from its content is not public. What is not of the
     stated type is then a missing value.
 
-    >>> people = source({"age": [31, 44, 44], "name": ["Ada", "Bo", None]})
+    >>> people = source({"age": np.array([31, 44, 44]), "name": ["Ada", "Bo", None]})
     >>> people.rows, dict(people.columns)
     (3, {'age': 'integer', 'name': 'text'})
     >>> people.categories("age")

@@ -43,7 +43,15 @@ def plain(value: Any) -> Hashable:
         return tuple(plain(part) for part in value)
     if kind is datetime and value.tzinfo is None:
         return value.replace(fold=0)  # type: ignore[no-any-return]
-    return int(value) if kind is bool else str(value)
+    return int(value) if kind is bool else _text(value)
+
+
+def _text(value: Any) -> str:
+    """The text of a value; of its type, where it has none."""
+    try:
+        return str(value)
+    except Exception:  # errors must not depend on the data
+        return type(value).__name__
 
 
 def in_order(value: Hashable) -> tuple[bool, str, Any]:

@@ -58,7 +58,8 @@ def places(column: Any, levels: Sequence[Hashable] | int) -> Integers:
         raise InvalidArgument("columns", "one-dimensional columns of one length", checks.describe(array))
     if isinstance(levels, int):
         if listed:
-            array = np.fromiter((v if isinstance(v, Integral) else -1 for v in column), np.float64, len(column))
+            found = (int(v) if isinstance(v, Integral) and 0 <= int(v) < levels else -1 for v in column)
+            return np.fromiter(found, np.int64, len(column))
         if array.dtype.kind not in "iubf":  # integers with one that is missing come as floats
             fix = "Columns with a number of levels hold the integers 0, 1, 2, …; list the categories for others."
             raise InvalidArgument("columns", "integers where the domain has a number of levels", array.dtype.name, fix)

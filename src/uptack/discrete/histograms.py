@@ -26,6 +26,7 @@ from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.reach import Column
+from uptack.reach.columns import listed
 from uptack.release import Release
 
 
@@ -89,7 +90,8 @@ class _Edges:
         return tuple(itertools.pairwise(self.edges.tolist()))
 
     def places(self, x: Any) -> Integers:
-        array = np.asarray(x)
+        floats = listed(x) if isinstance(x, list | tuple) else None
+        array = np.asarray(x) if floats is None else floats
         if array.ndim != 1 or array.dtype.kind not in "fiub":
             must = "a one-dimensional column of numbers"
             raise InvalidArgument("x", must, checks.describe(array), "For other values give keys.")

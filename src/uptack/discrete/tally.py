@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from uptack.noise.laws import Integers
+from uptack.reach.columns import listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,5 +27,5 @@ class Tally:
         return int(self.counts.sum())
 
     def numbers(self) -> Any:
-        """The values as floats; missing ones as NaN."""
-        return np.array([np.nan if value is None else value for value in self.values], np.float64)
+        """The values as floats; what is no number as NaN."""
+        return listed([value if isinstance(value, Real) else None for value in self.values])

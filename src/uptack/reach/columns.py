@@ -8,6 +8,7 @@ are (`uptack.data`). Both give the same numbers, to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -130,6 +131,23 @@ class ArrayColumn:
         starts = range(0, max(self.size, 1), BATCH)
         parts = (f(self.values[start : start + BATCH].astype(np.float64, copy=False)) for start in starts)
         return [sum(column[1:], start=column[0]) for column in zip(*parts, strict=True)]
+
+
+def listed(values: Sequence[Any]) -> NDArray[np.float64] | None:
+    """A list of numbers as floats, with NaN for None; None where something else is in it.
+
+    A list has no type of its own, and one row must not decide that of all. What is beyond all floats is the largest.
+    """
+    if not all(v is None or isinstance(v, Real) for v in values):
+        return None
+    return np.array([np.nan if v is None else _clamped(v) for v in values], np.float64)
+
+
+def _clamped(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return LARGEST if value > 0 else -LARGEST
 
 
 def as_column(x: Column | NDArray[np.generic]) -> Column:

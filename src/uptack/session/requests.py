@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from uptack import discrete, functions, regression, statistics
+from uptack import checks, discrete, functions, regression, statistics
 from uptack.data import Source
 from uptack.data.protocol import NUMERIC, known
 from uptack.errors import InvalidArgument
@@ -19,24 +20,30 @@ from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, Adjacency, Privacy
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
-from uptack.session.unread import NoEntropy, Touched, UnreadColumn
+from uptack.session.unread import NoEntropy, Touched, UnreadColumn, UnreadGroups
+from uptack.statistics.arguments import COUNT_SHARE
 
 Made = Release[Any] | NoReply
+COUNTED = (*NUMERIC, "text")
+"""Kinds of columns whose values can be counted, or be groups."""
 
 
 @dataclass(frozen=True)
 class Kind:
     """A function that makes releases, and how its data are read from a source.
 
-    `read(source, columns)` gives its data arguments; `unread` gives stand-ins that show public numbers only.
+    `read(source, columns)` gives its data arguments; `unread` gives stand-ins that show public numbers only. `missing`
+    is what the function is told of missing values where the request and the session leave it open; None where it is
+    not told. `grouped` says whether it can be asked by group.
     """
 
     function: Callable[..., Made]
     read: Callable[[Source, tuple[str, ...]], tuple[Any, ...]]
     unread: Callable[[Source, tuple[str, ...]], tuple[Any, ...]]
-    columns: tuple[Any, ...] | None = NUMERIC
+    columns: tuple[Any, ...] = NUMERIC
     most: int | None = 1
-    fills: bool = True
+    missing: str | None = "drop"
+    grouped: bool = False
 
 
 def _column(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
@@ -57,9 +64,6 @@ def _flags(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _tally(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
-    """Counted values; a column of numbers as it is, since it may have as many values as rows."""
-    if source.columns[names[0]] == "number":
-        return (source.column(names[0]),)
     keys, counts = source.counts(names)
     return (discrete.Tally(tuple(key[0] for key in keys), counts),)
 
@@ -83,12 +87,17 @@ def _no_points(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
     return _unread_column(source, names) if len(names) == 1 else (np.zeros((source.rows, len(names))),)
 
 
+def _edges(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
+    """Numbers between edges are counted as they are read: there may be as many values as rows."""
+    return _column(source, names)
+
+
 def _nothing(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
     return (discrete.Tally((), np.zeros(0, np.int64)),)
 
 
 def _ordered(function: Callable[..., Made]) -> Kind:
-    return Kind(function, _column, _unread_column)
+    return Kind(function, _column, _unread_column, grouped=True)
 
 
 KINDS = {
@@ -99,12 +108,12 @@ KINDS = {
     "trimmed_mean": _ordered(statistics.trimmed_mean),
     "winsorized_mean": _ordered(statistics.winsorized_mean),
     "mean": _ordered(statistics.mean),
-    "count": Kind(discrete.count, _flags, lambda s, c: (0,), ("boolean",), fills=False),
-    "histogram": Kind(discrete.histogram, _tally, _nothing, None, fills=False),
+    "count": Kind(discrete.count, _flags, lambda s, c: (0,), ("boolean",), missing=None),
+    "histogram": Kind(discrete.histogram, _tally, _nothing, COUNTED, missing=None),
     "kde": Kind(functions.kde, _points, _no_points, most=3),
     "fourier_density": Kind(fourier_density, _points, _no_points, most=3),
-    "regression": Kind(regression.shortcut_regression, _matrix, _unread_matrix, most=None, fills=False),
-    "robust_regression": Kind(regression.hampel_regression, _matrix, _unread_matrix, most=None, fills=False),
+    "regression": Kind(regression.shortcut_regression, _matrix, _unread_matrix, most=None, missing="ignore"),
+    "robust_regression": Kind(regression.hampel_regression, _matrix, _unread_matrix, most=None, missing="ignore"),
 }
 
 
@@ -126,6 +135,11 @@ class Request:
             raise InvalidArgument("statistic", f"one of {', '.join(KINDS)}", repr(statistic))
         if "epsilon" not in options:
             raise InvalidArgument("epsilon", "given for every release", "nothing")
+        if "entropy" in options:
+            raise InvalidArgument("entropy", "left to the session", "some", "Pass it to uptack.open.")
+        if options.get("by") is not None and not KINDS[statistic].grouped:
+            allowed = ", ".join(name for name, kind in KINDS.items() if kind.grouped)
+            raise InvalidArgument("by", f"left out for {statistic}", checks.describe(options["by"]), f"Take {allowed}.")
         object.__setattr__(self, "statistic", statistic)
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "options", tuple(options.items()))
@@ -148,10 +162,10 @@ class Request:
         relation = relation.per_person(relation.rows_per_person * given.get("rows_per_person", 1))
         return Privacy(given["epsilon"], given.get("delta", 0), relation)
 
-    def with_defaults(self, **defaults: Any) -> Request:
+    def with_defaults(self, missing: Any, **defaults: Any) -> Request:
         """The same request, with what it leaves open filled in."""
-        if not self.kind.fills:
-            defaults.pop("missing", None)
+        if self.kind.missing is not None:
+            defaults["missing"] = self.kind.missing if missing == "drop" else missing
         if "by" in self.given:
             defaults.pop("adjacency", None)
         return Request(self.statistic, *self.columns, **{**defaults, **self.given})
@@ -164,17 +178,27 @@ class Request:
             must = f"at least {least}" if self.kind.most is None else f"{least} to {self.kind.most}"
             raise InvalidArgument("columns", f"{must} for {self.statistic}", len(self.columns))
         for name in names:
-            known(name, source.columns, self.kind.columns if name in self.columns else None)
-        if "by" in self.given:
-            return None
-        public = {**self.given, "entropy": NoEntropy()}
-        if self.given.get("missing") == "drop" and self.cost.adjacency.kind == "substitute":
-            public["missing"] = "error"  # as if no row were missing: what all rows can't do, some can't
+            known(name, source.columns, self.kind.columns if name in self.columns else COUNTED)
+        if self.given.get("edges") is not None:
+            known(self.columns[0], source.columns, NUMERIC)
         try:
-            made = self.kind.function(*self.kind.unread(source, self.columns), **public)
+            made = self._rehearsed(source)
         except Touched:
             return None
-        assert isinstance(made, NoReply), "a release without data or randomness"
+        return made if isinstance(made, NoReply) else None
+
+    def _rehearsed(self, source: Source) -> Made:
+        public = {**self.given, "entropy": NoEntropy()}
+        by = public.pop("by", None)
+        if by is not None:
+            return per_group(self.kind.function, UnreadGroups(source.columns[self.columns[0]] != "number"), **public)
+        drops = public.get("missing") == "drop" and self.cost.adjacency.kind == "substitute"
+        if drops:  # as if no row were missing: what all rows can't do, some can't
+            public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * (1 - COUNT_SHARE)}
+        made = self.kind.function(*self.kind.unread(source, self.columns), **public)
+        if drops and isinstance(made, NoReply) and made.advice.epsilon is not None:
+            least = math.ceil(1000 * made.advice.epsilon / float(1 - COUNT_SHARE)) / 1000
+            return replace(made, advice=replace(made.advice, epsilon=least))
         return made
 
     def make(self, source: Source, entropy: Entropy) -> Made:
@@ -183,11 +207,12 @@ class Request:
         by = given.pop("by", None)
         if by is not None:
             return per_group(function, SourceGroups(source, self.columns[0], by), **given, entropy=entropy)
-        return function(*self.kind.read(source, self.columns), **given, entropy=entropy)
+        read = _edges if given.get("edges") is not None else self.kind.read
+        return function(*read(source, self.columns), **given, entropy=entropy)
 
     def __repr__(self) -> str:
         others = {k: v for k, v in self.given.items() if k not in ("epsilon", "delta") and _telling(v)}
-        extra = "".join(f", {k}={v!r}" for k, v in others.items())
+        extra = "".join(f", {k}={float(v) if isinstance(v, Fraction) else v!r}" for k, v in others.items())
         delta = f", δ = {self.cost.delta}" if self.cost.exact_delta else ""
         return f"{self.statistic} of {', '.join(self.columns) or 'rows'}{extra}, ε = {self.cost.epsilon}{delta}"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from uptack import checks
 from uptack.data import Source, source
 from uptack.data.protocol import known
+from uptack.errors import InvalidArgument
 from uptack.ledger import Ledger
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
@@ -17,6 +18,10 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request
+from uptack.statistics.arguments import call
+
+LONGEST = 300
+"""Characters of a line in the ledger."""
 
 
 def open(
@@ -28,13 +33,15 @@ def open(
     adjacency: Adjacency = SUBSTITUTE,
     rows_per_person: int = 1,
     missing: Any = "drop",
+    types: Mapping[str, str] | None = None,
     entropy: Entropy | None = None,
 ) -> Session:
     """A session on data wherever they are: a file, a data frame, a table of a database or cluster.
 
     `data` is whatever `uptack.data.source` takes. With a `ledger` every release is debited, durably, before the data
     are touched; `analyst` says on whose behalf. The other arguments are what each release is made with unless it says
-    otherwise.
+    otherwise; a person's rows can only be said to be more. `types` says what the columns of a CSV file hold. An error
+    about missing values is an answer about the data, so `missing="error"` is for a curator who opens a session with it.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
@@ -47,7 +54,12 @@ def open(
     relation = check_adjacency(adjacency, rows_per_person)
     if ledger is not None:
         checks.instance("ledger", ledger, Ledger, "an uptack.Ledger or None", "Try uptack.Ledger('budget.db').")
-    return Session(source(data, table=table), ledger, analyst, relation, missing, entropy_source(entropy))
+        if ledger.adjacency.rows_per_person < relation.rows_per_person:
+            must = f"about people with {relation.rows_per_person} or more rows, as the session is"
+            fix = "Create it with adjacency=SUBSTITUTE.per_person(...)."
+            raise InvalidArgument("ledger", must, str(ledger.adjacency), fix)
+    call("session", 1, {"missing": missing})
+    return Session(source(data, table=table, types=types), ledger, analyst, relation, missing, entropy_source(entropy))
 
 
 class Session:
@@ -82,7 +94,7 @@ class Session:
         make = functools.partial(self._make, request)
         if self.ledger is None:
             return make()
-        return self.ledger.charged(request.cost, make, what=str(request), analyst=self.analyst)
+        return self.ledger.charged(request.cost, make, what=_label(request), analyst=self.analyst)
 
     def _make(self, request: Request) -> Made:
         self.spent = total_cost([self.spent, request.cost], self.spent)
@@ -156,10 +168,22 @@ class Session:
         return "\n".join(lines)
 
     def _complete(self, request: Request) -> Request:
-        plain = Adjacency(self.adjacency.kind)
-        return request.with_defaults(
-            missing=self._missing, adjacency=plain, rows_per_person=self.adjacency.rows_per_person
-        )
+        """The request with the session's defaults, which it may tighten and not loosen."""
+        plain, rows = Adjacency(self.adjacency.kind), self.adjacency.rows_per_person
+        full = request.with_defaults(missing=self._missing, adjacency=plain, rows_per_person=rows)
+        if full.cost.adjacency.rows_per_person < rows:
+            raise InvalidArgument("rows_per_person", f"at least {rows}, as the session has it", "fewer")
+        if full.given.get("missing") == "error" and self._missing != "error":
+            fix = "An error about missing values would tell of the data; open the session with missing='error'."
+            raise InvalidArgument("missing", "another one than 'error' in this session", "'error'", fix)
+        full.cost.under(self.adjacency)  # neighbours that this session does not speak of are refused here
+        return full
+
+
+def _label(request: Request) -> str:
+    """What a ledger says of a request: one printable line of moderate length."""
+    text = "".join(c if c.isprintable() else "?" for c in str(request))
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 class SessionColumn:

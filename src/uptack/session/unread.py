@@ -58,3 +58,22 @@ class UnreadColumn:
     def sums(self, f: Callable[[Any], list[Any]]) -> NoReturn:
         """Stops the rehearsal."""
         raise Touched
+
+
+@dataclass(frozen=True)
+class UnreadGroups:
+    """Groups of which nothing is known but the type of what is in them."""
+
+    integers: bool
+
+    def sizes(self) -> NoReturn:
+        """Stops the rehearsal."""
+        raise Touched
+
+    def rows(self, group: object) -> NoReturn:
+        """Stops the rehearsal."""
+        raise Touched
+
+    def nothing(self) -> UnreadColumn:
+        """A column without rows."""
+        return UnreadColumn(0, self.integers)

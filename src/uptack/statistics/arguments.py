@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Real
 from typing import Any, TypedDict
 
 import numpy as np
@@ -19,7 +18,7 @@ from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.reach import ArrayColumn, Column
-from uptack.reach.columns import LARGEST
+from uptack.reach.columns import LARGEST, listed
 
 METHODS = ("inverse", "ptr", "dwork-lei")
 COUNT_SHARE = Fraction(1, 10)
@@ -146,8 +145,9 @@ def in_memory(x: Any) -> Column:
     field = column_field(x)
     if field is not None and field.kind in NUMERIC:
         return field.column()
-    if isinstance(x, list | tuple) and all(v is None or isinstance(v, Real) for v in x):
-        return ArrayColumn(np.array([np.nan if v is None else v for v in x], np.float64))
+    floats = listed(x) if isinstance(x, list | tuple) else None
+    if floats is not None:
+        return ArrayColumn(floats)
     array = np.asarray(x)
     if field is not None or array.ndim != 1 or array.dtype.kind not in "fiub":
         must = "a one-dimensional column of numbers"

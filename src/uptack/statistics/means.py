@@ -87,7 +87,8 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
 
     **Theorem.** Half of ε goes into the quantiles a ≤ b. Given them, replacing up to g rows moves the sum of the
     clamped rows by at most g·(b - a), so Laplace noise for g·(b - a)/n makes the mean private at the other half. Under
-    ADD_REMOVE the sum of (clamped row - (a+b)/2), which moves by g·(b - a)/2, is divided by the public n. Together ε.
+    ADD_REMOVE the sum of (clamped row - c), c a float near (a+b)/2, is divided by the public n; it moves by g times the
+    larger of b - c and c - a. Together ε.
 
     The clamped tails hold as few rows as the quantiles can vouch for, a share that falls as 1/(εn). A mean that lives
     in its tails is biased by the clamping, and no private method without bounds can help that.
@@ -106,7 +107,8 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
     low, high = (float(v) for v in ends.value)
     centre = low + (high - low) / 2
     (moved,) = data.sums(functools.partial(_clamped_sum, low=low, high=high, centre=centre))
-    width = (high - low) * (1 if request.adjacency.kind == "substitute" else 0.5) * request.rows
+    reach = high - low if request.adjacency.kind == "substitute" else max(high - centre, centre - low)
+    width = reach * request.rows
     noisy = laplace(
         as_float(moved, max(n, 1)),
         sensitivity=max(width, 1e-300) * (1 + 1e-6) / max(n, 1),  # room for rounding once a row and once at the end

@@ -102,7 +102,9 @@ def numbers(name: str, value: object, dimensions: tuple[int, ...] = (0, 1)) -> N
 
 def describe(value: object) -> str:
     """A short word on an argument: scalars as they are, arrays and other objects by their kind only."""
-    if isinstance(value, str | float | int | complex | Fraction | np.generic) or value is None:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, str | float | int | complex | np.generic) or value is None:
         return repr(value)
     shape = getattr(value, "shape", None)
     return type(value).__name__ + (f" of shape {tuple(shape)}" if shape is not None else "")

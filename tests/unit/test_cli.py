@@ -207,3 +207,48 @@ def test_interrupted_in_the_middle(tmp_path):
     ledger = ut.Ledger(book)
     ledger.verify()
     assert ut.Privacy(0) < ledger.spent()
+
+
+def test_keys_are_read_as_the_column_is(capsys, ages):
+    code, out, _ = run(capsys, "histogram", ages, "ill", "-e", 2, "--key", "true", "--json", "--seed", 1)
+    assert code == 0
+    assert abs(json.loads(out)["value"]["counts"][0] - 1667) < 60
+    assert run(capsys, "histogram", ages, "ill", "-e", 2, "--key", "maybe")[0] == 2
+    code, _, err = run(capsys, "histogram", ages, "town", "-e", 2, "--edge", 0, "--edge", 1)
+    assert code == 2
+    assert "text" in err
+
+
+def test_types_of_a_csv_file_can_be_stated(capsys, tmp_path):
+    path = tmp_path / "mixed.csv"
+    path.write_text("age\n" + "\n".join(["n/a", *(str(20 + i % 60) for i in range(4000))]) + "\n")
+    assert run(capsys, "median", path, "age", "-e", 2)[0] == 2
+    code, out, _ = run(capsys, "median", path, "age", "-e", 2, "--type", "age=integer", "--json")
+    assert code == 0
+    assert abs(json.loads(out)["value"] - 49) < 3
+
+
+def test_data_sets_and_people_of_a_ledger(capsys, ages, tmp_path):
+    book = tmp_path / "budget.db"
+    made = ["ledger", "create", book, "--epsilon", 1, "--dataset", "pats", "--rows-per-person", 2]
+    assert run(capsys, *made)[0] == 0
+    asked = ["median", ages, "age", "-e", "0.5", "--ledger", book, "--dataset", "pats", "--rows-per-person", 2]
+    assert run(capsys, *asked)[0] == 0
+    assert "median of age" in run(capsys, "ledger", "show", book, "--dataset", "pats")[1]
+    assert run(capsys, "ledger", "verify", book, "--dataset", "pats")[0] == 0
+
+
+@pytest.mark.parametrize("content", [b'a,b\n1,2\n3,4,5,6\n"', b"\x00\xff\xfe\x00", b"PAR1 no"])
+@pytest.mark.parametrize("name", ["table.csv", "table.parquet"])
+def test_files_that_are_broken(capsys, tmp_path, content, name):
+    (tmp_path / name).write_bytes(content)
+    code, _, err = run(capsys, "median", tmp_path / name, "a", "-e", 1)
+    assert code in (2, 3)
+    assert "Traceback" not in err
+
+
+def test_a_report_without_any_answer(capsys, tmp_path):
+    (tmp_path / "few.csv").write_text("age\n1\n2\n3\n")
+    code, out, _ = run(capsys, "report", tmp_path / "few.csv", "-e", 1, "-o", tmp_path / "report.html")
+    assert code == 3
+    assert "⊥" in out

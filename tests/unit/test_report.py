@@ -127,3 +127,33 @@ def test_pictures_survive_extremes():
     assert "<svg" in density_picture(x.tolist(), np.ones(50).tolist(), title="wide")
     assert ticks(0.0, 1e-12)
     assert number(-0.0) == "0"
+
+
+def test_spent_is_what_was_debited_whatever_came_of_it(tmp_path):
+    book = ut.Ledger(tmp_path / "budget.db", epsilon=10, delta=1e-5)
+    few = {"age": TABLE["age"][:6000]}
+    found = profile(ut.open(few, ledger=book), 0.8)
+    assert found.spent == book.spent() <= ut.Privacy("0.8")
+
+
+def test_a_report_that_does_not_fit_the_budget_spends_nothing(tmp_path):
+    book = ut.Ledger(tmp_path / "budget.db", epsilon=1, delta=1e-6)
+    with pytest.raises(ut.BudgetExceeded):
+        profile(session(ledger=book), 2, 1e-6)
+    assert book.spent() == ut.Privacy(0)
+
+
+@pytest.mark.parametrize("wrong", [{"target": "ward"}, {"target": "age", "columns": ["age"]}, {"columns": ["no"]}])
+def test_mistakes_are_found_before_anything_is_spent(wrong):
+    table = TABLE if wrong != {"target": "age", "columns": ["age"]} else {"age": TABLE["age"]}
+    opened = session(table)
+    with pytest.raises(ut.InvalidArgument):
+        profile(opened, 2, 1e-6, **wrong)
+    assert opened.spent == ut.Privacy(0)
+
+
+def test_odd_names_of_columns():
+    found = profile(session({"": TABLE["age"], "a|b\n<i>": TABLE["cost"]}), 2, 1e-6, target="")
+    assert "&lt;i&gt;" in to_markdown(found)
+    assert found.regression[0] == ("", "a|b\n<i>")
+    assert [c.part.name for c in profile(session(), 2, 1e-6, columns="age").columns] == ["age"]

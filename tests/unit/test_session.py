@@ -1,5 +1,7 @@
 """Sessions: rehearse, debit, then look."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
@@ -178,3 +180,114 @@ def test_running_several_with_one_call():
 def test_seeded_results_are_marked():
     assert seeded()["age"].median(epsilon=1).private is False
     assert ut.open(TABLE)["age"].median(epsilon=1).private is True
+
+
+def hostile(column):
+    return ut.open({"name": column, "x": np.arange(len(column), dtype=float)}, entropy=ut.SeededEntropy(1))
+
+
+ODD = ["a", 5, Decimal("1.5"), "1.5", [1, 2], ("t",), None, float("nan"), 10**400, b"bytes", object()]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda v: type(v).__name__)
+def test_no_row_of_a_text_column_can_raise(odd):
+    column = np.empty(600, object)
+    column[:] = "a"
+    column[7] = odd
+    session = hostile(column)
+    assert session["name"].histogram(epsilon=5, delta=1e-6).value["a"] > 500
+    assert session["x"].median(epsilon=5, by="name", delta=1e-6).value["a"]
+
+
+def test_texts_are_not_counted_between_edges():
+    with pytest.raises(ut.InvalidArgument, match="text"):
+        hostile(["alice"] * 50)["name"].histogram(epsilon=1, edges=[0, 1])
+
+
+def test_an_error_about_missing_values_is_for_curators_only(tmp_path):
+    book = ut.Ledger(tmp_path / "budget.db", epsilon=10)
+    holes = {"x": np.where(np.arange(N) == 5, np.nan, TABLE["cost"]), "y": TABLE["noise"]}
+    with pytest.raises(ut.InvalidArgument, match="missing"):
+        ut.open(holes, ledger=book)["x"].median(epsilon=1, missing="error")
+    assert book.spent() == ut.Privacy(0)
+    assert ut.open(holes, ledger=book).regression("x", epsilon=5)
+    with pytest.raises(ut.InvalidArgument, match="free of NaN"):
+        ut.open(holes, missing="error")["x"].median(epsilon=1)
+
+
+def test_nothing_tells_a_secret_number_of_rows():
+    session = seeded(adjacency=ut.ADD_REMOVE)
+    plan = session.plan([request("median"), request("histogram")])
+    assert "ranks" not in str(plan)
+    assert f"{N:,}" not in str(plan)
+    with pytest.raises(ut.errors.Incomparable):
+        session["age"].median(epsilon=1e-6, adjacency=ut.SUBSTITUTE)
+
+
+def test_a_plan_by_group_is_under_the_sessions_neighbours():
+    plan = seeded().plan([Request("median", "age", by="town", groups=["a"], epsilon=1)])
+    assert plan.total.epsilon == 2.0
+    assert 1.9 < plan.tight(1e-6).epsilon <= 2.0
+
+
+def test_requests_may_not_loosen_what_the_session_promises(tmp_path):
+    session = seeded(rows_per_person=3)
+    with pytest.raises(ut.InvalidArgument, match="rows_per_person"):
+        session["age"].median(epsilon=1, rows_per_person=1)
+    with pytest.raises(ut.InvalidArgument, match="ledger"):
+        seeded(ledger=ut.Ledger(tmp_path / "one.db", epsilon=1), rows_per_person=3)
+    many = ut.Ledger(tmp_path / "three.db", epsilon=5, adjacency=ut.SUBSTITUTE.per_person(3))
+    assert seeded(ledger=many, rows_per_person=3)["age"].median(epsilon=5)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda s: s["age"].median(epsilon=1, by="town"),
+        lambda s: s["age"].median(epsilon=1, by="town", groups=["a"], nonsense=1),
+        lambda s: s["age"].median(epsilon=1, by="town", groups=["a"], adjacency=ut.SUBSTITUTE),
+        lambda s: s["town"].histogram(epsilon=1, delta=1e-6, by="ill"),
+        lambda s: s["age"].median(epsilon=1, entropy=ut.SeededEntropy(1)),
+    ],
+)
+def test_mistakes_by_group_are_found_before_the_debit(wrong, tmp_path):
+    book = ut.Ledger(tmp_path / "budget.db", epsilon=5, delta=1e-5)
+    with pytest.raises((ut.UptackError, TypeError)):
+        wrong(seeded(ledger=book))
+    assert book.spent() == ut.Privacy(0)
+
+
+def test_advice_can_be_taken():
+    """The ε that a free refusal names is enough, also where a tenth of it goes into the number of rows."""
+    session = seeded()
+    refused = session["cost"].trimmed_mean(epsilon=0.01)
+    assert not refused
+    assert session["cost"].trimmed_mean(epsilon=1.02 * refused.advice.epsilon)
+
+
+def test_two_columns_and_a_bandwidth_need_data():
+    made = seeded().run(Request("kde", "cost", "noise", epsilon=5, delta=1e-6, bandwidth=1.0))
+    assert made
+
+
+def test_a_long_request_fits_a_ledger(tmp_path):
+    book = ut.Ledger(tmp_path / "budget.db", epsilon=5)
+    seeded(ledger=book)["age"].histogram(keys=list(range(2000)), epsilon=1)
+    assert len(book.history()[0].what) <= 300
+
+
+def test_expected_errors_hold_on_hostile_data():
+    x = np.concatenate([np.full(140, 1.2345), -np.logspace(60, 61, 1930), np.logspace(60, 61, 1930)])
+    asked = Request("median", "x", epsilon=1)
+    promised = int(ut.open({"x": x}).plan([asked]).releases[0].error.split()[1].replace(",", ""))
+    session, off = ut.open({"x": x}, entropy=ut.SeededEntropy(2)), []
+    for _ in range(60):
+        value = session.run(asked).value
+        off.append(max(np.sum(x < value) - 2000, 2000 - np.sum(x <= value), 0))
+    assert np.mean(np.array(off) <= promised) >= 0.8
+
+
+def test_a_list_is_read_without_any_row_deciding():
+    assert ut.data.source({"x": [1, 2, 3]}).columns["x"] == "number"
+    assert ut.data.source({"x": [1, 2.5, None]}).columns["x"] == "number"
+    assert ut.data.source({"x": [True, False]}).columns["x"] == "boolean"

@@ -412,3 +412,7 @@ def test_rows_are_counted_by_lattice_cell_without_being_rounded(bits):
     keys = lattice.floors(rows)
     wanted = [n for key in np.unique(keys) for n in (np.sum(keys < key), np.sum(keys == key))]
     assert _below_and_tied(rows, np.unique(keys).tolist(), lattice, None) == wanted
+
+
+def test_lists_hold_any_number():
+    assert ut.median([None, 10**400, -(10**400), *range(2000)], epsilon=1, missing="low")

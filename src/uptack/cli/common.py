@@ -52,7 +52,28 @@ class Missing(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """One of the words, or a number."""
         words = ("drop", "error", "low", "high")
-        return value if value in words else Exact().convert(value, param, ctx)
+        try:
+            return value if value in words else read(value)
+        except ValueError:
+            self.fail(f"{value!r} is not one of {', '.join(words)}, nor a number", param, ctx)
+
+
+def pairs(read: Callable[[str], Any], example: str) -> Callable[..., dict[str, Any]]:
+    """A callback for options of the form NAME=SOMETHING, as many as there are."""
+
+    def found(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+        made = {}
+        for value in values:
+            name, equals, text = value.rpartition("=")
+            try:
+                made[name] = read(text)
+            except ValueError:
+                equals = ""
+            if not equals:
+                raise click.BadParameter(f"{value!r} is not of the form NAME={example}", ctx, param)
+        return made
+
+    return found
 
 
 def stacked(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -66,7 +87,10 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 session_options = stacked(
     click.option("--table", help="Which table of a DuckDB file."),
+    click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
+                 help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, text)."),
     click.option("--ledger", type=click.Path(path_type=Path), help="Charge this ledger before the data are touched."),
+    click.option("--dataset", default="data", help="Which data set of the ledger."),
     click.option("--analyst", help="On whose behalf, for a ledger with budgets per analyst."),
     click.option("--adjacency", type=click.Choice(list(ADJACENCIES)), default="substitute", show_default=True,
                  help="Whether the number of rows is public (substitute) or secret (add-remove)."),
@@ -77,7 +101,7 @@ session_options = stacked(
     click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for tests. NOT PRIVATE."),
 )  # fmt: skip
 
-SESSION = ("table", "ledger", "analyst", "adjacency", "rows_per_person", "missing", "seed")
+SESSION = ("table", "types", "dataset", "ledger", "analyst", "adjacency", "rows_per_person", "missing", "seed")
 
 
 @contextmanager
@@ -93,7 +117,8 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
         yield open_session(
             data,
             table=own["table"],
-            ledger=None if own["ledger"] is None else Ledger(own["ledger"]),
+            types=own["types"] or None,
+            ledger=None if own["ledger"] is None else Ledger(own["ledger"], dataset=own["dataset"]),
             analyst=own["analyst"],
             adjacency=ADJACENCIES[own["adjacency"]],
             rows_per_person=own["rows_per_person"],

@@ -11,11 +11,14 @@ from typing import Any
 import click
 
 from uptack.cli import releases, reporting
-from uptack.cli.common import ANSWER, BROKEN, INTERRUPTED, MISUSE, Exact, as_json
+from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, Exact, as_json
 from uptack.errors import UptackError
 from uptack.ledger import Ledger
 
 LEDGER = click.argument("path", metavar="LEDGER", type=click.Path(path_type=Path))
+DATASET = click.option("--dataset", default="data", show_default=True, help="What the budget is for.")
+ENGINES = ("_duckdb", "duckdb", "pyarrow", "ibis", "sqlglot", "sqlalchemy")
+"""Packages whose errors are about the curator's own files and databases."""
 
 
 @click.group(
@@ -42,19 +45,23 @@ def ledger() -> None:
 @LEDGER
 @click.option("--epsilon", "-e", type=Exact(), required=True, help="The whole budget.")
 @click.option("--delta", type=Exact(), default="0", show_default=True)
-@click.option("--dataset", default="data", show_default=True, help="What the budget is for.")
-def create(path: Path, epsilon: Any, delta: Any, dataset: str) -> int:
+@DATASET
+@click.option("--adjacency", type=click.Choice(list(ADJACENCIES)), default="substitute", show_default=True)
+@click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True, help="Whom it protects.")
+def create(path: Path, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int) -> int:
     """Create a ledger with a budget."""
-    click.echo(repr(Ledger(path, epsilon, delta, dataset=dataset)))
+    relation = ADJACENCIES[adjacency].per_person(rows_per_person)
+    click.echo(repr(Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)))
     return ANSWER
 
 
 @ledger.command()
 @LEDGER
+@DATASET
 @as_json
-def show(path: Path, as_json: bool) -> int:
+def show(path: Path, dataset: str, as_json: bool) -> int:
     """What was spent on what, and what is left."""
-    book = Ledger(path)
+    book = Ledger(path, dataset=dataset)
     if as_json:
         history = [entry.to_dict() for entry in book.history()]
         left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
@@ -68,9 +75,10 @@ def show(path: Path, as_json: bool) -> int:
 
 @ledger.command()
 @LEDGER
-def verify(path: Path) -> int:
+@DATASET
+def verify(path: Path, dataset: str) -> int:
     """Check that no entry was changed, lost or left out."""
-    found = Ledger(path).verify()
+    found = Ledger(path, dataset=dataset).verify()
     click.echo(str(found))
     return ANSWER if found else BROKEN
 
@@ -110,8 +118,13 @@ def main(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return MISUSE
-    except UptackError as error:
+    except (UptackError, OverflowError) as error:
         click.echo(f"uptack: {error}", err=True)
+        return MISUSE
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ENGINES:
+            raise
+        click.echo(f"uptack: the data can't be read: {str(error).splitlines()[0]}", err=True)
         return MISUSE
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from uptack.cli.common import Exact, as_json, delta, epsilon, release, session_options, stacked
+from uptack.data.protocol import known
+from uptack.errors import InvalidArgument
 from uptack.session import Request, Session
 
 Finish = Callable[[Any], Any]
@@ -86,10 +88,39 @@ def count(path: str, column: str | None, **options: Any) -> int:
 @click.option("--edge", "edges", multiple=True, type=Exact(), help="An edge of a bin, for numbers, from low to high.")
 def histogram(path: str, column: str, keys: tuple[str, ...], edges: tuple[Any, ...], **options: Any) -> int:
     """How many rows of each category, or between edges."""
-    cells = {"keys": list(keys) or None, "edges": list(map(float, edges)) or None}
     if keys or edges:
         options["delta"] = options["delta"] or None
-    return _ask("histogram", path, column, {**options, **cells})
+
+    def request(session: Session, name: str, **given: Any) -> Request:
+        known(name, session.source.columns)
+        read = KEYS[session.source.columns[name]]
+        cells = {"keys": [read(key) for key in keys]} if keys else {"edges": list(map(float, edges))} if edges else {}
+        return Request("histogram", name, **given, **cells)
+
+    return release(path, options, request, column)
+
+
+def _truth(text: str) -> bool:
+    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    if text.lower() not in words:
+        raise InvalidArgument("key", "true or false for a column of truth values", repr(text))
+    return words[text.lower()]
+
+
+def _number(text: str) -> int | float:
+    try:
+        return float(text) if set(text.lower()) & set(".e") else int(text)
+    except ValueError:
+        raise InvalidArgument("key", "a number for a column of numbers", repr(text)) from None
+
+
+KEYS: dict[str, Callable[[str], Any]] = {
+    "integer": _number,
+    "number": _number,
+    "boolean": _truth,
+    "text": str,
+    "other": str,
+}
 
 
 @click.command(epilog=_example("regression patients.parquet cost age wait_minutes --epsilon 1"))
@@ -115,6 +146,8 @@ def regression(path: str, target: str, predictors: tuple[str, ...], robust: bool
 @click.option("--high", type=Exact(), help="Where it ends.")
 def density(path: str, column: str, low: Any, high: Any, **options: Any) -> int:
     """The density of a column as points of a curve: bumps with Gaussian-process noise, or a Fourier series if δ = 0."""
+    if low is not None and high is not None and not low < high:
+        raise InvalidArgument("high", "above low", str(high))
     if not options["delta"]:
         options = {**options, "delta": None, "low": low, "high": high}
         return _ask("fourier_density", path, column, options, lambda value: value.curve)

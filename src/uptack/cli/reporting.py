@@ -9,27 +9,13 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import ANSWER, NO_REPLY, Exact, as_json, epsilon, opened, session_options, stacked
+from uptack.cli.common import ANSWER, NO_REPLY, Exact, as_json, epsilon, opened, pairs, session_options, stacked
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.report import plan as report_plan
 from uptack.report import profile, to_json, to_markdown, write
 from uptack.report.writing import check_target
 from uptack.session import Plan, Request
-
-
-def _shares(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
-    """NAME=WEIGHT, as many as there are."""
-    found = {}
-    for value in values:
-        name, equals, weight = value.rpartition("=")
-        try:
-            found[name] = read(weight)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise click.BadParameter(f"{value!r} is not of the form NAME=WEIGHT, such as age=2", ctx, param)
-    return found
 
 
 @click.command(
@@ -45,7 +31,13 @@ Examples:
 @click.option("--delta", type=Exact(), default="1e-6", show_default=True, help="0 for pure differential privacy.")
 @click.option("-o", "--output", default="report.html", show_default=True, help="An .html, .md or .json file.")
 @click.option("--columns", help="Only these columns, with commas between them.")
-@click.option("--share", "shares", multiple=True, callback=_shares, help="NAME=WEIGHT: a column's part of the budget.")
+@click.option(
+    "--share",
+    "shares",
+    multiple=True,
+    callback=pairs(read, "WEIGHT, such as age=2"),
+    help="NAME=WEIGHT: a column's part of the budget.",
+)
 @click.option("--target", help="Also regress this column on all other numbers.")
 @click.option("--plan", "only_plan", is_flag=True, help="Show costs and expected errors; touch no data, spend nothing.")
 @click.option("--open", "show", is_flag=True, help="Open the report when it is written.")
@@ -68,7 +60,7 @@ def report(path: str, output: str, only_plan: bool, show: bool, **options: Any) 
     click.echo(to_json(made) if json_wanted else _summary(to_markdown(made), written))
     if show:
         webbrowser.open(written.resolve().as_uri())
-    return ANSWER
+    return ANSWER if any(figure.value is not None for column in made.columns for figure in column.figures) else NO_REPLY
 
 
 def _summary(markdown: str, written: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from uptack import checks
@@ -36,6 +36,11 @@ class Part:
     kind: str
     epsilon: Fraction
     delta: Fraction
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it is the regression."""
+        return self.kind == "regression"
 
     @property
     def numeric(self) -> bool:
@@ -83,9 +88,14 @@ class Part:
         return self.kind == "boolean" or (self.kind == "text" and self.delta > 0)
 
     @property
+    def careful(self) -> bool:
+        """Whether it uses some δ."""
+        return self.delta > 0 and (self.numeric or self.kind == "text")
+
+    @property
     def skipped(self) -> str:
         """Why nothing is released; "" where something is."""
-        if self.numeric or self.countable:
+        if self.numeric or self.countable or self.fitted:
             return ""
         if self.kind == "text":
             return "Counting categories that nobody listed beforehand needs δ > 0: pass --delta 1e-6."
@@ -101,42 +111,42 @@ def divide(
     shares: Mapping[str, Rational] | None = None,
     target: str | None = None,
 ) -> list[Part]:
-    """The parts of a report: one a column, and one named "" for the regression, if there is one.
+    """The parts of a report: one a column, and one for the regression, if there is one.
 
     ε is divided by `WEIGHTS` times the shares (1 for each column that is not named), δ evenly over the parts that use
     some.
     """
     whole, slack = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
     kinds = session.source.columns
-    names = tuple(kinds) if columns is None else tuple(columns)
+    names = tuple(kinds) if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
     for name in (*names, *(shares or {})):
         known(name, kinds)
-    wanted = {name: checks.positive(f"share of {name}", (shares or {}).get(name, 1)) for name in names}
-    weights = {name: share * WEIGHTS.get(kinds[name], 1) for name, share in wanted.items()}
+    parts = [_weighed(Part(name, kinds[name], Fraction(0), slack), (shares or {}).get(name, 1)) for name in names]
     if target is not None:
         known(target, kinds, NUMERIC)
-        weights[""] = Fraction(WEIGHTS["regression"])
-    made = {name: Part(name, kinds.get(name, "regression"), Fraction(0), slack) for name in weights}
-    used = [name for name, part in made.items() if not part.skipped or name == ""]
-    if not used:
+        if not session.predictors(target, None):
+            raise InvalidArgument("target", "one of several columns of numbers", repr(target))
+        parts.append(_weighed(Part(target, "regression", Fraction(0), Fraction(0)), 1))
+    total = sum((part.epsilon for part in parts), Fraction(0))
+    if not total:
         raise InvalidArgument(
             "columns", "at least one that can be reported", "none", "See uptack.open(...).describe()."
         )
-    total = sum((weights[name] for name in used), Fraction(0))
-    careful = [name for name in used if name != "" and kinds[name] != "boolean"]
+    careful = sum(part.careful for part in parts)
     return [
-        Part(
-            name,
-            part.kind,
-            whole * weights[name] / total if name in used else Fraction(0),
-            slack / len(careful) if name in careful else slack if name not in used else Fraction(0),
-        )
-        for name, part in made.items()
+        replace(part, epsilon=whole * part.epsilon / total, delta=slack / careful if part.careful else Fraction(0))
+        for part in parts
     ]
+
+
+def _weighed(part: Part, share: Rational) -> Part:
+    """A part with its weight in place of ε: 0 where nothing is released, and then δ says whether some was given."""
+    weight = checks.positive(f"share of {part.name}", share) * WEIGHTS.get(part.kind, 1)
+    return part if part.skipped else replace(part, epsilon=weight)
 
 
 def most(parts: Sequence[Part], session: Session) -> Privacy:
     """What the parts cost together, at most."""
     epsilon = sum((part.epsilon for part in parts), Fraction(0))
-    delta = sum((part.delta for part in parts if not part.skipped), Fraction(0))
+    delta = sum((part.delta for part in parts if part.careful), Fraction(0))
     return Privacy(epsilon, delta, session.adjacency)

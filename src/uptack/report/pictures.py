@@ -13,16 +13,18 @@ LEFT, RIGHT, TOP, BOTTOM = 14, 14, 12, 30
 
 
 def number(value: float, scale: float = 0.0) -> str:
-    """A number as a person would write it: four significant digits, thousands set apart.
+    """A number as a person would write it: whole numbers as they are, others with four digits, thousands set apart.
 
     What is less than a millionth of the `scale` of its kind is nothing.
 
-    >>> number(1234567.8), number(0.000123456), number(42.0), number(-3.14159), number(1e-30, scale=2.0)
-    ('1,235,000', '0.0001235', '42', '-3.142', '0')
+    >>> number(1234568), number(0.000123456), number(42.0), number(-3.14159), number(1e-30, scale=2.0)
+    ('1,234,568', '0.0001235', '42', '-3.142', '0')
     """
     value = 0.0 if abs(value) < scale * 1e-6 else float(value)
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else str(value)
+    if not math.isfinite(value):
+        return str(value)
+    if value.is_integer() and abs(value) < 1e12:
+        return f"{int(value):,}"
     if not 1e-5 <= abs(value) < 1e15:
         return f"{value:.4g}"
     digits = 3 - math.floor(math.log10(abs(value)))

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from uptack.errors import NoInterval
+from uptack.errors import BudgetExceeded, NoInterval
 from uptack.exact import Rational
 from uptack.functions.density import DensityCurve
 from uptack.privacy import Privacy
 from uptack.progress import track
 from uptack.release import NoReply
-from uptack.report.budget import CONFIDENCE, Part, divide
+from uptack.report.budget import CONFIDENCE, Part, divide, most
 from uptack.session import Plan, Request, Session
-from uptack.session.plan import total_cost
 from uptack.session.requests import Made
+
+Paid = tuple[Made, Privacy]
+"""A result, and what was debited for it."""
 
 GRID = 160
 """Points of a drawn density."""
@@ -28,26 +30,23 @@ BEYOND = 2
 
 @dataclass(frozen=True)
 class Figure:
-    """One released figure, or what came in its place. `derived` ones are worked out from released ones, for free."""
+    """One released figure, or what came in its place. Without a cost it was worked out from released ones."""
 
     label: str
-    result: Made | None
     value: Any
     interval: tuple[Any, Any] | None = None
     note: str = ""
-    derived: bool = False
+    how: str = ""
+    cost: Privacy | None = None
 
     @staticmethod
-    def of(label: str, result: Made) -> Figure:
-        """The figure of a release."""
+    def of(label: str, paid: Paid) -> Figure:
+        """The figure of a release. What it cost is what was debited for it, whatever came of it."""
+        result, cost = paid
+        how = result.mechanism
         if isinstance(result, NoReply):
-            return Figure(label, result, None, None, f"a reply needs {result.advice}")
-        return Figure(label, result, result.value, _interval(result), " ".join(result.notes))
-
-    @property
-    def cost(self) -> Privacy | None:
-        """What it cost; None for a derived one."""
-        return None if self.derived or self.result is None else _privacy(self.result)
+            return Figure(label, None, None, f"a reply needs {result.advice}", how, cost)
+        return Figure(label, result.value, _interval(result), " ".join(result.notes), how, cost)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -112,9 +111,16 @@ class Profile:
         }
 
 
-def _privacy(result: Made) -> Privacy:
-    assert isinstance(result.privacy, Privacy)
-    return result.privacy
+def _paid(session: Session, request: Request) -> Paid:
+    """A release, and what the session debited for it."""
+    before = session.spent
+    made = session.run(request)
+    return made, _difference(session.spent, before)
+
+
+def _difference(after: Privacy, before: Privacy) -> Privacy:
+    epsilon, delta = after.exact_epsilon - before.exact_epsilon, after.exact_delta - before.exact_delta
+    return Privacy(epsilon, delta, after.adjacency)
 
 
 def _interval(result: Any) -> tuple[Any, Any] | None:
@@ -129,15 +135,15 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def requests(parts: Sequence[Part], session: Session, target: str | None) -> list[Request]:
+def requests(parts: Sequence[Part], session: Session) -> list[Request]:
     """Everything that a report asks for."""
-    asked = [request for part in parts if part.name for request in part.requests()]
-    return asked + [_regression(session, part, str(target)) for part in parts if not part.name]
+    asked = [request for part in parts if not part.fitted for request in part.requests()]
+    return asked + [_regression(session, part) for part in parts if part.fitted]
 
 
 def plan(session: Session, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
     """The costs and expected errors of a report, from public numbers alone."""
-    return session.plan(requests(divide(session, epsilon, delta, **choices), session, choices.get("target")))
+    return session.plan(requests(divide(session, epsilon, delta, **choices), session))
 
 
 def profile(
@@ -157,64 +163,62 @@ def profile(
     add up to no more than what was asked for (basic composition, which allows for such choices).
     """
     parts = divide(session, epsilon, delta, columns=columns, shares=shares, target=target)
-    before = session.spent
-    found = [_column(session, part) for part in track([p for p in parts if p.name], "columns", show=progress)]
-    fits = [_fitted(session, part, str(target)) for part in parts if not part.name]
-    costs = [figure.cost for column in found for figure in column.all_figures if figure.cost is not None]
-    costs += [figure.cost for _, figure in fits if figure.cost is not None]
-    asked = Privacy(sum(p.epsilon for p in parts), sum(p.delta for p in parts if not p.skipped), before.adjacency)
+    asked, before = most(parts, session), session.spent
+    if session.remaining is not None and not asked.under(session.remaining.adjacency) <= session.remaining:
+        raise BudgetExceeded(asked, session.remaining)
+    found = [_column(session, part) for part in track([p for p in parts if not p.fitted], "columns", show=progress)]
+    fits = [_fitted(session, part) for part in parts if part.fitted]
     rows = session.source.rows if session.adjacency.kind == "substitute" else None
-    return Profile(
-        title, rows, tuple(found), fits[0] if fits else None, asked, total_cost(costs, before), session.private
-    )
+    spent = _difference(session.spent, before)
+    return Profile(title, rows, tuple(found), fits[0] if fits else None, asked, spent, session.private)
 
 
 def _column(session: Session, part: Part) -> ColumnProfile:
     if part.skipped:
         return ColumnProfile(part, ())
     if not part.numeric:
-        return ColumnProfile(part, (Figure.of("counts", session.run(part.histogram())),))
-    median, quartiles = session.run(part.median()), session.run(part.quartiles())
-    mean = session.run(part.mean())
+        return ColumnProfile(part, (Figure.of("counts", _paid(session, part.histogram())),))
+    median, quartiles, mean = (_paid(session, r) for r in (part.median(), part.quartiles(), part.mean()))
     lower, upper, spread = _quartiles(quartiles)
     figures = (Figure.of("median", median), lower, upper, spread, Figure.of("trimmed mean", mean))
     return ColumnProfile(part, figures, _density(session, part, lower.value, upper.value))
 
 
-def _quartiles(result: Made) -> tuple[Figure, Figure, Figure]:
+def _quartiles(paid: Paid) -> tuple[Figure, Figure, Figure]:
     """Both quartiles, and their difference, which costs nothing more."""
-    if isinstance(result, NoReply):
-        note = f"a reply needs {result.advice}"
-        second, third = (Figure(label, None, None, None, note) for label in ("upper quartile", "interquartile range"))
-        return Figure.of("lower quartile", result), second, third
-    low, high = map(float, result.value)
+    whole = Figure.of("lower quartile", paid)
+    labels = ("upper quartile", "interquartile range")
+    if whole.value is None:
+        second, third = (Figure(label, None, None, whole.note) for label in labels)
+        return whole, second, third
+    low, high = map(float, whole.value)
     return (
-        Figure("lower quartile", result, low),
-        Figure("upper quartile", None, high, note="from the same draw", derived=True),
-        Figure("interquartile range", None, high - low, note="upper less lower quartile", derived=True),
+        replace(whole, value=low, interval=None, note=""),
+        Figure(labels[0], high, note="from the same draw"),
+        Figure(labels[1], high - low, note="upper less lower quartile"),
     )
 
 
 def _density(session: Session, part: Part, low: float | None, high: float | None) -> Figure:
     """The density over a range that the released quartiles suggest, with Silverman's bandwidth from them."""
     if low is None or high is None or not high > low:
-        return Figure("density", None, None, None, "no density without a spread of the quartiles")
+        return Figure("density", None, None, "no density without a spread of the quartiles")
     spread = high - low
     left, right = low - BEYOND * spread, high + BEYOND * spread
     rows = max(session.source.rows, 2) if session.adjacency.kind == "substitute" else 1000
     bandwidth = 0.9 * spread / 1.34 * rows**-0.2
-    result = session.run(part.density(bandwidth, left, right))
-    if isinstance(result, NoReply):
-        return Figure.of("density", result)
+    made = Figure.of("density", _paid(session, part.density(bandwidth, left, right)))
+    if made.value is None:
+        return made
     points = np.linspace(left, right, GRID)
-    return Figure("density", result, DensityCurve.on_grid(points, result.value.at(points)))
+    return replace(made, value=DensityCurve.on_grid(points, made.value.at(points)), interval=None)
 
 
-def _regression(session: Session, part: Part, target: str) -> Request:
-    names = (target, *session.predictors(target, None))
+def _regression(session: Session, part: Part) -> Request:
+    names = (part.name, *session.predictors(part.name, None))
     return Request("regression", *names, epsilon=part.epsilon, standard_errors=True, missing="ignore")
 
 
-def _fitted(session: Session, part: Part, target: str) -> tuple[tuple[str, ...], Figure]:
-    request = _regression(session, part, target)
-    return request.columns, Figure.of("regression", session.run(request))
+def _fitted(session: Session, part: Part) -> tuple[tuple[str, ...], Figure]:
+    request = _regression(session, part)
+    return request.columns, Figure.of("regression", _paid(session, request))

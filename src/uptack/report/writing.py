@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import os
@@ -79,11 +80,7 @@ def charges(profile: Profile) -> list[Charge]:
     if profile.regression is not None:
         found.append((profile.regression[0][0], profile.regression[1]))
     labels = {"lower quartile": "quartiles"}
-    return [
-        Charge(name, labels.get(f.label, f.label), f.result.mechanism, f.cost)
-        for name, f in found
-        if f.cost is not None and f.result is not None
-    ]
+    return [Charge(name, labels.get(f.label, f.label), f.how, f.cost) for name, f in found if f.cost is not None]
 
 
 def _picture(column: ColumnProfile) -> Markup | None:
@@ -144,13 +141,13 @@ def to_html(profile: Profile) -> str:
 def to_markdown(profile: Profile) -> str:
     """Tables of text."""
     rows = "a secret number of" if profile.rows is None else f"{profile.rows:,}"
-    lines = [f"# Private profile of {profile.title}", "", f"{rows} rows; spent: {profile.spent}", ""]
+    lines = [f"# Private profile of {_cell(profile.title)}", "", f"{rows} rows; spent: {profile.spent}", ""]
     if not profile.private:
         lines += ["**Not private**: the noise was drawn from a seeded source, for tests.", ""]
     for column in profile.columns:
-        lines += [f"## {column.part.name}", "", *_column_lines(column), ""]
+        lines += [f"## {_cell(column.part.name)}", "", *_column_lines(column), ""]
     if profile.regression is not None:
-        lines += [f"## Regression of {profile.regression[0][0]}", "", *_regression_lines(profile.regression), ""]
+        lines += [f"## Regression of {_cell(profile.regression[0][0])}", "", *_regression_lines(profile.regression), ""]
     lines += ["## What each figure cost", "", "| column | figure | how | ε | δ |", "|---|---|---|---:|---:|"]
     lines += [
         f"| {_cell(c.column)} | {c.label} | {c.how} | {short(c.cost.epsilon)} | {short(c.cost.delta)} |"
@@ -161,7 +158,7 @@ def to_markdown(profile: Profile) -> str:
 
 
 def _cell(text: object) -> str:
-    return str(text).replace("|", "\\|").replace("\n", " ")
+    return html.escape(str(text), quote=False).replace("|", "\\|").replace("\n", " ")
 
 
 def _column_lines(column: ColumnProfile) -> list[str]:

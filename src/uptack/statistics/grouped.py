@@ -20,8 +20,8 @@ def groupable(statistic: Callable[P, T]) -> Callable[P, T]:
     def made(*arguments: P.args, **options: P.kwargs) -> Any:
         if options.get("by") is None:
             return statistic(*arguments, **options)
-        x, *others = arguments
         by = options.pop("by")
+        x, *others = arguments or (options.pop("x"),)
 
         @functools.wraps(statistic)
         def of_group(rows: Any, **given: Any) -> Any:

@@ -1,9 +1,11 @@
 """Functions with Gaussian-process noise: kernels, the factor and its rounding, releases, files, density estimates."""
 
+import contextlib
 import copy
 import itertools
 import json
 import math
+import os
 import pickle
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+import uptack as ut
 from uptack.errors import InvalidArgument, UptackError
 from uptack.functions import (
     Expansion,
@@ -800,3 +803,86 @@ def test_curves_and_pictures():
             ask()
     with pytest.raises(InvalidArgument, match="above low"):
         value.on_grid(1, 0)
+
+
+@pytest.mark.parametrize(("box", "row"), [((0.0, 0.1), 1e308), ((0.0, 0.5), -1.7e308), ((1e307, 1.5e307), -1.7e308)])
+def test_a_row_far_from_the_box_moves_the_mean_no_further_than_any_other(box, row):
+    basis = FourierBasis(bandwidth=0.05, degree=3, box=(box,))
+    rows = np.full((1000, 1), sum(box) / 2)
+    moved = rows.copy()
+    moved[0] = row
+    assert np.linalg.norm(basis.mean(rows) - basis.mean(moved)) <= basis.sensitivity(1000)
+
+
+def test_boxes_have_finite_sides():
+    with pytest.raises(ut.InvalidArgument, match="box"):
+        FourierBasis(bandwidth=0.05, degree=3, box=((-1.7e308, 1.7e308),))
+
+
+def made_function(seed=None):
+    entropy = None if seed is None else ut.SeededEntropy(seed)
+    f = lambda x: np.zeros(len(x))  # noqa: E731
+    asked = {"kernel": Gaussian(1.0), "sensitivity": 1, "norm": 1, "epsilon": 1, "delta": 1e-6, "entropy": entropy}
+    return f, release_function(f, **asked).value
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_the_right_to_answer_can_be_taken_through_one_name_only(tmp_path, link):
+    f, release = made_function()
+    path = tmp_path / "release.npz"
+    release.save(path, resumable=True)
+    link(path, tmp_path / "other.npz")
+    taken = 0
+    for name in ("other.npz", "release.npz", "other.npz"):
+        with contextlib.suppress(UptackError, OSError):
+            FunctionRelease.load(tmp_path / name, f)
+            taken += 1
+    assert taken <= 1
+
+
+def test_a_fork_does_not_hand_the_right_over(monkeypatch, tmp_path):
+    _, release = made_function()
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with pytest.raises(UptackError, match="forked"):
+        release.save(tmp_path / "release.npz", resumable=True)
+
+
+def test_an_interrupt_leaves_one_right_at_most(monkeypatch, tmp_path):
+    _, release = made_function()
+
+    def interrupted(old, new):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        release.save(tmp_path / "release.npz", resumable=True)
+    with pytest.raises(UptackError, match="holds no data"):
+        release.at([0.5])
+
+
+def test_a_seed_is_remembered_in_the_file(tmp_path):
+    f, release = made_function(seed=1)
+    release.at([0.5])
+    assert "NOT PRIVATE" in repr(release)
+    release.save(tmp_path / "plain.npz")
+    release.save(tmp_path / "resumable.npz", resumable=True)
+    assert not FunctionRelease.load(tmp_path / "plain.npz").private
+    assert not FunctionRelease.load(tmp_path / "resumable.npz", f).to_dict()["private"]
+    _, honest = made_function()
+    honest.save(tmp_path / "honest.npz", resumable=True)
+    assert not FunctionRelease.load(tmp_path / "honest.npz", f, entropy=ut.SeededEntropy(2)).private
+
+
+def test_a_density_is_not_taken_up_again(tmp_path):
+    made = ut.kde(np.arange(100.0), epsilon=1, delta=1e-6, bandwidth=5.0)
+    with pytest.raises(UptackError, match="density"):
+        made.value.save(tmp_path / "density.npz", resumable=True)
+
+
+@pytest.mark.parametrize("odd", [None, 10**30, 10**400])
+def test_one_entry_of_a_nested_list_decides_nothing(odd):
+    rows = [[float(i), float(i % 7)] for i in range(200)]
+    rows[3][1] = odd
+    asked = {"epsilon": 1, "missing": "low"}
+    assert ut.kde(rows, delta=1e-6, bandwidth=1.0, **asked)
+    ut.fourier_density(rows, low=[0, 0], high=[200, 7], **asked)

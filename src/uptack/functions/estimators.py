@@ -1,4 +1,7 @@
-"""Kernel machines as scikit-learn estimators: clone them, put them into pipelines, search their parameters."""
+"""Kernel machines as scikit-learn estimators: clone them, put them into pipelines.
+
+A search over parameters fits many times. Each fit spends its ε again, and scores on private rows are not private.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,8 @@ class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
     """A private support vector machine (`loss="hinge"`) or logistic one, of two classes: see `uptack.kernel_machine`.
 
     The names of the classes are taken as public: they are read off y unless `classes` lists both, and then y may hold
-    one of them only. How many rows each has stays private.
+    one of them only. Without `classes`, that y holds two of them is taken as public too. How many rows each has stays
+    private.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

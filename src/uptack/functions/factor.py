@@ -63,7 +63,7 @@ def plan(kernel: Kernel, most_points: int, sensitivity: Fraction, norm: Fraction
     """
     k, room = most_points, 2 * (most_points + 4) * UNIT
     least = 2 * k * (2 * room / (1 - room) + kernel.rounding + 2 * UNIT)
-    per_root = 2 * root_above(Fraction(LIVES)) * root_above(Fraction(2 * k)) * (5 * UNIT + error) * norm / sensitivity
+    per_root = 2 * root_above(Fraction(LIVES)) * root_above(Fraction(2 * k)) * (6 * UNIT + error) * norm / sensitivity
     c = float(per_root)
     jitter = _power_above(max(float(least), min((c / float(AIM)) ** 2, c ** (2 / 3))))
     a = 3 * UNIT * root_above(Fraction(2 * k)) * root_above(2 / Fraction(jitter))

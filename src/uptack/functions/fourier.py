@@ -37,6 +37,7 @@ from uptack.noise import Entropy
 from uptack.noise.laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach import ArrayColumn, Column
+from uptack.reach.columns import listed_rows
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import COUNT_SHARE, Call, call, column, public_size
 from uptack.statistics.many import quantiles
@@ -322,7 +323,7 @@ def _columns(x: Any, request: Call) -> list[Column]:
     """One column, or the columns of a table, as floats."""
     if isinstance(x, Column) or np.ndim(x) == 1:
         return [column(x, request, floats=True)[0]]
-    array = np.asarray(x)
+    array = np.asarray(listed_rows(x))
     if array.dtype.kind not in "fiub":
         raise InvalidArgument("x", "one to three columns of numbers", checks.describe(array))
     if request.missing == "drop" and array.dtype.kind == "f":

@@ -21,7 +21,7 @@ from uptack.functions.process import MOST_POINTS, FunctionRelease, release_funct
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach import ArrayColumn, Column
-from uptack.reach.columns import LARGEST
+from uptack.reach.columns import LARGEST, listed_rows
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call, call, column, public_size
 from uptack.statistics.many import quantiles
@@ -63,7 +63,7 @@ class Bins:
     def _merged(middles: Floats, counts: NDArray[np.int64]) -> Bins:
         order = np.lexsort(middles.T[::-1])
         middles, counts = middles[order], counts[order]
-        first = np.flatnonzero(np.append(True, (np.diff(middles, axis=0) != 0).any(axis=1))[: len(middles)])
+        first = np.flatnonzero(np.append(True, (middles[1:] != middles[:-1]).any(axis=1))[: len(middles)])
         return Bins(np.asfortranarray(middles[first]), np.add.reduceat(counts, first) if first.size else counts)
 
     def __add__(self, other: Bins) -> Bins:
@@ -148,6 +148,7 @@ def kde(
 
 def _columns(x: Any) -> list[Any]:
     """One column for each coordinate."""
+    x = listed_rows(x)
     if isinstance(x, Column) or np.ndim(x) == 1:
         return [x]
     array = np.asarray(x)
@@ -218,7 +219,7 @@ def _process(
         most_points=most_points,
         entropy=request.entropy,
     )
-    made.value.window = window
+    made.value.window, made.value.can_resume = window, False  # its binned function is not to be had from outside
     if asked is not None:
         made.value.at(asked)
     request = replace(request, spent=(*request.spent, *excess))

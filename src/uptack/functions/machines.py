@@ -67,12 +67,16 @@ class Design:
             if not LEAST <= ridge <= 1 / LEAST:
                 raise InvalidArgument("regularization", "between 2^-20 and 2^20", float(ridge))
         checks.integer("frequencies", self.frequencies, least=1)
+        if 2 * self.frequencies > MOST_ENTRIES:
+            raise InvalidArgument("frequencies", f"at most {MOST_ENTRIES // 2}", self.frequencies)
         if (self.centre is None) != (self.scale is None):
             raise InvalidArgument("centre and scale", "given both or neither", "one of them")
         if self.centre is not None:
             checks.rational("centre", self.centre)
         if self.scale is not None:
             checks.positive("scale", self.scale, "Without centre and scale both come from private quartiles.")
+            if not 1e-300 < float(self.scale) < 1e300:
+                raise InvalidArgument("scale", "between 1e-300 and 1e300", checks.describe(self.scale))
 
     @property
     def penalty(self) -> Penalty:
@@ -97,8 +101,6 @@ class Design:
         if self.kernel is not None and self.kernel.dimension != data.p:
             fix = "Kernels of single columns are combined by *."
             raise InvalidArgument("kernel", f"one of {data.p} coordinates", f"one of {self.kernel.dimension}", fix)
-        if data.n * 2 * self.frequencies > MOST_ENTRIES:
-            raise InvalidArgument("frequencies", f"at most {MOST_ENTRIES} over twice the rows", self.frequencies)
         return data
 
     def place(self) -> tuple[float, float]:
@@ -193,6 +195,8 @@ def kernel_machine(
     request = call("kernel machine", epsilon, asked)
     data = design.table(x, y)
     rows, request = public_size(data.n, request)
+    if rows * 2 * design.frequencies > MOST_ENTRIES:  # of the public number of rows: the other may be secret
+        return refused(request, None, HOW, Advice(other=f"at most {MOST_ENTRIES // (2 * rows)} frequencies"))
     rows, share = max(rows, 1), 1 - SHARE * design.measures_y - SHARE * design.measures_x
     multiplier = gaussian_noise_multiplier(request.epsilon * share, request.delta)
     terms = Terms.of(design, rows, request.adjacency, multiplier)

@@ -208,8 +208,8 @@ class Objective:
 def minimiser(objective: Objective, tolerance: float) -> Floats:
     """A w with ‖∇P(w)‖ ≤ tolerance, proved for the floats as they are, by Newton's method.
 
-    It returns nothing less than that. P is strongly convex and each step goes down along its line for most of the way,
-    so the method converges from anywhere; how long it takes depends on the data, as with any solver.
+    It returns nothing less than that. How many steps it takes depends on the data, as with any solver: P is strongly
+    convex and a step ends where P is nearly flat along its line, which in practice is soon enough, but is no proof.
     """
     n, size = objective.phi.shape
     w = np.zeros(size)

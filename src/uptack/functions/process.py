@@ -48,7 +48,8 @@ class FunctionRelease:
     def __init__(
         self, f: Function | None, factor: Factor, noise: Noise, bound: float, most_points: int, entropy: Entropy
     ) -> None:
-        self.most_points, self.lives = most_points, 1
+        self.most_points, self.lives, self.can_resume = most_points, 1, True
+        self.private = entropy.private
         self.window: Floats | None = None
         self._f, self._factor, self._noise, self._bound, self._entropy = f, factor, noise, bound, entropy
         self._secret, self._coordinates, self._answers = np.empty(0), np.empty(0), np.empty(0)
@@ -96,10 +97,7 @@ class FunctionRelease:
         if self._f is None:
             fix = "Use predicted(points), or load the curator's file with f."
             raise UptackError(f"this release holds no data and can't answer points that were not asked before. {fix}")
-        if os.getpid() != self._process:
-            raise UptackError(
-                "this is a copy in a forked process, which would draw the same noise again; save and load"
-            )
+        self._check_process()
         if len(new) > self.remaining:
             fix = "Make the release with a larger most_points, or use predicted(points)."
             raise UptackError(f"{len(new)} new points, but only {self.remaining} of {self.most_points} are left. {fix}")
@@ -108,9 +106,14 @@ class FunctionRelease:
             self._factor.extend(new)
             self._secret = self._whitened(self._secret[:start], values)
             moved = self._noise.grid.move(self._secret[start:], self._drawn(len(new)))
-            self._settle(new, np.append(self._coordinates, moved))
+            self._settle(new, np.append(self._coordinates[:start], moved))
         finally:
             self._factor.truncate(self._answers.size)  # an interrupted call leaves no rows behind
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            why = "this is a copy in a forked process, which would draw noise for the same directions again"
+            raise UptackError(f"{why}; save it in the process that made it")
 
     def _drawn(self, size: int) -> Integers:
         """Independent noise, drawn some way ahead: exact draws by the hundred are as fast as one."""
@@ -198,13 +201,23 @@ class FunctionRelease:
         The plain file is for readers: `load(path)` knows the old points and predicts others. With `resumable` it is
         also the right to answer new points, which exists once: this object gives it up, and `load(path, f)` takes it.
         The whitened values of f are not in the file; they are computed again from f.
+
+        A resumable file is the curator's own: a copy of it is a second right, with which the noise can be averaged
+        away, and whoever can write to it can take the noise away altogether.
         """
         with self._lock:
-            if resumable and self._f is None:
+            if not resumable:
+                return storage.write(Path(path), self._state(resumable))
+            if self._f is None:
                 raise UptackError("this release holds no function, so it has no right to hand over; save it plain")
-            storage.write(Path(path), self._state(resumable))
-            if resumable:
-                self._forget()
+            if not self.can_resume:
+                raise UptackError(
+                    "a density estimate can't be taken up again; ask all its points first, or save it plain"
+                )
+            self._check_process()
+            new = storage.prepared(Path(path), self._state(resumable))
+            self._forget()  # before the file is there: an interrupt in between leaves one right at most
+            os.replace(new, path)
 
     def _state(self, resumable: bool) -> storage.State:
         noise, factor = self._noise, self._factor
@@ -220,6 +233,7 @@ class FunctionRelease:
             coordinates=self._coordinates,
             rows=factor.rows() if resumable else None,
             window=self.window,
+            private=self.private,
         )
 
     @staticmethod
@@ -231,6 +245,7 @@ class FunctionRelease:
         noise = Noise(Grid(state.step), IntegerGaussian(state.variance))
         release = FunctionRelease(f, factor, noise, state.bound, state.most_points, bits)
         release.lives, release.window = state.lives + (f is not None), state.window
+        release.private = state.private and (f is None or bits.private)
         release._settle(state.points, state.coordinates)
         if f is not None and factor.size:
             release._secret = release._whitened(np.empty(0), release._values(state.points))
@@ -242,10 +257,12 @@ class FunctionRelease:
     def to_dict(self) -> dict[str, Any]:
         """What was released, as plain values for JSON."""
         names = {"kernel": self.kernel.to_dict(), "jitter": self._factor.jitter, "scale": self.scale}
+        names["private"] = self.private
         return names | {"points": self.points.tolist(), "answers": self._answers.tolist()}
 
     def __repr__(self) -> str:
-        return f"FunctionRelease({self._factor.size} points asked, {self.kernel}, scale {self.scale:.3g})"
+        stamp = "" if self.private else ", NOT PRIVATE: seeded randomness"
+        return f"FunctionRelease({self._factor.size} points asked, {self.kernel}, scale {self.scale:.3g}{stamp})"
 
 
 @dataclass(frozen=True)

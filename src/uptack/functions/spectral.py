@@ -51,7 +51,10 @@ class FourierBasis:
         object.__setattr__(self, "bandwidth", float(checks.positive("bandwidth", self.bandwidth)))
         checks.integer("degree", self.degree, least=1)
         ends = np.asarray(self.box, np.float64)
-        if ends.ndim != 2 or ends.shape[1] != 2 or not (ends[:, 0] < ends[:, 1]).all() or not np.isfinite(ends).all():
+        shaped = ends.ndim == 2 and ends.shape[1] == 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            sides = ends[:, 1] - ends[:, 0] if shaped else np.zeros(1)
+        if not ((sides > 0) & np.isfinite(sides)).all():
             raise InvalidArgument("box", "a pair (low, high) for each coordinate", checks.describe(self.box))
         object.__setattr__(self, "box", tuple((low, high) for low, high in ends.tolist()))
         if self.degree > MOST_WAVES or self.size > 1 << 20:
@@ -79,7 +82,9 @@ class FourierBasis:
         """φ_j(x) for points (k, d), in an array (k, size)."""
         rows = points("points", where, self.dimension)
         low, high = np.array(self.box).T
-        place = (rows - low) / (high - low) % 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            share = (rows - low) / (high - low)
+            place = np.nan_to_num(share - np.floor(share), posinf=0.0, neginf=0.0)  # too far away to be wrapped: 0
         values = np.ones((len(rows), 1))
         for t in place.T:
             turn = 2 * math.pi * np.outer(t, np.arange(1, self.degree + 1))
@@ -92,7 +97,7 @@ class FourierBasis:
         """Coordinates of the density estimate (1/n)·Σ k(x_i, ·) of rows (n, d), cut off at the degree.
 
         Each row's coordinates sqrt(λ_j)·φ_j(x_i) are rounded to 2^-32 and then summed exactly. A row outside the box
-        is wrapped around it; one that is not a number counts as the box's lower end.
+        is wrapped around it; one that is not a number, or too far away, counts as the box's lower end.
         """
         low = np.array(self.box)[:, 0]
         table = np.asarray(rows, np.float64)

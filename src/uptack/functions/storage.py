@@ -37,10 +37,16 @@ class State:
     coordinates: Floats
     rows: Floats | None
     window: Floats | None
+    private: bool = True
 
 
 def write(path: Path, state: State) -> None:
     """Write it at once or not at all."""
+    os.replace(prepared(path, state), path)
+
+
+def prepared(path: Path, state: State) -> Path:
+    """A new file beside this one with all that it is to hold, ready to take its place."""
     meta: dict[str, Any] = {
         "uptack": "function",
         "kernel": state.kernel.to_dict(),
@@ -50,6 +56,7 @@ def write(path: Path, state: State) -> None:
         "bound": state.bound,
         "most_points": state.most_points,
         "lives": state.lives,
+        "private": state.private,
         "window": None if state.window is None else state.window.tolist(),
     }
     arrays: dict[str, Any] = {"points": state.points, "coordinates": state.coordinates}
@@ -58,7 +65,7 @@ def write(path: Path, state: State) -> None:
     new = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     with new.open("wb") as file:
         np.savez(file, meta=np.array(json.dumps(meta)), **arrays)
-    os.replace(new, path)
+    return new
 
 
 def read(path: Path) -> State:
@@ -86,14 +93,18 @@ def read(path: Path) -> State:
         coordinates,
         rows,
         None if meta["window"] is None else np.array(meta["window"]),
+        meta["private"],
     )
 
 
 def take(path: Path) -> State:
     """Take the right to answer new points out of the file, which stays behind as one for readers.
 
-    Renaming is what only one of two processes can do.
+    Renaming is what only one of two processes can do. It acts on names, so a file with several of them is refused.
     """
+    path = path.resolve(strict=True)
+    if path.stat().st_nlink != 1:
+        raise UptackError(f"{path} has several names; keep one, since the right to answer exists once")
     _check_right(path, read(path))
     claimed = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     os.rename(path, claimed)

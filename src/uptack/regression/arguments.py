@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.errors import InvalidArgument
+from uptack.reach.columns import listed_rows
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
 
     A row of zeros takes part in no fit and stays in the count of rows: neighbours stay neighbours.
     """
-    design = np.asarray(x)
+    design = np.asarray(listed_rows(x))
     design = design[:, None] if design.ndim == 1 else design
     response = np.asarray(y)
     if design.ndim != 2 or design.dtype.kind not in "fiub" or design.shape[1] == 0:

@@ -1,4 +1,7 @@
-"""The regressions as scikit-learn estimators: clone them, put them into pipelines, search their parameters."""
+"""The regressions as scikit-learn estimators: clone them, put them into pipelines.
+
+A search over parameters fits many times. Each fit spends its ε again, and scores on private rows are not private.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -77,9 +78,9 @@ class Field:
         return Field(self.kind, rows.size, lambda: (values[rows], None if missing is None else missing[rows]))
 
 
-def _text(value: Any) -> str | None:
-    """A value of a column of texts: the text of what is none, None for NaN, and never an error."""
-    if isinstance(value, str) or value is None:
+def _text(value: Any) -> str | date | None:
+    """A value of a column of texts, or dates: the text of what is neither, None for NaN, and never an error."""
+    if isinstance(value, str | date) or value is None:
         return value
     try:
         return None if isinstance(value, float) and value != value else str(value)

@@ -144,3 +144,24 @@ def test_rows_without_an_owner_are_one_owners(tmp_path):
     for table in (source(rows), source(tmp_path / "rows.parquet")):
         assert len(set(table.blocks(["x"], 1000, id="who")[0])) == 1
         assert len(set(table.blocks(["x"], 1000)[0])) > 900
+
+
+def test_engines_that_lack_what_we_ask_are_refused_when_opened(tmp_path):
+    sqlite = pytest.importorskip("ibis.backends.sqlite")
+    import ibis
+
+    assert sqlite
+    con = ibis.sqlite.connect(tmp_path / "table.sqlite")
+    con.raw_sql("create table t (x real)").close()
+    with pytest.raises(UptackError, match="sqlite"):
+        source(con.table("t"))
+
+
+def test_integers_beyond_signed_ones_can_be_groups(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"k": pa.array([2**64 - 1] * 4 + [1], pa.uint64())}), tmp_path / "t.parquet")
+    rows = source(tmp_path / "t.parquet")
+    assert rows.restricted("k", 2**64 - 1).rows == 4
+    assert rows.restricted("k", -1).rows == 0

@@ -26,7 +26,7 @@ ALLOWED = {
     "groups": GROUND | {"noise", "privacy", "release", "reach", "discrete", "progress"},
     "limits": GROUND | {"discrete"},
     "random_dp": GROUND | {"noise", "privacy", "release", "engines"},
-    "regression": GROUND | BASE | {"statistics", "progress", "drawing"},
+    "regression": GROUND | BASE | {"data", "statistics", "progress", "drawing"},
     "aggregate": GROUND | BASE | {"statistics", "regression", "progress"},
     "functions": GROUND | BASE | {"statistics", "regression", "drawing"},
     "ledger": GROUND | {"privacy"},

@@ -219,3 +219,32 @@ def test_a_picture_of_coefficients():
     ax = ut.plot_coefficients(r, ["intercept", "a", "b"])
     assert [t.get_text() for t in ax.get_yticklabels()] == ["intercept", "a", "b"]
     assert ut.plot_coefficients(ut.shortcut_regression(X, Y, epsilon=1)) is not None
+
+
+@pytest.mark.parametrize("method", ["inverse", "ptr", "dwork-lei"])
+def test_an_empty_table_is_no_error_where_its_size_is_secret(method):
+    delta = {} if method == "inverse" else {"delta": 1e-3}
+    for seed in range(30):
+        entropy = ut.SeededEntropy(seed)
+        asked = {"epsilon": 1, "method": method, "adjacency": ut.ADD_REMOVE, "fit_intercept": False, **delta}
+        ut.shortcut_regression(np.zeros((0, 1)), np.zeros(0), entropy=entropy, **asked)
+
+
+def test_too_many_blocks_of_a_secret_number_of_rows_are_refused_and_charged():
+    x = np.arange(1000.0)
+    refused = ut.shortcut_regression(x, x, epsilon=1, blocks=10**9, adjacency=ut.ADD_REMOVE)
+    assert not refused
+    assert refused.privacy.epsilon == 0.1
+    with pytest.raises(ut.InvalidArgument, match="blocks"):
+        ut.shortcut_regression(x, x, epsilon=1, blocks=10**9)
+
+
+@pytest.mark.parametrize("odd", [None, float("nan"), 10**400])
+def test_one_row_decides_nothing_about_the_table(odd):
+    x = np.random.default_rng(3).normal(size=4000).tolist()
+    y = [2 * v for v in x]
+    y[5] = odd
+    for rows in ((x, y), (y, x)):
+        assert ut.shortcut_regression(*rows, epsilon=5, missing="ignore")
+    holes = np.array([np.nan if v is odd else v for v in y])
+    assert ut.ShortcutRegression(epsilon=5, missing="ignore").fit(np.array(x)[:, None], holes).release_

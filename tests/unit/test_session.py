@@ -291,3 +291,21 @@ def test_a_list_is_read_without_any_row_deciding():
     assert ut.data.source({"x": [1, 2, 3]}).columns["x"] == "number"
     assert ut.data.source({"x": [1, 2.5, None]}).columns["x"] == "number"
     assert ut.data.source({"x": [True, False]}).columns["x"] == "boolean"
+
+
+def test_an_engines_error_shows_no_row(tmp_path):
+    book = ut.Ledger(tmp_path / "budget.db", epsilon=5, delta=1e-5)
+    session = seeded(ledger=book)
+
+    class Broken:
+        rows, columns = session.source.rows, session.source.columns
+
+        def counts(self, names):
+            raise ValueError("the row of alice is broken")
+
+    session.source = Broken()
+    with pytest.raises(ut.UptackError) as caught:
+        session["town"].histogram(epsilon=1, delta=1e-6)
+    assert "alice" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert book.spent().epsilon == 1.0

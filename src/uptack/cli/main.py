@@ -148,4 +148,4 @@ def run() -> None:
             raise
         click.echo("interrupted; what was debited stays debited", err=True)
         code = INTERRUPTED
-    sys.exit(code)
+    sys.exit(INTERRUPTED if pressed else code)

@@ -40,6 +40,16 @@ def backend(table: Any) -> Any:
     return ibis().get_backend(table)
 
 
+def check(table: Any) -> None:
+    """Whether the engine knows what we ask of it: found when a source is opened, and not when a release was paid."""
+    con, one = backend(table), ibis().literal(1.0)
+    try:
+        con.compile(table.select(nan=one.isnan(), infinite=one.isinf(), random=ibis().random()))
+    except Exception:
+        why = "has no NaN, infinities or random numbers that ibis knows of"
+        raise UptackError(f"the engine {con.name} {why}; copy the table into DuckDB") from None
+
+
 def batches(table: Any) -> Iterator[Any]:
     """The rows of an expression as record batches of Arrow, one after the other."""
     con = backend(table)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.data import files, frames, spark
+from uptack.data import engines, files, frames, spark
 from uptack.data.protocol import Source
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument
@@ -53,6 +53,7 @@ def source(
         return frames.from_arrays(data)
     package = frames.package(data)
     if package == "ibis" and hasattr(data, "schema"):
+        engines.check(data)
         return QuerySource(data)
     if package == "pyspark" and hasattr(data, "sparkSession"):
         return QuerySource(spark.registered(data))

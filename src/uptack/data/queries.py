@@ -140,7 +140,17 @@ class QuerySource:
         wanted, values = comparable(name, found, value), self._key(name)
         if wanted is None:
             return QuerySource(self.table.filter(missing(values)))
+        if found == "integer":
+            return QuerySource(self.table.filter(values == _whole(wanted, values.type())))
         return QuerySource(self.table.filter(values == (number(wanted) if found == "number" else wanted)))
+
+
+def _whole(wanted: int, dtype: Any) -> Any:
+    """An integer of the column's own type; null, which nothing is equal to, where the type does not reach so far."""
+    try:
+        return engines.ibis().literal(wanted, type=dtype.copy(nullable=True))
+    except Exception:
+        return engines.ibis().null().cast(dtype)
 
 
 def _numbered(owners: Any, places: dict[Any, int]) -> NDArray[np.int64]:

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.data.frames import column_field
+from uptack.data.protocol import NUMERIC
 from uptack.errors import InvalidArgument
-from uptack.reach.columns import listed_rows
+from uptack.reach.columns import listed, listed_rows
 
 Floats = NDArray[np.float64]
 
@@ -38,9 +40,8 @@ def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
 
     A row of zeros takes part in no fit and stays in the count of rows: neighbours stay neighbours.
     """
-    design = np.asarray(listed_rows(x))
+    design, response = _numbers(listed_rows(x)), _numbers(y)
     design = design[:, None] if design.ndim == 1 else design
-    response = np.asarray(y)
     if design.ndim != 2 or design.dtype.kind not in "fiub" or design.shape[1] == 0:
         raise InvalidArgument("X", "a table of numbers with at least one column", checks.describe(design))
     if response.ndim != 1 or response.dtype.kind not in "fiub":
@@ -57,6 +58,17 @@ def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
             raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
         design[broken], response[broken] = 0.0, 0.0
     return Table(design, response)
+
+
+def _numbers(x: Any) -> Any:
+    """An array; a column or a list as floats, with NaN where a value is missing, so that no row decides the type."""
+    field = column_field(x)
+    if field is not None and field.kind in NUMERIC:
+        return field.numbers()
+    floats = listed(x) if isinstance(x, list | tuple) else None
+    if isinstance(x, np.ma.MaskedArray) and x.dtype.kind in "fiub":
+        floats = np.ma.filled(x.astype(np.float64), np.nan)
+    return np.asarray(x) if floats is None else floats
 
 
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:

@@ -62,7 +62,8 @@ def fit_blocks(x: Floats, y: Floats, members: NDArray[np.int64], kind: str, prog
     of the block.
     """
     present = (members >= 0).astype(np.float64)
-    xs, ys = x[members] * present[..., None], y[members] * present
+    x, y = np.vstack([x, np.zeros((1, x.shape[1]))]), np.append(y, 0.0)  # -1, where there is no row, reads this one
+    xs, ys = x[members], y[members]
     weight = present
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         beta = _least_squares(xs, ys, weight)

@@ -35,15 +35,16 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     on_no_reply: str
     random_state: int | None
 
-    def _release(self, x: Floats, y: Floats, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
+    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
         raise NotImplementedError
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 - scikit-learn's name
         """Fit privately; every call spends ε again."""
         choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
-        finite = self.missing != "ignore" if hasattr(self, "missing") else True
-        checked = {"dtype": np.float64, "y_numeric": True, "ensure_all_finite": finite}
-        x, response = validate_data(self, X, y, **checked)
+        if getattr(self, "missing", "error") == "ignore":  # y too may hold what is not a number
+            x, response = validate_data(self, X, dtype=np.float64, ensure_all_finite=False), y
+        else:
+            x, response = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         entropy = None if self.random_state is None else SeededEntropy(self.random_state)
         self.release_ = self._release(x, response, entropy)
         self.privacy_ = self.release_.privacy
@@ -116,7 +117,7 @@ class ShortcutRegression(PrivateLinearRegression):
         self.progress = progress
         self.random_state = random_state
 
-    def _release(self, x: Floats, y: Floats, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
+    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
         return shortcut_regression(
             x,
             y,
@@ -167,7 +168,7 @@ class HampelRegression(PrivateLinearRegression):
         self.on_no_reply = on_no_reply
         self.random_state = random_state
 
-    def _release(self, x: Floats, y: Floats, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
+    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
         return hampel_regression(
             x,
             y,

@@ -107,11 +107,13 @@ def hampel_regression(
         },
     )
     data = table(x, y, fit_intercept=fit_intercept, missing=kind)
-    if data.n > LARGEST:
+    if data.n > LARGEST and not request.size_is_secret:
         raise InvalidArgument("X", f"a table of at most {LARGEST} rows", data.n)
     if data.p > MOST:
         return refused(request, None, HOW, SHORTCUT)
     n, request = public_size(data.n, request)
+    if n > LARGEST // 2 and request.size_is_secret:  # with room for the noise: a table beyond LARGEST never gets here
+        return refused(request, None, HOW, SHORTCUT)
     scales = _scales(data, n, request)
     if scales is None:
         return refused(request, None, HOW, Advice(n=_least_rows(data.p, request)))

@@ -89,6 +89,8 @@ def shortcut_regression(
     n, request = public_size(data.n, request)
     needed = least_blocks(data.p, request, standard_errors)
     m = wanted or default_blocks(n, data.p, needed)
+    if wanted and n < m * data.p and request.size_is_secret:
+        return refused(request, None, "block medians", Advice(other="fewer blocks"))
     if wanted and n < m * data.p:
         raise InvalidArgument("blocks", f"at most {n // data.p}, so that each has {data.p} rows", wanted)
     if m < 1:

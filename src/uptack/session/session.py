@@ -9,7 +9,7 @@ from typing import Any
 from uptack import checks
 from uptack.data import Source, source
 from uptack.data.protocol import known
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, UptackError
 from uptack.ledger import Ledger
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
@@ -97,8 +97,14 @@ class Session:
         return self.ledger.charged(request.cost, make, what=_label(request), analyst=self.analyst)
 
     def _make(self, request: Request) -> Made:
+        """The release; an error of the engine that reads the rows might show one, so another takes its place."""
         self.spent = total_cost([self.spent, request.cost], self.spent)
-        return request.make(self.source, self._entropy)
+        try:
+            return request.make(self.source, self._entropy)
+        except (UptackError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            raise UptackError("the rows could not be read, so nothing is released; the debit stands") from None
 
     def plan(self, requests: Iterable[Request]) -> Plan:
         """What so many releases would cost, and how close they would be. Looks at no data and spends nothing."""

@@ -267,3 +267,15 @@ def test_a_report_without_any_answer(capsys, tmp_path):
     code, out, _ = run(capsys, "report", tmp_path / "few.csv", "-e", 1, "-o", tmp_path / "report.html")
     assert code == 3
     assert "⊥" in out
+
+
+def test_answers_by_group(capsys, ages):
+    code, out, _ = run(capsys, "median", ages, "age", "-e", 4, "--by", "town", "--delta", "1e-6", "--seed", 1)
+    assert code == 0
+    assert [line.split("\t")[0] for line in out.splitlines()[:2]] == ["a", "b"]
+    asked = ["quantile", ages, "age", "0.25", "0.75", "-e", 4, "--by", "ill", "--group", "true", "--seed", 1]
+    code, out, _ = run(capsys, *asked)
+    assert code == 0
+    assert len(out.splitlines()[0].split("\t")[1].split()) == 2
+    assert run(capsys, "median", ages, "age", "-e", 4, "--by", "town")[0] == 2
+    assert run(capsys, "median", ages, "age", "-e", 4, "--group", "a")[0] == 2

@@ -21,7 +21,7 @@ from uptack.exact import read
 from uptack.ledger import Ledger
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
-from uptack.release import Release
+from uptack.release import NoReply, Release
 from uptack.report.pictures import number
 from uptack.session import Request, Session
 from uptack.session import open as open_session
@@ -167,7 +167,7 @@ def as_text(result: Made) -> str:
 
 def _value_lines(value: Any, ends: Any) -> list[str]:
     if hasattr(value, "items"):
-        return [f"{'missing' if k is None else k}\t{v}" for k, v in value.items()]
+        return [f"{'missing' if k is None else k}\t{_short(v)}" for k, v in value.items()]
     if hasattr(value, "points"):
         return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
     if np.ndim(value) == 0:
@@ -177,6 +177,13 @@ def _value_lines(value: Any, ends: Any) -> list[str]:
         number(v) + ("" if pair is None else f"   95% interval {number(pair[0])} to {number(pair[1])}")
         for v, pair in zip(value, pairs, strict=True)
     ]
+
+
+def _short(value: Any) -> str:
+    """An entry of a table: a count, or a group's own answer."""
+    if isinstance(value, NoReply):
+        return f"⊥  a reply needs {value.advice}"
+    return " ".join(number(v) for v in np.atleast_1d(value.value if isinstance(value, Release) else value))
 
 
 def _ends(result: Made) -> tuple[Any, Any] | None:

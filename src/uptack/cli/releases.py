@@ -19,7 +19,16 @@ method = click.option(
     "--method", type=click.Choice(["inverse", "ptr", "dwork-lei"]), default="inverse", show_default=True
 )
 granularity = click.option("--granularity", type=Exact(), help="A public step that all values are multiples of.")
-numbers = stacked(table, column, epsilon, delta, method, granularity, as_json, session_options)
+grouping = stacked(
+    click.option("--by", help="One answer for each value of this column, all for one ε."),
+    click.option(
+        "--group",
+        "groups",
+        multiple=True,
+        help="A public group, once for each. Without any: those with enough rows (needs δ).",
+    ),
+)
+numbers = stacked(table, column, epsilon, delta, method, granularity, grouping, as_json, session_options)
 
 
 def _example(text: str) -> str:
@@ -27,7 +36,20 @@ def _example(text: str) -> str:
 
 
 def _ask(statistic: str, path: str, column: str, options: dict[str, Any], finish: Finish | None = None) -> int:
-    return release(path, options, lambda _, name, **given: Request(statistic, name, **given), column, finish=finish)
+    groups = options.pop("groups", ())
+
+    def request(session: Session, name: str, **given: Any) -> Request:
+        if groups:
+            given["groups"] = [_key(session, str(given.get("by")), group) for group in groups]
+        return Request(statistic, name, **given)
+
+    return release(path, options, request, column, finish=finish)
+
+
+def _key(session: Session, column: str, text: str) -> Any:
+    """A value as the column has them."""
+    known(column, session.source.columns, what="column")
+    return KEYS[session.source.columns[column]](text)
 
 
 @click.command(epilog=_example("median patients.parquet age --epsilon 0.5 --interval 0.95"))
@@ -42,7 +64,7 @@ def median(path: str, column: str, **options: Any) -> int:
 @table
 @column
 @click.argument("p", nargs=-1, required=True, type=Exact())
-@stacked(epsilon, delta, method, granularity, as_json, session_options)
+@stacked(epsilon, delta, method, granularity, grouping, as_json, session_options)
 def quantile(path: str, column: str, p: tuple[Any, ...], **options: Any) -> int:
     """One or several quantiles of a column, in one release."""
     return _ask("quantile", path, column, {**options, "p": p[0] if len(p) == 1 else list(p)})
@@ -64,7 +86,7 @@ def trimmed_mean(path: str, column: str, **options: Any) -> int:
 
 
 @click.command(epilog=_example("mean patients.parquet age --epsilon 0.5"))
-@stacked(table, column, epsilon, as_json, session_options)
+@stacked(table, column, epsilon, delta, grouping, as_json, session_options)
 def mean(path: str, column: str, **options: Any) -> int:
     """The mean of a column, clamped to private quantiles far out in the tails."""
     return _ask("mean", path, column, options)
@@ -92,9 +114,8 @@ def histogram(path: str, column: str, keys: tuple[str, ...], edges: tuple[Any, .
         options["delta"] = options["delta"] or None
 
     def request(session: Session, name: str, **given: Any) -> Request:
-        known(name, session.source.columns)
-        read = KEYS[session.source.columns[name]]
-        cells = {"keys": [read(key) for key in keys]} if keys else {"edges": list(map(float, edges))} if edges else {}
+        cells = {"keys": [_key(session, name, k) for k in keys]} if keys else {"edges": list(map(float, edges))}
+        cells = cells if keys or edges else {}
         return Request("histogram", name, **given, **cells)
 
     return release(path, options, request, column)

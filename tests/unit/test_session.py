@@ -309,3 +309,29 @@ def test_an_engines_error_shows_no_row(tmp_path):
     assert "alice" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert book.spent().epsilon == 1.0
+
+
+def test_by_none_is_as_if_it_had_not_been_said():
+    """Else a release for a public number of rows would come out of a session where it is secret."""
+    session = seeded(adjacency=ut.ADD_REMOVE)
+    made = session["age"].median(epsilon=1, by=None)
+    assert made.privacy == session.spent == ut.Privacy(1, 0, ut.ADD_REMOVE)
+    assert made.privacy.adjacency.kind == "add/remove"
+
+
+def test_what_cost_more_than_was_debited_is_withheld(monkeypatch):
+    session = seeded()
+    dear = ut.median(TABLE["age"], epsilon=2)
+    monkeypatch.setattr(Request, "make", lambda self, source, entropy: dear)
+    with pytest.raises(ut.UptackError, match="withheld"):
+        session["age"].median(epsilon=1)
+
+
+@pytest.mark.parametrize("missing", ["low", "high", 0, "drop"])
+def test_regressions_ignore_missing_rows_whatever_stands_in_for_them_elsewhere(missing):
+    assert seeded(missing=missing).regression("cost", "age", epsilon=5)
+
+
+def test_a_wrong_adjacency_is_named():
+    with pytest.raises(ut.InvalidArgument, match="adjacency"):
+        seeded()["age"].median(epsilon=1, adjacency="add")

@@ -48,7 +48,7 @@ def _ask(statistic: str, path: str, column: str, options: dict[str, Any], finish
 
 def _key(session: Session, column: str, text: str) -> Any:
     """A value as the column has them."""
-    known(column, session.source.columns, what="column")
+    known(column, session.source.columns)
     return KEYS[session.source.columns[column]](text)
 
 
@@ -114,9 +114,11 @@ def histogram(path: str, column: str, keys: tuple[str, ...], edges: tuple[Any, .
         options["delta"] = options["delta"] or None
 
     def request(session: Session, name: str, **given: Any) -> Request:
-        cells = {"keys": [_key(session, name, k) for k in keys]} if keys else {"edges": list(map(float, edges))}
-        cells = cells if keys or edges else {}
-        return Request("histogram", name, **given, **cells)
+        if keys:
+            given["keys"] = [_key(session, name, key) for key in keys]
+        if edges:
+            given["edges"] = list(map(float, edges))
+        return Request("histogram", name, **given)
 
     return release(path, options, request, column)
 

@@ -24,6 +24,9 @@ Paid = tuple[Made, Privacy]
 GRID = 160
 """Points of a drawn density."""
 
+SECRET_ROWS = 1000
+"""What a bandwidth takes the number of rows for where it is secret: the fifth root of it is all that matters."""
+
 BEYOND = 2
 """How many interquartile ranges beyond the quartiles a density is drawn."""
 
@@ -205,7 +208,7 @@ def _density(session: Session, part: Part, low: float | None, high: float | None
         return Figure("density", None, None, "no density without a spread of the quartiles")
     spread = high - low
     left, right = low - BEYOND * spread, high + BEYOND * spread
-    rows = max(session.source.rows, 2) if session.adjacency.kind == "substitute" else 1000
+    rows = max(session.source.rows, 2) if session.adjacency.kind == "substitute" else SECRET_ROWS
     bandwidth = 0.9 * spread / 1.34 * rows**-0.2
     made = Figure.of("density", _paid(session, part.density(bandwidth, left, right)))
     if made.value is None:

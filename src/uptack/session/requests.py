@@ -17,7 +17,8 @@ from uptack.errors import InvalidArgument
 from uptack.functions.fourier import fourier_density
 from uptack.groups import per_group
 from uptack.noise import Entropy
-from uptack.privacy import ADD_REMOVE, Adjacency, Privacy
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
+from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
 from uptack.session.unread import NoEntropy, Touched, UnreadColumn, UnreadGroups
@@ -87,11 +88,6 @@ def _no_points(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
     return _unread_column(source, names) if len(names) == 1 else (np.zeros((source.rows, len(names))),)
 
 
-def _edges(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
-    """Numbers between edges are counted as they are read: there may be as many values as rows."""
-    return _column(source, names)
-
-
 def _nothing(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
     return (discrete.Tally((), np.zeros(0, np.int64)),)
 
@@ -137,7 +133,9 @@ class Request:
             raise InvalidArgument("epsilon", "given for every release", "nothing")
         if "entropy" in options:
             raise InvalidArgument("entropy", "left to the session", "some", "Pass it to uptack.open.")
-        if options.get("by") is not None and not KINDS[statistic].grouped:
+        if options.get("by", 0) is None:
+            del options["by"]  # as if it had not been said
+        if "by" in options and not KINDS[statistic].grouped:
             allowed = ", ".join(name for name, kind in KINDS.items() if kind.grouped)
             raise InvalidArgument("by", f"left out for {statistic}", checks.describe(options["by"]), f"Take {allowed}.")
         object.__setattr__(self, "statistic", statistic)
@@ -158,21 +156,21 @@ class Request:
     def cost(self) -> Privacy:
         """The most that it can cost: what it asks for."""
         given = self.given
-        relation: Adjacency = ADD_REMOVE if "by" in given else given.get("adjacency", Privacy(0).adjacency)
-        relation = relation.per_person(relation.rows_per_person * given.get("rows_per_person", 1))
+        relation = ADD_REMOVE if "by" in given else given.get("adjacency", SUBSTITUTE)
+        relation = check_adjacency(relation, given.get("rows_per_person", 1))
         return Privacy(given["epsilon"], given.get("delta", 0), relation)
 
     def with_defaults(self, missing: Any, **defaults: Any) -> Request:
         """The same request, with what it leaves open filled in."""
         if self.kind.missing is not None:
-            defaults["missing"] = self.kind.missing if missing == "drop" else missing
+            defaults["missing"] = missing if missing == "error" or self.kind.missing == "drop" else self.kind.missing
         if "by" in self.given:
             defaults.pop("adjacency", None)
         return Request(self.statistic, *self.columns, **{**defaults, **self.given})
 
     def rehearse(self, source: Source) -> NoReply | None:
         """⊥ where public numbers alone decide so, errors where the request is wrong; None where data are needed."""
-        names = (*self.columns, *filter(None, [self.given.get("by")]))
+        names = (*self.columns, self.given["by"]) if "by" in self.given else self.columns
         least = 2 if self.kind.most is None else 0 if self.statistic == "count" else 1
         if not least <= len(self.columns) <= (self.kind.most or len(self.columns)):
             must = f"at least {least}" if self.kind.most is None else f"{least} to {self.kind.most}"
@@ -207,7 +205,9 @@ class Request:
         by = given.pop("by", None)
         if by is not None:
             return per_group(function, SourceGroups(source, self.columns[0], by), **given, entropy=entropy)
-        read = _edges if given.get("edges") is not None else self.kind.read
+        read = self.kind.read
+        if given.get("edges") is not None:
+            read = _column  # counted as they are read: there may be as many values as rows
         return function(*read(source, self.columns), **given, entropy=entropy)
 
     def __repr__(self) -> str:

@@ -100,11 +100,15 @@ class Session:
         """The release; an error of the engine that reads the rows might show one, so another takes its place."""
         self.spent = total_cost([self.spent, request.cost], self.spent)
         try:
-            return request.make(self.source, self._entropy)
+            made = request.make(self.source, self._entropy)
         except (UptackError, KeyboardInterrupt, SystemExit):
             raise
         except BaseException:
             raise UptackError("the rows could not be read, so nothing is released; the debit stands") from None
+        claimed = made.privacy
+        if not isinstance(claimed, Privacy) or not claimed.under(self.adjacency) <= request.cost.under(self.adjacency):
+            raise UptackError(f"{request} came with {claimed}, more than was debited; it is withheld")
+        return made
 
     def plan(self, requests: Iterable[Request]) -> Plan:
         """What so many releases would cost, and how close they would be. Looks at no data and spends nothing."""

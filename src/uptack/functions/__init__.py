@@ -8,11 +8,12 @@ from typing import Any
 from uptack.functions.curves import Curve
 from uptack.functions.density import DensityCurve, FourierDensity
 from uptack.functions.fourier import fourier_density
+from uptack.functions.gaussian_process import release_function
 from uptack.functions.kde import kde
 from uptack.functions.kernels import Exponential, Gaussian, Kernel, Matern32, Matern52
 from uptack.functions.machines import kernel_machine
 from uptack.functions.norms import Expansion, KernelSum, sobolev_norm
-from uptack.functions.process import FunctionRelease, release_function
+from uptack.functions.process import FunctionRelease
 from uptack.functions.regions import KernelMachine, plot_regions
 from uptack.functions.spectral import FourierBasis, SpectralRelease, release_spectral
 

@@ -32,14 +32,14 @@ from uptack.functions.caratheodory import (
     half_lattice,
     moment_sums,
 )
+from uptack.functions.coordinates import coordinates, read
 from uptack.functions.density import Floats, FourierDensity
 from uptack.noise import Entropy
 from uptack.noise.laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach import ArrayColumn, Column
-from uptack.reach.columns import listed_rows
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import COUNT_SHARE, Call, call, column, public_size
+from uptack.statistics.arguments import COUNT_SHARE, Call, call, public_size
 from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.results import answered, least_n, refused
@@ -203,11 +203,12 @@ def fourier_density(
         epsilon,
         {"rows_per_person": rows_per_person, "adjacency": adjacency, "missing": missing, "entropy": entropy},
     )
-    kind, ends, dimension = _kind(noise), _public_ends(low, high), _dimension(x)
+    kind, ends, given = _kind(noise), _public_ends(low, high), coordinates(x)
     wanted = None if degree is None else checks.integer("degree", degree, least=1)
+    dimension = len(given)
     box = None if ends is None else ends.over(dimension)
     plan = _plan(kind, dimension, request, box is None, wanted)
-    columns = _columns(x, request)
+    columns = read(given, request)
     n, request = public_size(columns[0].size, request)
     if not plan.fits(n, wanted):
         rows = 0 if box else _tail_rows(request, dimension) / MOST_TAIL
@@ -306,29 +307,6 @@ def _public_ends(low: ArrayLike | None, high: ArrayLike | None) -> Box | None:
 def _ends(name: str, value: Any) -> tuple[float, ...]:
     values = [value] if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) else list(value)
     return tuple(float(checks.rational(name, v, "a number, or one a column")) for v in values)
-
-
-def _dimension(x: Any) -> int:
-    """The number of columns, from the shape alone."""
-    try:
-        shape: tuple[int, ...] = (0,) if isinstance(x, Column) else np.shape(x)
-    except ValueError:
-        shape = ()
-    if len(shape) not in (1, 2) or (len(shape) == 2 and shape[1] not in MOST):
-        raise InvalidArgument("x", "one to three columns of numbers", checks.describe(x))
-    return 1 if len(shape) == 1 else int(shape[1])
-
-
-def _columns(x: Any, request: Call) -> list[Column]:
-    """One column, or the columns of a table, as floats."""
-    if isinstance(x, Column) or np.ndim(x) == 1:
-        return [column(x, request, floats=True)[0]]
-    array = np.asarray(listed_rows(x))
-    if array.dtype.kind not in "fiub":
-        raise InvalidArgument("x", "one to three columns of numbers", checks.describe(array))
-    if request.missing == "drop" and array.dtype.kind == "f":
-        array = array[~np.isnan(array).any(axis=1)]
-    return [column(values, request, floats=True)[0] for values in array.T]
 
 
 def _plan(kind: str | None, dimension: int, request: Call, private_box: bool, wanted: int | None) -> _Plan:

@@ -14,16 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.functions.coordinates import coordinates, read
+from uptack.functions.gaussian_process import MOST_POINTS, release_function
 from uptack.functions.kernels import UNIT, Floats, Gaussian, Kernel, Tensor
 from uptack.functions.kernels import points as check_points
 from uptack.functions.norms import KernelSum
-from uptack.functions.process import MOST_POINTS, FunctionRelease, release_function
+from uptack.functions.process import FunctionRelease
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach import ArrayColumn, Column
-from uptack.reach.columns import LARGEST, listed_rows
+from uptack.reach.columns import LARGEST
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Call, call, column, public_size
+from uptack.statistics.arguments import Call, call, public_size
 from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic
 from uptack.statistics.results import answered, refused
@@ -139,31 +141,10 @@ def kde(
         },
     )
     checks.integer("most_points", most_points, least=1)
-    columns = _columns(x)
+    columns = coordinates(x)
     given = None if bandwidth is None else _bandwidths(bandwidth, len(columns))
     asked = None if points is None else check_points("points", points, len(columns))
-    read = [column(c, request, floats=True)[0] for c in _whole_rows(columns, request)]
-    return _released(read, request, given, asked, most_points)
-
-
-def _columns(x: Any) -> list[Any]:
-    """One column for each coordinate."""
-    x = listed_rows(x)
-    if isinstance(x, Column) or np.ndim(x) == 1:
-        return [x]
-    array = np.asarray(x)
-    if array.ndim != 2 or array.dtype.kind not in "fiub" or not 1 <= array.shape[1] <= max(FINENESS):
-        must = "a column of numbers, or a table of two or three of them"
-        raise InvalidArgument("x", must, checks.describe(array))
-    return list(array.astype(np.float64).T)
-
-
-def _whole_rows(columns: list[Any], request: Call) -> list[Any]:
-    """In several dimensions a row is dropped as a whole."""
-    if len(columns) == 1 or request.missing != "drop":
-        return columns
-    there = ~np.isnan(columns).any(axis=0)
-    return [c[there] for c in columns]
+    return _released(read(columns, request), request, given, asked, most_points)
 
 
 def _bandwidths(value: Any, dimension: int) -> tuple[float, ...]:

@@ -303,3 +303,13 @@ def test_the_papers_misuse(run):
         with pytest.raises(ut.InvalidArgument) as caught:
             run(**options)
         assert caught.value.name == name
+
+
+def test_the_limit_on_rows_is_no_error_where_their_number_is_secret(monkeypatch):
+    monkeypatch.setattr("uptack.regression.hampel.LARGEST", 1000)
+    x = np.random.default_rng(1).normal(size=1500)
+    with pytest.raises(ut.InvalidArgument, match="at most 1000 rows"):
+        hampel_regression(x, x, epsilon=1, delta=1e-6)
+    refused = hampel_regression(x, x, epsilon=1, delta=1e-6, adjacency=ut.ADD_REMOVE)
+    assert not refused
+    assert refused.privacy.epsilon == 0.1  # the number of rows was paid for

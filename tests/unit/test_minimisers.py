@@ -539,3 +539,12 @@ def test_a_picture_of_decision_regions():
     for machine, where in ((model, ((0, 0), (0, 1))), (model, (0, 1)), (7, box)):
         with pytest.raises(ut.InvalidArgument, match=r"^(box|machine) must be"):
             plot_regions(machine, where)
+
+
+@pytest.mark.parametrize("n", [4096, 4097])
+def test_too_many_features_for_a_secret_number_of_rows_are_a_refusal(n):
+    x = np.zeros((n, 1))
+    asked = {"epsilon": 1, "delta": 1e-6, "frequencies": 1 << 18, "adjacency": ut.ADD_REMOVE}
+    made = kernel_machine(x, np.ones(n), **asked)
+    assert not made
+    assert "frequencies" in str(made.advice)

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.engines import laplace
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, round_up
+from uptack.mechanisms import laplace
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Privacy, RandomPrivacy

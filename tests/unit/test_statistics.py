@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 import uptack as ut
-from uptack.engines.inverse import LATTICES, steps_needed
+from uptack.columns import ArrayColumn
+from uptack.mechanisms.inverse import LATTICES, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, cost
-from uptack.reach import ArrayColumn
 from uptack.statistics import means
 from uptack.statistics.arguments import call
 from uptack.statistics.arguments import column as column_of

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.columns.selection import Floats
 from uptack.errors import UptackError
-from uptack.reach.selection import Floats
 
 BATCH = 1 << 17
 COUNT_IF = ("duckdb", "pyspark")

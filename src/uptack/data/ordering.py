@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.columns.selection import Floats, Window, as_integer, exact_sum
 from uptack.errors import UptackError
-from uptack.reach.selection import Floats, Window, as_integer, exact_sum
 
 SMALL = 1 << 17
 """So many rows are fetched without more ado."""

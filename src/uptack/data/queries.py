@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns.column import LARGEST
+from uptack.columns.selection import Floats, Window, exact_sum
 from uptack.data import engines
 from uptack.data.ordering import Gap, Selected
 from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, plain, tidy
 from uptack.errors import UptackError
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
-from uptack.reach.columns import LARGEST
-from uptack.reach.selection import Floats, Window, exact_sum
 
 
 def kind(dtype: Any) -> Kind:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.engines import laplace
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms import laplace
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency
@@ -46,7 +46,7 @@ def _true_count(rows: Any, relation: Adjacency) -> int:
     flags = _flags(rows)
     if flags is not None and flags.ndim == 1:
         return int(np.count_nonzero(flags))
-    if relation.kind == "substitute":
+    if relation.size_is_public:
         fix = "Under SUBSTITUTE the number of rows is public; pass adjacency=ADD_REMOVE to count them privately."
         raise InvalidArgument("rows", "an integer or a column of truth values", checks.describe(rows), fix)
     return len(rows)

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.columns import Column
+from uptack.columns.column import listed
 from uptack.discrete.categories import Screen, tallied
 from uptack.discrete.domains import Domain
 from uptack.discrete.laws import cell_noise
@@ -25,8 +27,6 @@ from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
-from uptack.reach import Column
-from uptack.reach.columns import listed
 from uptack.release import Release
 
 
@@ -140,7 +140,7 @@ def _binning(edges: ArrayLike | None, keys: Sequence[Hashable] | int | None, out
 
 def check_total(total: bool, relation: Adjacency) -> bool:
     """The total may be fixed where everybody knows it."""
-    if total and relation.kind != "substitute":
+    if total and not relation.size_is_public:
         fix = "Under ADD_REMOVE the number of rows is secret."
         raise InvalidArgument("total", "False under ADD_REMOVE", "True", fix)
     return bool(total)

@@ -110,7 +110,7 @@ class _Call:
         share = self.epsilon / len(self.chosen)
         law = cell_noise(share, self.adjacency)
         noisy = {m: a + law.draw(a.size, self.entropy).reshape(a.shape) for m, a in self.sums(places).items()}
-        tree = loss.Parallel(tuple(loss.Pure(share) for _ in self.chosen))
+        tree = loss.Composed(tuple(loss.Pure(share) for _ in self.chosen))
         return Margins(consistent(noisy, total), self.domain), tree, MarginNoise(law, noisy)
 
     def joint(self, keys: Integers, way: str, total: int | None) -> Made:
@@ -204,7 +204,7 @@ def margins(
     _check_way(through, sizes, space)
     fixed, scale = check_total(total, relation), float(cell_noise(eps / len(sizes), relation).up) / len(sizes)
     places, inside = space.indices(columns)
-    public = inside.size if relation.kind == "substitute" else None
+    public = inside.size if relation.size_is_public else None
     goal = public if fixed else None
     way = _way(sizes, space.size, scale, public) if through == "auto" else through
     if way == "direct":

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+from uptack.columns.column import listed
 from uptack.noise.laws import Integers
-from uptack.reach.columns import listed
 
 
 @dataclass(frozen=True, eq=False)

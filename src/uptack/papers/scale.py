@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.engines import dwork_lei
-from uptack.engines.dwork_lei import Level
-from uptack.engines.ptr import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms import dwork_lei
+from uptack.mechanisms.dwork_lei import Level
+from uptack.mechanisms.ptr import Outcome
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE
@@ -23,7 +23,7 @@ from uptack.reach.order import quartiles
 from uptack.reach.protocol import Floats
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call
-from uptack.statistics.specification import answered, least_n, refused
+from uptack.statistics.methods import answered, least_n, refused
 from uptack.statistics.tested import SCALE_SLOPE
 
 HOW = "Dwork and Lei's grids"

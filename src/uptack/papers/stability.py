@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.aggregate.blocks import Functions, Indices, accepting, evaluate, functions, number_of_rows
-from uptack.aggregate.stable import lead_needed, released_mode
-from uptack.engines.stability import release_if_stable
+from uptack.blocks.evaluation import Functions, Indices, accepting, evaluate, functions, number_of_rows
+from uptack.blocks.stable import lead_needed, released_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms.stability import release_if_stable
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Privacy, loss

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns.column import listed, listed_rows
 from uptack.data.frames import column_field
 from uptack.data.protocol import NUMERIC
 from uptack.errors import InvalidArgument
-from uptack.reach.columns import listed, listed_rows
 
 Floats = NDArray[np.float64]
 

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from uptack.engines.additive import NormNoise
-from uptack.engines.inverse import VECTOR_LATTICES, steps_needed
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball
+from uptack.mechanisms.additive import NormNoise
+from uptack.mechanisms.inverse import VECTOR_LATTICES, steps_needed
 from uptack.noise import Box, Entropy, Grid
 from uptack.noise.continuous import gamma, nearest_integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
@@ -37,7 +37,7 @@ from uptack.regression.cells import LONGER, RowTest, cells, passes
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call, call, public_size
-from uptack.statistics.specification import answered, refused
+from uptack.statistics.methods import answered, refused
 
 HOW = "propose-test-release"
 MOST = 4
@@ -127,7 +127,7 @@ def _scales(data: Table, n: int, request: Call) -> Floats | None:
     room = spreads.room(m, data.p, request.rows, epsilon, VECTOR_LATTICES)
     if room is None:
         return None
-    if request.adjacency.kind == "substitute":
+    if request.adjacency.size_is_public:
         members = equal_blocks(data.n, m, request.entropy)
     else:
         members = of_width(independent_blocks(data.n, m, request.entropy), CROWD * data.p)
@@ -155,7 +155,7 @@ def _tested(data: Table, n: int, scales: Floats, request: Call) -> Release[Float
 
 def _tests(request: Call) -> list[RowTest]:
     """What each proposal is tested with."""
-    rows = request.rows * (2 if request.adjacency.kind == "substitute" else 1)
+    rows = request.rows * request.adjacency.moves_per_row
     share = request.delta / len(RUNGS)
     return [RowTest(loss.Test(request.epsilon * part, share), rows) for part, _ in RUNGS]
 

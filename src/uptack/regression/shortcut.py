@@ -16,19 +16,19 @@ import numpy as np
 from scipy.stats import norm
 
 from uptack import checks
-from uptack.engines.inverse import VECTOR_LATTICES, coordinate_medians, steps_needed
+from uptack.columns import ArrayColumn
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
+from uptack.mechanisms.inverse import VECTOR_LATTICES, coordinate_medians, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import loss
-from uptack.reach import ArrayColumn
 from uptack.regression import spreads
 from uptack.regression.arguments import Floats, choice, table
 from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks, of_width
 from uptack.release import Advice, EachNoise, NoReply, Release
 from uptack.statistics.arguments import Call, Options, call, public_size
+from uptack.statistics.methods import answered, refused, run
 from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.specification import answered, refused, run
 
 FITS = ("huber", "lad", "ols")
 ROWS_PER_COEFFICIENT = 8
@@ -95,7 +95,7 @@ def shortcut_regression(
         raise InvalidArgument("blocks", f"at most {n // data.p}, so that each has {data.p} rows", wanted)
     if m < 1:
         return refused(request, None, "block medians", Advice(n=2 * data.p * needed))
-    if request.adjacency.kind == "substitute":
+    if request.adjacency.size_is_public:
         members = equal_blocks(data.n, m, request.entropy)
     else:
         members = of_width(independent_blocks(data.n, m, request.entropy), 2 * -(-n // m) + CROWD)
@@ -142,9 +142,9 @@ def _in_turn(estimates: Floats, request: Call) -> Release[Floats] | NoReply:
             return replace(found, advice=advice)
         values.append(found.value)
         noises.append(found.noise)
-        spent = found.loss.parts if isinstance(found.loss, loss.Levels) else (found.loss,)
+        spent = found.loss.parts if isinstance(found.loss, loss.Composed) else (found.loss,)
     how = found.mechanism.split(" by ")[1]
-    tree = loss.Partition(loss.Levels(spent[len(request.spent) :]))
+    tree = loss.Partition(loss.Composed(spent[len(request.spent) :]))
     return answered(request, np.array(values), tree, how, EachNoise(tuple(noises)))
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from uptack.discrete.laws import cell_noise
-from uptack.engines.inverse import steps_needed
+from uptack.mechanisms.inverse import steps_needed
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, loss, tight
 from uptack.release import NoReply
@@ -89,7 +89,7 @@ def expected_error(request: Request, rows: int) -> str:
         return f"within ±{IntegerLaplace(relation.rows_per_person / epsilon).interval(1 - LIKELY)[1]}"
     if request.statistic == "histogram":
         return f"each count within ±{cell_noise(epsilon, relation).interval(1 - LIKELY)[1]}"
-    if request.statistic not in ORDERED or given.get("method", "inverse") != "inverse" or relation.kind != "substitute":
+    if request.statistic not in ORDERED or given.get("method", "inverse") != "inverse" or not relation.size_is_public:
         return ""
     left = epsilon * (1 - COUNT_SHARE if given.get("missing") == "drop" else 1) / (2 if given.get("interval") else 1)
     parts = len(given["p"]) if isinstance(given.get("p"), list | tuple) else 1

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from uptack import checks, discrete, functions, regression, statistics
+from uptack import checks, densities, discrete, regression, statistics
 from uptack.data import Source
 from uptack.data.protocol import NUMERIC, known
 from uptack.errors import InvalidArgument
-from uptack.functions.fourier import fourier_density
 from uptack.groups import per_group
 from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
@@ -106,8 +105,8 @@ KINDS = {
     "mean": _ordered(statistics.mean),
     "count": Kind(discrete.count, _flags, lambda s, c: (0,), ("boolean",), missing=None),
     "histogram": Kind(discrete.histogram, _tally, _nothing, COUNTED, missing=None),
-    "kde": Kind(functions.kde, _points, _no_points, most=3),
-    "fourier_density": Kind(fourier_density, _points, _no_points, most=3),
+    "kde": Kind(densities.kde, _points, _no_points, most=3),
+    "fourier_density": Kind(densities.fourier_density, _points, _no_points, most=3),
     "regression": Kind(regression.shortcut_regression, _matrix, _unread_matrix, most=None, missing="ignore"),
     "robust_regression": Kind(regression.hampel_regression, _matrix, _unread_matrix, most=None, missing="ignore"),
 }
@@ -190,7 +189,7 @@ class Request:
         by = public.pop("by", None)
         if by is not None:
             return per_group(self.kind.function, UnreadGroups(source.columns[self.columns[0]] != "number"), **public)
-        drops = public.get("missing") == "drop" and self.cost.adjacency.kind == "substitute"
+        drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
         if drops:  # as if no row were missing: what all rows can't do, some can't
             public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * (1 - COUNT_SHARE)}
         made = self.kind.function(*self.kind.unread(source, self.columns), **public)

@@ -168,7 +168,7 @@ class Session:
           town  text
         spent: ε = 0.0 (substitute)
         """
-        secret = self.adjacency.kind == "add/remove"
+        secret = not self.adjacency.size_is_public
         width = max(map(len, self.source.columns), default=0)
         lines = [f"{'a secret number of' if secret else f'{self.source.rows:,}'} rows ({self.adjacency})"]
         lines += [f"  {name:<{width}}  {kind}" for name, kind in self.source.columns.items()]

@@ -9,6 +9,8 @@ from typing import Any, TypedDict
 import numpy as np
 
 from uptack import checks
+from uptack.columns import ArrayColumn, Column
+from uptack.columns.column import LARGEST, listed
 from uptack.data.frames import column_field
 from uptack.data.protocol import NUMERIC
 from uptack.errors import InvalidArgument
@@ -17,8 +19,6 @@ from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
-from uptack.reach import ArrayColumn, Column
-from uptack.reach.columns import LARGEST, listed
 
 METHODS = ("inverse", "ptr", "dwork-lei")
 COUNT_SHARE = Fraction(1, 10)
@@ -47,7 +47,7 @@ class Call:
     @property
     def size_is_secret(self) -> bool:
         """Whether the number of rows that the statistic is of depends on people."""
-        return self.adjacency.kind == "add/remove" or self.missing == "drop"
+        return not self.adjacency.size_is_public or self.missing == "drop"
 
     def share(self, part: Fraction) -> Call:
         """The same call with a part of its budget."""

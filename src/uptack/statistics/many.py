@@ -1,11 +1,11 @@
 """Several quantiles for one ε.
 
-Where n allows windows around the ranks that don't overlap, they are drawn by a chain (`uptack.engines.joint`): each
+Where n allows windows around the ranks that don't overlap, they are drawn by a chain (`uptack.mechanisms.joint`): each
 quantile is nearly as close as if it alone had all of ε, since a changed row moves them all together.
 
 Otherwise by nested boxes. **Theorem.** The product of the quantiles' intervals is a reach of their vector: each of the
-three axioms holds coordinate by coordinate. So one draw over nested boxes (`uptack.engines.inverse`) is ε-private. The
-score of a draw is about 2m/ε and each of m coordinates lies anywhere within that many ranks: an error of about m/ε
+three axioms holds coordinate by coordinate. So one draw over nested boxes (`uptack.mechanisms.inverse`) is ε-private.
+The score of a draw is about 2m/ε and each of m coordinates lies anywhere within that many ranks: an error of about m/ε
 ranks, half of that of m releases with ε/m each. Sorting is post-processing. Which of the two ways is taken depends on
 n, ε and the levels alone.
 """
@@ -19,15 +19,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.engines.inverse import VECTOR_LATTICES, boxes, decay, finest, round_to, steps_needed
-from uptack.engines.joint import Chain, chain_decay
+from uptack.mechanisms.inverse import VECTOR_LATTICES, boxes, decay, finest, round_to, steps_needed
+from uptack.mechanisms.joint import Chain, chain_decay
 from uptack.privacy import loss
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.release import EachNoise, NoReply, Release
 from uptack.statistics.arguments import Call
-from uptack.statistics.specification import Data, Statistic, answered, inverse_advice, refused, run
+from uptack.statistics.methods import Data, Statistic, answered, inverse_advice, refused, run
 from uptack.statistics.windows import Windows, choices
 
 SLACK = 4
@@ -98,4 +98,4 @@ def _in_turn(
 
 
 def _parts(tree: loss.Loss) -> tuple[loss.Loss, ...]:
-    return tree.parts if isinstance(tree, loss.Levels) else (tree,)
+    return tree.parts if isinstance(tree, loss.Composed) else (tree,)

@@ -11,20 +11,20 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack import checks
-from uptack.engines.additive import laplace
+from uptack.columns.selection import as_float, exact_sum
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms.additive import laplace
 from uptack.reach import LStatistic, Segment
 from uptack.reach.order import trimmed_mean as trimmed_segments
 from uptack.reach.order import winsorized_mean as winsorized_segments
 from uptack.reach.protocol import Floats
-from uptack.reach.selection import as_float, exact_sum
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import Call, Options, call, column, public_size
 from uptack.statistics.grouped import groupable
 from uptack.statistics.many import quantiles
+from uptack.statistics.methods import Statistic, answered, release
 from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.specification import Statistic, answered, release
 
 Segments = Callable[[Fraction, int], tuple[Segment, ...]]
 
@@ -107,7 +107,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
     low, high = (float(v) for v in ends.value)
     centre = low + (high - low) / 2
     (moved,) = data.sums(functools.partial(_clamped_sum, low=low, high=high, centre=centre))
-    reach = high - low if request.adjacency.kind == "substitute" else max(high - centre, centre - low)
+    reach = high - low if request.adjacency.size_is_public else max(high - centre, centre - low)
     width = reach * request.rows
     noisy = laplace(
         as_float(moved, max(n, 1)),

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.stats import binom
 
 from uptack import checks
-from uptack.engines.inverse import boxes, decay, steps_needed
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
+from uptack.mechanisms.inverse import boxes, decay, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import loss
 from uptack.reach import LStatistic
@@ -22,7 +22,7 @@ from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call, Options, call, column, public_size
 from uptack.statistics.grouped import groupable
 from uptack.statistics.many import quantiles
-from uptack.statistics.specification import Data, Statistic, answered, least_n, refused, run
+from uptack.statistics.methods import Data, Statistic, answered, least_n, refused, run
 
 
 def statistic(p: Fraction) -> Statistic:
@@ -54,9 +54,9 @@ def quantile(
 ) -> Release[Any] | NoReply:
     """The quantile x(⌈pn⌉), or several at once for one ε, with no bounds on the data.
 
-    **Theorem.** `method="inverse"` is ε-differentially private (`uptack.engines.inverse`). `"ptr"` and `"dwork-lei"`
-    are (ε, δ)-differentially private (`uptack.engines.ptr`, `uptack.engines.dwork_lei`). Under `ADD_REMOVE` a tenth of
-    ε goes into the number of rows. All hold for people with up to `rows_per_person` rows.
+    **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse`). `"ptr"` and `"dwork-lei"`
+    are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). Under
+    `ADD_REMOVE` a tenth of ε goes into the number of rows. All hold for people with up to `rows_per_person` rows.
 
     With an increasing list of p the inverse method draws all quantiles at once: with nine of them, a third of the error
     of one release for each with an equal part of ε (`uptack.statistics.many`).

@@ -13,7 +13,7 @@ from uptack.reach.order import spread_ranks
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import Options, call
 from uptack.statistics.grouped import groupable
-from uptack.statistics.specification import Statistic, release
+from uptack.statistics.methods import Statistic, release
 
 
 def statistic(low: Fraction, high: Fraction) -> Statistic:
@@ -32,7 +32,7 @@ def interquantile_range(
 ) -> Release[float] | NoReply:
     """x(⌈high·n⌉) - x(⌊low·n⌋ + 1), with no bounds on the data.
 
-    **Theorem.** `method="inverse"` is ε-differentially private (`uptack.engines.inverse`). `"ptr"` works on the
+    **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse`). `"ptr"` works on the
     logarithm with the ratio of the reach's ends, and `"dwork-lei"` is the papers' S with two shifted grids; both are
     (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
     """

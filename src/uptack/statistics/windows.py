@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.engines.inverse import VECTOR_LATTICES
+from uptack.columns import Column
+from uptack.mechanisms.inverse import VECTOR_LATTICES
 from uptack.noise import Entropy, MachineNumbers
-from uptack.reach import Column
 
 BITS = 40
 """Random bits a row."""
@@ -56,7 +56,7 @@ class Windows:
     """The rows around several ranks of one column, each row with the same digits in whichever window it is seen.
 
     That matters: a row that two windows placed differently would move the counts of one and not of the other, and the
-    theorem of `uptack.engines.joint` asks for a run of coordinates that move together.
+    theorem of `uptack.mechanisms.joint` asks for a run of coordinates that move together.
     """
 
     def __init__(

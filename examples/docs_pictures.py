@@ -20,11 +20,11 @@ from PIL import Image
 from readme_picture import BLUE, GOLD, GREY, INK, RED, heading, pyplot
 
 import uptack as ut
+from uptack.densities import kde
 from uptack.densities.fourier import fourier_density
 from uptack.discrete import Domain
 from uptack.discrete.categories import Screen
 from uptack.groups import per_group
-from uptack.kernels import kde
 from uptack.kernels.estimators import KernelRegressor, KernelSVC
 from uptack.kernels.minimisers import own_machine
 from uptack.kernels.regions import plot_regions

@@ -72,14 +72,14 @@ def refused(call, argument):
 )
 def test_additive(mechanism, argument, value):
     arguments = {"value": [1.0, 2.0], **ADDITIVE[mechanism], argument: value}
-    refused(lambda e: getattr(engines, mechanism)(**{"entropy": e, **arguments}), argument)
+    refused(lambda e: getattr(mechanisms, mechanism)(**{"entropy": e, **arguments}), argument)
 
 
 @pytest.mark.parametrize("mechanism", CHOICES)
 @pytest.mark.parametrize(("argument", "value"), [*WRONG, ("scores", "no"), ("scores", []), ("candidates", "abc")])
 def test_choices(mechanism, argument, value):
     arguments = {"candidates": "ab", "scores": [1.0, 2.0], **CHOICES[mechanism], argument: value}
-    refused(lambda e: getattr(engines, mechanism)(**{"entropy": e, **arguments}), argument)
+    refused(lambda e: getattr(mechanisms, mechanism)(**{"entropy": e, **arguments}), argument)
 
 
 @pytest.mark.parametrize("delta", [0, 1, -1e-9, NAN, 2, "x"])
@@ -142,9 +142,9 @@ def test_constructors_name_the_argument(make, argument):
 def test_no_error_depends_on_the_data():
     for value in ([NAN, 1.0], [INF, -INF], [1e308, -1e308]):
         for mechanism, arguments in ADDITIVE.items():
-            assert np.isfinite(getattr(engines, mechanism)(value, **arguments).value).all()
+            assert np.isfinite(getattr(mechanisms, mechanism)(value, **arguments).value).all()
         for mechanism, arguments in CHOICES.items():
-            assert getattr(engines, mechanism)("ab", value, **arguments).value in "ab"
+            assert getattr(mechanisms, mechanism)("ab", value, **arguments).value in "ab"
 
 
 @pytest.mark.parametrize("base", [2**53, 2**60, 2**62])

@@ -23,6 +23,7 @@ from uptack.noise.laws import Integers
 from uptack.privacy import ADD_REMOVE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
+from uptack.registry import release
 from uptack.release import NoReply, Release
 
 SHARE = Fraction(1, 10)
@@ -174,6 +175,7 @@ def _plan(
 # --------------------------------------------------------------------------------------------------------- the function
 
 
+@release(data=("f", "x", "by"))
 def per_group(
     f: Callable[..., Reply],
     x: Any,

@@ -7,7 +7,7 @@ import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "uptack"
 GROUND = {"errors", "exact", "checks"}
-BASE = {"noise", "privacy", "release", "columns", "reach", "mechanisms"}
+BASE = {"noise", "privacy", "release", "account", "registry", "columns", "reach", "mechanisms"}
 ALLOWED = {
     "errors": set(),
     "exact": set(),
@@ -16,26 +16,26 @@ ALLOWED = {
     "noise": GROUND,  # nothing of ours but the ground
     "privacy": GROUND | {"deprecated"},  # no data, no randomness
     "release": GROUND | {"privacy"},
+    "account": GROUND | {"noise", "privacy", "release"},
     "columns": GROUND,
+    "registry": GROUND | {"privacy", "columns", "data"},
     "reach": GROUND | {"columns", "deprecated"},
-    "mechanisms": GROUND | {"noise", "privacy", "release", "reach", "columns"},
-    "statistics": GROUND | BASE | {"data", "groups"},
+    "mechanisms": GROUND | {"noise", "privacy", "release", "registry", "reach", "columns"},
+    "statistics": GROUND | BASE | {"data"},
     "papers": GROUND | BASE | {"statistics", "regression", "blocks", "progress"},
     "progress": set(),
     "drawing": {"errors"},
     "data": GROUND | {"noise", "columns"},
-    "discrete": GROUND | {"noise", "privacy", "release", "columns", "mechanisms", "drawing"},
-    "groups": GROUND | {"noise", "privacy", "release", "columns", "discrete", "progress"},
+    "discrete": GROUND | {"noise", "privacy", "release", "registry", "columns", "mechanisms", "drawing"},
+    "groups": GROUND | {"noise", "privacy", "release", "registry", "columns", "discrete", "progress"},
     "limits": GROUND | {"discrete"},
-    "random_dp": GROUND | {"noise", "privacy", "release", "mechanisms"},
+    "random_dp": GROUND | {"noise", "privacy", "release", "registry", "mechanisms"},
     "regression": GROUND | BASE | {"data", "statistics", "progress", "drawing"},
     "blocks": GROUND | BASE | {"statistics", "regression", "progress"},
     "kernels": GROUND | BASE | {"statistics", "regression", "drawing"},
     "densities": GROUND | BASE | {"statistics", "kernels"},
     "ledger": GROUND | {"privacy"},
-    "session": GROUND
-    | BASE
-    | {"data", "discrete", "densities", "groups", "ledger", "regression", "statistics", "progress"},
+    "session": GROUND | BASE | {"data", "discrete", "groups", "ledger", "statistics", "progress"},
     "report": GROUND | {"data", "kernels", "privacy", "release", "session", "progress"},
     "samples": {"errors"},
     "influence": GROUND | {"reach", "drawing"},

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import uptack as ut
+from uptack.registry import declared
 from uptack.session import Request
-from uptack.session.requests import KINDS
+from uptack.session.requests import in_tables
+
+KINDS = [declaration.also or name for name, declaration in declared().items() if in_tables(declaration)]
 
 RNG = np.random.default_rng(8)
 N = 6_000

@@ -27,6 +27,7 @@ from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.reach.mode import Winner, winner
+from uptack.registry import release
 from uptack.release import Advice, Noise, NoReply, Release
 
 NAME = "stable value"
@@ -114,6 +115,7 @@ def _epsilon_for(blocks: int, epsilon: Fraction, delta: Fraction, g: int) -> flo
     return None
 
 
+@release(data=("f", "data"), examples=({"delta": 1e-6},))
 def stable_value(
     f: Functions,
     data: Any,

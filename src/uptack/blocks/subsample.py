@@ -39,6 +39,7 @@ from uptack.noise import Entropy, SystemEntropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 
 Aggregator = Callable[[Any], Release[Any] | NoReply]
@@ -70,6 +71,7 @@ class Task:
         return SUBSTITUTE.per_person(self.moves)
 
 
+@release(data=("f", "data"), examples=({"blocks": 100},))
 def subsample_aggregate(
     f: Functions,
     data: Any,

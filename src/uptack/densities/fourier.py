@@ -38,6 +38,8 @@ from uptack.kernels.density import Floats, FourierDensity
 from uptack.noise import Entropy
 from uptack.noise.laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
+from uptack.registry import release
+from uptack.registry.reads import POINTS
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import COUNT_SHARE, Call, call, public_size
 from uptack.statistics.many import quantiles
@@ -158,6 +160,7 @@ class _Plan:
 # --------------------------------------------------------------------------------------------------------- the release
 
 
+@release(reads=POINTS, examples=({}, {"low": 0.0, "high": 1.0}))
 def fourier_density(
     x: Any,
     epsilon: Rational,

@@ -24,6 +24,8 @@ from uptack.kernels.norms import KernelSum
 from uptack.kernels.process import FunctionRelease
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
+from uptack.registry import release
+from uptack.registry.reads import POINTS
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call, call, public_size
 from uptack.statistics.many import quantiles
@@ -93,6 +95,7 @@ class Density:
         return self.weight * float((near * self.bins.counts[low:high]).sum())
 
 
+@release(reads=POINTS, examples=({"delta": 1e-6, "bandwidth": 1.0},))
 def kde(
     x: Any,
     *,

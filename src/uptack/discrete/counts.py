@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
+from uptack.discrete.planning import one_count
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import laplace
@@ -17,6 +18,8 @@ from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
+from uptack.registry.reads import FLAGS
 from uptack.release import Release
 
 LARGEST = 1 << 52
@@ -52,6 +55,7 @@ def _true_count(rows: Any, relation: Adjacency) -> int:
     return len(rows)
 
 
+@release(reads=FLAGS, data=("rows",), missing=None, plan=one_count)
 def count(
     rows: Any,
     *,

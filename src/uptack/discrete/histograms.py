@@ -16,10 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from uptack import checks
 from uptack.columns import Column
 from uptack.columns.column import listed
+from uptack.columns.tally import Tally
 from uptack.discrete.categories import Screen, tallied
 from uptack.discrete.domains import Domain
 from uptack.discrete.laws import cell_noise
-from uptack.discrete.tally import Tally
+from uptack.discrete.planning import each_count
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaw
@@ -27,6 +28,8 @@ from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
+from uptack.registry.reads import CATEGORIES
 from uptack.release import Release
 
 
@@ -166,6 +169,12 @@ def fitted(noisy: Integers, total: int | None, nonnegative: bool) -> Integers:
     return out
 
 
+@release(
+    reads=CATEGORIES,
+    missing=None,
+    plan=each_count,
+    examples=({"edges": [0.0, 1.0, 2.0]}, {"keys": [0, 1]}, {"delta": 1e-6}),
+)
 def histogram(
     x: Any,
     *,

@@ -26,6 +26,7 @@ from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
 from uptack.release import Release
 
 WAYS = ("auto", "direct", "table", "sparse")
@@ -163,6 +164,7 @@ def _way(sizes: Sequence[int], cells: int, scale: float, rows: int | None) -> st
     return "sparse" if rows is not None and direct > WORTHLESS * rows * len(sizes) else way
 
 
+@release(data=("columns",))
 def margins(
     columns: Any,
     which: int | Sequence[Sequence[str]] = 1,

@@ -16,6 +16,7 @@ from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
 from uptack.release import Release
 
 MOST_POINTS = 10_000
@@ -33,6 +34,7 @@ class ProcessNoise:
         return value.band(value.points, confidence)  # type: ignore[no-any-return]
 
 
+@release(data=("f",), page="kde")
 def release_function(
     f: Function,
     *,

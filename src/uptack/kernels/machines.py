@@ -24,6 +24,7 @@ from uptack.kernels.regions import KernelMachine, MachineNoise, features, spectr
 from uptack.mechanisms.additive import GridNoise, gaussian
 from uptack.noise import Entropy, IntegerGaussian
 from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
+from uptack.registry import release
 from uptack.regression.arguments import Table, choice, table
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call, Options, call, public_size
@@ -146,6 +147,7 @@ class Terms:
         return Advice(n=math.ceil(needed), other="" if design.regularization is None else "a larger regularization")
 
 
+@release(data=("x", "y"), examples=({"delta": 1e-6},), page="kernel_machines")
 def kernel_machine(
     x: Any,
     y: Any,

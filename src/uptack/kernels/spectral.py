@@ -21,6 +21,7 @@ from uptack.mechanisms.additive import GridNoise, gaussian
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
 from uptack.release import Release
 
 DIGITS = 32
@@ -178,6 +179,7 @@ class SpectralRelease:
         return f"SpectralRelease({self.basis.size} coefficients, scale {self.scale:.3g})"
 
 
+@release(data=("coordinates",), page="fourier_density")
 def release_spectral(
     coordinates: ArrayLike,
     *,

@@ -29,6 +29,7 @@ from uptack.noise.laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.calibration import gaussian_noise_multiplier
+from uptack.registry import release
 from uptack.release import Release
 
 Floats = NDArray[np.float64]
@@ -77,6 +78,7 @@ def _check_scale(steps: Fraction, epsilon: Fraction, size: int) -> None:
         raise InvalidArgument("epsilon", f"at least {least:.2g} for {size} coordinates", float(epsilon))
 
 
+@release(data=("value",), page="noise")
 def laplace(
     value: ArrayLike,
     *,
@@ -113,6 +115,7 @@ def laplace(
     return Release(_shaped(noisy, x), cost(tree, relation), "Laplace noise", tree, noise, bits.private)
 
 
+@release(data=("value",), page="noise")
 def gaussian(
     value: ArrayLike,
     *,
@@ -163,6 +166,7 @@ def calibrated_gaussian(
     return multiplier, grid, IntegerGaussian(math.ceil((multiplier * steps) ** 2) + SMOOTHING)
 
 
+@release(data=("value",), page="noise")
 def k_norm(
     value: ArrayLike,
     *,
@@ -207,6 +211,7 @@ def _real_noise(x: Floats, body: Body, scale: Fraction, grid: Grid, entropy: Ent
     return nearest_integers(noisy, d + 1 + body.uniforms, entropy)
 
 
+@release(data=("value",), page="noise")
 def gamma(
     value: ArrayLike,
     *,

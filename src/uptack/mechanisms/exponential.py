@@ -17,6 +17,7 @@ from uptack.noise.coins import flip_exp
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
 from uptack.release import Release
 
 T = TypeVar("T")
@@ -73,6 +74,7 @@ def _choose(
     return Release(chosen, cost(tree, relation), mechanism, tree, None, bits.private)
 
 
+@release(data=("candidates", "scores"), page="noise")
 def exponential(
     candidates: Sequence[T],
     scores: ArrayLike,
@@ -101,6 +103,7 @@ def exponential(
     )
 
 
+@release(data=("candidates", "scores"), page="noise")
 def report_noisy_max(
     candidates: Sequence[T],
     scores: ArrayLike,

@@ -27,6 +27,7 @@ from uptack.noise.entropy import source
 from uptack.noise.laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 
 T = TypeVar("T")
@@ -52,6 +53,7 @@ def distance_needed(epsilon: Rational, delta: Rational, sensitivity: int = 1) ->
     return law.cutoff(delta) + law.quantile(RELIABLE)
 
 
+@release(data=("value", "distance"), page="stability")
 def release_if_stable(
     value: T,
     distance: int,

@@ -18,6 +18,7 @@ from uptack.noise import Entropy
 from uptack.papers.scale import HOW, prepared, spread, told, unfit
 from uptack.reach import LStatistic
 from uptack.reach.order import quartiles
+from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.methods import refused
 from uptack.statistics.tested import SCALE_SLOPE
@@ -26,6 +27,7 @@ ROUNDING = 1 + 1e-12
 """What floats may take off a scale and the bound that is worked out from it."""
 
 
+@release(data=("D",), page="papers")
 def M(
     D: Any,
     n: int,
@@ -69,6 +71,7 @@ def M(
     return told(request, answer, level, n, SCALE_SLOPE, lambda m: float(m ** (-1 / 3)))
 
 
+@release(data=("D",), page="papers")
 def TM(
     D: Any,
     n: int,

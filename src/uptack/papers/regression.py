@@ -23,6 +23,7 @@ from uptack.privacy import SUBSTITUTE, loss
 from uptack.reach import LStatistic
 from uptack.reach.hampel import LARGEST, Cell
 from uptack.reach.order import quartiles
+from uptack.registry import release
 from uptack.regression.arguments import Floats, Table, table
 from uptack.regression.blocks import equal_blocks, fit_blocks
 from uptack.regression.cells import LONGER, STEPS, RowTest, cells, passes
@@ -33,6 +34,7 @@ from uptack.statistics.arguments import Call
 from uptack.statistics.methods import answered, refused
 
 
+@release(data=("D_x", "D_y"), page="papers")
 def R_S(
     D_x: Any, D_y: Any, eps: Rational, *, delta: Rational | None = None, entropy: Entropy | None = None
 ) -> Release[Floats] | NoReply:
@@ -65,6 +67,7 @@ def R_S(
     return answered(request, np.array(values), loss.Partition(loss.Composed(tuple(trees))), HOW)
 
 
+@release(data=("D_x", "D_y"), page="papers")
 def R_H(
     D_x: Any, D_y: Any, eps: Rational, *, delta: Rational | None = None, entropy: Entropy | None = None
 ) -> Release[Floats] | NoReply:

@@ -30,6 +30,8 @@ from uptack.noise import Box, Entropy, Grid
 from uptack.noise.continuous import gamma, nearest_integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach.hampel import LARGEST
+from uptack.registry import release
+from uptack.registry.reads import DESIGN
 from uptack.regression import spreads
 from uptack.regression.arguments import Floats, Table, choice, table
 from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks, of_width
@@ -62,6 +64,7 @@ CROWD = 8
 """Rows a coefficient at which a block is full, where rows choose their blocks."""
 
 
+@release(reads=DESIGN, data=("x", "y"), missing="ignore", also="robust_regression", examples=({"delta": 1e-6},))
 def hampel_regression(
     x: Any,
     y: Any,

@@ -22,6 +22,8 @@ from uptack.exact import Rational, read
 from uptack.mechanisms.inverse import VECTOR_LATTICES, coordinate_medians, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import loss
+from uptack.registry import release
+from uptack.registry.reads import DESIGN
 from uptack.regression import spreads
 from uptack.regression.arguments import Floats, choice, table
 from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks, of_width
@@ -56,6 +58,7 @@ class CoefficientErrors:
         return value - reach, value + reach
 
 
+@release(reads=DESIGN, data=("x", "y"), missing="ignore", also="regression", examples=({}, {"standard_errors": True}))
 def shortcut_regression(
     x: Any,
     y: Any,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from uptack import checks
@@ -16,8 +17,9 @@ from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
+from uptack.registry import Declaration, declared, find
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
-from uptack.session.requests import Made, Request
+from uptack.session.requests import Made, Request, in_tables
 from uptack.statistics.arguments import call
 
 LONGEST = 300
@@ -197,54 +199,41 @@ def _label(request: Request) -> str:
 
 
 class SessionColumn:
-    """One column of a session. Each call is a release of its own, with the options of the function of that name."""
+    """One column of a session. Each call is a release of its own, with the options of the function of that name.
+
+    >>> column = open({"age": [31.5, 44.0]})["age"]
+    >>> "median" in dir(column), "stable_value" in dir(column)
+    (True, False)
+    """
 
     def __init__(self, session: Session, name: str) -> None:
         self._session, self._name = session, name
 
-    def _ask(self, statistic: str, epsilon: Any, options: dict[str, Any]) -> Made:
-        return self._session.run(Request(statistic, self._name, epsilon=epsilon, **options))
+    def __getattr__(self, name: str) -> Callable[..., Made]:
+        """The release function of that name, of this column: whatever `uptack.registry` has for one column."""
+        if name.startswith("_") or name not in self._names():
+            near = difflib.get_close_matches(name, self._names(), n=1)
+            raise AttributeError(f"a column has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        declaration = find(name, of_columns)
 
-    def median(self, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.median` of the column."""
-        return self._ask("median", epsilon, options)
+        @functools.wraps(declaration.function)
+        def ask(*values: Any, **options: Any) -> Made:
+            own = [option.name for option in declaration.options if option.positional]
+            if len(values) > len(own):
+                raise TypeError(f"{name}() takes at most {len(own)} positional arguments, got {len(values)}")
+            given = {**dict(zip(own, values, strict=False)), **options}
+            return self._session.run(Request(name, self._name, **given))
 
-    def quantile(self, p: Any, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.quantile`, one or several."""
-        return self._ask("quantile", epsilon, {"p": p, **options})
+        return ask
 
-    def iqr(self, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.iqr`."""
-        return self._ask("iqr", epsilon, options)
+    @staticmethod
+    def _names() -> list[str]:
+        return [name for name, declaration in declared().items() if of_columns(declaration)]
 
-    def interquantile_range(self, low: Any, high: Any, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.interquantile_range`."""
-        return self._ask("interquantile_range", epsilon, {"low": low, "high": high, **options})
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._names()]
 
-    def trimmed_mean(self, cut: Any = 0.1, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.trimmed_mean`."""
-        return self._ask("trimmed_mean", epsilon, {"cut": cut, **options})
 
-    def winsorized_mean(self, cut: Any = 0.1, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.winsorized_mean`."""
-        return self._ask("winsorized_mean", epsilon, {"cut": cut, **options})
-
-    def mean(self, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.mean`."""
-        return self._ask("mean", epsilon, options)
-
-    def count(self, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.count` of the rows that are true."""
-        return self._ask("count", epsilon, options)
-
-    def histogram(self, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.histogram`."""
-        return self._ask("histogram", epsilon, options)
-
-    def kde(self, *, epsilon: Any, delta: Any, **options: Any) -> Made:
-        """`uptack.kde`."""
-        return self._ask("kde", epsilon, {"delta": delta, **options})
-
-    def fourier_density(self, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.fourier_density`."""
-        return self._ask("fourier_density", epsilon, options)
+def of_columns(declaration: Declaration) -> bool:
+    """Whether a release function can be asked about one column."""
+    return in_tables(declaration) and declaration.reads.least <= 1

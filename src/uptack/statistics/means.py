@@ -19,11 +19,13 @@ from uptack.reach import LStatistic, Segment
 from uptack.reach.order import trimmed_mean as trimmed_segments
 from uptack.reach.order import winsorized_mean as winsorized_segments
 from uptack.reach.protocol import Floats
+from uptack.registry import release
+from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import Call, Options, call, column, public_size
-from uptack.statistics.grouped import groupable
 from uptack.statistics.many import quantiles
-from uptack.statistics.methods import Statistic, answered, release
+from uptack.statistics.methods import Statistic, answered, released
+from uptack.statistics.planning import ranks
 from uptack.statistics.quantiles import statistic as quantile_statistic
 
 Segments = Callable[[Fraction, int], tuple[Segment, ...]]
@@ -50,7 +52,7 @@ def _cut(value: Rational) -> Fraction:
     return cut
 
 
-@groupable
+@release(reads=COLUMN, by=True, plan=ranks)
 def trimmed_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -66,10 +68,10 @@ def trimmed_mean(
     5001.1...
     """
     request, statistic = call("trimmed mean", epsilon, options), _statistic(_cut(cut), trimmed_segments, trimmed=True)
-    return release(statistic, x, request, floats=True)
+    return released(statistic, x, request, floats=True)
 
 
-@groupable
+@release(reads=COLUMN, by=True, plan=ranks, page="trimmed_mean")
 def winsorized_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -78,10 +80,10 @@ def winsorized_mean(
     **Theorem.** As for `trimmed_mean`; `"dwork-lei"` uses the papers' S and M's grids.
     """
     request, statistic = call("Winsorized mean", epsilon, options), _statistic(_cut(cut), winsorized_segments, False)
-    return release(statistic, x, request, floats=True)
+    return released(statistic, x, request, floats=True)
 
 
-@groupable
+@release(reads=COLUMN, by=True)
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The mean of the rows clamped to two private quantiles far out in the tails, with no bounds on the data.
 

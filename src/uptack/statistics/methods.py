@@ -14,10 +14,10 @@ from uptack.statistics import tested
 from uptack.statistics.arguments import Call, column, public_size
 from uptack.statistics.statistic import Data, Statistic, answered, least_n, refused
 
-__all__ = ["Data", "Statistic", "answered", "inverse_advice", "least_n", "refused", "release", "run"]
+__all__ = ["Data", "Statistic", "answered", "inverse_advice", "least_n", "refused", "released", "run"]
 
 
-def release(statistic: Statistic, x: Any, request: Call, floats: bool = False) -> Release[float] | NoReply:
+def released(statistic: Statistic, x: Any, request: Call, floats: bool = False) -> Release[float] | NoReply:
     """The statistic of x by the method asked for, or ⊥. With `floats` integers have no granularity of their own."""
     data, request = column(x, request, floats)
     n, request = public_size(data.size, request)

@@ -18,11 +18,13 @@ from uptack.privacy import loss
 from uptack.reach import LStatistic
 from uptack.reach.order import quantile_rank, quartiles
 from uptack.reach.protocol import Floats
+from uptack.registry import release
+from uptack.registry.reads import COLUMN
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call, Options, call, column, public_size
-from uptack.statistics.grouped import groupable
 from uptack.statistics.many import quantiles
 from uptack.statistics.methods import Data, Statistic, answered, least_n, refused, run
+from uptack.statistics.planning import ranks
 
 
 def statistic(p: Fraction) -> Statistic:
@@ -35,7 +37,7 @@ def statistic(p: Fraction) -> Statistic:
     )
 
 
-@groupable
+@release(reads=COLUMN, by=True, plan=ranks, examples=({}, {"interval": 0.95}))
 def median(
     x: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -48,7 +50,7 @@ def median(
     return _one("median", x, Fraction(1, 2), interval, epsilon, options)
 
 
-@groupable
+@release(reads=COLUMN, by=True, plan=ranks, examples=({"p": 0.3}, {"p": [0.25, 0.75]}))
 def quantile(
     x: Any, p: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[Any] | NoReply:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from uptack.columns.column import listed
-from uptack.noise.laws import Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +21,7 @@ class Tally:
     """
 
     values: tuple[Hashable, ...]
-    counts: Integers
+    counts: NDArray[np.int64]
 
     @property
     def rows(self) -> int:

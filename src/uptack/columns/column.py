@@ -68,6 +68,10 @@ class Column(Protocol):
         """The same column as floats."""
         ...
 
+    def away(self, centre: float) -> Column:
+        """The distances of all rows from a number, each rounded once."""
+        ...
+
     def ordered(self, windows: Sequence[Window]) -> Ordered:
         """Its order statistics inside windows of ranks (first, last), counted from 1, both ends included."""
         ...
@@ -121,6 +125,11 @@ class ArrayColumn:
     def floats(self) -> ArrayColumn:
         """The column as floats of 64 bits."""
         return ArrayColumn(self.values.astype(np.float64, copy=False), integers=False) if self.integers else self
+
+    def away(self, centre: float) -> ArrayColumn:
+        """|x - centre| of every row."""
+        with np.errstate(over="ignore"):
+            return ArrayColumn(np.abs(self.values.astype(np.float64) - centre), integers=False)
 
     def ordered(self, windows: Sequence[Window]) -> OrderStatistics:
         """Order statistics by selection."""

@@ -39,6 +39,10 @@ class UnreadColumn:
         """The same column, of floats."""
         return replace(self, integers=False)
 
+    def away(self, centre: float) -> NoReturn:
+        """Stops the rehearsal."""
+        raise Touched
+
     def ordered(self, windows: Sequence[tuple[int, int]]) -> NoReturn:
         """Stops the rehearsal."""
         raise Touched

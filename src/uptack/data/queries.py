@@ -198,6 +198,10 @@ class QueryColumn:
         """The column as floats."""
         return replace(self, integers=False)
 
+    def away(self, centre: float) -> QueryColumn:
+        """The engine takes the distances."""
+        return replace(self, values=self.values.select(v=(self.values.v - number(centre)).abs()), integers=False)
+
     def ordered(self, windows: Sequence[Window]) -> Selected:
         """Order statistics in two or three scans: see `uptack.data.ordering`."""
         gone = 0 if self.certain else self.source.oddities(self.name)[0]

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.column import Column, as_column
+from uptack.columns.column import Column, Ordered, as_column
 from uptack.columns.selection import Window
 from uptack.reach.protocol import Floats
 
@@ -42,7 +42,7 @@ class MedianDeviation:
         far = (first + rank - most - 1, last + rank + most + 1)
         found = column.ordered([span, far])
         self._low, self._high = _Ranks(found, span), _Ranks(found, far)
-        self._starts = np.arange(first, last + 1)
+        self._span = (first, last)
         self.value = self.interval(0)[0]
 
     @staticmethod
@@ -67,22 +67,30 @@ class MedianDeviation:
             return np.inf
         if lowest and (j < 1 or not (np.isfinite(a) and np.isfinite(b))):
             return 0.0
-        x, y = self._low.at(self._starts), self._high.at(self._starts + j - 1)
+        x, y = self._pairs(j - 1)
         ends = [float(np.minimum.reduce(np.maximum(c - x, y - c), initial=np.inf)) for c in (a, b)]
         if not lowest:
-            y = self._high.at(self._starts + j)
+            x, y = self._pairs(j)
         inside = _at_most(x, y, b) & ~_below(x, y, a)
         turns = (y[inside] - x[inside]) / 2
         return float(min([*ends, turns.min(initial=np.inf)]) if lowest else max([*ends, turns.max(initial=0.0)]))
 
+    def _pairs(self, apart: int) -> tuple[Floats, Floats]:
+        """x(i) and x(i + apart) for all i of the span, each pair of values once."""
+        first, last = self._span
+        i = np.unique(np.concatenate(([first], self._low.changes, self._high.changes - apart)))
+        i = i[(i >= first) & (i <= last)]
+        return self._low.at(i), self._high.at(i + apart)
+
 
 class _Ranks:
-    """Rows of a window of ranks, tame, and infinite past the ends of the table."""
+    """Rows of a window of ranks, tame, and infinite past the ends of the table; and at which ranks they change."""
 
-    def __init__(self, found: object, window: Window) -> None:
+    def __init__(self, found: Ordered, window: Window) -> None:
         self._first, self._last = window
         ranks = np.arange(self._first, self._last + 1)
-        self._values = _tame(found.at(ranks))  # type: ignore[attr-defined]
+        self._values = _tame(found.at(ranks))
+        self.changes = ranks[1:][self._values[1:] != self._values[:-1]]
 
     def at(self, ranks: NDArray[np.int64]) -> Floats:
         """x(r) for ranks of the window."""

@@ -11,6 +11,7 @@ from uptack.columns.column import Column, Ordered, as_column
 from uptack.columns.selection import Window
 from uptack.reach.protocol import Floats
 
+Flags = NDArray[np.bool_]
 LARGE, TINY = 2.0**1000, 2.0**-960
 """Rows beyond ±LARGE are read as ±LARGE and those within ±TINY as 0, so that no sum or half of two rows is rounded."""
 
@@ -18,16 +19,16 @@ LARGE, TINY = 2.0**1000, 2.0**-960
 class MedianDeviation:
     """T = R(c, r), where c = x(r) for a public rank r, and R(c, j) is the j-th smallest of the distances |x - c|.
 
-    **Reach.** With m = gk rows of k people changed, c stays in I = [x(r - m), x(r + m)], and each R(c, j) lies between the
-    old R(c, j - m) and R(c, j + m). So interval k is [min over c in I of R(c, r - m); max over c in I of R(c, r + m)].
+    **Reach.** With m = gk rows of k people changed, c stays in I = [x(r - m), x(r + m)], and each R(c, j) lies between
+    the old R(c, j - m) and R(c, j + m). So interval k is [min over c in I of R(c, r - m); max over c in I of R(c, r + m)].
     *Axiom 3*: for a neighbour D' the I of k is inside the I of k + 1 of D, and R'(c, r + m) ≤ R(c, r + m + g). ∎
 
     The j nearest rows to c are neighbours in order, so R(c, j) = min over i of max(c - x(i), x(i + j - 1) - c). As a
-    function of c that is a zigzag. Its valleys are at (x(i) + x(i+j-1))/2, with value (x(i+j-1) - x(i))/2. Its peaks are
-    at (x(i) + x(i+j))/2, with value (x(i+j) - x(i))/2. So the extremes over I are at its ends, or are valleys or peaks
+    function of c that is a zigzag. Its valleys are at (x(i) + x(i+j-1))/2, with value (x(i+j-1) - x(i))/2. Its peaks
+    are at (x(i) + x(i+j))/2, with value (x(i+j) - x(i))/2. So the extremes over I are at its ends, or are valleys or peaks
     inside. Which i these are depends on the data: they are found by two selections of distances and one count, and a
-    last selection then has their rows. Whether a valley or peak lies inside is decided exactly, and each value is rounded
-    once, which keeps order, so the axioms hold for the floats.
+    last selection then has their rows. Whether a valley or peak lies inside is decided exactly, and each value is
+    rounded once, which keeps order, so the axioms hold for the floats.
     """
 
     def __init__(self, x: Column | NDArray[np.generic], rank: int, steps: int, rows_per_person: int = 1) -> None:
@@ -112,16 +113,18 @@ def _sum(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return s, np.where(np.isfinite(s), rest, 0.0)
 
 
-def _at_most(x: Floats, y: Floats, c: float) -> NDArray[np.bool_]:
+def _at_most(x: Floats, y: Floats, c: float) -> Flags:
     """(x + y)/2 ≤ c, exactly."""
     s, rest = _sum(x, y)
-    return (s < 2 * c) | ((s == 2 * c) & (rest <= 0))
+    found: Flags = (s < 2 * c) | ((s == 2 * c) & (rest <= 0))
+    return found
 
 
-def _below(x: Floats, y: Floats, c: float) -> NDArray[np.bool_]:
+def _below(x: Floats, y: Floats, c: float) -> Flags:
     """(x + y)/2 < c, exactly."""
     s, rest = _sum(x, y)
-    return (s < 2 * c) | ((s == 2 * c) & (rest < 0))
+    found: Flags = (s < 2 * c) | ((s == 2 * c) & (rest < 0))
+    return found
 
 
 def _range(column: Column, a: float, b: float, rank: int, most: int) -> tuple[int, int]:

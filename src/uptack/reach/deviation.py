@@ -20,14 +20,14 @@ class MedianDeviation:
     """T = R(c, r), where c = x(r) for a public rank r, and R(c, j) is the j-th smallest of the distances |x - c|.
 
     **Reach.** With m = gk rows of k people changed, c stays in I = [x(r - m), x(r + m)], and each R(c, j) lies between
-    the old R(c, j - m) and R(c, j + m). So interval k is [min over c in I of R(c, r - m); max over c in I of R(c, r + m)].
-    *Axiom 3*: for a neighbour D' the I of k is inside the I of k + 1 of D, and R'(c, r + m) ≤ R(c, r + m + g). ∎
+    the old R(c, j - m) and R(c, j + m). So interval k is [min over c in I of R(c, r - m); max over c in I of R(c, r +
+    m)]. *Axiom 3*: for a neighbour D' the I of k is inside the I of k + 1 of D, and R'(c, r + m) ≤ R(c, r + m + g). ∎
 
     The j nearest rows to c are neighbours in order, so R(c, j) = min over i of max(c - x(i), x(i + j - 1) - c). As a
     function of c that is a zigzag. Its valleys are at (x(i) + x(i+j-1))/2, with value (x(i+j-1) - x(i))/2. Its peaks
-    are at (x(i) + x(i+j))/2, with value (x(i+j) - x(i))/2. So the extremes over I are at its ends, or are valleys or peaks
-    inside. Which i these are depends on the data: they are found by two selections of distances and one count, and a
-    last selection then has their rows. Whether a valley or peak lies inside is decided exactly, and each value is
+    are at (x(i) + x(i+j))/2, with value (x(i+j) - x(i))/2. So the extremes over I are at its ends, or are valleys or
+    peaks inside. Which i these are depends on the data: they are found by two selections of distances and one count,
+    and a last selection then has their rows. Whether a valley or peak lies inside is decided exactly, and each value is
     rounded once, which keeps order, so the axioms hold for the floats.
     """
 

@@ -32,7 +32,7 @@ NAMES = {
         Gaussian Kernel KernelMachine KernelRegressor KernelSVC KernelSum Matern32 Matern52
         SpectralRelease fourier_density kde kernel_machine plot_regions release_function
         release_spectral sobolev_norm""",
-    "uptack.data": "Source source",
+    "uptack.data": "Source guess_types source",
     "uptack.ledger": "Entry Fault Head Ledger Verification",
     "uptack.session": "Plan PlannedRelease Request Session SessionColumn open",
     "uptack.report": "ColumnProfile Figure Part Profile divide plan profile to_html to_json to_markdown write",

@@ -14,6 +14,7 @@ import shutil
 import stat
 import tempfile
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -28,6 +29,23 @@ LOCK = "lock"
 
 def folder(owner: object) -> Path:
     """A new private folder that goes away with its owner."""
+    path, lock = _locked()
+    weakref.finalize(owner, _remove, path, lock, os.getpid())
+    return path
+
+
+@contextlib.contextmanager
+def temporary() -> Iterator[Path]:
+    """A new private folder for a while."""
+    path, lock = _locked()
+    try:
+        yield path
+    finally:
+        _remove(path, lock, os.getpid())
+
+
+def _locked() -> tuple[Path, int]:
+    """A folder, and its lock, which this process holds."""
     sweep()
     made = Path(tempfile.mkdtemp(prefix="uptack-new-"))
     lock = os.open(made / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
@@ -35,8 +53,7 @@ def folder(owner: object) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
     kept = made.with_name(f"{PREFIX}{uuid4().hex}")
     made.rename(kept)  # only now that it is locked may others take it for one to sweep
-    weakref.finalize(owner, _remove, kept, lock, os.getpid())
-    return kept
+    return kept, lock
 
 
 def _remove(path: Path, lock: int, process: int) -> None:

@@ -1,4 +1,4 @@
-"""Kinds of columns that were guessed once: a ledger keeps them, so that no later row can change what is seen of them."""
+"""Kinds of columns that were guessed once. A ledger keeps them, so that no later row can change what is seen."""
 
 from __future__ import annotations
 

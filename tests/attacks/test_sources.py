@@ -112,15 +112,18 @@ def test_errors_of_a_release_have_no_context(monkeypatch):
 
 
 def test_bytes_that_are_no_text_are_missing(tmp_path):
-    table = pa.table({"dx": invalid([b"flu"] * 40 + [b"\xff\xfe"] + [b"cold"] * 9), "x": np.arange(50)})
+    texts = invalid([b"flu"] * 4000 + [b"\xff\xfe"] + [b"cold"] * 999)
+    ward = pa.array(["A", "B"] * 2500).dictionary_encode()
+    table = pa.table({"dx": texts, "x": np.arange(5000), "ward": ward, "long": texts.cast(pa.large_string())})
     pq.write_table(table, tmp_path / "t.parquet")
     pyarrow.feather.write_feather(table, str(tmp_path / "t.feather"))
     for name in ("t.parquet", "t.feather"):
         rows = source(tmp_path / name)
-        assert dict(rows.columns) == {"dx": "text", "x": "integer"}
-        assert rows.categories("dx") == {"cold": 9, "flu": 40, None: 1}
-        assert rows.restricted("dx", None).column("x").ordered([(1, 1)]).at(np.array([1])).tolist() == [40.0]
-        assert rows.restricted("dx", "flu").rows == 40
+        assert dict(rows.columns) == {"dx": "text", "x": "integer", "ward": "text", "long": "text"}
+        assert rows.categories("dx") == rows.categories("long") == {"cold": 999, "flu": 4000, None: 1}
+        assert rows.categories("ward") == {"A": 2500, "B": 2500}
+        assert rows.restricted("dx", None).column("x").ordered([(1, 1)]).at(np.array([1])).tolist() == [4000.0]
+        assert rows.restricted("dx", "flu").rows == 4000
         assert rows.categories("x")[7] == 1
         session = ut.open(tmp_path / name, entropy=ut.SeededEntropy(1))
         assert session["dx"].histogram(keys=["flu"], epsilon=5).value.counts[0] > 0
@@ -131,6 +134,10 @@ def test_bytes_that_are_no_text_are_missing(tmp_path):
 def test_types_are_not_the_first_files(tmp_path):
     pq.write_table(pa.table({"x": pa.array([1, 2], pa.int32())}), tmp_path / "part-0.parquet")
     pq.write_table(pa.table({"x": pa.array([SECRET])}), tmp_path / "part-1.parquet")
+    for part, cell in enumerate((1, SECRET)):
+        pyarrow.feather.write_feather(pa.table({"x": [cell]}), str(tmp_path / f"part-{part}.feather"))
+    with pytest.raises(InvalidArgument, match=r"part-1\.feather"):
+        source(tmp_path / "part-*.feather")
     for name in ("part-*.parquet", ""):
         place = tmp_path / name if name else tmp_path.rename(tmp_path.with_name(tmp_path.name + ".parquet"))
         with pytest.raises(InvalidArgument, match=r"part-1\.parquet") as error:

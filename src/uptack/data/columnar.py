@@ -19,7 +19,7 @@ def parquet(con: Any, names: list[str], hive: bool) -> Any:
     table = view(con, f"SELECT * FROM read_parquet({files}, hive_partitioning = {hive}, hive_types_autocast = false)")
     if "://" not in names[0]:
         _watch(con, names)
-        state(con).mend = lambda: _mend(con, table, names)
+        state(con).mend = lambda: _mend(con, table, names, hive)
     return table
 
 
@@ -32,11 +32,15 @@ def _same_schemas(con: Any, files: str) -> None:
     first = next(iter(columns), "")
     for file, found in columns.items():
         if sorted(found[1:]) != sorted(columns[first][1:]):  # the first element is the root, whose name is the writer's
-            fix = f"{Path(file).name!r} has others than {Path(first).name!r}."
-            raise InvalidArgument("data", "files with the same columns and types", "different ones", fix)
+            raise _differing(file, first)
 
 
-def _mend(con: Any, table: Any, names: list[str]) -> None:
+def _differing(file: str, first: str) -> InvalidArgument:
+    fix = f"{Path(file).name!r} has others than {Path(first).name!r}."
+    return InvalidArgument("data", "files with the same columns and types", "different ones", fix)
+
+
+def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
     """Read the same files through Arrow, which checks no text, and take what is not UTF-8 for missing, row by row.
 
     DuckDB itself fails on a file with one such cell. It is faster, so it is tried first.
@@ -45,13 +49,13 @@ def _mend(con: Any, table: Any, names: list[str]) -> None:
     import pyarrow.dataset as pads
 
     plain = pads.dataset(names, format="parquet").schema
-    folders = [(name, pa.string()) for name in table.columns if name not in plain.names]
-    fields = [(f.name, pa.binary() if _is_text(f.type) else f.type) for f in plain]
-    hive = pads.partitioning(pa.schema(folders), flavor="hive") if folders else None
-    read = pads.dataset(names, format="parquet", schema=pa.schema([*fields, *folders]), partitioning=hive)
+    folders = [(name, pa.string()) for name in table.columns if hive and name not in plain.names]
+    texts = {f.name for f in plain if _is_text(f.type)}
+    fields = [(f.name, pa.binary() if f.name in texts else f.type) for f in plain]
+    parts = pads.partitioning(pa.schema(folders), flavor="hive") if folders else None
+    read = pads.dataset(names, format="parquet", schema=pa.schema([*fields, *folders]), partitioning=parts)
     raw = _new_name()
     con.con.register(raw, read)
-    texts = {name for name, dtype in fields if dtype == pa.binary() and _is_text(plain.field(name).type)}
     types = dict(con.con.execute(f"SELECT column_name, column_type FROM (DESCRIBE {table.get_name()})").fetchall())
     cells = [
         f"{f'TRY(decode({cell}))' if name in texts else f'CAST({cell} AS {types[name]})'} AS {cell}"
@@ -72,6 +76,9 @@ def arrow(con: Any, names: list[str]) -> Any:
     import pyarrow.dataset as pads
 
     raw, read = _new_name(), pads.dataset(names, format="ipc")
+    for name in names:
+        if pads.dataset(name, format="ipc").schema != read.schema:
+            raise _differing(name, names[0])
     con.con.register(raw, read)
     _watch(con, names)
     cells = [

@@ -111,6 +111,22 @@ def _convert_to() -> Callable[[Any, str], Any]:
     return _builtin(convert_to, text=str, encoding=str, **{"return": bytes})
 
 
+def _valid(text: Any) -> Any:
+    """Texts of Spark are bytes of any kind: what is not UTF-8 is missing. Spark 3 leaves that to `decoded`."""
+    import pyspark
+
+    return _try_validate_utf8()(text) if int(pyspark.__version__.split(".")[0]) >= 4 else text
+
+
+@cache
+def _try_validate_utf8() -> Callable[[Any], Any]:
+    def try_validate_utf8(text: str) -> str:
+        """Spark's own."""
+        raise NotImplementedError  # never called
+
+    return _builtin(try_validate_utf8, text=str, **{"return": str})
+
+
 def _builtin(function: Callable[..., Any], **types: type) -> Callable[..., Any]:
     """A function of the engine. ibis reads the types of its arguments, and strings are none."""
     function.__annotations__ = types
@@ -121,7 +137,7 @@ def _builtin(function: Callable[..., Any], **types: type) -> Callable[..., Any]:
 _ENCODERS: dict[str, Callable[[Any], Any]] = {
     "duckdb": lambda text: _encode()(text),
     "postgres": lambda text: _convert_to()(text, "UTF8"),
-    "pyspark": lambda text: text.cast("binary"),
+    "pyspark": lambda text: _valid(text).cast("binary"),
 }
 
 

@@ -71,8 +71,9 @@ def opened(path: str | os.PathLike[str], options: Options) -> Any:
     if form == "url":
         return _in_database(engines.ibis().connect(name), wanted)
     if form == "duckdb":
-        (place,) = local(name)[:1]
-        return _in_database(engines.duckdb(place, read_only=True, **settings), wanted)
+        if "://" not in name and not Path(name).exists():
+            raise InvalidArgument("data", "a file that exists", repr(name))
+        return _in_database(engines.duckdb(name, read_only=True, **settings), wanted)
     found = [name] if "://" in name else local(name, tuple(end for end, kind in FORMATS.items() if kind == form))
     return {"csv": _csv, "parquet": _parquet, "arrow": _arrow}[form](found, settings, options)
 

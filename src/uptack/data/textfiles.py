@@ -78,10 +78,10 @@ def _head(path: str, delimiter: str | None, header: bool | None) -> Layout:
     """The line of names. One that holds numbers is most likely a row, so it is shown to nobody."""
     with _stream(path) as file:
         start = guarded(lambda: bytes(file.read(HEAD))).decode("utf-8-sig", "replace")
-    if not start.strip():
-        raise InvalidArgument("data", "a file that begins with a line of names", f"{Path(path).name!r}, which is empty")
     sign = delimiter or ("\t" if _usual(path) == "\t" else max(DELIMITERS, key=lambda d: len(_first(start, d)[0])))
     cells, above = _first(start, sign)
+    if not any(cells):
+        raise InvalidArgument("data", "a file that begins with a line of names", "none")
     if header is None and any(re.match(PATTERNS["number"], cell.strip()) for cell in cells):
         fix = "Say header=True if these are names, or header=False and types= for all columns in their order."
         raise InvalidArgument("data", "a file that begins with a line of names", "a line with numbers", fix)
@@ -95,7 +95,7 @@ def _first(text: str, delimiter: str) -> tuple[list[str], int]:
     """The cells of the first row, and the number of lines that it takes."""
     rows = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter)
     try:
-        return next(rows), rows.line_num
+        return next(rows, []), rows.line_num
     except csv.Error:
         return [], 0
 

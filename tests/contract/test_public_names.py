@@ -34,7 +34,7 @@ NAMES = {
         SpectralRelease kernel_machine plot_regions release_function release_spectral
         sobolev_norm""",
     "uptack.densities": "fourier_density kde",
-    "uptack.data": "Source source",
+    "uptack.data": "Source guess_types source",
     "uptack.ledger": "Entry Fault Head Ledger Verification",
     "uptack.session": "Plan PlannedRelease Request Session SessionColumn open",
     "uptack.report": "ColumnProfile Figure Part Profile divide plan profile to_html to_json to_markdown write",
@@ -52,9 +52,9 @@ def test_names_are_there_and_listed(module):
 
 
 OLD = {
-    "uptack.engines": ("laplace", "uptack.mechanisms"),
-    "uptack.aggregate": ("stable_value", "uptack.blocks"),
-    "uptack.functions": ("kde", "uptack.densities"),
+    "uptack.mechanisms": ("laplace", "uptack.mechanisms"),
+    "uptack.blocks": ("stable_value", "uptack.blocks"),
+    "uptack.kernels": ("kde", "uptack.densities"),
     "uptack.reach": ("ArrayColumn", "uptack.columns"),
     "uptack.privacy.loss": ("Levels", "uptack.privacy.loss"),
 }

@@ -20,9 +20,9 @@ from uptack.reach.order import winsorized_mean as winsorized_segments
 from uptack.reach.protocol import Floats
 from uptack.reach.selection import as_float, exact_sum
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import Call, Options, call, column, public_size
+from uptack.statistics.arguments import Call, Options, call, column, public_size, resolved
 from uptack.statistics.grouped import groupable
-from uptack.statistics.many import quantiles
+from uptack.statistics.many import least_rank, quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.specification import Statistic, answered, release
 
@@ -47,6 +47,7 @@ def _cut(value: Rational) -> Fraction:
     if not 0 < cut < Fraction(1, 2):
         fix = "It is the share of rows taken off at each end; for no cut at all use mean."
         raise InvalidArgument("cut", "a number strictly between 0 and 1/2", checks.describe(value), fix)
+    resolved("cut", value, min(2 * cut, 1 - 2 * cut) / 2)
     return cut
 
 
@@ -59,7 +60,8 @@ def trimmed_mean(
     **Theorem.** `method="inverse"` is ε-differentially private; `"ptr"` and `"dwork-lei"` (the papers' TM, as repaired)
     are (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
 
-    The sum is exact, from one pass over rows that are selected and not sorted.
+    The sum is exact, from one pass over rows that are selected and not sorted. Integers have no granularity of their
+    own here; with one (`method="inverse"`) the answer is a multiple of it, and tied rows are no trouble.
 
     >>> from uptack import SeededEntropy
     >>> trimmed_mean(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
@@ -97,6 +99,9 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
     if request.method != "inverse":
         fix = "The tests pass too rarely, and add too much noise, far out in the tails; trimmed_mean has all methods."
         raise InvalidArgument("method", "'inverse' for the mean", repr(request.method), fix)
+    if request.granularity is not None:
+        fix = "A mean of multiples of a step is no multiple of it; round the answer if you want one."
+        raise InvalidArgument("granularity", "left out for the mean", checks.describe(options["granularity"]), fix)
     data, request = column(x, request, floats=True)
     n, request = public_size(data.size, request)
     bounds = replace(request, epsilon=request.epsilon / 2)
@@ -121,7 +126,8 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
 
 def _tail_share(n: int, request: Call) -> Fraction:
     """The share of rows beyond each clamp: as small as two quantiles at this ε can be relied on, at most 1/8."""
-    return min(Fraction(int(240 * request.rows / request.epsilon) + 1, max(n, 1)), Fraction(1, 8))
+    rows = max(int(240 * request.rows / request.epsilon) + 1, least_rank(n, 2, request))
+    return min(Fraction(rows, max(n, 1)), Fraction(1, 8))
 
 
 def _clamped_sum(x: Floats, low: float, high: float, centre: float) -> list[int]:

@@ -11,7 +11,7 @@ from uptack.exact import Rational
 from uptack.reach import InterquantileRange
 from uptack.reach.order import spread_ranks
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import Options, call
+from uptack.statistics.arguments import Options, call, level
 from uptack.statistics.grouped import groupable
 from uptack.statistics.specification import Statistic, release
 
@@ -36,7 +36,7 @@ def interquantile_range(
     logarithm with the ratio of the reach's ends, and `"dwork-lei"` is the papers' S with two shifted grids; both are
     (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
     """
-    below, above = checks.inside_unit("low", low), checks.inside_unit("high", high)
+    below, above = level("low", low), level("high", high)
     if not below < above:
         raise InvalidArgument("high", "above low", checks.describe(high))
     return release(statistic(below, above), x, call("interquantile range", epsilon, options))

@@ -133,8 +133,10 @@ class MachineNumbers:
         twice as many points.
         """
         bits, starts = self._tables
-        gaps = (Fraction(2) ** (max(field, 1) - self.bias - int(width)) for field, width in enumerate(bits))
-        return next((int(start) for start, gap in zip(starts, gaps, strict=False) if gap > step), self.top)
+        above = step.numerator.bit_length() - step.denominator.bit_length()
+        above += Fraction(2) ** above <= step  # the least power of two above the step
+        gaps = np.maximum(np.arange(bits.size), 1) - self.bias - bits
+        return min(int(starts[np.searchsorted(gaps, above)]), self.top)
 
     def count(self, low: float, high: float) -> int:
         """How many lattice numbers lie in [low, high]."""

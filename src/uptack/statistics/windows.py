@@ -63,8 +63,10 @@ class Windows:
 
     def _edges(self, ranks: range, keys: Integers) -> tuple[int, ...]:
         """The rows of these ranks as candidates in their order; past the last row, the end of the candidates."""
-        digits = self._entropy.integers(1 << BITS, keys.size)
-        for key in np.unique(keys[[0, -1]] if keys.size else keys).tolist():  # its rows may lie outside the window
+        digits, ends = np.zeros(keys.size, np.int64), np.unique(keys[[0, -1]] if keys.size else keys)
+        inside = ~np.isin(keys, ends)
+        digits[inside] = self._entropy.integers(1 << BITS, int(np.count_nonzero(inside)))
+        for key in ends.tolist():  # rows in this cell may lie outside the window
             first, last = (int(np.searchsorted(keys, key, side)) for side in ("left", "right"))
             start = ranks.start - 1 + first - self._counted[key][0]
             digits[first:last] = self._digits(key)[start : start + last - first]

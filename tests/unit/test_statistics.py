@@ -1,4 +1,5 @@
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -241,7 +242,7 @@ def test_windows_past_the_last_row_end_where_the_candidates_do():
     assert [made.value(e) for e in edges] == [1, 2, 2, 5]
 
 
-@pytest.mark.parametrize("granularity", [None, 1])
+@pytest.mark.parametrize("granularity", [None, Fraction(1)])
 @pytest.mark.parametrize("zeros", [400, 1000, 2000])
 def test_a_row_has_one_place_in_all_windows(zeros, granularity):
     """Windows in one group of ties continue each other: digits drawn anew for each would put rows out of order."""

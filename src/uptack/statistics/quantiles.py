@@ -79,7 +79,7 @@ def quantile(
 
     >>> from uptack import SeededEntropy
     >>> quantile(np.arange(10_001), [0.25, 0.75], epsilon=1, entropy=SeededEntropy(4)).value
-    array([2500., 7499.])
+    array([2497., 7501.])
     """
     if np.ndim(p) == 0:
         return _one("quantile", x, level("p", p), interval, epsilon, options)

@@ -1,8 +1,8 @@
 """The candidates of a chain of quantiles, cut into public cells, and the cell of each row.
 
 A cell is a stretch of the number line together with a run of candidates. Cells are numbered by integers, which have
-successors whatever their size; a float has none (2^53 + 1 is 2^53). Every row has one cell, found by comparing its
-value with public bounds: no row is divided, rounded or subtracted in a way that could overflow.
+successors whatever their size; a float has none (2^53 + 1 is 2^53). Every row has one cell, by comparing its value with
+public bounds. Where a row is divided, it has been brought inside the lattice before, so that nothing can overflow.
 """
 
 from __future__ import annotations

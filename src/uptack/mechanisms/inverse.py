@@ -64,7 +64,8 @@ def finest(
 
 def steps_needed(epsilon: Fraction, candidates: int, failure: Fraction = FAILURE) -> int:
     """K: the least k with candidates·e^(-ε(k+1)/2) ≤ failure. It depends on public numbers alone."""
-    return max(math.ceil(2 / float(epsilon) * (math.log(candidates) - math.log(failure))) - 1, 1)
+    needed = math.log(candidates) + math.log(failure.denominator) - math.log(failure.numerator)
+    return max(math.ceil(2 * Fraction(needed) / epsilon) - 1, 1)
 
 
 @dataclass(frozen=True)
@@ -134,10 +135,15 @@ def boxes(
     widen: float = 0.0,
     nonnegative: bool = False,
 ) -> Boxes:
-    """The reaches' intervals as boxes of lattice points, rounded outward, each first widened on both sides."""
-    lows, highs = [], []
+    """The reaches' intervals as boxes of lattice points, rounded outward, each first widened on both sides.
+
+    Ends beyond the lattice are brought to its ends before they are widened. That keeps order, so the axioms hold for
+    what comes out, and nothing can overflow, with rows at the largest float or none at all: `widen` must be a number
+    inside the lattice.
+    """
+    lows, highs, largest = [], [], lattice.value(lattice.top)
     for reach in reaches:
-        low, high = reach.intervals(steps)
+        low, high = (np.clip(end, -largest, largest) for end in reach.intervals(steps))
         lows.append(lattice.floors(low - widen))
         highs.append(lattice.ceils(high + widen))
     least = 0 if nonnegative else -lattice.top

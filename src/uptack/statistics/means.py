@@ -22,8 +22,8 @@ from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import Call, Options, call, column, public_size
-from uptack.statistics.many import quantiles
+from uptack.statistics.arguments import Call, Options, call, column, public_size, resolved
+from uptack.statistics.many import least_rank, quantiles
 from uptack.statistics.methods import Statistic, answered, released
 from uptack.statistics.planning import ranks
 from uptack.statistics.quantiles import statistic as quantile_statistic
@@ -49,6 +49,7 @@ def _cut(value: Rational) -> Fraction:
     if not 0 < cut < Fraction(1, 2):
         fix = "It is the share of rows taken off at each end; for no cut at all use mean."
         raise InvalidArgument("cut", "a number strictly between 0 and 1/2", checks.describe(value), fix)
+    resolved("cut", value, min(2 * cut, 1 - 2 * cut) / 2)
     return cut
 
 
@@ -61,7 +62,8 @@ def trimmed_mean(
     **Theorem.** `method="inverse"` is ε-differentially private; `"ptr"` and `"dwork-lei"` (the papers' TM, as repaired)
     are (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
 
-    The sum is exact, from one pass over rows that are selected and not sorted.
+    The sum is exact, from one pass over rows that are selected and not sorted. Integers have no granularity of their
+    own here; with one (`method="inverse"`) the answer is a multiple of it, and tied rows are no trouble.
 
     >>> from uptack import SeededEntropy
     >>> trimmed_mean(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
@@ -99,6 +101,9 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
     if request.method != "inverse":
         fix = "The tests pass too rarely, and add too much noise, far out in the tails; trimmed_mean has all methods."
         raise InvalidArgument("method", "'inverse' for the mean", repr(request.method), fix)
+    if request.granularity is not None:
+        fix = "A mean of multiples of a step is no multiple of it; round the answer if you want one."
+        raise InvalidArgument("granularity", "left out for the mean", checks.describe(options["granularity"]), fix)
     data, request = column(x, request, floats=True)
     n, request = public_size(data.size, request)
     bounds = replace(request, epsilon=request.epsilon / 2)
@@ -123,7 +128,8 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
 
 def _tail_share(n: int, request: Call) -> Fraction:
     """The share of rows beyond each clamp: as small as two quantiles at this ε can be relied on, at most 1/8."""
-    return min(Fraction(int(240 * request.rows / request.epsilon) + 1, max(n, 1)), Fraction(1, 8))
+    rows = max(int(240 * request.rows / request.epsilon) + 1, least_rank(n, 2, request))
+    return min(Fraction(rows, max(n, 1)), Fraction(1, 8))
 
 
 def _clamped_sum(x: Floats, low: float, high: float, centre: float) -> list[int]:

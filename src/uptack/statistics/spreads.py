@@ -13,7 +13,7 @@ from uptack.reach.order import spread_ranks
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import Options, call
+from uptack.statistics.arguments import Options, call, level
 from uptack.statistics.methods import Statistic, released
 from uptack.statistics.planning import ranks
 
@@ -38,7 +38,7 @@ def interquantile_range(
     logarithm with the ratio of the reach's ends, and `"dwork-lei"` is the papers' S with two shifted grids; both are
     (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
     """
-    below, above = checks.inside_unit("low", low), checks.inside_unit("high", high)
+    below, above = level("low", low), level("high", high)
     if not below < above:
         raise InvalidArgument("high", "above low", checks.describe(high))
     return released(statistic(below, above), x, call("interquantile range", epsilon, options))

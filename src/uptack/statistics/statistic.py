@@ -8,11 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from uptack.columns import Column
-from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, cost, loss
 from uptack.reach import Reach
 from uptack.release import Advice, Noise, NoReply, Release
-from uptack.statistics.arguments import Call
+from uptack.statistics.arguments import Call, count_noise
 
 Data = Column
 
@@ -59,9 +58,7 @@ def refused(request: Call, tree: loss.Loss | None, how: str, advice: Advice) -> 
 
 def _with_room_for_the_count(advice: Advice, request: Call) -> Advice:
     """Advice for a call that first spends a tenth of ε on a noisy number of rows, which may come out too small."""
-    first = request.spent[0] if request.spent else None
-    share = Fraction(first.epsilon) if isinstance(first, loss.Pure) else request.epsilon
-    below = IntegerLaplace(request.rows / share).cutoff(Fraction(1, 1000))
+    below = count_noise(request).cutoff(Fraction(1, 1000))
     n = None if advice.n is None else advice.n + below
     return replace(advice, n=n, epsilon=None)  # the ε that would do depends on a number of rows that is secret
 

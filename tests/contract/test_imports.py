@@ -7,30 +7,32 @@ import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "uptack"
 GROUND = {"errors", "exact", "checks"}
+COLUMNS = GROUND | {"columns"}
 BASE = {"noise", "privacy", "release", "reach", "engines"}
 ALLOWED = {
     "errors": set(),
     "exact": set(),
     "checks": {"errors", "exact"},
+    "columns": GROUND,  # what data look like
     "noise": GROUND,  # nothing of ours but the ground
     "privacy": GROUND,  # no data, no randomness
     "release": GROUND | {"privacy"},
-    "reach": GROUND,
-    "engines": GROUND | {"noise", "privacy", "release", "reach"},
-    "statistics": GROUND | BASE | {"data", "groups"},
-    "papers": GROUND | BASE | {"statistics", "regression", "aggregate", "progress"},
+    "reach": COLUMNS,
+    "engines": COLUMNS | {"noise", "privacy", "release", "reach"},
+    "statistics": COLUMNS | BASE | {"data", "groups"},
+    "papers": COLUMNS | BASE | {"statistics", "regression", "aggregate", "progress"},
     "progress": set(),
     "drawing": {"errors"},
-    "data": GROUND | {"noise", "reach"},
-    "discrete": GROUND | {"noise", "privacy", "release", "reach", "engines", "drawing"},
-    "groups": GROUND | {"noise", "privacy", "release", "reach", "discrete", "progress"},
+    "data": COLUMNS | {"noise", "reach"},
+    "discrete": COLUMNS | {"noise", "privacy", "release", "reach", "engines", "drawing"},
+    "groups": COLUMNS | {"noise", "privacy", "release", "reach", "discrete", "progress"},
     "limits": GROUND | {"discrete"},
-    "random_dp": GROUND | {"noise", "privacy", "release", "engines"},
-    "regression": GROUND | BASE | {"data", "statistics", "progress", "drawing"},
-    "aggregate": GROUND | BASE | {"statistics", "regression", "progress"},
-    "functions": GROUND | BASE | {"statistics", "regression", "drawing"},
+    "random_dp": COLUMNS | {"noise", "privacy", "release", "engines"},
+    "regression": COLUMNS | BASE | {"data", "statistics", "progress", "drawing"},
+    "aggregate": COLUMNS | BASE | {"statistics", "regression", "progress"},
+    "functions": COLUMNS | BASE | {"statistics", "regression", "drawing"},
     "ledger": GROUND | {"privacy"},
-    "session": GROUND
+    "session": COLUMNS
     | BASE
     | {"data", "discrete", "functions", "groups", "ledger", "regression", "statistics", "progress"},
     "report": GROUND | {"data", "functions", "privacy", "release", "session", "progress"},

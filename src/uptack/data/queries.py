@@ -89,7 +89,7 @@ class QuerySource:
         keys = {f"k{i}": self._key(name) for i, name in enumerate(wanted)}
         grouped = self.table.group_by(**keys).aggregate(rows=self.table.count())
         found = ((tuple(row[key] for key in keys), row["rows"]) for row in engines.whole(grouped))
-        return tidy(found)
+        return tidy(found, [self.columns[name] for name in wanted])
 
     def _key(self, name: str) -> Any:
         values = self.table[name]

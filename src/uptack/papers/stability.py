@@ -14,6 +14,7 @@ import numpy as np
 from uptack import checks
 from uptack.aggregate.blocks import Functions, Indices, accepting, evaluate, functions, number_of_rows
 from uptack.aggregate.stable import lead_needed, released_mode
+from uptack.columns import numbers
 from uptack.engines.stability import release_if_stable
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -75,7 +76,7 @@ def _value_and_distance(
     if g == "mode":
         rows = list(x)
         return winner(rows).value, mode_distance(rows, SUBSTITUTE.kind)
-    data = np.sort(checks.numbers("x", x, (1,)))
+    data = np.sort(numbers("x", x, (1,)))
     return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data, SUBSTITUTE.kind)
 
 

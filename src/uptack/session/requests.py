@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from uptack import checks, discrete, functions, regression, statistics
+from uptack.columns import whole
 from uptack.data import Source
+from uptack.data.arrays import MemorySource
 from uptack.data.protocol import NUMERIC, known
 from uptack.errors import InvalidArgument
 from uptack.functions.fourier import fourier_density
@@ -52,7 +54,7 @@ def _column(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _unread_column(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
-    return (UnreadColumn(source.rows, source.columns[names[0]] != "number"),)
+    return (UnreadColumn(source.rows, whole(source.columns[names[0]])),)
 
 
 def _true(x: Any) -> list[int]:
@@ -61,6 +63,8 @@ def _true(x: Any) -> list[int]:
 
 def _flags(source: Source, names: tuple[str, ...]) -> tuple[Any, ...]:
     """How many rows are true; without a column, how many there are."""
+    if names and isinstance(source, MemorySource):
+        return (source.trues(names[0]),)
     return tuple(source.column(names[0]).sums(_true)) if names else (source.rows,)
 
 
@@ -104,7 +108,7 @@ KINDS = {
     "trimmed_mean": _ordered(statistics.trimmed_mean),
     "winsorized_mean": _ordered(statistics.winsorized_mean),
     "mean": _ordered(statistics.mean),
-    "count": Kind(discrete.count, _flags, lambda s, c: (0,), ("boolean",), missing=None),
+    "count": Kind(discrete.count, _flags, lambda s, c: (0,), ("boolean", "any"), missing=None),
     "histogram": Kind(discrete.histogram, _tally, _nothing, COUNTED, missing=None),
     "kde": Kind(functions.kde, _points, _no_points, most=3),
     "fourier_density": Kind(fourier_density, _points, _no_points, most=3),
@@ -189,7 +193,7 @@ class Request:
         public = {**self.given, "entropy": NoEntropy()}
         by = public.pop("by", None)
         if by is not None:
-            return per_group(self.kind.function, UnreadGroups(source.columns[self.columns[0]] != "number"), **public)
+            return per_group(self.kind.function, UnreadGroups(whole(source.columns[self.columns[0]])), **public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.kind == "substitute"
         if drops:  # as if no row were missing: what all rows can't do, some can't
             public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * (1 - COUNT_SHARE)}

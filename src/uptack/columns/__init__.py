@@ -1,0 +1,21 @@
+"""What data look like: the one entrance for columns, whatever holds them, and the plain form of every value."""
+
+from uptack.columns.entrance import column, field, flags, indexed, matrix, numbers
+from uptack.columns.fields import Field
+from uptack.columns.kinds import NUMERIC, Kind, canonical, in_order, labelled, whole
+
+__all__ = [
+    "NUMERIC",
+    "Field",
+    "Kind",
+    "canonical",
+    "column",
+    "field",
+    "flags",
+    "in_order",
+    "indexed",
+    "labelled",
+    "matrix",
+    "numbers",
+    "whole",
+]

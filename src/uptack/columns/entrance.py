@@ -114,9 +114,10 @@ def flags(rows: Any) -> NDArray[np.bool_] | None:
     >>> flags([True, None, False, "yes", True]).tolist()
     [True, False, False, False, True]
     """
-    if getattr(rows, "ndim", 1) != 1 or containers.frame(rows) is not None:
+    try:
+        found = field("rows", rows)
+    except InvalidArgument:  # a table
         return None
-    found = field("rows", rows)
     return found.flags() if found.kind in ("boolean", "any") else None
 
 
@@ -148,14 +149,16 @@ def numbers(name: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> Floa
     if isinstance(value, Real | np.bool_):
         made = np.array(_exact(value))
     elif isinstance(value, np.ndarray):
-        made = _clamped(numeric(name, containers.of_numpy(value.reshape(-1)), must)).reshape(value.shape)
+        flat = numeric(name, containers.of_numpy(value.reshape(-1)), must)
+        made = _clamped(flat).reshape(value.shape)
     elif 2 in dimensions and isinstance(value, list | tuple):
         made = matrix(name, value, must)
     else:
         made = _clamped(numeric(name, field(name, value, must, ""), must))
     if made.ndim not in dimensions or made.size == 0:
         raise InvalidArgument(name, must, checks.outline(value))
-    return np.nan_to_num(made)
+    bounded: Floats = np.nan_to_num(made)
+    return bounded
 
 
 def _clamped(found: Field) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.kinds import Kind, canonical, in_order, labelled, number
+from uptack.columns.kinds import LARGEST, Kind, canonical, in_order, labelled, number
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -38,8 +38,7 @@ class Field:
         values, missing = self._read()
         code = values.dtype.kind
         if code == "f" and values.dtype != np.float64:
-            with np.errstate(all="ignore"):  # a longdouble beyond all floats is infinite
-                values = values.astype(np.float64)
+            values = _doubles(values)
         elif code in "iu" and values.dtype not in (np.int64, np.uint64):
             values = values.astype(np.int64)
         return values, missing
@@ -144,6 +143,12 @@ class Field:
         return Field(
             self.kind, rows.size, lambda: (values[rows], None if missing is None else missing[rows]), utc=self._utc
         )
+
+
+def _doubles(values: Array) -> Floats:
+    """Floats of any width as those of 64 bits; a finite number beyond them is ±the largest."""
+    bounded = values if values.itemsize < 8 else np.where(np.isinf(values), values, np.clip(values, -LARGEST, LARGEST))
+    return bounded.astype(np.float64)
 
 
 def listed(values: Any) -> Floats:

@@ -169,7 +169,7 @@ def test_misuse_is_found_before_rows_are_read(kept):
     for misuse, word in (
         (lambda: kept.source.column("wholly"), "Did you mean 'whole'"),
         (lambda: kept.source.column("text"), "'text' of type text"),
-        (lambda: kept.source.matrix(["real", "day"]), "'day' of type"),
+        (lambda: kept.source.matrix(["real", "text"]), "'text' of type"),
         (lambda: kept.source.matrix("real"), "a list of one or more columns"),
         (lambda: kept.source.counts(["texts"]), "Did you mean 'text'"),
         (lambda: kept.source.blocks(["real"], 0), "count must be"),

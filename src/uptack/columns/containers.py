@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns.fields import Array, Field
+from uptack.columns.fields import Array, Field, Mask
 from uptack.columns.kinds import Kind
 
 NUMPY_KINDS: dict[str, Kind] = {
@@ -75,8 +75,13 @@ def of_pandas(series: Any) -> Field:
         )
     if hasattr(dtype, "fill_value"):  # a sparse array
         return of_numpy(np.asarray(array))
-    kind = "text" if hasattr(dtype, "categories") or dtype.type is str else "other"
-    return Field(kind, size, lambda: (np.asarray(series.astype(object), object), np.asarray(series.isna())))
+    categories = hasattr(dtype, "categories")
+    kind = "text" if categories or dtype.type is str else "other"
+
+    def read() -> tuple[Array, Mask]:
+        return np.asarray(series.astype(object), object), np.asarray(series.isna())
+
+    return Field(kind, size, read, categories=categories)
 
 
 # --------------------------------------------------------------------------------------------------------------- polars

@@ -24,13 +24,19 @@ class Field:
 
     `read` gives an array, and a mask of the rows without a value. The mask is None where the container has no way to
     say that a row is missing; whether any row is, is not looked at. What the array holds in such a row does not matter.
-    `utc` says that times are those of a column with a zone.
+    `utc` says that times are those of a column with a zone, `categories` that texts may be categories of any type.
     """
 
     def __init__(
-        self, kind: Kind, size: int, read: Callable[[], tuple[Array, Mask | None]], *, utc: bool = False
+        self,
+        kind: Kind,
+        size: int,
+        read: Callable[[], tuple[Array, Mask | None]],
+        *,
+        utc: bool = False,
+        categories: bool = False,
     ) -> None:
-        self.kind, self.size, self._read, self._utc = kind, size, read, utc
+        self.kind, self.size, self.categories, self._read, self._utc = kind, size, categories, read, utc
 
     @cached_property
     def _values(self) -> tuple[Array, Mask | None]:
@@ -140,9 +146,11 @@ class Field:
     def taken(self, rows: NDArray[np.int64]) -> Field:
         """Some of the rows."""
         values, missing = self._values
-        return Field(
-            self.kind, rows.size, lambda: (values[rows], None if missing is None else missing[rows]), utc=self._utc
-        )
+
+        def read() -> tuple[Array, Mask | None]:
+            return values[rows], None if missing is None else missing[rows]
+
+        return Field(self.kind, rows.size, read, utc=self._utc, categories=self.categories)
 
 
 def _doubles(values: Array) -> Floats:

@@ -87,7 +87,7 @@ class MemorySource:
 
     def restricted(self, name: str, value: Any) -> MemorySource:
         """The rows with this value."""
-        kind = self.columns[known(name, self.columns)]
-        wanted = canonical(value) if kind == "text" else comparable(name, kind, value)  # categories may be of any type
-        rows = np.flatnonzero(self._fields[name].equal(wanted))
+        field = self._fields[known(name, self.columns)]
+        wanted = canonical(value) if field.categories else comparable(name, field.kind, value)
+        rows = np.flatnonzero(field.equal(wanted))
         return MemorySource({other: field.taken(rows) for other, field in self._fields.items()})

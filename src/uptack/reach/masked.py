@@ -36,9 +36,14 @@ class MaskedColumn:
         return not self._missing.any()
 
     def filled(self, missing: float) -> ArrayColumn:
-        """Missing rows replaced by the integer nearest to a number, of those that the type can hold."""
+        """Missing rows replaced by a number; a whole one beyond what the type can hold by the nearest that it can.
+
+        Only if the number asked for is no whole one, all are floats.
+        """
+        if not missing.is_integer():
+            return ArrayColumn(np.where(self._missing, missing, self._numbers.astype(np.float64)), True)
         limits = np.iinfo(self._numbers.dtype)
-        instead = min(max(round(missing), int(limits.min)), int(limits.max))
+        instead = min(max(int(missing), int(limits.min)), int(limits.max))
         return ArrayColumn(np.where(self._missing, self._numbers.dtype.type(instead), self._numbers), True)
 
     def present(self) -> ArrayColumn:

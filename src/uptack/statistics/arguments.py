@@ -128,7 +128,7 @@ def column(x: Any, request: Call, floats: bool = False) -> tuple[Column, Call]:
     if isinstance(request.missing, float):
         return data.filled(request.missing), request
     if not data.finite():
-        fix = "A row that is no number counts as NaN. Pass missing='drop', or 'low', 'high' or a number instead of it."
+        fix = "Pass missing='drop', or 'low', 'high' or a number to replace each such row."
         raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
     return data, request
 

@@ -29,14 +29,21 @@ class Coin:
 
     def __init__(self, heads: Real) -> None:
         self._heads = heads
-        self._digits: list[int] = []
+        self._digits = b""
         self._certain = heads.exact == 1
 
     def digit(self, place: int) -> int:
-        """The digit of the probability at a place behind the point, to base 256."""
-        while len(self._digits) <= place:
-            self._digits.append(self._heads.floor(8 * len(self._digits) + 8) & 255)
-        return self._digits[place]
+        """The digit of the probability at a place behind the point, to base 256.
+
+        Threads share coins. The digits known so far are one value that is never changed, only replaced by another
+        that is right too: whichever thread comes last, every digit stays what it is.
+        """
+        digits = self._digits
+        if place >= len(digits):
+            known = place + 8
+            digits = self._heads.floor(8 * known).to_bytes(known, "big")
+            self._digits = digits
+        return digits[place]
 
     def flip(self, size: int, entropy: Entropy) -> Flags:
         """A vector of flips."""

@@ -5,8 +5,9 @@ A check never prints the content of an array: it may be data.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,48 @@ from numpy.typing import NDArray
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 
+LARGEST = 10**300
+"""No number that is asked for may be larger, nor, where it must be positive, smaller than one over this."""
+
+LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 1 << 40), Fraction(10**9)
+"""Bounds of the ε of a release. Below, no table has enough rows; above, nothing is hidden."""
+
+MOST_INTEGER = 1 << 53
+"""Integers from here on are not told apart evenly by floats."""
+
 
 def rational(name: str, value: object, must: str = "a finite rational number") -> Fraction:
-    """The argument as a rational."""
+    """The argument as a rational of at most 10^300."""
+    number = _read(value)
+    if number is None or abs(number) > LARGEST:
+        raise InvalidArgument(name, must + (", at most 1e300" if number is not None else ""), describe(value))
+    return number
+
+
+def _read(value: object) -> Fraction | None:
     try:
         return read(value)
     except ValueError:
-        raise InvalidArgument(name, must, describe(value)) from None
+        return None
 
 
 def positive(name: str, value: object, fix: str = "") -> Fraction:
-    """A rational above 0."""
+    """A rational above 0, between 10^-300 and 10^300: what floats can hold."""
     number = rational(name, value, "a positive number")
     if number <= 0:
         raise InvalidArgument(name, "a positive number", describe(value), fix)
+    if number * LARGEST < 1:
+        raise InvalidArgument(name, "a positive number, at least 1e-300", describe(value), fix)
+    return number
+
+
+def epsilon(value: object, name: str = "epsilon", fix: str = "") -> Fraction:
+    """The ε of a release: a rational between 2^-40 and 10^9. The bounds are public, so the error tells nothing."""
+    number = rational(name, value, "a positive number")
+    if not 0 < number:
+        raise InvalidArgument(name, "a positive number", describe(value), fix)
+    if not LEAST_EPSILON <= number <= LARGEST_EPSILON:
+        raise InvalidArgument(name, "a number between 2^-40, about 1e-12, and 1e9", describe(value), fix)
     return number
 
 
@@ -49,19 +78,23 @@ def probability(name: str, value: object) -> Fraction:
 
 
 def inside_unit(name: str, value: object, fix: str = "") -> Fraction:
-    """A rational in (0, 1), both ends left out."""
+    """A rational in (0, 1), both ends left out, and not below 10^-300: floats must tell it from 0."""
     number = rational(name, value, "a number strictly between 0 and 1")
     if not 0 < number < 1:
         raise InvalidArgument(name, "a number strictly between 0 and 1", describe(value), fix)
+    if number * LARGEST < 1:
+        raise InvalidArgument(name, "a number strictly between 0 and 1, at least 1e-300", describe(value), fix)
     return number
 
 
 def delta(name: str, value: object) -> Fraction:
-    """A rational in [0, 1)."""
+    """A rational in [0, 1): 0, or at least 10^-300."""
     number = rational(name, value, "a number in [0, 1)")
     if not 0 <= number < 1:
         fix = "δ is the chance that the guarantee fails: choose it far below one over the number of rows."
         raise InvalidArgument(name, "a number in [0, 1)", describe(value), fix)
+    if number and number * LARGEST < 1:
+        raise InvalidArgument(name, "0, or a number of at least 1e-300", describe(value))
     return number
 
 
@@ -79,32 +112,81 @@ def instance(name: str, value: object, kind: type, must: str, fix: str = "") -> 
     return value
 
 
-def numbers(name: str, value: object, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:
+def numbers(
+    name: str, value: object, dimensions: tuple[int, ...] = (0, 1), *, public: bool = False
+) -> NDArray[np.float64]:
     """Real numbers as a float array of an allowed dimension; NaN is read as 0, ±inf as the largest float.
 
-    The content is not checked: an error must not depend on the data. So that a value that is not a number
-    can neither crash a release nor pass through it, it is replaced by a fixed one. Integers are clamped to ±2^53, which
-    brings no two of them further apart, since floats can't tell larger ones apart evenly.
+    The type of an array and the number of its dimensions are checked, its content is not: an error must not depend on
+    the data. So that a value that is not a number can neither crash a release nor pass through it, it is replaced by a
+    fixed one, each entry by itself, whatever the others are. Integers are clamped to ±2^53, which brings no two of them
+    further apart, since floats can't tell larger ones apart evenly.
+
+    With `public=True` the argument is not data, and an entry that is no number is an error.
     """
-    must = " or ".join(
-        {0: "a number", 1: "a one-dimensional array", 2: "a two-dimensional array"}[d] for d in dimensions
-    )
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "fiub" or array.ndim not in dimensions or array.size == 0 or array.itemsize > 8:
-            raise TypeError
-    except (TypeError, ValueError):
-        raise InvalidArgument(name, f"{must} of real numbers", describe(value)) from None
+    array = _array(value)
+    kinds = "fiubO" if array is not None and (array.ndim or _is_number(array[()])) else ""
+    if array is None or array.dtype.kind not in kinds or array.ndim not in dimensions or array.size == 0:
+        raise InvalidArgument(name, f"{_shapes(dimensions)} of real numbers", kind(value))
+    if array.dtype.kind == "O":
+        if public and not all(_is_number(entry) for entry in array.flat):
+            raise InvalidArgument(name, f"{_shapes(dimensions)} of real numbers", "other objects")
+        array = np.array([_as_float(entry) for entry in array.flat]).reshape(array.shape)
     if array.dtype.kind in "iu" and array.itemsize == 8:
-        array = np.minimum(array, 1 << 53) if array.dtype.kind == "u" else np.clip(array, -(1 << 53), 1 << 53)
+        low = 0 if array.dtype.kind == "u" else -MOST_INTEGER
+        array = np.clip(array, array.dtype.type(low), array.dtype.type(MOST_INTEGER))
     return np.nan_to_num(array.astype(np.float64))
 
 
+def _shapes(dimensions: tuple[int, ...]) -> str:
+    names = {0: "a number", 1: "a one-dimensional array", 2: "a two-dimensional array"}
+    return " or ".join(names[d] for d in dimensions)
+
+
+def _array(value: object) -> NDArray[Any] | None:
+    """An array with the type that it has, or the entries of anything else as they are; None where there is no way.
+
+    NumPy would give a list a type that all its entries decide: one large integer would change how the others are read.
+    """
+    try:
+        array = np.asarray(value) if hasattr(value, "__array__") else np.asarray(value, object)
+    except Exception:
+        return None
+    return None if array.dtype.kind != "O" and array.itemsize > 8 else array
+
+
+def _is_number(entry: object) -> bool:
+    return isinstance(entry, Real | Decimal | np.bool_)
+
+
+def _as_float(entry: Any) -> float:
+    """One entry as a float; NaN for what is no number."""
+    if not _is_number(entry):
+        return float("nan")
+    if isinstance(entry, Integral):
+        return float(min(max(int(entry), -MOST_INTEGER), MOST_INTEGER))
+    try:
+        return float(entry)
+    except OverflowError:
+        return float("inf") if entry > 0 else float("-inf")
+    except ValueError:
+        return float("nan")
+
+
+def kind(value: object) -> str:
+    """What sort of object an argument is: its type and shape, never its content."""
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ + (f" of shape {tuple(shape)}" if shape else "")
+
+
 def describe(value: object) -> str:
-    """A short word on an argument: scalars as they are, arrays and other objects by their kind only."""
+    """A short word on a public argument: scalars as they are unless they are long, other objects by their kind."""
+    if isinstance(value, int | Fraction) and max(abs(value.numerator), value.denominator) > LARGEST:
+        return f"a very long {type(value).__name__}"
     if isinstance(value, Fraction):
         return str(value)
+    if isinstance(value, str) and len(value) > 80:
+        return repr(value[:60]) + "..."
     if isinstance(value, str | float | int | complex | np.generic) or value is None:
         return repr(value)
-    shape = getattr(value, "shape", None)
-    return type(value).__name__ + (f" of shape {tuple(shape)}" if shape is not None else "")
+    return kind(value)

@@ -44,7 +44,7 @@ def _best(bound: Callable[[Floats], Floats], most: int, epsilon: float, spread: 
 
 
 def _epsilon(value: object) -> float:
-    return float(checks.positive("epsilon", value))
+    return float(checks.epsilon(value))
 
 
 def _at_least(name: str, value: int, least: float, why: str) -> None:

@@ -65,9 +65,9 @@ def refused(call, argument):
         ("value", "abc"),
         ("value", []),
         ("value", [[[1.0]]]),
-        ("value", [1j, 2]),
+        ("value", np.array([1j, 2])),
         ("value", np.longdouble([1, 2])),
-        ("value", ["a", "b"]),
+        ("value", np.array(["a", "b"])),
     ],
 )
 def test_additive(mechanism, argument, value):

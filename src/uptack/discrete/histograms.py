@@ -132,7 +132,7 @@ def _binning(edges: ArrayLike | None, keys: Sequence[Hashable] | int | None, out
             return _Keys(Domain({"x": keys}))
         except InvalidArgument as error:
             raise InvalidArgument("keys", error.must, error.got) from None
-    ends = checks.numbers("edges", edges, (1,))
+    ends = checks.numbers("edges", edges, (1,), public=True)
     if ends.size < 2 or not (np.diff(ends) > 0).all():
         raise InvalidArgument("edges", "two or more rising numbers", checks.describe(ends))
     return _Edges(ends, outside == "clamp")
@@ -209,7 +209,7 @@ def histogram(
     Release(Histogram({'flu': 295, 'gout': 94}), histogram (unknown categories, cutoff 26), ε = 1.0, δ = 1e-06
     (substitute), NOT PRIVATE: seeded randomness)
     """
-    eps, relation = checks.positive("epsilon", epsilon), check_adjacency(adjacency, rows_per_person)
+    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     if edges is None and keys is None:
         screen, bits = Screen.of(eps, _check_unlisted(delta, outside, total), relation), source(entropy)
         return frequent(screen, *tallied("x", x), bits)

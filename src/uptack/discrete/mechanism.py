@@ -70,7 +70,7 @@ def check_prior(prior: ArrayLike | None, size: int) -> Floats:
     """Non-negative weights of the counts 0..n as probabilities; alike where none are given."""
     if prior is None:
         return np.full(size, 1 / size)
-    weights = checks.numbers("prior", prior, dimensions=(1,))
+    weights = checks.numbers("prior", prior, dimensions=(1,), public=True)
     if weights.size != size or (weights < 0).any() or not 0 < weights.sum() < np.inf:
         must = f"{size} weights of at least 0, one for each count, not all of them 0"
         raise InvalidArgument("prior", must, checks.describe(weights))
@@ -112,7 +112,7 @@ class CountMechanism:
     name: str = "count mechanism"
 
     def __post_init__(self) -> None:
-        eps = checks.positive("epsilon", self.epsilon)
+        eps = checks.epsilon(self.epsilon)
         weights, losses = np.array(self.weights, np.int64), np.array(self.losses, np.float64)
         if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or losses.shape != weights.shape:
             raise InvalidArgument("weights", "a square table, of the shape of losses", checks.describe(weights))

@@ -99,7 +99,7 @@ def laplace(
     >>> laplace(1200, sensitivity=1, epsilon=1, granularity=1, entropy=SeededEntropy(7))
     Release(1200.0, Laplace noise, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
     """
-    bound, eps = checks.positive("sensitivity", sensitivity), checks.positive("epsilon", epsilon)
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
     relation, bits = check_adjacency(adjacency), source(entropy)
     given = None if granularity is None else Grid(granularity)
     x = checks.numbers("value", value)
@@ -137,7 +137,7 @@ def gaussian(
 
     `granularity` (1 for counts) rounds the released values to its multiples: post-processing.
     """
-    bound, eps = checks.positive("sensitivity", sensitivity), checks.positive("epsilon", epsilon)
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
     fix = "Gaussian noise needs δ > 0; for δ = 0 use laplace or gamma."
     dlt, coarse = checks.inside_unit("delta", delta, fix), None if granularity is None else Grid(granularity)
     relation, bits = check_adjacency(adjacency), source(entropy)
@@ -180,7 +180,7 @@ def k_norm(
     Without the symmetry ‖-v‖_K may exceed ‖v‖_K, and the claim is false.
     """
     shape: Body = checks.instance("body", body, Body, "one of the bodies of uptack.noise", "Try LInfBall(d).")
-    bound, eps = checks.positive("sensitivity", sensitivity), checks.positive("epsilon", epsilon)
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
     relation, bits = check_adjacency(adjacency), source(entropy)
     x = checks.numbers("value", value)
     d = shape.dimension

@@ -67,18 +67,18 @@ class DensityCurve:
 
     def at(self, points: ArrayLike) -> Any:
         """The density at a point, or at many."""
-        return _shaped(np.interp(checks.numbers("points", points), self.points, self.values, left=0, right=0))
+        return _shaped(np.interp(checks.numbers("points", points, public=True), self.points, self.values, left=0, right=0))
 
     def cdf(self, points: ArrayLike) -> Any:
         """The mass up to a point, or up to many."""
-        x = np.clip(checks.numbers("points", points), self.low, self.high)
+        x = np.clip(checks.numbers("points", points, public=True), self.low, self.high)
         left = np.clip(np.searchsorted(self.points, x, side="right") - 1, 0, self.points.size - 2)
         part = (x - self.points[left]) * (self.values[left] + self.at(x)) / 2
         return _shaped(np.minimum(self._masses()[left] + part, 1.0))
 
     def quantile(self, p: ArrayLike) -> Any:
         """The least point up to which the mass is p, or so for many."""
-        level = checks.numbers("p", p)
+        level = checks.numbers("p", p, public=True)
         if not ((level >= 0) & (level <= 1)).all():
             raise InvalidArgument("p", "a number in [0, 1], or many", checks.describe(p))
         masses = self._masses()
@@ -184,7 +184,7 @@ class FourierDensity:
 
     def series(self, points: ArrayLike) -> Any:
         """The series itself at points: numbers in one dimension, and rows of d numbers in more. It is periodic."""
-        x = checks.numbers("points", points, (0, 1) if self.dimension == 1 else (1, 2))
+        x = checks.numbers("points", points, (0, 1) if self.dimension == 1 else (1, 2), public=True)
         rows = x.reshape(-1, 1) if self.dimension == 1 else np.atleast_2d(x)
         if rows.shape[1] != self.dimension:
             raise InvalidArgument("points", f"rows of {self.dimension} numbers", checks.describe(x))

@@ -34,7 +34,7 @@ class Expansion:
 
     def __post_init__(self) -> None:
         where = points("centres", self.centres, self.kernel.dimension)
-        weights = checks.numbers("weights", self.weights, (1,))
+        weights = checks.numbers("weights", self.weights, (1,), public=True)
         if weights.size != len(where):
             raise InvalidArgument("weights", f"{len(where)} numbers, one for each centre", checks.describe(weights))
         object.__setattr__(self, "centres", where)

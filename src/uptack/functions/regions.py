@@ -180,7 +180,7 @@ def plot_regions(
 
 
 def _box(box: ArrayLike) -> Floats:
-    ends = checks.numbers("box", box, (2,))
+    ends = checks.numbers("box", box, (2,), public=True)
     if ends.shape != (2, 2) or not (ends[:, 0] < ends[:, 1]).all():
         raise InvalidArgument("box", "((low, high), (low, high))", checks.describe(ends))
     return ends

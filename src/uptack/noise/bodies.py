@@ -17,11 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, ball
+from uptack.exact import Rational, ball, working
 from uptack.noise.continuous import exponential, laplace, normals
 from uptack.noise.entropy import Entropy
 
 Floats = NDArray[np.float64]
+
+CHOLESKY_BITS = 128
+"""Precision at which a matrix must be seen to be positive definite; draws use more."""
 
 
 class Body(ABC):
@@ -154,12 +157,14 @@ class Ellipsoid(Body):
     """
 
     def __init__(self, covariance: ArrayLike) -> None:
-        array = checks.numbers("covariance", covariance, dimensions=(2,))
+        array = checks.numbers("covariance", covariance, dimensions=(2,), public=True)
         self._matrix = tuple(tuple(Fraction(float(v)) for v in row) for row in array)
         self.dimension = array.shape[0]
         self._diagonal = np.sqrt(np.maximum(np.diag(array), 0))
         symmetric = array.shape == array.T.shape and bool((array == array.T).all())
-        if not symmetric or _cholesky(self._matrix) is None:
+        with working(CHOLESKY_BITS):
+            factor = _cholesky(self._matrix) if symmetric else None
+        if factor is None:
             raise InvalidArgument("covariance", "a symmetric positive definite matrix", checks.describe(array))
         self._ball = L2Ball(self.dimension)
 
@@ -189,7 +194,7 @@ class SampledBody(Body):
 
     def __init__(self, sampler: Callable[[Entropy], ArrayLike], extent: ArrayLike) -> None:
         self._sampler = checks.instance("sampler", sampler, Callable, "a function of an Entropy")  # type: ignore[arg-type]
-        self._extent = checks.numbers("extent", extent, dimensions=(1,))
+        self._extent = checks.numbers("extent", extent, dimensions=(1,), public=True)
         if not (self._extent > 0).all():
             raise InvalidArgument("extent", "an array of positive numbers", checks.describe(extent))
         self.dimension = self._extent.size

@@ -88,7 +88,7 @@ def prepared(
     argument: str = "D",
 ) -> tuple[Floats, Level, Call]:
     """The rows as floats, what each stage spends, and the call that the results are stamped with."""
-    epsilon = checks.positive("eps", eps)
+    epsilon = checks.epsilon(eps, "eps")
     if epsilon < LEAST_EPSILON:
         raise InvalidArgument("eps", "at least 1e-9", checks.describe(eps))
     false_pass = None if delta is None else checks.inside_unit("delta", delta)

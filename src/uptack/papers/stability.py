@@ -55,7 +55,7 @@ def A_dist(
     Release('a', A_dist, ε = 1.0, δ = 5e-07 (substitute), NOT PRIVATE: seeded randomness)
     """
     half, bits = checks.inside_unit("delta", delta) / 2, source(entropy)
-    checks.positive("eps", eps)
+    checks.epsilon(eps, "eps")
     value, far = _value_and_distance(g, x, distance)
     found = release_if_stable(value, far, epsilon=eps, delta=half, entropy=bits)
     return replace(found, mechanism="A_dist")
@@ -107,7 +107,7 @@ class SamplingPlan:
 
 def sampling_plan(n: int, eps: Rational, delta: Rational) -> SamplingPlan:
     """q = ε/(64·ln(1/δ)), rounded down to a multiple of 2^-32, and m = ⌈ln(n/δ)/q²⌉."""
-    epsilon, dlt = checks.positive("eps", eps), checks.inside_unit("delta", delta)
+    epsilon, dlt = checks.epsilon(eps, "eps"), checks.inside_unit("delta", delta)
     rows = checks.integer("n", n, least=1)
     coin = math.floor(WORD * min(float(epsilon) / (64 * -math.log(dlt)), 1.0))
     if coin == 0:

@@ -54,7 +54,7 @@ def positive(name: str, value: object, fix: str = "") -> Fraction:
 def epsilon(value: object, name: str = "epsilon", fix: str = "") -> Fraction:
     """The ε of a release: a rational between 2^-40 and 10^9. The bounds are public, so the error tells nothing."""
     number = rational(name, value, "a positive number")
-    if not 0 < number:
+    if number <= 0:
         raise InvalidArgument(name, "a positive number", describe(value), fix)
     if not LEAST_EPSILON <= number <= LARGEST_EPSILON:
         raise InvalidArgument(name, "a number between 2^-40, about 1e-12, and 1e9", describe(value), fix)
@@ -78,19 +78,19 @@ def probability(name: str, value: object) -> Fraction:
 
 
 def inside_unit(name: str, value: object, fix: str = "") -> Fraction:
-    """A rational in (0, 1), both ends left out, and not below 10^-300: floats must tell it from 0."""
+    """A rational in (0, 1), at least 10^-300 and not next to 1: floats must tell it from both ends."""
     number = rational(name, value, "a number strictly between 0 and 1")
     if not 0 < number < 1:
         raise InvalidArgument(name, "a number strictly between 0 and 1", describe(value), fix)
-    if number * LARGEST < 1:
-        raise InvalidArgument(name, "a number strictly between 0 and 1, at least 1e-300", describe(value), fix)
+    if number * LARGEST < 1 or float(number) == 1:
+        raise InvalidArgument(name, "a number between 1e-300 and 1 - 1e-16", describe(value), fix)
     return number
 
 
 def delta(name: str, value: object) -> Fraction:
     """A rational in [0, 1): 0, or at least 10^-300."""
     number = rational(name, value, "a number in [0, 1)")
-    if not 0 <= number < 1:
+    if not 0 <= number < 1 or float(number) == 1:
         fix = "δ is the chance that the guarantee fails: choose it far below one over the number of rows."
         raise InvalidArgument(name, "a number in [0, 1)", describe(value), fix)
     if number and number * LARGEST < 1:

@@ -189,7 +189,7 @@ def failure_probability(law: Law, rows: Sequence[Any], epsilon: Rational) -> Fra
     (ε, 0, γ)-randomly differentially private if this is at most γ for all n + 1 rows (Hall, section 5.2.1): on small
     universes that can be checked in full. Both directions of the inequality count.
     """
-    rise, n = math.exp(min(checks.epsilon(epsilon), 700)), len(rows) - 1
+    rise, n = math.exp(min(float(checks.epsilon(epsilon)), 700.0)), len(rows) - 1
     failed = 0
     for i, j in itertools.combinations(range(n + 1), 2):
         first, second = (law(tuple(r for k, r in enumerate(rows) if k != left)) for left in (i, j))
@@ -216,7 +216,7 @@ def is_predictive(
     1 - γ: P_D(A) ≤ e^ε·P_D'(A) for all A. The text names no mechanism with this property that is not ε-private anyway;
     bare cells and bare shares don't have it, since a lone row may also be the one that is exchanged for a usual one.
     """
-    rise = math.exp(min(checks.epsilon(epsilon), 700))
+    rise = math.exp(min(float(checks.epsilon(epsilon)), 700.0))
     for table in map(tuple, tables):
         here = law(table)
         neighbours = ((*table[:i], x, *table[i + 1 :]) for x in region(table) for i in range(len(table)))

@@ -122,9 +122,13 @@ class Chain:
             if pick(np.array([whole, inside]), lambda: self.parts(ball(self.q)), entropy, self._terms) == 0:
                 return sorted(entropy.below(self.size) for _ in range(m))
             cells = self._cells(sums, log_q, entropy)
-            spare = self.cap - self.variation(cells)
-            if spare > 0 and bool(Coin(Real(lambda: 1 - ball(self.q) ** spare)).flip(1, entropy)[0]):
+            if self._above_cap(cells, entropy):
                 return [self.edges[j][c] + entropy.below(self.counts[j][c]) for j, c in enumerate(cells)]
+
+    def _above_cap(self, cells: Sequence[int], entropy: Entropy) -> bool:
+        """A coin with heads probability (q^V - q^c)₊/q^V = (1 - q^(c - V))₊."""
+        spare = self.cap - self.variation(cells)
+        return spare > 0 and bool(Coin(Real(lambda: 1 - ball(self.q) ** spare)).flip(1, entropy)[0])
 
     @property
     def _terms(self) -> int:

@@ -25,7 +25,10 @@ def exp_minus(x: Fraction) -> Real:
 
 
 class Coin:
-    """A coin with a fixed heads probability in [0, 1], which must be irrational or have its `exact` value set."""
+    """A coin with a fixed heads probability in [0, 1].
+
+    A probability that is a multiple of some 2^-k must have its `exact` value set, or a ball that is exact at k bits.
+    """
 
     def __init__(self, heads: Real) -> None:
         self._heads = heads

@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 
-LARGEST = 10**300
-"""No number that is asked for may be larger, nor, where it must be positive, smaller than one over this."""
+LARGEST, SMALLEST = Fraction(np.finfo(np.float64).max), Fraction(1, 1 << 1074)
+"""No number that is asked for may be larger, nor, where it must be positive, smaller: floats must hold it."""
+
+LEAST_CHANCE = Fraction(1, 10**300)
+"""Nor may a chance that must be above 0 be smaller than this."""
 
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 1 << 40), Fraction(10**9)
 """Bounds of the ε of a release. Below, no table has enough rows; above, nothing is hidden."""
@@ -27,10 +30,10 @@ MOST_INTEGER = 1 << 53
 
 
 def rational(name: str, value: object, must: str = "a finite rational number") -> Fraction:
-    """The argument as a rational of at most 10^300."""
+    """The argument as a rational that is not beyond the floats."""
     number = _read(value)
     if number is None or abs(number) > LARGEST:
-        raise InvalidArgument(name, must + (", at most 1e300" if number is not None else ""), describe(value))
+        raise InvalidArgument(name, must + (", at most 1.8e308" if number is not None else ""), describe(value))
     return number
 
 
@@ -42,12 +45,12 @@ def _read(value: object) -> Fraction | None:
 
 
 def positive(name: str, value: object, fix: str = "") -> Fraction:
-    """A rational above 0, between 10^-300 and 10^300: what floats can hold."""
+    """A rational above 0, and not beyond the floats."""
     number = rational(name, value, "a positive number")
     if number <= 0:
         raise InvalidArgument(name, "a positive number", describe(value), fix)
-    if number * LARGEST < 1:
-        raise InvalidArgument(name, "a positive number, at least 1e-300", describe(value), fix)
+    if number < SMALLEST:
+        raise InvalidArgument(name, "a positive number, at least 4.9e-324", describe(value), fix)
     return number
 
 
@@ -82,7 +85,7 @@ def inside_unit(name: str, value: object, fix: str = "") -> Fraction:
     number = rational(name, value, "a number strictly between 0 and 1")
     if not 0 < number < 1:
         raise InvalidArgument(name, "a number strictly between 0 and 1", describe(value), fix)
-    if number * LARGEST < 1 or float(number) == 1:
+    if number < LEAST_CHANCE or float(number) == 1:
         raise InvalidArgument(name, "a number between 1e-300 and 1 - 1e-16", describe(value), fix)
     return number
 
@@ -93,7 +96,7 @@ def delta(name: str, value: object) -> Fraction:
     if not 0 <= number < 1 or float(number) == 1:
         fix = "δ is the chance that the guarantee fails: choose it far below one over the number of rows."
         raise InvalidArgument(name, "a number in [0, 1)", describe(value), fix)
-    if number and number * LARGEST < 1:
+    if 0 < number < LEAST_CHANCE:
         raise InvalidArgument(name, "0, or a number of at least 1e-300", describe(value))
     return number
 
@@ -113,29 +116,44 @@ def instance(name: str, value: object, kind: type, must: str, fix: str = "") -> 
 
 
 def numbers(
-    name: str, value: object, dimensions: tuple[int, ...] = (0, 1), *, public: bool = False
+    name: str, value: object, dimensions: tuple[int, ...] = (0, 1), *, public: bool = False, clamped: bool = True
 ) -> NDArray[np.float64]:
     """Real numbers as a float array of an allowed dimension; NaN is read as 0, ±inf as the largest float.
 
     The type of an array and the number of its dimensions are checked, its content is not: an error must not depend on
     the data. So that a value that is not a number can neither crash a release nor pass through it, it is replaced by a
     fixed one, each entry by itself, whatever the others are. Integers are clamped to ±2^53, which brings no two of them
-    further apart, since floats can't tell larger ones apart evenly.
+    further apart, since floats can't tell larger ones apart evenly. Where only the order counts, `clamped=False` rounds
+    them to floats.
 
     With `public=True` the argument is not data, and an entry that is no number is an error.
     """
+    array = _entries(name, value, dimensions)
+    if array.dtype.kind == "O":
+        if public and not all(_is_number(entry) for entry in array.flat):
+            raise InvalidArgument(name, f"{_shapes(dimensions)} of real numbers", "other objects")
+        array = np.array([_as_float(entry, clamped) for entry in array.flat]).reshape(array.shape)
+    if clamped and array.dtype.kind in "iu" and array.itemsize == 8:
+        low = 0 if array.dtype.kind == "u" else -MOST_INTEGER
+        array = np.clip(array, array.dtype.type(low), array.dtype.type(MOST_INTEGER))
+    return np.nan_to_num(array.astype(np.float64))
+
+
+def exact_numbers(name: str, value: object, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[Any]:
+    """The same with integers as they are: no two different ones become equal."""
+    array = _entries(name, value, dimensions)
+    if array.dtype.kind != "O":
+        return np.nan_to_num(array.astype(np.float64)) if array.dtype.kind == "f" else array
+    exact = [int(e) if isinstance(e, Integral) else float(np.nan_to_num(_as_float(e))) for e in array.flat]
+    return np.array(exact, object).reshape(array.shape)
+
+
+def _entries(name: str, value: object, dimensions: tuple[int, ...]) -> NDArray[Any]:
     array = _array(value)
     kinds = "fiubO" if array is not None and (array.ndim or _is_number(array[()])) else ""
     if array is None or array.dtype.kind not in kinds or array.ndim not in dimensions or array.size == 0:
         raise InvalidArgument(name, f"{_shapes(dimensions)} of real numbers", kind(value))
-    if array.dtype.kind == "O":
-        if public and not all(_is_number(entry) for entry in array.flat):
-            raise InvalidArgument(name, f"{_shapes(dimensions)} of real numbers", "other objects")
-        array = np.array([_as_float(entry) for entry in array.flat]).reshape(array.shape)
-    if array.dtype.kind in "iu" and array.itemsize == 8:
-        low = 0 if array.dtype.kind == "u" else -MOST_INTEGER
-        array = np.clip(array, array.dtype.type(low), array.dtype.type(MOST_INTEGER))
-    return np.nan_to_num(array.astype(np.float64))
+    return array
 
 
 def _shapes(dimensions: tuple[int, ...]) -> str:
@@ -159,11 +177,11 @@ def _is_number(entry: object) -> bool:
     return isinstance(entry, Real | Decimal | np.bool_)
 
 
-def _as_float(entry: Any) -> float:
+def _as_float(entry: Any, clamped: bool = True) -> float:
     """One entry as a float; NaN for what is no number."""
     if not _is_number(entry):
         return float("nan")
-    if isinstance(entry, Integral):
+    if clamped and isinstance(entry, Integral):
         return float(min(max(int(entry), -MOST_INTEGER), MOST_INTEGER))
     try:
         return float(entry)
@@ -181,7 +199,7 @@ def kind(value: object) -> str:
 
 def describe(value: object) -> str:
     """A short word on a public argument: scalars as they are unless they are long, other objects by their kind."""
-    if isinstance(value, int | Fraction) and max(abs(value.numerator), value.denominator) > LARGEST:
+    if isinstance(value, int | Fraction) and max(abs(value.numerator), value.denominator) > 10**100:
         return f"a very long {type(value).__name__}"
     if isinstance(value, Fraction):
         return str(value)

@@ -189,6 +189,22 @@ def test_a_shared_seeded_source_gives_out_no_byte_twice():
     assert sorted(c for each in chunks for c in each) == sorted(alone.bytes(16) for _ in range(THREADS * 500))
 
 
+def test_a_released_function_is_asked_and_read_at_once():
+    made = ut.kde(ROWS, epsilon=1, delta=1e-6, bandwidth=0.5, entropy=SeededEntropy(2)).value
+
+    def asked(i: int) -> None:
+        for k in range(100):
+            if i == 0:
+                made.at([k / 10, k / 20 + 9])
+            else:
+                made.predicted([0.0, 1.0])
+                shown = made.to_dict()
+                assert len(shown["points"]) == len(shown["answers"])
+
+    together(asked)
+    assert np.array_equal(made.at(made.points), made.answers)
+
+
 # ----------------------------------------------------------------------------------------------------------- precision
 
 

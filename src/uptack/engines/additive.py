@@ -186,7 +186,7 @@ def k_norm(
     d = shape.dimension
     if x.size != d:
         raise InvalidArgument("value", f"a vector of {d} numbers, the dimension of body", checks.describe(x))
-    scale = bound / eps
+    scale = checks.positive("sensitivity over epsilon", bound / eps)
     grid = Grid.finer_than(scale * Fraction(float(shape.extent().min())))
     noisy = grid.points(_real_noise(x.ravel(), shape, scale, grid, bits))
     tree, step = loss.Pure(eps), float(Fraction(grid.step))

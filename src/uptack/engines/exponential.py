@@ -68,7 +68,8 @@ def _choose(
     quality = checks.numbers("scores", scores, dimensions=(1,))
     if len(candidates) != quality.size:
         raise InvalidArgument("candidates", f"as many as the scores, {quality.size}", len(candidates))
-    rate = checks.rational("epsilon over sensitivity", eps / (bound if monotone else 2 * bound))
+    rate = eps / (bound if monotone else 2 * bound)
+    checks.rational("epsilon over sensitivity", 2 * rate)  # it becomes a float
     chosen = candidates[pick(quality, rate, bits)]
     tree = loss.Pure(eps)
     return Release(chosen, cost(tree, relation), mechanism, tree, None, bits.private)

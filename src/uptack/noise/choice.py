@@ -51,8 +51,8 @@ def pick(log_weights: NDArray[np.float64], weights: Weights, entropy: Entropy, o
 def _settled(weights: Weights, drawn: int, bits: int) -> int | None:
     """The outcome for every U that starts with these digits, or None where digits or precision don't settle it.
 
-    It is the first i with U·S < C_i, for the sums C_i = w_0 + ... + w_i and their last, S. U is in [d, d + 1]/2^bits. So
-    i is it if C_j ≤ d·S/2^bits for all j < i, and (d + 1)·S/2^bits ≤ C_i. The last one needs no second test: U < 1.
+    It is the first i with U·S < C_i, for the sums C_i = w_0 + ... + w_i and their last, S. U is in [d, d + 1]/2^bits,
+    so i is it if C_j ≤ d·S/2^bits for all j < i, and (d + 1)·S/2^bits ≤ C_i. The last one needs no second test: U < 1.
     With ever more digits U is told from every share, unless it equals one, which has probability 0.
     """
     sums = list(itertools.accumulate(weights()))

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from uptack import checks
 from uptack.engines import dwork_lei
 from uptack.engines.dwork_lei import Level
@@ -94,8 +92,7 @@ def prepared(
     false_pass = None if delta is None else checks.inside_unit("delta", delta)
     rows = None if n is None else checks.integer("n", n, least=1)
     request = Call(name, epsilon, Fraction(0), "dwork-lei", SUBSTITUTE, None, None, source(entropy))
-    checks.numbers(argument, D, (1,))
-    x: Floats = np.nan_to_num(np.asarray(D, np.float64))
+    x: Floats = checks.numbers(argument, D, (1,), clamped=False)
     if rows not in (None, x.size):
         raise InvalidArgument("n", f"the number of rows in {argument}, {x.size}", rows)
     level = Level.printed(epsilon, x.size) if false_pass is None else Level(epsilon, false_pass)

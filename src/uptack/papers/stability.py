@@ -75,7 +75,7 @@ def _value_and_distance(
     if g == "mode":
         rows = list(x)
         return winner(rows).value, mode_distance(rows, SUBSTITUTE.kind)
-    data = np.sort(checks.numbers("x", x, (1,)))
+    data = np.sort(checks.numbers("x", x, (1,), clamped=False))
     return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data, SUBSTITUTE.kind)
 
 

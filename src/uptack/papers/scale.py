@@ -47,6 +47,7 @@ def S(
     come to 1, which promises nothing, the reply is ⊥ and costs nothing.
 
     >>> from uptack import SeededEntropy
+    >>> import numpy as np
     >>> D = np.random.default_rng(0).normal(size=20_000)
     >>> S(D, 20_000, 1, delta=1e-6, entropy=SeededEntropy(1))
     Release(1.3..., S by Dwork and Lei's grids, ε = 2.0, δ = 2e-06 (substitute), NOT PRIVATE: seeded randomness)

@@ -168,7 +168,7 @@ def _plan(
     if relation.size_is_public:
         fix = "The sizes of groups are secret. What that implies under SUBSTITUTE says privacy.under(SUBSTITUTE)."
         raise InvalidArgument("adjacency", "ADD_REMOVE for statistics per group", str(relation), fix)
-    eps, dlt = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
+    eps, dlt = checks.epsilon(epsilon), checks.delta("delta", delta)
     part = checks.inside_unit("share", share)
     if groups is not None:
         return _Plan(relation, _one_row(eps, dlt, relation.rows_per_person), public=_public(groups))

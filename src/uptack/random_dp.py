@@ -83,7 +83,7 @@ def binomial_proportion(
     2s ≤ γn, and two of them at random differ with probability 2s(n + 1 - s)/(n(n + 1)) ≤ 2s/n ≤ γ. (The text speaks of
     few 1s; few 0s are alike.)
     """
-    eps, share = checks.positive("epsilon", epsilon), checks.inside_unit("gamma", gamma)
+    eps, share = checks.epsilon(epsilon), checks.inside_unit("gamma", gamma)
     bits, truths = source(entropy), flags(rows)
     if truths is None or not truths.size:
         raise InvalidArgument("rows", "a column of truth values with at least one row", checks.outline(rows))
@@ -114,7 +114,7 @@ def random_sparse_histogram(
     Privacy fails only where one of the two exchanged rows is in a cell with at most γn/2d of the n + 1 rows; there are
     at most γn/2 of those, and one of two random rows is among them with probability below γ.
     """
-    eps, share = checks.positive("epsilon", epsilon), checks.inside_unit("gamma", gamma)
+    eps, share = checks.epsilon(epsilon), checks.inside_unit("gamma", gamma)
     if version not in ("empty", "rare"):
         raise InvalidArgument("version", "'empty' or 'rare'", checks.describe(version))
     bits, cells = source(entropy), np.asarray(counts)
@@ -158,7 +158,7 @@ def sensitivity_analysis(
     private *in the limit* n → ∞: that neighbours have scales within a factor e^(1/sqrt(n)) is shown for large n only,
     and there is no n from which on it is known to hold. Where n can't give the level, the answer is ⊥, at no cost.
     """
-    eps, share, bits = checks.positive("epsilon", epsilon), checks.inside_unit("gamma", gamma), source(entropy)
+    eps, share, bits = checks.epsilon(epsilon), checks.inside_unit("gamma", gamma), source(entropy)
     for name, function in (("statistic", statistic), ("h", h)):
         if not callable(function):
             raise InvalidArgument(name, "a function", checks.describe(function))
@@ -194,7 +194,7 @@ def failure_probability(law: Law, rows: Sequence[Any], epsilon: Rational) -> Fra
     (ε, 0, γ)-randomly differentially private if this is at most γ for all n + 1 rows (Hall, section 5.2.1): on small
     universes that can be checked in full. Both directions of the inequality count.
     """
-    rise, n = math.exp(checks.positive("epsilon", epsilon)), len(rows) - 1
+    rise, n = math.exp(min(float(checks.epsilon(epsilon)), 700.0)), len(rows) - 1
     failed = 0
     for i, j in itertools.combinations(range(n + 1), 2):
         first, second = (law(tuple(r for k, r in enumerate(rows) if k != left)) for left in (i, j))
@@ -221,7 +221,7 @@ def is_predictive(
     1 - γ: P_D(A) ≤ e^ε·P_D'(A) for all A. The text names no mechanism with this property that is not ε-private anyway;
     bare cells and bare shares don't have it, since a lone row may also be the one that is exchanged for a usual one.
     """
-    rise = math.exp(checks.positive("epsilon", epsilon))
+    rise = math.exp(min(float(checks.epsilon(epsilon)), 700.0))
     for table in map(tuple, tables):
         here = law(table)
         neighbours = ((*table[:i], x, *table[i + 1 :]) for x in region(table) for i in range(len(table)))

@@ -84,7 +84,7 @@ def plan(
     >>> plan(500, epsilon=1, delta=1e-6, blocks=20).advice
     Advice(n=None, epsilon=..., delta=None, other='at least 34 blocks')
     """
-    eps, dlt = checks.positive("epsilon", epsilon), checks.inside_unit("delta", delta, "Choose one such as 1e-6.")
+    eps, dlt = checks.epsilon(epsilon), checks.inside_unit("delta", delta, "Choose one such as 1e-6.")
     rows, relation = checks.integer("n", n, least=0), check_adjacency(adjacency, rows_per_person)
     given = None if blocks is None else checks.integer("blocks", blocks, least=1)
     g = relation.rows_per_person

@@ -139,7 +139,7 @@ def _task(
     if not callable(aggregate) and aggregate not in AGGREGATES:
         must = ", ".join(map(repr, AGGREGATES)) + " or a function that returns a Release"
         raise InvalidArgument("aggregate", must, checks.describe(aggregate))
-    eps, dlt = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
+    eps, dlt = checks.epsilon(epsilon), checks.delta("delta", delta)
     if aggregate != "mode" and candidates is not None:
         raise InvalidArgument("candidates", "left out but for aggregate='mode'", checks.describe(candidates))
     if aggregate == "mode" and candidates is None and dlt == 0:

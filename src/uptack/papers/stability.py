@@ -14,7 +14,7 @@ import numpy as np
 from uptack import checks
 from uptack.blocks.evaluation import Functions, Indices, accepting, evaluate, functions, number_of_rows
 from uptack.blocks.stable import lead_needed, released_mode
-from uptack.columns import numbers
+from uptack.columns import column
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import release_if_stable
@@ -58,7 +58,7 @@ def A_dist(
     Release('a', A_dist, ε = 1.0, δ = 5e-07 (substitute), NOT PRIVATE: seeded randomness)
     """
     half, bits = checks.inside_unit("delta", delta) / 2, source(entropy)
-    checks.positive("eps", eps)
+    checks.epsilon(eps, "eps")
     value, far = _value_and_distance(g, x, distance)
     found = release_if_stable(value, far, epsilon=eps, delta=half, entropy=bits)
     return replace(found, mechanism="A_dist")
@@ -78,7 +78,7 @@ def _value_and_distance(
     if g == "mode":
         rows = list(x)
         return winner(rows).value, mode_distance(rows, SUBSTITUTE.kind)
-    data = np.sort(numbers("x", x, (1,)))
+    data = np.sort(np.nan_to_num(column("x", x).floats()))
     return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data, SUBSTITUTE.kind)
 
 
@@ -110,7 +110,7 @@ class SamplingPlan:
 
 def sampling_plan(n: int, eps: Rational, delta: Rational) -> SamplingPlan:
     """q = ε/(64·ln(1/δ)), rounded down to a multiple of 2^-32, and m = ⌈ln(n/δ)/q²⌉."""
-    epsilon, dlt = checks.positive("eps", eps), checks.inside_unit("delta", delta)
+    epsilon, dlt = checks.epsilon(eps, "eps"), checks.inside_unit("delta", delta)
     rows = checks.integer("n", n, least=1)
     coin = math.floor(WORD * min(float(epsilon) / (64 * -math.log(dlt)), 1.0))
     if coin == 0:

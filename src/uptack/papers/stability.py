@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.aggregate.blocks import Functions, Indices, accepting, evaluate, functions, number_of_rows
+from uptack.aggregate.blocks import TIMEOUT, Functions, accepting, attempt, evaluate, functions
 from uptack.aggregate.stable import lead_needed, released_mode
+from uptack.aggregate.tables import Indices, number_of_rows
 from uptack.engines.stability import release_if_stable
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -126,6 +127,8 @@ def A_samp(
     dry_run: bool = False,
     limit: int | None = LIMIT,
     fallback: Any = None,
+    trusted: bool = False,
+    timeout: Rational = TIMEOUT,
     workers: int | None = None,
     progress: bool | None = None,
     entropy: Entropy | None = None,
@@ -150,7 +153,7 @@ def A_samp(
     """
     bits, made = source(entropy), sampling_plan(number_of_rows(data), eps, delta)
     most = made.m if limit is None else checks.integer("limit", limit, least=1)
-    analysts, (accept, fixed) = functions(f, workers), accepting("outcome", fallback)
+    analysts, (accept, fixed) = functions(f, workers, timeout), accepting("outcome", fallback)
     if dry_run:
         return made
     print(made, file=sys.stderr)
@@ -162,7 +165,9 @@ def A_samp(
         tree = loss.Unit(loss.Test(made.privacy.exact_epsilon, made.privacy.exact_delta), None)
         again = Advice(other="another try: some row was in too many subsamples")
         return NoReply(made.privacy, "A_samp", tree, again, bits.private)
-    results = evaluate(analysts, data, parts, accept, fixed, workers=workers, progress=progress)
+    results = evaluate(
+        analysts, data, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
+    )
     exact = made.privacy
     found, _ = released_mode(
         results,

@@ -15,12 +15,14 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.aggregate.blocks import accepting, attempt
 from uptack.engines import laplace
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, round_up
@@ -35,6 +37,8 @@ WEAKER = (
     "Random differential privacy is weaker than differential privacy: it protects rows that are typical of the "
     "population they were drawn from, and may publish an unusual row as it is."
 )
+MOST_MOVE = 1e200
+"""The largest h that is told apart from larger ones."""
 ASYMPTOTIC = "The guarantee is asymptotic only: it is approached as the number of rows grows, and proved for none."
 
 
@@ -69,10 +73,19 @@ def proportion_is_bare(successes: int, n: int, gamma: Fraction) -> bool:
     return 2 * (min(successes, n - successes) + 1) <= gamma * n
 
 
+def _truths(rows: Any) -> NDArray[np.bool_]:
+    """Which rows are True. In lists and columns of objects anything may occur, and counts as not being True."""
+    given = rows if isinstance(rows, list | tuple) else np.asarray(rows)
+    column = isinstance(given, list | tuple) or (given.dtype.kind in "bO" and given.ndim == 1)
+    if not column or not len(given):
+        raise InvalidArgument("rows", "a column of truth values with at least one row", checks.describe(given))
+    return np.array([isinstance(row, bool | np.bool_) and bool(row) for row in given])
+
+
 def binomial_proportion(
     rows: ArrayLike, *, epsilon: Rational, gamma: Rational, entropy: Entropy | None = None
 ) -> Release[float]:
-    """The share of True rows: (ε, 0, γ)-randomly differentially private.
+    """The share of True rows, among all rows: (ε, 0, γ)-randomly differentially private.
 
     **Theorem** (Hall, (5.1) and Prop. 5.2.1). With m rows of the rarer kind among n: the share itself if
     2(m + 1)/n ≤ γ, else with integer Laplace noise of scale 1/ε on the count. Privacy fails only where the two
@@ -81,9 +94,7 @@ def binomial_proportion(
     few 1s; few 0s are alike.)
     """
     eps, share = checks.positive("epsilon", epsilon), checks.inside_unit("gamma", gamma)
-    bits, flags = source(entropy), np.asarray(rows)
-    if flags.dtype.kind != "b" or flags.ndim != 1 or not flags.size:
-        raise InvalidArgument("rows", "a column of truth values with at least one row", checks.describe(flags))
+    bits, flags = source(entropy), _truths(rows)
     n, successes = flags.size, int(np.count_nonzero(flags))
     bare = proportion_is_bare(successes, n, share)
     noise = 0 if bare else IntegerLaplace(1 / eps).sample(entropy=bits)
@@ -133,6 +144,25 @@ def _pairs(n: int, gamma: Fraction) -> tuple[int, int]:
     return pairs, math.ceil(level * pairs) if pairs else 1
 
 
+def _table(rows: Any) -> NDArray[Any]:
+    """An array of rows. A list of rows that are no array together is one of objects: no error tells of a single row."""
+    try:
+        return np.asarray(rows)
+    except ValueError:
+        table = np.empty(len(rows), object)
+        for i, row in enumerate(rows):
+            table[i] = row
+        return table
+
+
+def _moves(result: Any, size: int) -> NDArray[np.float64]:
+    """One number for each pair: the largest where h gives none."""
+    moves = np.asarray(result, np.float64)
+    if moves.shape != (size,):
+        raise ValueError
+    return np.nan_to_num(moves, nan=MOST_MOVE, posinf=MOST_MOVE)
+
+
 def sensitivity_analysis(
     statistic: Callable[[Any], float],
     h: Callable[[Any, Any], ArrayLike],
@@ -140,12 +170,14 @@ def sensitivity_analysis(
     *,
     epsilon: Rational,
     gamma: Rational,
+    fallback: float = 0.0,
     entropy: Entropy | None = None,
 ) -> Release[float] | NoReply:
     """A statistic with noise for the differences that rows usually make: **asymptotically** randomly private.
 
     Exchanging row x for x' must move the statistic by at most h(x, x')/n: |x - x'| for a mean. `h` gets two halves of
-    the rows and returns one number for each pair.
+    the rows and returns one number for each pair. Both functions run in processes of their own, and whether they fail
+    is not told: a statistic that is no finite number is the `fallback`, and an h that is no number, or fails, is 1e200.
 
     **Claim** (Hall, section 5.3; s = ĥ/n). Let ĥ be a quantile of h over the n/2 pairs of rows, of a level that by the
     inequality of Dvoretzky, Kiefer, Wolfowitz and Massart puts it above the true 1 - γ/2 quantile with probability
@@ -157,7 +189,8 @@ def sensitivity_analysis(
     for name, function in (("statistic", statistic), ("h", h)):
         if not callable(function):
             raise InvalidArgument(name, "a function", checks.describe(function))
-    table = np.asarray(rows)
+    accept, fixed = accepting("number", fallback)
+    table = _table(rows)
     if table.ndim == 0:
         raise InvalidArgument("rows", "a table of rows", checks.describe(rows))
     pairs, rank = _pairs(len(table), share)
@@ -165,11 +198,11 @@ def sensitivity_analysis(
         needed = 2 * math.ceil(2 * math.log(2 / share) / float(share) ** 2) + 2
         nothing = RandomPrivacy(0, 0, 0)
         return NoReply(nothing, "sensitivity analysis", RandomLoss(nothing), Advice(n=needed), bits.private)
-    moves = checks.numbers("h", h(table[:pairs], table[pairs : 2 * pairs]), dimensions=(1,))
-    if moves.size != pairs:
-        raise InvalidArgument("h", f"a function with one number for each of {pairs} pairs", checks.describe(moves))
-    usual = float(np.clip(np.partition(moves, rank - 1)[rank - 1], 1e-200, 1e200))
-    noisy = laplace(statistic(table), sensitivity=2 * Fraction(usual) / len(table), epsilon=eps, entropy=bits)
+    halves = table[:pairs], table[pairs : 2 * pairs]
+    moves = attempt(h, halves, partial(_moves, size=pairs), np.full(pairs, MOST_MOVE))
+    usual = float(np.clip(np.partition(moves, rank - 1)[rank - 1], 1 / MOST_MOVE, MOST_MOVE))
+    value = attempt(statistic, (table,), accept, fixed)
+    noisy = laplace(value, sensitivity=2 * Fraction(usual) / len(table), epsilon=eps, entropy=bits)
     beta = Fraction(round_up(Fraction(math.exp(-float(eps) * math.sqrt(len(table)) / 2))))
     guarantee = RandomPrivacy(eps, beta, share)
     return replace(_release(noisy.value, guarantee, "sensitivity analysis", bits, ASYMPTOTIC), noise=noisy.noise)

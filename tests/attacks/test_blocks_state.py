@@ -151,6 +151,11 @@ def killed(rows):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def no_keeper(rows):
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(1)
+
+
 def in_a_thread(rows):
     threading.Thread(target=lambda: os._exit(0)).start()
     time.sleep(60)
@@ -166,7 +171,7 @@ def no_way_out(rows):
     "f",
     [
         *map(raising, (Panic(), KeyboardInterrupt(), GeneratorExit(), SystemExit(0), MemoryError())),
-        *(crash, deep, killed, in_a_thread, no_way_out, lambda rows: os._exit(0), lambda rows: os.abort()),
+        *(crash, deep, killed, no_keeper, in_a_thread, no_way_out, lambda rows: os._exit(0), lambda rows: os.abort()),
     ],
 )
 def test_whatever_f_does_is_the_fallback(f, capfd):

@@ -25,7 +25,7 @@ ALLOWED = {
     "discrete": GROUND | {"noise", "privacy", "release", "reach", "engines", "drawing"},
     "groups": GROUND | {"noise", "privacy", "release", "reach", "discrete", "progress"},
     "limits": GROUND | {"discrete"},
-    "random_dp": GROUND | {"noise", "privacy", "release", "engines"},
+    "random_dp": GROUND | {"noise", "privacy", "release", "engines", "aggregate"},
     "regression": GROUND | BASE | {"data", "statistics", "progress", "drawing"},
     "aggregate": GROUND | BASE | {"statistics", "regression", "progress"},
     "functions": GROUND | BASE | {"statistics", "regression", "drawing"},

@@ -159,7 +159,8 @@ def attempt(f: Callable[..., Any], arguments: tuple[Any, ...], accept: Accept, f
     """f(*arguments), on whole tables, or the fallback where it fails; it can't change what it is given."""
     job = Job(functools.partial(_answer, functools.partial(_spread, f), accept), functools.partial(tuple, arguments))
     fresh = any(library(one) == "polars" for one in arguments)
-    return _result(next(apart([job], timeout=TIMEOUT, fresh=fresh)), accept, fallback)
+    (answer,) = apart([job], timeout=TIMEOUT, fresh=fresh)
+    return _result(answer, accept, fallback)
 
 
 def _spread(f: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

@@ -57,14 +57,22 @@ def apart(
     [b'a row', None, None, b'a rowa row']
     """
     if not FORKS:
-        return _one_by_one(_sealed(jobs), workers, timeout)
-    return _spawned(_sealed(jobs), workers, timeout) if fresh else _forked(jobs, workers, timeout)
+        yield from _one_by_one(_sealed(jobs), workers, timeout)
+        return
+    split = _spawned if fresh else _forked
+    told = 0
+    for answer in split(jobs, workers, timeout):
+        yield answer
+        told += 1
+    for job in jobs[told:]:  # one of them ended its keeper: now each has its own
+        yield [*split([job], 1, timeout), None][0]
 
 
 # ------------------------------------------------------------------------------------------- where the answers are read
 
 
 def _forked(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes | None]:
+    """Answers while the keeper lives."""
     limits = thread_limits()
     reading, writing = os.pipe()
     held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # until the keeper has handlers of its own
@@ -76,8 +84,9 @@ def _forked(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes
         os.close(writing)
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
     try:
-        for _ in jobs:
-            yield read_frame(reading)
+        with contextlib.suppress(EOFError):
+            for _ in jobs:
+                yield read_frame(reading)
     finally:
         os.close(reading)
         with contextlib.suppress(OSError):
@@ -85,21 +94,25 @@ def _forked(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes
             os.waitpid(pid, 0)
 
 
-def _spawned(jobs: Sequence[Sealed], workers: int, timeout: float) -> Iterator[bytes | None]:
+def _spawned(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes | None]:
+    """The same with a fresh interpreter."""
     context = multiprocessing.get_context("spawn")
     reading, writing = context.Pipe(duplex=False)
-    process = context.Process(target=keep_sealed, args=(writing, jobs, workers, timeout))
+    process = context.Process(target=keep_sealed, args=(writing, _sealed(jobs), workers, timeout))
     process.start()
     writing.close()
+    loaded = False
     try:
-        if read_frame(reading.fileno()) != READY:
-            raise _unloadable()
-        for _ in jobs:
-            yield read_frame(reading.fileno())
+        with contextlib.suppress(EOFError):
+            loaded = read_frame(reading.fileno()) == READY
+            for _ in jobs:
+                yield read_frame(reading.fileno())
     finally:
         reading.close()
         process.terminate()
         process.join()
+    if not loaded:
+        raise _unloadable()
 
 
 def _one_by_one(jobs: Sequence[Sealed], workers: int, timeout: float) -> Iterator[bytes | None]:

@@ -63,18 +63,17 @@ def _loaded(load: bytes) -> Any:
 
 
 def read_frame(fd: int) -> bytes | None:
-    """The next answer; None also where the keeper is gone."""
-    header = _exactly(fd, HEADER.size)
-    length = HEADER.unpack(header)[0] if header else -1
-    return _exactly(fd, length) if 0 <= length <= LIMIT else None
+    """The next answer; EOFError where the keeper is gone."""
+    length = HEADER.unpack(_exactly(fd, HEADER.size))[0]
+    return _exactly(fd, length) if length >= 0 else None
 
 
-def _exactly(fd: int, size: int) -> bytes | None:
+def _exactly(fd: int, size: int) -> bytes:
     parts, missing = [], size
     while missing:
         part = os.read(fd, min(missing, 1 << 20))
         if not part:
-            return None
+            raise EOFError
         parts.append(part)
         missing -= len(part)
     return b"".join(parts)
@@ -256,6 +255,8 @@ def _work(job: Job, out: int, private: list[int]) -> NoReturn:
         os.setpgid(0, 0)
         for fd in private:
             os.close(fd)
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as first_to_go:
+            first_to_go.write("1000")  # where memory runs out, this process ends and no other
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         _write(out, _framed(job.answer()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Privacy, loss
 from uptack.progress import track
-from uptack.reach.mode import median_distance, mode_distance, winner
+from uptack.reach.mode import median_distance, mode_distance, outcome, winner
 from uptack.reach.order import quantile_rank
 from uptack.release import Advice, NoReply, Release
 
@@ -45,7 +46,8 @@ def A_dist(
     """A_dist: g(x) if d + Lap(1/ε) is above ln(1/δ)/ε, d the distance to instability, or ⊥ (Algorithm 13).
 
     g is "mode" or "median", or any function with a `distance(x)` that is 0 where a row replaced in x can change g(x),
-    and moves by at most 1 when one is.
+    and moves by at most 1 when one is. Both run in processes of their own: where g fails, or returns no plain hashable
+    value, its value is None, and where `distance` fails or returns no integer, it is 0.
 
     **Theorem.** (ε, δ/2)-differentially private under SUBSTITUTE. Distances are integers and so is the noise: the
     threshold is the least t with P(z ≥ t) ≤ δ/2. (Twice the δ in print. With the gap g of a mode, d is
@@ -69,15 +71,29 @@ def _value_and_distance(
         if not callable(distance):
             fix = "Say how many rows must be replaced before g can change."
             raise InvalidArgument("distance", "a function of x, for a g of your own", checks.describe(distance), fix)
-        return g(x), distance(x)
+        steps = attempt(distance, (x,), _steps, 0)
+        return attempt(g, (x,), *accepting("outcome", None)), steps
     if g not in BUILT_IN or distance is not None:
         must = "'mode' or 'median' without a distance, or a function with one"
         raise InvalidArgument("g", must, checks.describe(g))
     if g == "mode":
-        rows = list(x)
+        rows = [_counted(row) for row in x]
         return winner(rows).value, mode_distance(rows, SUBSTITUTE.kind)
     data = np.sort(checks.numbers("x", x, (1,)))
     return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data, SUBSTITUTE.kind)
+
+
+def _steps(result: Any) -> int:
+    """A distance, which must be an integer."""
+    return operator.index(result)
+
+
+def _counted(row: Any) -> Any:
+    """A row as an outcome; one that can't be counted is a missing value."""
+    try:
+        return outcome(row)
+    except TypeError:
+        return None
 
 
 @dataclass(frozen=True, repr=False)

@@ -126,7 +126,8 @@ def test_several_analysts_take_turns(options):
 @pytest.mark.parametrize("aggregate", ["median", "trimmed_mean", "winsorized_mean"])
 @pytest.mark.parametrize("adjacency", [ut.SUBSTITUTE, ut.ADD_REMOVE])
 def test_numbers(aggregate, adjacency):
-    r = subsample_aggregate(np.mean, X, blocks=800, aggregate=aggregate, epsilon=1, adjacency=adjacency, entropy=seed(), **FAST)
+    options = {"epsilon": 1, "adjacency": adjacency, "entropy": seed(), **FAST}
+    r = subsample_aggregate(np.mean, X, blocks=800, aggregate=aggregate, **options)
     assert r.value == pytest.approx(10, abs=0.3)
     assert r.privacy == ut.Privacy(1, 0, adjacency)
     assert not r.private

@@ -11,6 +11,7 @@ That a result is a function of its block's rows alone is not left to f:
   copies in a random order, without anything that the whole table decides.
 - *Where f starts from*: every block has a process of its own, which starts from the same state
   (`uptack.aggregate.isolation`). What f keeps in itself, in defaults, in globals or in modules is gone with its block.
+  NumPy's global generator is part of that state: a random f that wants other numbers in other blocks must seed its own.
 - *What f leaves*: one plain value (`uptack.aggregate.answers`). A block on which f raises anything, ends or crashes its
   process, takes longer than `timeout` seconds, or returns what can't be used (NaN, another shape, something unhashable,
   an object of a class of one's own) counts as if f had returned a fixed value, and nobody is told. What it prints,

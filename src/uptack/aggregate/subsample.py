@@ -110,9 +110,9 @@ def subsample_aggregate(
 
     >>> from uptack import SeededEntropy
     >>> x = np.random.default_rng(0).lognormal(size=20_000)
-    >>> spread = subsample_aggregate(lambda rows: rows.std(), x, blocks=400, epsilon=1, entropy=SeededEntropy(1))
+    >>> spread = subsample_aggregate(lambda rows: rows.std(), x, blocks=200, epsilon=2, entropy=SeededEntropy(1))
     >>> 1.2 < spread.value < 2.2, spread.privacy
-    (True, Privacy(epsilon=1.0))
+    (True, Privacy(epsilon=2.0))
     """
     analysts, m = functions(f, workers, timeout), checks.integer("blocks", blocks, least=1)
     t, relation = check_times(times, m), check_adjacency(adjacency, rows_per_person)

@@ -252,7 +252,7 @@ def _within(reply: Any, each: Privacy) -> Reply:
         price = reply.privacy
         if isinstance(price, Privacy) and price.adjacency == each.adjacency and price <= each:
             return reply
-    got = str(reply.privacy) if isinstance(reply, Release | NoReply) else checks.describe(reply)
+    got = str(reply.privacy) if isinstance(reply, Release | NoReply) else type(reply).__name__
     fix = "It must pass epsilon, delta, adjacency and entropy on."
     raise InvalidArgument("f", f"a statistic whose reply costs at most {each}", got, fix)
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from uptack import checks
 from uptack.columns import column
 from uptack.errors import InvalidArgument

@@ -24,7 +24,7 @@ from uptack.registry import Declaration, declared, find
 from uptack.session.kinds import settled
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request, in_tables
-from uptack.statistics.arguments import call
+from uptack.statistics.arguments import asked
 
 LONGEST = 300
 """Characters of a line in the ledger."""
@@ -71,7 +71,7 @@ def open(
             must = f"about people with {relation.rows_per_person} or more rows, as the session is"
             fix = "Create it with adjacency=SUBSTITUTE.per_person(...)."
             raise InvalidArgument("ledger", must, str(ledger.adjacency), fix)
-    call("session", 1, {"missing": missing})
+    asked("session", 1, {"missing": missing})
     kinds = settled(data, types, delimiter, header, ledger)
     rows = source(data, table=table, types=kinds, delimiter=delimiter, header=header)
     return Session(rows, ledger, analyst, relation, missing, entropy_source(entropy))

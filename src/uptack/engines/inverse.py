@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -69,11 +69,16 @@ def steps_needed(epsilon: Fraction, candidates: int, failure: Fraction = FAILURE
 
 @dataclass(frozen=True)
 class Boxes:
-    """Nested boxes of lattice points, k = 0, ..., K, inside a box of all candidates: one row of ends a coordinate."""
+    """Nested boxes of lattice points, k = 0, ..., K, inside a box of all candidates: one row of ends a coordinate.
+
+    ⊥ may be a candidate too: it then counts as `refusals` points of score `refused_at`.
+    """
 
     lows: NDArray[np.int64]
     highs: NDArray[np.int64]
     whole: tuple[tuple[int, int], ...]
+    refusals: int = 0
+    refused_at: int = 0
 
     def ends(self, k: int) -> list[tuple[int, int]]:
         """The sides of box k; of the box of all candidates for k = K + 1."""
@@ -82,12 +87,14 @@ class Boxes:
         return list(zip(self.lows[:, k].tolist(), self.highs[:, k].tolist(), strict=True))
 
     def shells(self) -> list[int]:
-        """How many points have score 0, 1, ..., K + 1."""
+        """How many points have score 0, 1, ..., K + 1, those that stand for ⊥ among them."""
         volumes = [1] * (self.lows.shape[1] + 1)
         for low, high, whole in zip(self.lows.tolist(), self.highs.tolist(), self.whole, strict=True):
             sides = [b - a + 1 for a, b in zip([*low, whole[0]], [*high, whole[1]], strict=True)]
             volumes = [v * side for v, side in zip(volumes, sides, strict=True)]
-        return [volumes[0]] + [b - a for a, b in itertools.pairwise(volumes)]
+        counts = [volumes[0]] + [b - a for a, b in itertools.pairwise(volumes)]
+        counts[self.refused_at] += self.refusals
+        return counts
 
     def weights(self, rho: Fraction) -> list[Fraction]:
         """The total weight of each score: how many points, times ρ^score."""
@@ -95,9 +102,35 @@ class Boxes:
 
     def draw(self, rho: Fraction, entropy: Entropy) -> list[int]:
         """A point with probability proportional to ρ^score: first the score, then a uniform point that has it."""
+        return self._point(self._score(rho, entropy), entropy)
+
+    def draw_or_refuse(self, rho: Fraction, told: int, entropy: Entropy) -> list[int] | None:
+        """The same with ⊥, which is None, as a candidate of weight ⌈L/f⌉·ρ^(κ + 1), κ = min(told, K), f = `FAILURE`.
+
+        Here box k may be cut off at the end of what the data tell for k > `told`, from -1 on. `told` may be secret, if
+        it changes by at most 1 between neighbours.
+
+        **Theorem.** It is ε-differentially private, and replies with a point outside box κ with a chance of at most f.
+        *Proof.* The exponent of ⊥ changes by at most 1 between neighbours as scores do, so each weight, and their sum,
+        changes by a factor of at most 1/ρ. Points outside box κ weigh at most L·ρ^(κ + 1) together, and ⊥ at least 1/f
+        times that. ∎
+        """
+        size = math.prod(b - a + 1 for a, b in self.whole)
+        place = min(max(told, -1), self.lows.shape[1] - 1) + 1
+        refusals = -(-size * FAILURE.denominator // FAILURE.numerator)
+        held = replace(self, refusals=refusals, refused_at=place)
+        k = held._score(rho, entropy)
+        if k == place and entropy.below(held.shells()[k]) < refusals:
+            return None
+        return self._point(k, entropy)
+
+    def _score(self, rho: Fraction, entropy: Entropy) -> int:
         logs = np.array([math.log(count) if count else -math.inf for count in self.shells()])
         fall = math.log(rho.numerator) - math.log(rho.denominator)
-        k = pick(logs + fall * np.arange(logs.size), lambda: self.weights(rho), entropy)
+        return pick(logs + fall * np.arange(logs.size), lambda: self.weights(rho), entropy)
+
+    def _point(self, k: int, entropy: Entropy) -> list[int]:
+        """A uniform point of score k."""
         return _uniform_between(self.ends(k - 1) if k else None, self.ends(k), entropy)
 
 
@@ -174,7 +207,13 @@ def inverse_sensitivity(
 def coordinate_medians(
     rows: NDArray[np.float64], epsilon: Fraction, entropy: Entropy, moves: int = 1
 ) -> NDArray[np.float64] | None:
-    """The vector of the columns' medians, for one ε; None where there are too few rows, which is public.
+    """The vector of the columns' medians, for one ε; None where there are too few rows, which is public."""
+    found = median_boxes(rows, epsilon, moves)
+    return None if found is None else found[0].values(found[1].draw(decay(epsilon), entropy))
+
+
+def median_boxes(rows: NDArray[np.float64], epsilon: Fraction, moves: int = 1) -> tuple[MachineNumbers, Boxes] | None:
+    """The boxes that the vector of the columns' medians is drawn from, on the finest lattice that the rows allow.
 
     **Reach.** Replacing one row moves each median by at most one rank, so the product of the columns' intervals
     [x(r - mk), x(r + mk)] is a reach of the vector, where one person replaces up to m rows: each axiom holds coordinate
@@ -186,4 +225,4 @@ def coordinate_medians(
         return None
     lattice, steps = chosen
     reaches: list[Reach] = [LStatistic.quantile(np.ascontiguousarray(c), rank, steps, moves) for c in rows.T]
-    return lattice.values(boxes(reaches, steps, lattice).draw(decay(epsilon), entropy))
+    return lattice, boxes(reaches, steps, lattice)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +13,47 @@ from uptack import checks
 from uptack.data.frames import column_field
 from uptack.data.protocol import NUMERIC
 from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.noise import Entropy
+from uptack.privacy import Adjacency
 from uptack.reach.columns import listed, listed_rows
+from uptack.statistics.arguments import Options
 
 Floats = NDArray[np.float64]
 
 
+class RegressionOptions(TypedDict, total=False):
+    """What a regression can be told, in the words of `uptack.statistics.Options`; `missing` is "error" or "ignore"."""
+
+    delta: Rational
+    method: str
+    rows_per_person: int
+    adjacency: Adjacency
+    missing: str
+    entropy: Entropy | None
+
+
+def options_of(function: str, given: Mapping[str, Any]) -> Options:
+    """The options that a regression has. Others that statistics have are an error, unless they are None."""
+    known = RegressionOptions.__annotations__
+    for name in sorted(set(given) - set(known)):
+        if name not in Options.__annotations__:
+            raise TypeError(f"{function}() has no option {name!r}; its options are {', '.join(known)}")
+        if given[name] is not None:
+            raise InvalidArgument(name, f"left out, as {function} has no such option", checks.describe(given[name]))
+    return cast(Options, {name: value for name, value in given.items() if name in known})
+
+
 @dataclass(frozen=True)
 class Table:
-    """The design matrix, with a first column of ones if there is an intercept, and the response."""
+    """The design matrix, with a first column of ones if there is an intercept, the response, and which rows have both.
+
+    Other rows are zeros, and take part in nothing.
+    """
 
     x: Floats
     y: Floats
+    complete: NDArray[np.bool_]
 
     @property
     def n(self) -> int:
@@ -36,10 +67,7 @@ class Table:
 
 
 def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
-    """X and y as floats. Rows that are not finite are an error, or with `missing="ignore"` become rows of zeros.
-
-    A row of zeros takes part in no fit and stays in the count of rows: neighbours stay neighbours.
-    """
+    """X and y as floats. Rows that are not finite are an error, or with `missing="ignore"` are not complete."""
     design, response = _numbers(listed_rows(x)), _numbers(y)
     design = design[:, None] if design.ndim == 1 else design
     if design.ndim != 2 or design.dtype.kind not in "fiub" or design.shape[1] == 0:
@@ -57,7 +85,7 @@ def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
             fix = "Pass missing='ignore' to leave each such row out of its fit."
             raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
         design[broken], response[broken] = 0.0, 0.0
-    return Table(design, response)
+    return Table(design, response, ~broken)
 
 
 def _numbers(x: Any) -> Any:

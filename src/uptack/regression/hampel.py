@@ -32,8 +32,9 @@ from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach.hampel import LARGEST
 from uptack.regression import spreads
 from uptack.regression.arguments import Floats, Table, choice, table
-from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks, of_width
 from uptack.regression.cells import LONGER, RowTest, cells, passes
+from uptack.regression.dealing import dealt, rows_needed
+from uptack.regression.fits import fit_blocks
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call, call, public_size
@@ -58,8 +59,8 @@ is for the answer."""
 WIDTHS = 1e-100, 1e100
 """Cells are neither narrower nor wider: squares of such widths are floats."""
 
-CROWD = 8
-"""Rows a coefficient at which a block is full, where rows choose their blocks."""
+LARGER = {1: 2.2, 2: 2.7, 3: 3.0, 4: 3.2}
+"""Scales of fits to p rows over those of fits to the larger blocks where the number of rows is secret, by p."""
 
 
 def hampel_regression(
@@ -79,12 +80,12 @@ def hampel_regression(
     No row counts for more than its distance to β, so neither a gross error in y nor one in x carries the fit away.
 
     **Theorem.** (ε, δ)-differentially private for any data: ε/5 for scales, 2ε/5 and δ for the tests of two proposals,
-    2ε/5 for the answer (`uptack.regression.cells` has the proof). Under ADD_REMOVE a tenth of ε is for the number of
-    rows first.
+    2ε/5 for the answer (`uptack.regression.cells` has the proof). Under ADD_REMOVE, and with `missing="ignore"`, a
+    tenth of ε is for the number of rows first.
 
     It is for up to 4 coefficients: for more the reply is ⊥, and costs nothing. H is not free of units: give columns of
-    like size, centred near 0 where there is an intercept. `missing="ignore"` turns rows that are not finite into rows
-    of zeros, which take part in no fit. `result.interval()` is about H of these rows, for all coefficients at once.
+    like size, centred near 0 where there is an intercept. With `missing="ignore"` rows that are not finite take part in
+    nothing. `result.interval()` is about H of these rows, for all coefficients at once.
 
     >>> from uptack import SeededEntropy
     >>> rng = np.random.default_rng(0)
@@ -103,6 +104,7 @@ def hampel_regression(
             "method": "ptr",
             "rows_per_person": rows_per_person,
             "adjacency": adjacency,
+            "missing": "drop" if kind == "ignore" else "error",
             "entropy": entropy,
         },
     )
@@ -111,28 +113,26 @@ def hampel_regression(
         raise InvalidArgument("X", f"a table of at most {LARGEST} rows", data.n)
     if data.p > MOST:
         return refused(request, None, HOW, SHORTCUT)
-    n, request = public_size(data.n, request)
+    n, request = public_size(int(data.complete.sum()), request)
     if n > LARGEST // 2 and request.size_is_secret:  # with room for the noise: a table beyond LARGEST never gets here
         return refused(request, None, HOW, SHORTCUT)
-    scales = _scales(data, n, request)
-    if scales is None:
-        return refused(request, None, HOW, Advice(n=_least_rows(data.p, request)))
-    tree = loss.Partition(loss.Pure(request.epsilon * SCALES))
+    scales, tree = _scales(data, n, request)
+    if scales is None or tree is None:
+        return refused(request, tree, HOW, Advice(n=_least_rows(data.p, request)))
     return _tested(data, n, scales, replace(request, spent=(*request.spent, tree)))
 
 
-def _scales(data: Table, n: int, request: Call) -> Floats | None:
-    """The interquartile ranges of block fits, private; None where there are too few blocks, which is public."""
-    m, epsilon = max(n // data.p, 1), request.epsilon * SCALES
+def _scales(data: Table, n: int, request: Call) -> tuple[Floats | None, loss.Loss | None]:
+    """The interquartile ranges of block fits, private, and what they cost; nothing where there are too few blocks."""
+    epsilon, rows = request.epsilon * SCALES, rows_needed(data.p, request) if request.size_is_secret else data.p
+    m = max(int(n / rows), 1)
     room = spreads.room(m, data.p, request.rows, epsilon, VECTOR_LATTICES)
     if room is None:
-        return None
-    if request.adjacency.kind == "substitute":
-        members = equal_blocks(data.n, m, request.entropy)
-    else:
-        members = of_width(independent_blocks(data.n, m, request.entropy), CROWD * data.p)
-    estimates = fit_blocks(data.x, data.y, members, "ols")
-    return spreads.draw(estimates, room, request.rows, epsilon, request.entropy)
+        return None, None
+    estimates = fit_blocks(data.x, data.y, dealt(data, n, m, request), "ols", shortest=True)
+    ranges = spreads.draw(estimates, room, request.rows, epsilon, request.entropy)
+    usual = LARGER[data.p] if request.size_is_secret else 1.0
+    return None if ranges is None else ranges * usual, loss.Partition(loss.Pure(epsilon))
 
 
 def _tested(data: Table, n: int, scales: Floats, request: Call) -> Release[Floats] | NoReply:
@@ -182,5 +182,5 @@ def noisy_vertex(beta: Sequence[Fraction], box: Box, epsilon: Fraction, entropy:
 def _least_rows(p: int, request: Call) -> int:
     """From where on the scales have blocks enough and a cell of a quarter of the scale passes its test."""
     steps = steps_needed(request.epsilon * SCALES, VECTOR_LATTICES[-1].size ** p)
-    typical = _tests(request)[0].typical()
-    return max(math.ceil(4 * typical / YIELD[p]), p * (4 * request.rows * steps + 8))
+    typical, rows = _tests(request)[0].typical(), rows_needed(p, request) if request.size_is_secret else p
+    return max(math.ceil(4 * typical / YIELD[p]), math.ceil(rows * (4 * request.rows * steps + 8)))

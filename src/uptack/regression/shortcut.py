@@ -3,39 +3,42 @@
 **Reach.** Given the partition, one person's rows are in at most g blocks, so the vector of coordinate medians of the m
 block estimates has as its reach the product of the coordinates' intervals [β(r - gk), β(r + gk)]: each axiom holds
 coordinate by coordinate, and no coordinate pays for another.
+
+**No silent failure.** Blocks without enough rows, and coefficients that a block does not tell, lie beyond all others,
+on both sides alike (`uptack.regression.fits`). ⊥ is a candidate of the draw (`Boxes.draw_or_refuse`). So the chance of
+a reply from beyond the blocks that do tell each coefficient is at most one in a million, whatever the data.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
-from scipy.stats import norm
 
 from uptack import checks
-from uptack.engines.inverse import VECTOR_LATTICES, coordinate_medians, steps_needed
+from uptack.engines.inverse import VECTOR_LATTICES, decay, median_boxes, steps_needed
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, read
+from uptack.exact import Rational
 from uptack.noise import MachineNumbers
 from uptack.privacy import loss
 from uptack.reach import ArrayColumn
 from uptack.regression import spreads
-from uptack.regression.arguments import Floats, choice, table
-from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks, of_width
+from uptack.regression.arguments import Floats, RegressionOptions, Table, choice, options_of, table
+from uptack.regression.dealing import dealt, rows_needed
+from uptack.regression.errors import QUARTILE, CoefficientErrors, Draw
+from uptack.regression.fits import fit_blocks
 from uptack.release import Advice, EachNoise, NoReply, Release
-from uptack.statistics.arguments import Call, Options, call, public_size
+from uptack.statistics.arguments import COUNT_SHARE, Call, call, public_size
 from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.specification import answered, refused, run
 
+HOW = "inverse sensitivity"
 FITS = ("huber", "lad", "ols")
 ROWS_PER_COEFFICIENT = 8
 """Rows a block for each coefficient: the fits of smaller blocks are noisier, and fewer blocks give a noisier median."""
-
-CROWD = 16
-"""Rows beyond twice the usual number that a block holds where rows choose their blocks; more are left out."""
 
 SPREAD_SHARE = Fraction(1, 3)
 """The part of the budget that standard errors get, where they are asked for."""
@@ -44,16 +47,7 @@ SPREAD_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tape
 """Candidates for a standard error: one part in a hundred is precise enough."""
 
 
-@dataclass(frozen=True)
-class CoefficientErrors:
-    """Standard errors of released coefficients, themselves private."""
-
-    standard_errors: tuple[float, ...]
-
-    def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
-        """β ± z·se, for the population's coefficients."""
-        reach = norm.ppf(0.5 + float(read(confidence)) / 2) * np.array(self.standard_errors)
-        return value - reach, value + reach
+TELLING = "columns that are neither rare nor constant nor nearly combinations of others"
 
 
 def shortcut_regression(
@@ -66,7 +60,7 @@ def shortcut_regression(
     fit_intercept: bool = True,
     standard_errors: bool = False,
     progress: bool | None = False,
-    **options: Unpack[Options],
+    **options: Unpack[RegressionOptions],
 ) -> Release[Floats] | NoReply:
     """Coefficients of a linear regression with no bounds on the data: intercept first, if there is one.
 
@@ -77,56 +71,89 @@ def shortcut_regression(
 
     `block_fit` is "huber" (default), "lad" or "ols"; the robust ones survive gross errors in single rows, of which one
     percent reaches a good part of all blocks. `blocks` is chosen from n, the number of coefficients and ε if left out.
-    `standard_errors=True` spends a third of the budget on the spread of the block estimates; `result.interval()` is
-    then an interval for the population's coefficients. `missing` may be "error" or "ignore"; `granularity` does not
-    apply. `progress=True` shows how far a long fit is.
+
+    `missing` may be "error" or "ignore". With "ignore" a row without all its values takes part in nothing: a tenth of ε
+    goes into a noisy number of the complete rows, from which the number of blocks comes.
+
+    ⊥, at the full price, is also the answer where too few blocks tell some coefficient: because its column is constant,
+    rare, or nearly a combination of others.
+
+    `standard_errors=True` (for `method="inverse"`) spends a third of the budget on the spread of the block estimates;
+    `result.interval()` is then an interval for the population's coefficients that allows for sampling and for the
+    privacy noise. `progress=True` shows how far a long fit is.
     """
-    missing = choice("missing", options.get("missing", "error"), ("error", "ignore"))
-    request = call("short-cut regression", epsilon, {**options, "missing": "error", "granularity": None})
+    told = options_of("shortcut_regression", options)
+    missing = choice("missing", told.pop("missing", "error"), ("error", "ignore"))
+    told["missing"] = "drop" if missing == "ignore" else "error"
+    request = call("short-cut regression", epsilon, told)
     kind = choice("block_fit", block_fit, FITS)
     wanted = None if blocks is None else checks.integer("blocks", blocks, least=1)
+    if standard_errors and request.method != "inverse":
+        raise InvalidArgument("standard_errors", "False for this method", True, "Take method='inverse'.")
     data = table(x, y, fit_intercept=fit_intercept, missing=missing)
-    n, request = public_size(data.n, request)
-    needed = least_blocks(data.p, request, standard_errors)
-    m = wanted or default_blocks(n, data.p, needed)
-    if wanted and n < m * data.p and request.size_is_secret:
+    if wanted and request.adjacency.kind == "substitute" and data.n < wanted * data.p:
+        raise InvalidArgument("blocks", f"at most {data.n // data.p}, so that each has {data.p} rows", wanted)
+    if early := _too_small(data, request, standard_errors) if wanted is None else None:
+        return early
+    n, request = public_size(int(data.complete.sum()), request)
+    m, advice = _plan(n, data.p, request, standard_errors)
+    if wanted and request.size_is_secret and n < wanted * data.p:
         return refused(request, None, "block medians", Advice(other="fewer blocks"))
-    if wanted and n < m * data.p:
-        raise InvalidArgument("blocks", f"at most {n // data.p}, so that each has {data.p} rows", wanted)
+    m = wanted or m
     if m < 1:
-        return refused(request, None, "block medians", Advice(n=2 * data.p * needed))
-    if request.adjacency.kind == "substitute":
-        members = equal_blocks(data.n, m, request.entropy)
-    else:
-        members = of_width(independent_blocks(data.n, m, request.entropy), 2 * -(-n // m) + CROWD)
-    estimates = fit_blocks(data.x, data.y, members, kind, progress)
-    advice = Advice(n=2 * data.p * needed)
-    if not standard_errors:
-        return _medians(estimates, request, advice)
-    return _with_errors(estimates, request, advice)
+        return refused(request, None, "block medians", advice)
+    estimates = fit_blocks(data.x, data.y, dealt(data, n, m, request), kind, progress)
+    return (_with_errors if standard_errors else _medians)(estimates, request, advice)
+
+
+def _plan(n: int, p: int, request: Call, standard_errors: bool) -> tuple[int, Advice]:
+    """The number of blocks, 0 where n does not allow for enough of them, and how many rows would do."""
+    needed, rows = least_blocks(p, request, standard_errors), rows_needed(p, request)
+    return default_blocks(n, p, needed, rows), Advice(n=math.ceil(max(2 * p, rows) * needed))
+
+
+def _too_small(data: Table, request: Call, standard_errors: bool) -> NoReply | None:
+    """⊥ that costs nothing, where n is public: what all rows can't do, those that are complete can't."""
+    if request.adjacency.kind != "substitute":
+        return None
+    rest = replace(request, epsilon=request.epsilon * (1 - COUNT_SHARE)) if request.size_is_secret else request
+    m, advice = _plan(data.n, data.p, rest, standard_errors)
+    return None if m else refused(request, None, "block medians", advice)
 
 
 def _with_errors(estimates: Floats, request: Call, advice: Advice) -> Release[Floats] | NoReply:
-    """The medians of block estimates, and their spreads. The standard error of a median is sqrt(π/2)·σ/sqrt(m)."""
+    """The medians of block estimates, and their spreads."""
+    (m, p), part = estimates.shape, request.share(1 - SPREAD_SHARE)
     rest = request.share(SPREAD_SHARE)
-    room = spreads.room(len(estimates), estimates.shape[1], rest.rows, rest.epsilon, SPREAD_LATTICES)
-    found = _medians(estimates, request.share(1 - SPREAD_SHARE), advice) if room else None
-    if room is None or not found:
-        return found or refused(request, None, "inverse sensitivity", advice)
+    room = spreads.room(m, p, rest.rows, rest.epsilon, SPREAD_LATTICES)
+    if room is None:
+        return refused(request, None, HOW, advice)
+    found = _medians(estimates, part, advice)
+    if not found:
+        return found
     ranges = spreads.draw(estimates, room, rest.rows, rest.epsilon, rest.entropy)
-    rest = replace(rest, spent=(found.loss,))
-    errors = tuple(math.sqrt(math.pi / 2) * s / 1.349 / math.sqrt(len(estimates)) for s in ranges.tolist())
-    tree = loss.Partition(loss.Pure(rest.epsilon))
-    return answered(rest, found.value, tree, found.mechanism.split(" by ")[1], CoefficientErrors(errors))
+    rest, tree = replace(rest, spent=(found.loss,)), loss.Partition(loss.Pure(rest.epsilon))
+    if ranges is None:
+        return refused(rest, tree, HOW, replace(advice, other=TELLING))
+    draws = (Draw(m, p, request.rows, float(share.epsilon)) for share in (part, rest))
+    errors = CoefficientErrors(tuple((ranges / (2 * QUARTILE)).tolist()), *draws)
+    return answered(rest, found.value, tree, HOW, errors)
 
 
 def _medians(estimates: Floats, request: Call, advice: Advice) -> Release[Floats] | NoReply:
     if request.method != "inverse":
         return _in_turn(estimates, request)
-    values = coordinate_medians(estimates, request.epsilon, request.entropy, request.rows)
-    if values is None:
-        return refused(request, None, "inverse sensitivity", advice)
-    return answered(request, values, loss.Partition(loss.Pure(request.epsilon)), "inverse sensitivity")
+    made = median_boxes(estimates, request.epsilon, request.rows)
+    if made is None:
+        return refused(request, None, HOW, advice)
+    lattice, nested = made
+    rank = (len(estimates) + 1) // 2
+    told = spreads.told(estimates, (rank, rank), request.rows)
+    drawn = nested.draw_or_refuse(decay(request.epsilon), told, request.entropy)
+    tree = loss.Partition(loss.Pure(request.epsilon))
+    if drawn is None:
+        return refused(request, tree, HOW, replace(advice, other=TELLING))
+    return answered(request, lattice.values(drawn), tree, HOW)
 
 
 def _in_turn(estimates: Floats, request: Call) -> Release[Floats] | NoReply:
@@ -148,10 +175,10 @@ def _in_turn(estimates: Floats, request: Call) -> Release[Floats] | NoReply:
     return answered(request, np.array(values), tree, how, EachNoise(tuple(noises)))
 
 
-def default_blocks(n: int, p: int, needed: int) -> int:
+def default_blocks(n: int, p: int, needed: int, rows: float) -> int:
     """About 8 rows a coefficient in each block, or more blocks if so many are needed; 0 if n does not allow that."""
-    m = max(n // (ROWS_PER_COEFFICIENT * p), needed)
-    return m if n >= m * (p + 1) else 0
+    m = max(min(n // (ROWS_PER_COEFFICIENT * p), int(n / rows)), needed)
+    return m if n >= m * rows else 0
 
 
 def least_blocks(p: int, request: Call, standard_errors: bool) -> int:

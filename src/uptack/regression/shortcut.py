@@ -22,14 +22,14 @@ from uptack import checks
 from uptack.engines.inverse import VECTOR_LATTICES, decay, median_boxes, steps_needed
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.noise import MachineNumbers
+from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import loss
 from uptack.reach import ArrayColumn
 from uptack.regression import spreads
 from uptack.regression.arguments import Floats, RegressionOptions, Table, choice, options_of, table
 from uptack.regression.dealing import dealt, rows_needed
-from uptack.regression.errors import QUARTILE, CoefficientErrors, Draw
 from uptack.regression.fits import fit_blocks
+from uptack.regression.intervals import QUARTILE, CoefficientErrors, Draw
 from uptack.release import Advice, EachNoise, NoReply, Release
 from uptack.statistics.arguments import COUNT_SHARE, Call, call, public_size
 from uptack.statistics.quantiles import statistic as quantile_statistic
@@ -46,6 +46,9 @@ SPREAD_SHARE = Fraction(1, 3)
 SPREAD_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(20, 5, -1))
 """Candidates for a standard error: one part in a hundred is precise enough."""
 
+
+RARE = Fraction(1, 1000)
+"""How often a table of the advised size may be counted as too small."""
 
 TELLING = "columns that are neither rare nor constant nor nearly combinations of others"
 
@@ -93,7 +96,8 @@ def shortcut_regression(
     data = table(x, y, fit_intercept=fit_intercept, missing=missing)
     if wanted and request.adjacency.kind == "substitute" and data.n < wanted * data.p:
         raise InvalidArgument("blocks", f"at most {data.n // data.p}, so that each has {data.p} rows", wanted)
-    if early := _too_small(data, request, standard_errors) if wanted is None else None:
+    early = _too_small(data, request, standard_errors) if wanted is None else None
+    if early is not None:
         return early
     n, request = public_size(int(data.complete.sum()), request)
     m, advice = _plan(n, data.p, request, standard_errors)
@@ -116,9 +120,15 @@ def _too_small(data: Table, request: Call, standard_errors: bool) -> NoReply | N
     """⊥ that costs nothing, where n is public: what all rows can't do, those that are complete can't."""
     if request.adjacency.kind != "substitute":
         return None
-    rest = replace(request, epsilon=request.epsilon * (1 - COUNT_SHARE)) if request.size_is_secret else request
+    rest, room = request, 0
+    if request.size_is_secret:
+        share = request.epsilon * COUNT_SHARE
+        rest, room = (
+            replace(request, epsilon=request.epsilon - share),
+            IntegerLaplace(request.rows / share).cutoff(RARE),
+        )
     m, advice = _plan(data.n, data.p, rest, standard_errors)
-    return None if m else refused(request, None, "block medians", advice)
+    return None if m else refused(request, None, "block medians", Advice(n=(advice.n or 0) + room))
 
 
 def _with_errors(estimates: Floats, request: Call, advice: Advice) -> Release[Floats] | NoReply:

@@ -67,6 +67,11 @@ def steps_needed(epsilon: Fraction, candidates: int, failure: Fraction = FAILURE
     return max(math.ceil(2 / float(epsilon) * (math.log(candidates) - math.log(failure))) - 1, 1)
 
 
+def slack_needed(epsilon: Fraction) -> int:
+    """Steps beyond K for which the data must reach, so that where all is told ⊥ is drawn once in 200 times at most."""
+    return math.ceil(2 / float(epsilon) * math.log(200))
+
+
 @dataclass(frozen=True)
 class Boxes:
     """Nested boxes of lattice points, k = 0, ..., K, inside a box of all candidates: one row of ends a coordinate.
@@ -93,7 +98,9 @@ class Boxes:
             sides = [b - a + 1 for a, b in zip([*low, whole[0]], [*high, whole[1]], strict=True)]
             volumes = [v * side for v, side in zip(volumes, sides, strict=True)]
         counts = [volumes[0]] + [b - a for a, b in itertools.pairwise(volumes)]
-        counts[self.refused_at] += self.refusals
+        if self.refusals:
+            counts += [0] * (self.refused_at + 1 - len(counts))
+            counts[self.refused_at] += self.refusals
         return counts
 
     def weights(self, rho: Fraction) -> list[Fraction]:
@@ -104,19 +111,19 @@ class Boxes:
         """A point with probability proportional to ρ^score: first the score, then a uniform point that has it."""
         return self._point(self._score(rho, entropy), entropy)
 
-    def draw_or_refuse(self, rho: Fraction, told: int, entropy: Entropy) -> list[int] | None:
-        """The same with ⊥, which is None, as a candidate of weight ⌈L/f⌉·ρ^(κ + 1), κ = min(told, K), f = `FAILURE`.
+    def draw_or_refuse(self, rho: Fraction, told: int, slack: int, entropy: Entropy) -> list[int] | None:
+        """The same with ⊥, which is None, as a candidate of weight ⌈L/f⌉·ρ^(κ + 1), κ = min(told, K + slack).
 
-        Here box k may be cut off at the end of what the data tell for k > `told`, from -1 on. `told` may be secret, if
-        it changes by at most 1 between neighbours.
+        Here boxes beyond number `told` may be cut off where the data end, or hold none of what they tell if it is -1.
+        `told` may be secret, if it changes by at most 1 between neighbours. f is `FAILURE`, and L·ρ^(K + 1) ≤ f.
 
-        **Theorem.** It is ε-differentially private, and replies with a point outside box κ with a chance of at most f.
-        *Proof.* The exponent of ⊥ changes by at most 1 between neighbours as scores do, so each weight, and their sum,
-        changes by a factor of at most 1/ρ. Points outside box κ weigh at most L·ρ^(κ + 1) together, and ⊥ at least 1/f
-        times that. ∎
+        **Theorem.** It is ε-differentially private, and replies with a point outside box min(κ, K) with a chance of at
+        most f. *Proof.* The exponent of ⊥ changes by at most 1 between neighbours as scores do, so each weight, and
+        their sum, changes by a factor of at most 1/ρ. Points outside box κ < K weigh at most L·ρ^(κ + 1) together, and
+        ⊥ at least 1/f times that; those outside box K weigh at most f, and T(D) weighs 1. ∎
         """
         size = math.prod(b - a + 1 for a, b in self.whole)
-        place = min(max(told, -1), self.lows.shape[1] - 1) + 1
+        place = min(max(told, -1), self.lows.shape[1] - 1 + slack) + 1
         refusals = -(-size * FAILURE.denominator // FAILURE.numerator)
         held = replace(self, refusals=refusals, refused_at=place)
         k = held._score(rho, entropy)
@@ -212,7 +219,9 @@ def coordinate_medians(
     return None if found is None else found[0].values(found[1].draw(decay(epsilon), entropy))
 
 
-def median_boxes(rows: NDArray[np.float64], epsilon: Fraction, moves: int = 1) -> tuple[MachineNumbers, Boxes] | None:
+def median_boxes(
+    rows: NDArray[np.float64], epsilon: Fraction, moves: int = 1, slack: int = 0
+) -> tuple[MachineNumbers, Boxes] | None:
     """The boxes that the vector of the columns' medians is drawn from, on the finest lattice that the rows allow.
 
     **Reach.** Replacing one row moves each median by at most one rank, so the product of the columns' intervals
@@ -220,7 +229,7 @@ def median_boxes(rows: NDArray[np.float64], epsilon: Fraction, moves: int = 1) -
     by coordinate, and no coordinate pays for another.
     """
     rank = (len(rows) + 1) // 2
-    chosen = finest(lambda k: rank - moves * k >= 1, epsilon, rows.shape[1], VECTOR_LATTICES)
+    chosen = finest(lambda k: rank - moves * (k + slack) >= 1, epsilon, rows.shape[1], VECTOR_LATTICES)
     if chosen is None:
         return None
     lattice, steps = chosen

@@ -23,7 +23,7 @@ import numpy as np
 from flint import arb
 
 from uptack.engines.additive import NormNoise
-from uptack.engines.inverse import VECTOR_LATTICES, steps_needed
+from uptack.engines.inverse import VECTOR_LATTICES, slack_needed, steps_needed
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball
 from uptack.noise import Box, Entropy, Grid
@@ -181,6 +181,7 @@ def noisy_vertex(beta: Sequence[Fraction], box: Box, epsilon: Fraction, entropy:
 
 def _least_rows(p: int, request: Call) -> int:
     """From where on the scales have blocks enough and a cell of a quarter of the scale passes its test."""
-    steps = steps_needed(request.epsilon * SCALES, VECTOR_LATTICES[-1].size ** p)
-    typical, rows = _tests(request)[0].typical(), rows_needed(p, request) if request.size_is_secret else p
-    return max(math.ceil(4 * typical / YIELD[p]), math.ceil(rows * (4 * request.rows * steps + 8)))
+    epsilon, rows = request.epsilon * SCALES, rows_needed(p, request) if request.size_is_secret else p
+    steps = steps_needed(epsilon, VECTOR_LATTICES[-1].size ** p) + slack_needed(epsilon)
+    typical = _tests(request)[0].typical()
+    return math.ceil(max(4 * typical / YIELD[p], rows * (4 * request.rows * steps + 8)))

@@ -19,7 +19,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack import checks
-from uptack.engines.inverse import VECTOR_LATTICES, decay, median_boxes, steps_needed
+from uptack.engines.inverse import VECTOR_LATTICES, decay, median_boxes, slack_needed, steps_needed
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import IntegerLaplace, MachineNumbers
@@ -153,13 +153,14 @@ def _with_errors(estimates: Floats, request: Call, advice: Advice) -> Release[Fl
 def _medians(estimates: Floats, request: Call, advice: Advice) -> Release[Floats] | NoReply:
     if request.method != "inverse":
         return _in_turn(estimates, request)
-    made = median_boxes(estimates, request.epsilon, request.rows)
+    slack = slack_needed(request.epsilon)
+    made = median_boxes(estimates, request.epsilon, request.rows, slack)
     if made is None:
         return refused(request, None, HOW, advice)
     lattice, nested = made
     rank = (len(estimates) + 1) // 2
     told = spreads.told(estimates, (rank, rank), request.rows)
-    drawn = nested.draw_or_refuse(decay(request.epsilon), told, request.entropy)
+    drawn = nested.draw_or_refuse(decay(request.epsilon), told, slack, request.entropy)
     tree = loss.Partition(loss.Pure(request.epsilon))
     if drawn is None:
         return refused(request, tree, HOW, replace(advice, other=TELLING))
@@ -195,10 +196,14 @@ def least_blocks(p: int, request: Call, standard_errors: bool) -> int:
     """How many blocks a reply needs: medians on a lattice of 24 bits, and quartiles on the coarsest for the errors."""
     if request.method != "inverse":
         return 3
-    share = 1 - SPREAD_SHARE if standard_errors else Fraction(1)
+    share = SPREAD_SHARE if standard_errors else Fraction(0)
     lattice = next(candidate for candidate in VECTOR_LATTICES if candidate.mantissa_bits == 24)
-    medians = 2 * steps_needed(request.epsilon * share, lattice.size**p) + 2
+    medians = 2 * _steps(request.epsilon * (1 - share), lattice, p) + 2
     if not standard_errors:
         return request.rows * medians
-    quarters = 4 * steps_needed(request.epsilon * SPREAD_SHARE, SPREAD_LATTICES[-1].size ** p) + 4
-    return request.rows * max(medians, quarters)
+    return request.rows * max(medians, 4 * _steps(request.epsilon * share, SPREAD_LATTICES[-1], p) + 4)
+
+
+def _steps(epsilon: Fraction, lattice: MachineNumbers, p: int) -> int:
+    """How many steps a draw of p numbers looks ahead, at most."""
+    return steps_needed(epsilon, lattice.size**p) + slack_needed(epsilon)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.engines.inverse import boxes, decay, finest
+from uptack.engines.inverse import boxes, decay, finest, slack_needed
 from uptack.noise import Entropy, MachineNumbers
 from uptack.reach import InterquantileRange, Reach
 from uptack.reach.order import quartiles
@@ -21,8 +21,8 @@ def room(
     blocks: int, dimension: int, rows: int, epsilon: Fraction, lattices: tuple[MachineNumbers, ...]
 ) -> Room | None:
     """What so many blocks allow for; None where they are too few, which is public."""
-    low, high = quartiles(blocks)
-    return finest(lambda k: low - rows * k >= 1 and high + rows * k <= blocks, epsilon, dimension, lattices)
+    (low, high), slack = quartiles(blocks), slack_needed(epsilon)
+    return finest(lambda k: min(low - 1, blocks - high) >= rows * (k + slack), epsilon, dimension, lattices)
 
 
 def draw(estimates: Floats, given: Room, rows: int, epsilon: Fraction, entropy: Entropy) -> Floats | None:
@@ -31,7 +31,7 @@ def draw(estimates: Floats, given: Room, rows: int, epsilon: Fraction, entropy: 
     ranks = quartiles(len(estimates))
     reaches: list[Reach] = [InterquantileRange(column, ranks, steps, rows) for column in estimates.T]
     nested = boxes(reaches, steps, lattice, nonnegative=True)
-    drawn = nested.draw_or_refuse(decay(epsilon), told(estimates, ranks, rows), entropy)
+    drawn = nested.draw_or_refuse(decay(epsilon), told(estimates, ranks, rows), slack_needed(epsilon), entropy)
     return None if drawn is None else np.array([lattice.value(place) for place in drawn])
 
 

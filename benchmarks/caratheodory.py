@@ -23,7 +23,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigvalsh, solve_triangular, toeplitz
 
-from uptack.functions.caratheodory import CaratheodoryNoise, MomentBody
+from uptack.densities.caratheodory import CaratheodoryNoise, MomentBody
 from uptack.noise import SystemEntropy
 from uptack.privacy import SUBSTITUTE
 

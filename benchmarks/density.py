@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 from scipy.stats import norm, t
 
-from uptack.functions.fourier import fourier_density
-from uptack.functions.kde import kde
+from uptack.densities.fourier import fourier_density
+from uptack.densities.kde import kde
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 EPSILONS = (0.5, 1.0)

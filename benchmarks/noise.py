@@ -125,7 +125,7 @@ def _float_laplace() -> Case:
     zeros = np.zeros(PEER_VECTOR)
     return Case(
         "float Laplace, scale 1",
-        lambda size: uptack.engines.laplace(0.0 if size is None else zeros, sensitivity=1, epsilon=1),
+        lambda size: uptack.mechanisms.laplace(0.0 if size is None else zeros, sensitivity=1, epsilon=1),
         lambda size: rng.laplace(0, 1, size),
         diffprivlib=lambda: mechanism.randomise(0.0),
         size=PEER_VECTOR,

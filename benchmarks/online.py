@@ -19,7 +19,7 @@ from common import best_seconds, machine, table, with_ratios, write_json
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from uptack.functions import FunctionRelease, Gaussian, release_function
+from uptack.kernels import FunctionRelease, Gaussian, release_function
 from uptack.progress import track
 
 Floats = NDArray[np.float64]

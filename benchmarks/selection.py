@@ -23,7 +23,7 @@ from common import Ratio, machine, table, write_json
 from numpy.typing import NDArray
 from sklearn.linear_model import Lasso
 
-from uptack.aggregate import plan, stable_value, subsample_aggregate
+from uptack.blocks import plan, stable_value, subsample_aggregate
 from uptack.progress import track
 
 Floats = NDArray[np.float64]

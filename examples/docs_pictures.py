@@ -20,14 +20,14 @@ from PIL import Image
 from readme_picture import BLUE, GOLD, GREY, INK, RED, heading, pyplot
 
 import uptack as ut
+from uptack.densities import kde
+from uptack.densities.fourier import fourier_density
 from uptack.discrete import Domain
 from uptack.discrete.categories import Screen
-from uptack.functions import kde
-from uptack.functions.estimators import KernelRegressor, KernelSVC
-from uptack.functions.fourier import fourier_density
-from uptack.functions.minimisers import own_machine
-from uptack.functions.regions import plot_regions
 from uptack.groups import per_group
+from uptack.kernels.estimators import KernelRegressor, KernelSVC
+from uptack.kernels.minimisers import own_machine
+from uptack.kernels.regions import plot_regions
 from uptack.noise import IntegerLaplace
 from uptack.regression import hampel_regression
 from uptack.samples import load

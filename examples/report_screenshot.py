@@ -19,7 +19,7 @@ TARGET = Path(__file__).parents[1] / "docs" / "images" / "report.png"
 
 
 def main() -> None:
-    session = uptack.open(path("health"))
+    session = uptack.open(path("health"), types="guess")
     made = profile(session, 2, 1e-6, title="health.csv", target="visits")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
         page_file = write(made, Path(folder) / "report.html")

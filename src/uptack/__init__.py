@@ -1,118 +1,45 @@
 """uptack: differentially private robust statistics without bounds on the data.
 
 The answer is private and close, or it is ⊥ ("no reply").
+
+Names are loaded when they are first used, so that `import uptack` is quick. They are listed once, in `__init__.pyi`,
+where type checkers find them too.
 """
 
+import ast
+import importlib
+from pathlib import Path
 from typing import Any
-
-from uptack import (
-    aggregate,
-    audit,
-    data,
-    discrete,
-    engines,
-    errors,
-    functions,
-    influence,
-    limits,
-    noise,
-    papers,
-    privacy,
-    random_dp,
-    reach,
-    regression,
-    statistics,
-)
-from uptack.aggregate import stable_value, subsample_aggregate
-from uptack.discrete import (
-    Domain,
-    count,
-    histogram,
-    margins,
-    minimax_count_mechanism,
-    optimal_count_mechanism,
-    sparse_histogram,
-)
-from uptack.engines import release_if_stable
-from uptack.errors import BudgetExceeded, InvalidArgument, NoReplyError, UptackError
-from uptack.functions import kde
-from uptack.functions.fourier import fourier_density
-from uptack.groups import per_group
-from uptack.ledger import Ledger
-from uptack.noise import SeededEntropy, SystemEntropy
-from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, RandomPrivacy
-from uptack.regression import hampel_regression, plot_coefficients, shortcut_regression
-from uptack.release import Advice, NoReply, Release
-from uptack.session import Request, Session, open
-from uptack.statistics import interquantile_range, iqr, mean, median, quantile, trimmed_mean, winsorized_mean
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ADD_REMOVE",
-    "SUBSTITUTE",
-    "Advice",
-    "BudgetExceeded",
-    "Domain",
-    "HampelRegression",
-    "InvalidArgument",
-    "KernelRegressor",
-    "KernelSVC",
-    "Ledger",
-    "NoReply",
-    "NoReplyError",
-    "Privacy",
-    "RandomPrivacy",
-    "Release",
-    "Request",
-    "SeededEntropy",
-    "Session",
-    "ShortcutRegression",
-    "SystemEntropy",
-    "UptackError",
-    "aggregate",
-    "audit",
-    "count",
-    "data",
-    "discrete",
-    "engines",
-    "errors",
-    "fourier_density",
-    "functions",
-    "hampel_regression",
-    "histogram",
-    "influence",
-    "interquantile_range",
-    "iqr",
-    "kde",
-    "limits",
-    "margins",
-    "mean",
-    "median",
-    "minimax_count_mechanism",
-    "noise",
-    "open",
-    "optimal_count_mechanism",
-    "papers",
-    "per_group",
-    "plot_coefficients",
-    "privacy",
-    "quantile",
-    "random_dp",
-    "reach",
-    "regression",
-    "release_if_stable",
-    "shortcut_regression",
-    "sparse_histogram",
-    "stable_value",
-    "statistics",
-    "subsample_aggregate",
-    "trimmed_mean",
-    "winsorized_mean",
-]
+
+def _homes() -> dict[str, tuple[str, str | None]]:
+    """For every public name the module it is loaded from, and its name there; None for a module itself."""
+    listed = ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf-8"))
+    found: dict[str, tuple[str, str | None]] = {}
+    for line in listed.body:
+        if isinstance(line, ast.ImportFrom) and line.module:
+            for alias in line.names:
+                module = line.module == "uptack"
+                found[alias.name] = (f"uptack.{alias.name}", None) if module else (line.module, alias.name)
+    return found
+
+
+_HOMES = _homes()
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:  # estimators, which need scikit-learn
-        return getattr(functions if name.startswith("Kernel") else regression, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("aggregate", "engines", "functions"):  # deprecated: they say so when something is taken from them
+        return importlib.import_module(f"uptack.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, inside = _HOMES[name]
+    loaded = importlib.import_module(module)
+    globals()[name] = found = loaded if inside is None else getattr(loaded, inside)
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

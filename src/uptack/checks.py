@@ -102,9 +102,12 @@ def numbers(name: str, value: object, dimensions: tuple[int, ...] = (0, 1)) -> N
 
 def describe(value: object) -> str:
     """A short word on an argument: scalars as they are, arrays and other objects by their kind only."""
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, str | float | int | complex | np.generic) or value is None:
-        return repr(value)
+    try:
+        if isinstance(value, Fraction):
+            return str(value)
+        if isinstance(value, str | float | int | complex | np.generic) or value is None:
+            return repr(value)
+    except ValueError:  # Python does not write integers of more than 4300 digits
+        return f"a number of type {type(value).__name__} with thousands of digits"
     shape = getattr(value, "shape", None)
     return type(value).__name__ + (f" of shape {tuple(shape)}" if shape is not None else "")

@@ -23,6 +23,24 @@ class InvalidArgument(UptackError, ValueError):
         return type(self), (self.name, self.must, self.got, self.fix)
 
 
+class UnknownOption(InvalidArgument, TypeError):
+    """A function was told something that it has no use for. Nothing was read and nothing was spent."""
+
+
+class Failed(UptackError):
+    """A release could not be made. What went wrong may tell of the rows, so nothing is said about it."""
+
+    def __init__(self, release: str) -> None:
+        self.release = release
+        super().__init__(
+            f"{release} failed while it read the data; what went wrong may tell of the rows and is not shown. "
+            "A curator who looks into it sets UPTACK_DEBUG=1."
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.release,)
+
+
 class NoReplyError(UptackError):
     """`unwrap()` was called on a ⊥. The refused result is the attribute `reply`."""
 

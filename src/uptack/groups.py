@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns import ArrayColumn
 from uptack.discrete.categories import Screen, in_order, numbered
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
@@ -22,7 +23,7 @@ from uptack.noise.laws import Integers
 from uptack.privacy import ADD_REMOVE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
-from uptack.reach import ArrayColumn
+from uptack.registry import release
 from uptack.release import NoReply, Release
 
 SHARE = Fraction(1, 10)
@@ -156,7 +157,7 @@ def _plan(
     epsilon: Rational, delta: Rational, groups: Any, share: Rational, relation: Adjacency, own_delta: bool
 ) -> _Plan:
     """The budget of every stage. A statistic that needs δ of its own (`own_delta`) gets half of it beside a list."""
-    if relation.kind != "add/remove":
+    if relation.size_is_public:
         fix = "The sizes of groups are secret. What that implies under SUBSTITUTE says privacy.under(SUBSTITUTE)."
         raise InvalidArgument("adjacency", "ADD_REMOVE for statistics per group", str(relation), fix)
     eps, dlt = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
@@ -174,6 +175,7 @@ def _plan(
 # --------------------------------------------------------------------------------------------------------- the function
 
 
+@release(data=("f", "x", "by"))
 def per_group(
     f: Callable[..., Reply],
     x: Any,
@@ -252,4 +254,4 @@ def _loss(sizes: Release[Histogram] | None, replies: Iterable[Reply]) -> loss.Lo
     parts = tuple(dict.fromkeys(reply.loss for reply in replies if reply.loss is not None))
     listing = (sizes.loss,) if sizes else ()
     stages = (*listing, loss.Disjoint(parts)) if parts else listing
-    return loss.Levels(stages) if stages else loss.Pure(0)
+    return loss.Composed(stages) if stages else loss.Pure(0)

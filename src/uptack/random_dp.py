@@ -21,13 +21,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.engines import laplace
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, round_up
+from uptack.mechanisms import laplace
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss
+from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 
 Law = Callable[[tuple[Any, ...]], Mapping[Hashable, float]]
@@ -69,6 +70,7 @@ def proportion_is_bare(successes: int, n: int, gamma: Fraction) -> bool:
     return 2 * (min(successes, n - successes) + 1) <= gamma * n
 
 
+@release(data=("rows",), page="random_dp")
 def binomial_proportion(
     rows: ArrayLike, *, epsilon: Rational, gamma: Rational, entropy: Entropy | None = None
 ) -> Release[float]:
@@ -99,6 +101,7 @@ def bare_cells(counts: NDArray[np.int64], gamma: Fraction, version: str) -> NDAr
     return np.asarray(counts <= most)
 
 
+@release(data=("counts",), page="random_dp")
 def random_sparse_histogram(
     counts: ArrayLike, *, epsilon: Rational, gamma: Rational, version: str = "rare", entropy: Entropy | None = None
 ) -> Release[NDArray[np.int64]]:
@@ -133,6 +136,7 @@ def _pairs(n: int, gamma: Fraction) -> tuple[int, int]:
     return pairs, math.ceil(level * pairs) if pairs else 1
 
 
+@release(data=("statistic", "h", "rows"), page="random_dp")
 def sensitivity_analysis(
     statistic: Callable[[Any], float],
     h: Callable[[Any, Any], ArrayLike],

@@ -7,9 +7,9 @@ import pytest
 
 import uptack as ut
 from tests.attacks.hostile import NOT_NUMBERS, TABLES, VALUES
-from uptack.functions import Gaussian, kernel_machine, release_function
-from uptack.functions.kde import Bins
-from uptack.functions.regions import features, spectrum
+from uptack.densities.kde import Bins
+from uptack.kernels import Gaussian, kernel_machine, release_function
+from uptack.kernels.regions import features, spectrum
 from uptack.noise import SeededEntropy
 
 FINITE = tuple(VALUES)

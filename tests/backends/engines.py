@@ -73,13 +73,14 @@ def csv_file(table: pa.Table, folder: Path) -> Source:
         writer.writerow(table.column_names)
         for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
             writer.writerow(["" if v is None else repr(v) if isinstance(v, float) else v for v in row])
-    return source(path)
+    return source(path, types="guess")
 
 
-def without_empty_text(table: pa.Table) -> pa.Table:
-    """A CSV file can't tell an empty text from a missing one."""
+def as_texts(table: pa.Table) -> pa.Table:
+    """A CSV file can't tell an empty text from a missing one, and its days are texts."""
     texts = ["nothing" if text == "" else text for text in table["text"].to_pylist()]
-    return table.set_column(table.column_names.index("text"), "text", pa.array(texts))
+    table = table.set_column(table.column_names.index("text"), "text", pa.array(texts))
+    return table.set_column(table.column_names.index("day"), "day", table["day"].cast(pa.string()))
 
 
 def parquet(table: pa.Table, folder: Path) -> Source:
@@ -159,7 +160,7 @@ PLACES = {
     "pandas arrow": Place(pandas_arrow),
     "polars": Place(lambda table, _: source(polars.from_arrow(table))),
     "arrow": Place(lambda table, _: source(table)),
-    "csv": Place(csv_file, without=("unsigned",), alter=without_empty_text),
+    "csv": Place(csv_file, without=("unsigned",), kinds=(("day", "text"),), alter=as_texts),
     "parquet": Place(parquet),
     "parquet folder": Place(parquet_folder),
     "feather": Place(feather),

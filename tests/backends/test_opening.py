@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from uptack.data import engines, ordering, queries, source
+from uptack.data import engines, guess_types, ordering, queries, source
 from uptack.errors import InvalidArgument, UptackError
 
 
@@ -61,7 +61,7 @@ def test_lazy_frames_and_record_batches():
         ([1, 2], {}, "data must be an array"),
         ({"x": [1], "y": [1, 2]}, {}, "columns of equal length"),
         ({"x": [[1, 2]]}, {}, "one-dimensional"),
-        ({"x": [1]}, {"table": "t"}, "table must be None"),
+        ({"x": [1]}, {"table": "t"}, "table must be left out"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "different names"),
         ("rows.xlsx", {}, "a file that ends in .csv"),
         ("nowhere.parquet", {}, "a file that exists"),
@@ -79,11 +79,15 @@ def test_misuse(data, options, word):
 def test_types_of_a_csv_file_look_at_every_row(tmp_path):
     path = tmp_path / "late.csv"
     path.write_text("n,s\n" + "1,x\n" * 50_000 + "n/a,y\n")
-    assert dict(source(path).columns) == {"n": "text", "s": "text"}
+    assert guess_types(path) == {"n": "integer", "s": "text"}
+    assert dict(source(path, types="guess").columns) == {"n": "integer", "s": "text"}
+    with path.open("a") as file:
+        file.write("soon,z\n")
+    assert guess_types(path) == {"n": "text", "s": "text"}
     stated = source(path, types={"n": "integer"})
     assert dict(stated.columns) == {"n": "integer", "s": "text"}
-    assert stated.categories("n") == {1: 50_000, None: 1}
-    assert stated.column("n").filled(0.0).ordered([(1, 2)]).at(np.array([1, 2])).tolist() == [0.0, 1.0]
+    assert stated.categories("n") == {1: 50_000, None: 2}
+    assert stated.column("n").filled(0.0).ordered([(2, 3)]).at(np.array([2, 3])).tolist() == [0.0, 1.0]
     with pytest.raises(InvalidArgument, match="Did you mean 'n'"):
         source(path, types={"nn": "integer"})
     with pytest.raises(InvalidArgument, match="one of 'integer'"):
@@ -93,8 +97,9 @@ def test_types_of_a_csv_file_look_at_every_row(tmp_path):
 def test_a_csv_file_with_another_dialect(tmp_path):
     path = tmp_path / "rows.tsv"
     path.write_text("a\tb c\n1\t'x, y'\n2\tz\n")
-    assert source(path).categories("a") == {1: 1, 2: 1}
-    assert source(path).rows == 2
+    rows = source(path, types={"a": "integer"})
+    assert rows.categories("a") == {1: 1, 2: 1}
+    assert rows.categories("b c") == {"'x, y'": 1, "z": 1}
 
 
 def test_tables_of_a_database(tmp_path):

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from uptack.columns.column import ArrayColumn
+from uptack.columns.selection import exact_sum
 from uptack.data import ordering
 from uptack.data.ordering import Selected
 from uptack.errors import UptackError
-from uptack.reach.columns import ArrayColumn
-from uptack.reach.selection import exact_sum
 
 
 def inside(rows, gaps):

@@ -8,10 +8,10 @@ import pytest
 import uptack
 from tests.backends.tables import ROWS, TEXTS, floats, keys
 from uptack import SeededEntropy
+from uptack.columns.column import LARGEST, ArrayColumn, Column
+from uptack.columns.selection import exact_sum
 from uptack.data import Source, ordering, source
 from uptack.errors import InvalidArgument
-from uptack.reach.columns import LARGEST, ArrayColumn, Column
-from uptack.reach.selection import exact_sum
 
 WINDOWS = [(-3, 4), (140, 160), (290, 310), (305, 320), (450, 450), (ROWS - 1, ROWS + 5)]
 RANKS = np.concatenate([np.arange(a, b + 1) for a, b in WINDOWS])

@@ -8,7 +8,7 @@ import pytest
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack import checks, engines
+from uptack import checks, mechanisms
 from uptack.noise import (
     Bernoulli,
     BernoulliExp,
@@ -72,29 +72,29 @@ def refused(call, argument):
 )
 def test_additive(mechanism, argument, value):
     arguments = {"value": [1.0, 2.0], **ADDITIVE[mechanism], argument: value}
-    refused(lambda e: getattr(engines, mechanism)(**{"entropy": e, **arguments}), argument)
+    refused(lambda e: getattr(mechanisms, mechanism)(**{"entropy": e, **arguments}), argument)
 
 
 @pytest.mark.parametrize("mechanism", CHOICES)
 @pytest.mark.parametrize(("argument", "value"), [*WRONG, ("scores", "no"), ("scores", []), ("candidates", "abc")])
 def test_choices(mechanism, argument, value):
     arguments = {"candidates": "ab", "scores": [1.0, 2.0], **CHOICES[mechanism], argument: value}
-    refused(lambda e: getattr(engines, mechanism)(**{"entropy": e, **arguments}), argument)
+    refused(lambda e: getattr(mechanisms, mechanism)(**{"entropy": e, **arguments}), argument)
 
 
 @pytest.mark.parametrize("delta", [0, 1, -1e-9, NAN, 2, "x"])
 def test_gaussian_delta(delta):
-    refused(lambda e: engines.gaussian(1, sensitivity=1, epsilon=1, delta=delta, entropy=e), "delta")
+    refused(lambda e: mechanisms.gaussian(1, sensitivity=1, epsilon=1, delta=delta, entropy=e), "delta")
 
 
 def test_shapes_and_bodies():
     base = {"sensitivity": 1, "epsilon": 1}
-    refused(lambda e: engines.k_norm([1, 2, 3], body=L2Ball(2), entropy=e, **base), "value")
-    refused(lambda e: engines.k_norm([1, 2], body="ball", entropy=e, **base), "body")
-    refused(lambda e: engines.gamma([1, 2], covariance=[[1, 0], [0, -1]], entropy=e, **base), "covariance")
-    refused(lambda e: engines.gamma([1, 2], covariance=[[1, 2], [0, 1]], entropy=e, **base), "covariance")
-    refused(lambda e: engines.laplace(1, granularity=0.3, entropy=e, **base), "step")
-    refused(lambda e: engines.laplace(np.zeros(10**4), sensitivity=1, epsilon=1e-9, entropy=e), "epsilon")
+    refused(lambda e: mechanisms.k_norm([1, 2, 3], body=L2Ball(2), entropy=e, **base), "value")
+    refused(lambda e: mechanisms.k_norm([1, 2], body="ball", entropy=e, **base), "body")
+    refused(lambda e: mechanisms.gamma([1, 2], covariance=[[1, 0], [0, -1]], entropy=e, **base), "covariance")
+    refused(lambda e: mechanisms.gamma([1, 2], covariance=[[1, 2], [0, 1]], entropy=e, **base), "covariance")
+    refused(lambda e: mechanisms.laplace(1, granularity=0.3, entropy=e, **base), "step")
+    refused(lambda e: mechanisms.laplace(np.zeros(10**4), sensitivity=1, epsilon=1e-9, entropy=e), "epsilon")
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_constructors_name_the_argument(make, argument):
 def test_no_error_depends_on_the_data():
     for value in ([NAN, 1.0], [INF, -INF], [1e308, -1e308]):
         for mechanism, arguments in ADDITIVE.items():
-            assert np.isfinite(getattr(engines, mechanism)(value, **arguments).value).all()
+            assert np.isfinite(getattr(mechanisms, mechanism)(value, **arguments).value).all()
         for mechanism, arguments in CHOICES.items():
-            assert getattr(engines, mechanism)("ab", value, **arguments).value in "ab"
+            assert getattr(mechanisms, mechanism)("ab", value, **arguments).value in "ab"
 
 
 @pytest.mark.parametrize("base", [2**53, 2**60, 2**62])
@@ -158,7 +158,7 @@ def test_integers_that_floats_cannot_tell_apart_are_not_pulled_apart(base):
 
 def test_messages_never_show_data():
     with pytest.raises(ut.InvalidArgument) as caught:
-        engines.laplace(np.array([[["secret"]]]), sensitivity=1, epsilon=1)
+        mechanisms.laplace(np.array([[["secret"]]]), sensitivity=1, epsilon=1)
     assert "secret" not in str(caught.value)
 
 
@@ -170,7 +170,7 @@ RELEASES = {
     "kde": (ut.kde, {"x": ROWS, "epsilon": 1, "delta": 1e-6, "bandwidth": 1.0}),
     "fourier_density": (ut.fourier_density, {"x": ROWS, "epsilon": 1, "low": 0, "high": 1}),
     "kernel_machine": (
-        ut.functions.kernel_machine,
+        ut.kernels.kernel_machine,
         {"x": ROWS[:, None], "y": np.sign(ROWS), "loss": "hinge", "epsilon": 1, "delta": 1e-6},
     ),
     "per_group": (

@@ -7,32 +7,34 @@ import pytest
 NAMES = {
     "uptack": """ADD_REMOVE Advice BudgetExceeded Domain HampelRegression InvalidArgument KernelRegressor
         KernelSVC Ledger NoReply NoReplyError Privacy RandomPrivacy Release Request SUBSTITUTE
-        SeededEntropy Session ShortcutRegression SystemEntropy UptackError aggregate audit count
-        data discrete engines errors fourier_density functions hampel_regression histogram
-        influence interquantile_range iqr kde limits margins mean median minimax_count_mechanism
+        SeededEntropy Session ShortcutRegression SystemEntropy UptackError audit blocks columns count
+        data densities discrete errors fourier_density hampel_regression histogram
+        influence interquantile_range iqr kde kernels limits margins mean mechanisms median minimax_count_mechanism
         noise open optimal_count_mechanism papers per_group plot_coefficients privacy quantile
         random_dp reach regression release_if_stable shortcut_regression sparse_histogram
         stable_value statistics subsample_aggregate trimmed_mean winsorized_mean""",
     "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram Tally count histogram
         margins minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
-    "uptack.aggregate": "Plan Vote plan stable_value subsample_aggregate",
+    "uptack.blocks": "Plan Vote plan stable_value subsample_aggregate",
     "uptack.papers": "A_dist A_samp M R_H R_S S Scale TM",
     "uptack.audit": """Case ExactCase Finding Report cases controls delta_lower_bound epsilon_lower_bound
         family hostile least_epsilon main released run""",
     "uptack.regression": "HampelRegression ShortcutRegression hampel_regression plot_coefficients shortcut_regression",
-    "uptack.reach": "ArrayColumn Column InterquantileRange LStatistic OrderStatistics Reach Segment",
+    "uptack.columns": "ArrayColumn Column OrderStatistics",
+    "uptack.reach": "InterquantileRange LStatistic Reach Segment",
     "uptack.statistics": "Options interquantile_range iqr mean median quantile trimmed_mean winsorized_mean",
     "uptack.noise": """Bernoulli BernoulliExp Body Box Ellipsoid Entropy Geometric Grid IntegerGaussian
         IntegerLaplace IntegerLaw L1Ball L2Ball LInfBall MachineNumbers SampledBody
         SeededEntropy SystemEntropy UniformInteger""",
     "uptack.privacy": """ADD_REMOVE Adjacency Privacy RandomPrivacy SUBSTITUTE calibrate cost gaussian_delta
         gaussian_epsilon gaussian_noise_multiplier loss split tight total""",
-    "uptack.engines": "exponential gamma gaussian k_norm laplace release_if_stable report_noisy_max",
-    "uptack.functions": """Curve DensityCurve Expansion Exponential FourierBasis FourierDensity FunctionRelease
+    "uptack.mechanisms": "exponential gamma gaussian k_norm laplace release_if_stable report_noisy_max",
+    "uptack.kernels": """Curve DensityCurve Expansion Exponential FourierBasis FourierDensity FunctionRelease
         Gaussian Kernel KernelMachine KernelRegressor KernelSVC KernelSum Matern32 Matern52
-        SpectralRelease fourier_density kde kernel_machine plot_regions release_function
-        release_spectral sobolev_norm""",
-    "uptack.data": "Source source",
+        SpectralRelease kernel_machine plot_regions release_function release_spectral
+        sobolev_norm""",
+    "uptack.densities": "fourier_density kde",
+    "uptack.data": "Source guess_types source",
     "uptack.ledger": "Entry Fault Head Ledger Verification",
     "uptack.session": "Plan PlannedRelease Request Session SessionColumn open",
     "uptack.report": "ColumnProfile Figure Part Profile divide plan profile to_html to_json to_markdown write",
@@ -47,3 +49,22 @@ def test_names_are_there_and_listed(module):
     assert set(found.__all__) == set(NAMES[module].split())
     for name in found.__all__:
         assert getattr(found, name).__doc__ or name.isupper()
+
+
+OLD = {
+    "uptack.mechanisms": ("laplace", "uptack.mechanisms"),
+    "uptack.blocks": ("stable_value", "uptack.blocks"),
+    "uptack.kernels": ("kde", "uptack.densities"),
+    "uptack.reach": ("ArrayColumn", "uptack.columns"),
+    "uptack.privacy.loss": ("Levels", "uptack.privacy.loss"),
+}
+
+
+@pytest.mark.parametrize("module", OLD)
+def test_old_names_work_for_one_more_version(module):
+    name, home = OLD[module]
+    with pytest.warns(DeprecationWarning, match=f"{module}.{name} is called {home}"):
+        found = getattr(importlib.import_module(module), name)
+    assert found is getattr(importlib.import_module(home), "Composed" if name == "Levels" else name)
+    with pytest.raises(AttributeError):
+        _ = importlib.import_module(module).nothing_of_the_kind

@@ -33,7 +33,7 @@ def neighbours(relation):
     for a, b in itertools.product([t for n in range(MOST + 1) for t in tables(n)], repeat=2):
         risen = sum(max(y - x, 0) for x, y in zip(a, b, strict=True))
         fallen = sum(max(x - y, 0) for x, y in zip(a, b, strict=True))
-        alike = risen == fallen if relation.kind == "substitute" else 0 in (risen, fallen)
+        alike = risen == fallen if relation.size_is_public else 0 in (risen, fallen)
         if alike and 0 < max(risen, fallen) <= g:
             yield a, b
 
@@ -181,6 +181,6 @@ def test_the_cost_of_disjoint_groups():
         assert price.exact_epsilon == 2 * steps
         assert np.isclose(price.delta, 1e-5 * sum(math.exp(2 * i) for i in range(steps)), rtol=1e-12)
     assert tight([tree], Fraction(1, 10**5), ADD_REMOVE) == Privacy(2, 1e-5, ADD_REMOVE)
-    both = loss.Levels((loss.Pure(1), tree))
+    both = loss.Composed((loss.Pure(1), tree))
     assert cost(both, ADD_REMOVE) == Privacy(3, 1e-5, ADD_REMOVE)
     assert cost(both, SUBSTITUTE).exact_epsilon == 5

@@ -10,8 +10,8 @@ from scipy import stats
 
 from tests.exhaustive.universe import STATISTICS, VALUES, substituted, tables
 from tests.helpers import FALSE_ALARM
-from uptack.engines.inverse import Boxes, boxes, decay, steps_needed
 from uptack.exact import Real, ball
+from uptack.mechanisms.inverse import Boxes, boxes, decay, steps_needed
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.noise import choice as choice_module
 from uptack.noise.choice import pick

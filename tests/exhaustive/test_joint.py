@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tests.helpers import FALSE_ALARM
-from uptack.engines.joint import Chain, chain_decay
+from uptack.mechanisms.joint import Chain, chain_decay
 from uptack.noise import SeededEntropy
 from uptack.noise import choice as choice_module
 

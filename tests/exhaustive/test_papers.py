@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from uptack.engines import dwork_lei, ptr
 from uptack.exact import ball
+from uptack.mechanisms import dwork_lei, ptr
 from uptack.noise import IntegerLaplace, SeededEntropy
 from uptack.privacy import loss
 from uptack.reach import InterquantileRange, LStatistic

@@ -7,8 +7,8 @@ import pytest
 from flint import arb, ctx
 
 from tests.exhaustive.universe import STATISTICS, substituted, tables
-from uptack.engines.ptr import diameter, grid, log_grid, ratio, same_bin
 from uptack.exact import ball, upper
+from uptack.mechanisms.ptr import diameter, grid, log_grid, ratio, same_bin
 from uptack.noise import IntegerLaplace
 
 VALUES = (0.0, 1.0, 2.0, 5.0)

@@ -49,7 +49,7 @@ def test_axioms_for_added_rows_with_public_ranks(name, n):
             assert nested(large, small)
 
 
-@every
+@pytest.mark.parametrize("name", [name for name in STATISTICS if name != "mad"])  # whose two medians move apart
 @pytest.mark.parametrize("n", [3, 4])
 def test_an_interval_is_no_larger_than_it_must_be(name, n):
     """Over a universe with far-away values, the finite ends are attained and the infinite ones approached."""

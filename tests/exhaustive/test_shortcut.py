@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.exhaustive.test_inverse import assert_private, law
-from uptack.engines.inverse import boxes, decay
+from uptack.mechanisms.inverse import boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import LStatistic
 from uptack.regression.blocks import equal_blocks

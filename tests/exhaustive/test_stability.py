@@ -8,9 +8,9 @@ import pytest
 from flint import ctx
 
 from tests.exhaustive.universe import substituted, tables
-from uptack.aggregate.blocks import random_blocks
-from uptack.engines.stability import noise_law
+from uptack.blocks.evaluation import random_blocks
 from uptack.exact import ball, upper
+from uptack.mechanisms.stability import noise_law
 from uptack.noise import SeededEntropy
 from uptack.reach.mode import argmax_distance, gap_distance, median_distance, mode_distance, winner
 

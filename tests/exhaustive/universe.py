@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.reach import InterquantileRange, LStatistic
+from uptack.reach.deviation import MedianDeviation
 from uptack.reach.order import midhinge, quantile_rank, quartiles, trimean, trimmed_mean, winsorized_mean
 
 VALUES = (-3.0, 0.0, 0.5, 1.0, 4.0)
@@ -39,4 +40,5 @@ STATISTICS = {
     "winsorized mean": _l(lambda n: winsorized_mean(Fraction(1, 4), n)),
     "midhinge": _l(midhinge),
     "trimean": _l(trimean),
+    "mad": lambda t, n, steps=9, rows=1: MedianDeviation(np.array(t), quantile_rank(Fraction(1, 2), n), steps, rows),
 }

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import uptack as ut
+from uptack.columns.selection import OrderStatistics, as_float, as_integer, exact_sum
 from uptack.reach import InterquantileRange, LStatistic
 from uptack.reach.order import quartiles, trimmed_mean, winsorized_mean
-from uptack.reach.selection import OrderStatistics, as_float, as_integer, exact_sum
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 hostile = st.one_of(

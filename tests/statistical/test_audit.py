@@ -15,7 +15,7 @@ from uptack.audit import Case, ExactCase, cases, controls, delta_lower_bound, ep
 from uptack.audit.broken import DELTA, FIFTH, LOW, ONE, ZERO, printed_cutoff, two_grids, unit_noise
 from uptack.audit.estimate import witness
 from uptack.audit.neighbours import two_values
-from uptack.engines import laplace
+from uptack.mechanisms import laplace
 from uptack.noise import IntegerLaplace, SeededEntropy
 from uptack.papers import Scale
 from uptack.privacy import Privacy, loss

@@ -12,8 +12,8 @@ from scipy import stats
 
 from tests.helpers import FALSE_ALARM
 from uptack.audit import delta_lower_bound, epsilon_lower_bound
-from uptack.functions import Exponential, FunctionRelease, Gaussian, release_function
-from uptack.functions.factor import Factor, Noise, calibrated, plan
+from uptack.kernels import Exponential, FunctionRelease, Gaussian, release_function
+from uptack.kernels.factor import Factor, Noise, calibrated, plan
 from uptack.noise import IntegerGaussian, SeededEntropy
 
 SURE = 1 - Fraction(str(FALSE_ALARM))

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from tests.helpers import FALSE_ALARM, assert_fits_cdf
-from uptack.engines import exponential, gamma, gaussian, k_norm, laplace, report_noisy_max
+from uptack.mechanisms import exponential, gamma, gaussian, k_norm, laplace, report_noisy_max
 from uptack.noise import Box, Ellipsoid, L1Ball, L2Ball, LInfBall, SampledBody, SeededEntropy
 
 RUNS = 6000

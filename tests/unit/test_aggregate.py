@@ -8,9 +8,9 @@ import pytest
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack.aggregate import Vote, plan, stable_value, subsample_aggregate
-from uptack.aggregate.blocks import accepting, evaluate, random_blocks
-from uptack.engines.stability import release_if_stable
+from uptack.blocks import Vote, plan, stable_value, subsample_aggregate
+from uptack.blocks.evaluation import accepting, evaluate, random_blocks
+from uptack.mechanisms.stability import release_if_stable
 from uptack.papers.stability import A_dist, A_samp, sampling_plan
 from uptack.privacy import loss
 from uptack.reach.mode import argmax_distance, gap_distance, median_distance, winner
@@ -213,7 +213,7 @@ def test_an_undecided_vote_gets_no_reply():
 
 def test_an_aggregate_of_ones_own():
     def noisy_mean(values):
-        return ut.engines.laplace(np.clip(values, 0, 20).mean(), sensitivity=20 / 100, epsilon=0.5, entropy=seed())
+        return ut.mechanisms.laplace(np.clip(values, 0, 20).mean(), sensitivity=20 / 100, epsilon=0.5, entropy=seed())
 
     r = subsample_aggregate(np.mean, X, blocks=100, aggregate=noisy_mean, epsilon=0.5)
     assert r.value == pytest.approx(10, abs=5)

@@ -28,9 +28,9 @@ from uptack.audit.battery import laws
 from uptack.audit.events import LEAST, ZERO_BIT, Event, Score, candidates, counted, tables
 from uptack.audit.exact import chosen, inverse, passed, shifted, together
 from uptack.audit.neighbours import changed, lines, two_values
-from uptack.engines import laplace
-from uptack.engines.inverse import boxes, decay
 from uptack.exact import ball
+from uptack.mechanisms import laplace
+from uptack.mechanisms.inverse import boxes, decay
 from uptack.noise import IntegerGaussian, IntegerLaplace, MachineNumbers, SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
 from uptack.reach import LStatistic
@@ -50,11 +50,11 @@ def steps_apart(d, e):
 def test_hostile_columns_are_neighbours(relation):
     g = relation.rows_per_person
     for name, (d, e) in hostile(40, 20, relation).items():
-        expected = (g, g) if relation.kind == "substitute" else (g, 0)
+        expected = (g, g) if relation.size_is_public else (g, 0)
         assert steps_apart(d, e) == expected, name
     (x, y), (x_prime, y_prime) = lines(30, relation)["a point of leverage"]
     assert len(x) == len(y) == 30
-    assert len(x_prime) == len(y_prime) == (30 if relation.kind == "substitute" else 30 - g)
+    assert len(x_prime) == len(y_prime) == (30 if relation.size_is_public else 30 - g)
 
 
 def test_an_order_statistic_jumps_where_it_is_aimed_at():

@@ -13,7 +13,8 @@ from scipy import integrate, stats
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack.functions.caratheodory import (
+from uptack.columns import ArrayColumn
+from uptack.densities.caratheodory import (
     CELLS,
     UNIT,
     BallNoise,
@@ -24,11 +25,10 @@ from uptack.functions.caratheodory import (
     moment_sums,
     moments,
 )
-from uptack.functions.density import DensityCurve, FourierDensity
-from uptack.functions.fourier import _kept, _Plan, fourier_density
+from uptack.densities.fourier import _kept, _Plan, fourier_density
+from uptack.kernels.density import DensityCurve, FourierDensity
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, loss
-from uptack.reach import ArrayColumn
 
 RNG = np.random.default_rng(5)
 NORMAL = RNG.normal(10, 2, 20_000)
@@ -196,7 +196,7 @@ def test_a_normal_density(options):
 
 def test_the_loss_tree_adds_up():
     release = fourier_density(NORMAL, 1, adjacency=ADD_REMOVE, entropy=SeededEntropy(1))
-    assert release.loss == loss.Levels(tuple(loss.Pure(Fraction(p, 40)) for p in (4, 9, 27)))
+    assert release.loss == loss.Composed(tuple(loss.Pure(Fraction(p, 40)) for p in (4, 9, 27)))
     release = fourier_density(NORMAL, 1, low=0, high=20, entropy=SeededEntropy(1))
     assert release.loss == loss.Pure(1)
 

@@ -17,8 +17,11 @@ import pytest
 from flint import arb, ctx
 
 import uptack as ut
+from uptack.columns import ArrayColumn
+from uptack.densities import kde
+from uptack.densities.kde import ERROR, Bins, Density
 from uptack.errors import InvalidArgument, UptackError
-from uptack.functions import (
+from uptack.kernels import (
     Expansion,
     Exponential,
     FourierBasis,
@@ -28,17 +31,14 @@ from uptack.functions import (
     Matern32,
     Matern52,
     SpectralRelease,
-    kde,
     release_function,
     release_spectral,
     sobolev_norm,
 )
-from uptack.functions.factor import Factor, plan
-from uptack.functions.kde import ERROR, Bins, Density
-from uptack.functions.kernels import from_dict
+from uptack.kernels.factor import Factor, plan
+from uptack.kernels.kernel import from_dict
 from uptack.noise import IntegerGaussian, SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, gaussian_delta
-from uptack.reach import ArrayColumn
 
 LEAVES = [Gaussian, Exponential, Matern32, Matern52]
 HUGE = 10**9  # an ε at which the noise is next to nothing
@@ -437,7 +437,7 @@ def test_releases_are_not_copied(copied):
 def test_a_fork_does_not_answer(monkeypatch):
     value = made().value
     known = value.at([0.0])
-    monkeypatch.setattr("uptack.functions.process.os.getpid", lambda: -1)
+    monkeypatch.setattr("uptack.kernels.process.os.getpid", lambda: -1)
     assert value.at([0.0]) == known
     with pytest.raises(UptackError, match="forked"):
         value.at([1.0])
@@ -528,7 +528,7 @@ def test_the_right_to_answer_exists_once(tmp_path):
 
 
 def test_lives_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr("uptack.functions.storage.LIVES", 2)
+    monkeypatch.setattr("uptack.kernels.storage.LIVES", 2)
     path = tmp_path / "f.npz"
     made().value.save(path, resumable=True)
     FunctionRelease.load(path, wave).save(path, resumable=True)
@@ -544,7 +544,7 @@ def test_files_across_processes(tmp_path):
     value.save(path, resumable=True)
     script = f"""
 import numpy as np
-from uptack.functions import FunctionRelease
+from uptack.kernels import FunctionRelease
 f = FunctionRelease.load({str(path)!r}, lambda x: np.sin(3 * x[:, 0]))
 print(*map(float.hex, f.at([0.1, 0.2, 1.7, 0.9])))
 f.save({str(path)!r}, resumable=True)

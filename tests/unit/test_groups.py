@@ -243,7 +243,7 @@ def test_every_group_is_run_on_its_rows_with_all_of_epsilon():
     assert [rows for rows, *_ in runs] == [[1, 3], [4], [], [2]]
     assert {tuple(rest) for _, *rest in calls} == {(1, 0, ADD_REMOVE, "n")}
     assert made.privacy == Privacy(1, 0, ADD_REMOVE)
-    assert made.loss == loss.Levels((loss.Disjoint((loss.Pure(1),)),))
+    assert made.loss == loss.Composed((loss.Disjoint((loss.Pure(1),)),))
     assert made.privacy.under(SUBSTITUTE) == Privacy(2)
 
 
@@ -299,7 +299,7 @@ def test_unknown_groups():
     assert list(made.value) == ["a", "b", None]
     assert {k: r.value for k, r in made.value.items()} == {"a": 300, "b": 400, None: 200}
     assert {(epsilon, delta) for _, epsilon, delta, *_ in calls} == {(Fraction(3, 4), 0)}
-    assert made.loss == loss.Levels((loss.Approximate(0.25, 1e-6), loss.Disjoint((loss.Pure(0.75),))))
+    assert made.loss == loss.Composed((loss.Approximate(0.25, 1e-6), loss.Disjoint((loss.Pure(0.75),))))
     assert made.privacy == Privacy(1, 1e-6, ADD_REMOVE)
     assert made.mechanism == "spy per group (unknown groups, cutoff 48)"
     assert set(made.value.sizes.value) == {"a", "b", None}

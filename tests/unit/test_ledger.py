@@ -27,7 +27,7 @@ from uptack.ledger.admission import Balance, brief
 from uptack.ledger.entries import FIELDS, digest, short
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, RandomPrivacy, cost, loss, tight
 from uptack.privacy.encoding import KINDS, decode, encode, rational, rational_text
-from uptack.privacy.loss import Answer, Approximate, Cascade, Gaussian, Parallel, Pure, Test, Unit
+from uptack.privacy.loss import Answer, Approximate, Cascade, Composed, Gaussian, Pure, Test, Unit
 
 UNIT = Unit(Test("1/3", 1e-9), Answer(0.5))
 TREES = [
@@ -39,9 +39,9 @@ TREES = [
     UNIT,
     Unit(Test(1, 0), None),
     Cascade((UNIT, UNIT), same_answer=True),
-    loss.Levels((Pure(1), UNIT)),
-    Parallel((Pure(1), loss.Nested((UNIT, Pure("1/7"))))),
-    loss.Nested((Pure(1),)),
+    loss.Composed((Pure(1), UNIT)),
+    Composed((Pure(1), loss.Composed((UNIT, Pure("1/7"))))),
+    loss.Composed((Pure(1),)),
     loss.Disjoint((Pure(1), Approximate(0.5, 1e-7))),
     loss.Partition(Pure(1), blocks_per_row=3),
     loss.Subsample(Pure(1)),
@@ -272,7 +272,7 @@ class TestPrice:
         entry = ledger.debit_plan(trees, delta=4e-6, what="four in advance")
         assert entry.cost == tight(trees, 4e-6)
         assert entry.cost.epsilon < 2.5
-        assert entry.loss == Parallel(tuple(trees))
+        assert entry.loss == Composed(tuple(trees))
         assert ledger.spent() == entry.cost
 
     def test_the_history_as_if_it_had_been_planned(self, path):

@@ -25,11 +25,11 @@ from sklearn.utils.estimator_checks import check_estimator
 import uptack as ut
 from tests.helpers import FALSE_ALARM, CountingEntropy
 from uptack.exact import ball, lower, upper
-from uptack.functions.estimators import KernelRegressor, KernelSVC
-from uptack.functions.kernels import Exponential, Gaussian, Matern32, Matern52
-from uptack.functions.machines import Design, Terms, kernel_machine, own_machine
-from uptack.functions.minimisers import CORNER, LOSSES, Huber, Insensitive, Objective, minimiser, rounding
-from uptack.functions.regions import FEATURE_ERROR, KernelMachine, features, plot_regions, spectrum
+from uptack.kernels.estimators import KernelRegressor, KernelSVC
+from uptack.kernels.kernel import Exponential, Gaussian, Matern32, Matern52
+from uptack.kernels.machines import Design, Terms, kernel_machine, own_machine
+from uptack.kernels.minimisers import CORNER, LOSSES, Huber, Insensitive, Objective, minimiser, rounding
+from uptack.kernels.regions import FEATURE_ERROR, KernelMachine, features, plot_regions, spectrum
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy, cost, gaussian_delta, gaussian_noise_multiplier
 
@@ -243,7 +243,7 @@ def retrained(loss, adjacency, seed):
     x, y, design, _ = small(n, loss, seed, m=16, regularization=lam)
     terms = Terms.of(design, n, adjacency)
     here, i = solve(x, y, design), int(rng.integers(n))
-    if adjacency.kind == "add/remove":
+    if not adjacency.size_is_public:
         there = solve(np.delete(x, i, 0), np.delete(y, i), design, rows=n)
     else:
         other, label = x.copy(), y.copy()

@@ -19,11 +19,11 @@ from uptack.privacy import (
     tight,
     total,
 )
-from uptack.privacy.loss import Answer, Approximate, Cascade, Gaussian, Levels, Nested, Parallel, Partition, Pure, Unit
+from uptack.privacy.loss import Answer, Approximate, Cascade, Composed, Gaussian, Partition, Pure, Unit
 
 UNIT = Unit(loss.Test(1, 1e-6), Answer(1))
 SCALE = Cascade((UNIT, UNIT))  # S of the papers: two shifted grids
-MEDIAN = Levels((SCALE, SCALE))  # M: S, then two shifted grids of its own
+MEDIAN = Composed((SCALE, SCALE))  # M: S, then two shifted grids of its own
 
 
 def test_ten_tenths_are_one():
@@ -81,10 +81,10 @@ def test_the_power_of_any_attack():
     [
         (SCALE, 3, 2),  # S: STOC 2009; repaired (2ε, 2δ') below
         (MEDIAN, 6, 4),  # M: Theorem 12
-        (Parallel((MEDIAN,) * 5), 30, 20),  # R_S with p = 5: (6pε, 4pδ), Example 36
-        (Nested((Parallel((SCALE,) * 2), Cascade((UNIT,) * 4))), 2**2 + 3 * 2 + 1, 8),  # R_H, p = 2, Example 38
+        (Composed((MEDIAN,) * 5), 30, 20),  # R_S with p = 5: (6pε, 4pδ), Example 36
+        (Composed((Composed((SCALE,) * 2), Cascade((UNIT,) * 4))), 2**2 + 3 * 2 + 1, 8),  # R_H, p = 2, Example 38
         (Cascade((UNIT,) * 2, same_answer=True), 2, 2),  # S as repaired: tight
-        (Levels((Cascade((UNIT,) * 2, True),) * 2), 4, 4),  # M as repaired
+        (Composed((Cascade((UNIT,) * 2, True),) * 2), 4, 4),  # M as repaired
         (Cascade((UNIT,) * 8, same_answer=True), 8, 8),  # many tests: their joint failure costs the most
         (Partition(MEDIAN), 6, 4),
         (UNIT, 2, 1),
@@ -111,7 +111,7 @@ def test_what_nobody_has_proved_is_refused():
     class Homemade(loss.Loss):
         pass
 
-    for tree in (Homemade(), Parallel((Pure(1), Homemade())), "ptr"):
+    for tree in (Homemade(), Composed((Pure(1), Homemade())), "ptr"):
         with pytest.raises((UnknownLoss, InvalidArgument)):
             cost(tree)
 
@@ -124,7 +124,7 @@ def test_trees_are_values():
     with pytest.raises(InvalidArgument, match="units"):
         Cascade((Pure(1),))
     with pytest.raises(InvalidArgument, match="parts"):
-        Parallel(())
+        Composed(())
 
 
 def test_gaussian_calibration_is_tight_on_the_safe_side():

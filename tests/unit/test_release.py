@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.engines import exponential, gaussian, laplace
 from uptack.errors import NoInterval
+from uptack.mechanisms import exponential, gaussian, laplace
 from uptack.privacy.loss import Pure
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from uptack.audit.case import Case, Cells, ExactCase, Mechanism, Pair
 from uptack.audit.exact import either, passed, shifted, together
 from uptack.audit.neighbours import two_values
-from uptack.engines import dwork_lei, laplace, ptr
+from uptack.mechanisms import dwork_lei, laplace, ptr
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import Privacy, loss
 from uptack.reach import InterquantileRange

@@ -69,7 +69,7 @@ def family(
 ) -> list[Case]:
     """One case for each pair of neighbours, or for some of them.
 
-    >>> from uptack.engines import laplace
+    >>> from uptack.mechanisms import laplace
     >>> family("sum", released(laplace, sensitivity=1, epsilon=2), {"one row": (3, 4)}, Privacy(2))[0].name
     'sum: one row'
     """

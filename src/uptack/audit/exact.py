@@ -15,9 +15,9 @@ import numpy as np
 from flint import arb, ctx
 
 from uptack.audit.case import Cells
-from uptack.engines.inverse import Boxes
-from uptack.engines.ptr import diameter
 from uptack.exact import Rational, ball, read
+from uptack.mechanisms.inverse import Boxes
+from uptack.mechanisms.ptr import diameter
 from uptack.noise import IntegerLaplace, IntegerLaw
 from uptack.reach import Reach
 

@@ -27,7 +27,7 @@ def changed(d: Floats, rows: slice, value: float, relation: Adjacency = SUBSTITU
     """
     if len(range(*rows.indices(d.size))) > relation.rows_per_person:
         raise InvalidArgument("rows", f"at most {relation.rows_per_person}, those of a person", rows)
-    if relation.kind == "add/remove":
+    if not relation.size_is_public:
         return d, np.delete(d, rows)
     other = d.copy()
     other[rows] = value

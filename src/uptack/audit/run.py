@@ -55,7 +55,7 @@ def run(
     `workers=2` spreads the draws over processes; mechanisms must then be functions that can be pickled.
 
     >>> from uptack.audit import family, released
-    >>> from uptack.engines import laplace
+    >>> from uptack.mechanisms import laplace
     >>> from uptack.privacy import Privacy
     >>> noise = released(laplace, sensitivity=1, epsilon=1)
     >>> run(family("sum", noise, {"one row": (3, 4), "two rows": (3, 5)}, Privacy(1)), draws=1000).ok

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
+import shlex
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from typing import Any
 import click
 import numpy as np
 
+from uptack.data import files, private
+from uptack.data.textfiles import GUESS
 from uptack.errors import NoInterval
 from uptack.exact import read
 from uptack.ledger import Ledger
@@ -88,7 +90,11 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 session_options = stacked(
     click.option("--table", help="Which table of a DuckDB file."),
     click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
-                 help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, text)."),
+                 help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, text). "
+                      "The others are guessed from the rows, and shown."),
+    click.option("--delimiter", help="What is between two cells of a CSV file, if its line of names does not show it."),
+    click.option("--header/--no-header", default=None,
+                 help="Whether a CSV file begins with a line of names. If not: --type for all columns, in order."),
     click.option("--ledger", type=click.Path(path_type=Path), help="Charge this ledger before the data are touched."),
     click.option("--dataset", default="data", help="Which data set of the ledger."),
     click.option("--analyst", help="On whose behalf, for a ledger with budgets per analyst."),
@@ -101,23 +107,29 @@ session_options = stacked(
     click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for tests. NOT PRIVATE."),
 )  # fmt: skip
 
-SESSION = ("table", "types", "dataset", "ledger", "analyst", "adjacency", "rows_per_person", "missing", "seed")
+SESSION = (
+    *("table", "types", "delimiter", "header", "dataset", "ledger", "analyst"),
+    *("adjacency", "rows_per_person", "missing", "seed"),
+)
 
 
 @contextmanager
 def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
     """A session on a file, or on CSV from standard input. Takes its own options out of the others."""
     own = {name: options.pop(name) for name in SESSION}
-    with tempfile.TemporaryDirectory() as folder:
+    with private.temporary() if path == "-" else nullcontext(Path()) as folder:
         data: str | Path = path
         if path == "-":
-            data = Path(folder) / "stdin.csv"
+            data = folder / "stdin.csv"
             with data.open("wb") as file:
                 shutil.copyfileobj(sys.stdin.buffer, file)
-        yield open_session(
+        types = _types(data, own)
+        session = open_session(
             data,
             table=own["table"],
-            types=own["types"] or None,
+            types=types,
+            delimiter=own["delimiter"],
+            header=own["header"],
             ledger=None if own["ledger"] is None else Ledger(own["ledger"], dataset=own["dataset"]),
             analyst=own["analyst"],
             adjacency=ADJACENCIES[own["adjacency"]],
@@ -125,6 +137,26 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
             missing=own["missing"],
             entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
         )
+        _show_guesses(session, types)
+        yield session
+
+
+def _types(data: str | Path, own: dict[str, Any]) -> dict[str, str] | None:
+    """The kinds of columns that were stated; for a CSV file, "guess" for the others: its curator is who calls."""
+    stated: dict[str, str] = own["types"]
+    if not files.is_text(data) or own["header"] is False:
+        return stated or None
+    names = files.text_layout(data, GUESS, own["delimiter"], own["header"])[1].names
+    return {**dict.fromkeys(names, GUESS), **stated}
+
+
+def _show_guesses(session: Session, types: dict[str, str] | None) -> None:
+    """What was guessed, as the options that would say it."""
+    guessed = [name for name, kind in (types or {}).items() if kind == GUESS]
+    if guessed:
+        said = " ".join(f"--type {shlex.quote(f'{name}={session.source.columns[name]}')}" for name in guessed)
+        shown = "".join(sign if sign.isprintable() else "?" for sign in said)
+        click.echo(f"uptack: guessed from the rows, and public from now on (state what is wrong): {shown}", err=True)
 
 
 def release(

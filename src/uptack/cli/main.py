@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from uptack.cli import releases, reporting
+from uptack.cli import reporting
 from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, Exact, as_json
 from uptack.errors import UptackError
 from uptack.ledger import Ledger
@@ -21,7 +21,33 @@ ENGINES = ("_duckdb", "duckdb", "pyarrow", "ibis", "sqlglot", "sqlalchemy")
 """Packages whose errors are about the curator's own files and databases."""
 
 
+class Commands(click.Group):
+    """Commands that are written here, and one for every release function, which are made when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        from uptack.cli.releases import commands
+
+        return [*super().list_commands(ctx), *commands()]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command of that name."""
+        from uptack.cli.releases import commands
+
+        return super().get_command(ctx, name) or commands().get(name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant. `regression --robust` is the name of an earlier version."""
+        if args[:1] == ["regression"] and "--robust" in args:
+            click.echo("uptack: `regression --robust` is called `robust-regression` now", err=True)
+            args = ["robust-regression", *(word for word in args[1:] if word != "--robust")]
+        return super().resolve_command(ctx, args)
+
+
 @click.group(
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""\b
 Examples:
@@ -104,7 +130,7 @@ def completion(shell: str) -> int:
     return ANSWER
 
 
-for command in (reporting.report, reporting.plan, *releases.COMMANDS):
+for command in (reporting.report, reporting.plan):
     cli.add_command(command)
 
 

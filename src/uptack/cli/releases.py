@@ -1,4 +1,4 @@
-"""Commands for single releases."""
+"""Commands for single releases: one for every release function that reads columns, made from its declaration."""
 
 from __future__ import annotations
 
@@ -7,120 +7,106 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import Exact, as_json, delta, epsilon, release, session_options, stacked
+from uptack.cli.common import Exact, as_json, release, session_options, stacked
 from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
+from uptack.registry import Declaration, Option, declared
+from uptack.registry.options import GROUPING
 from uptack.session import Request, Session
+from uptack.session.requests import in_tables
 
-Finish = Callable[[Any], Any]
-table = click.argument("path", metavar="TABLE")
-column = click.argument("column", metavar="COLUMN")
-method = click.option(
-    "--method", type=click.Choice(["inverse", "ptr", "dwork-lei"]), default="inverse", show_default=True
-)
-granularity = click.option("--granularity", type=Exact(), help="A public step that all values are multiples of.")
-grouping = stacked(
-    click.option("--by", help="One answer for each value of this column, all for one ε."),
-    click.option(
-        "--group",
-        "groups",
-        multiple=True,
-        help="A public group, once for each. Without any: those with enough rows (needs δ).",
-    ),
-)
-numbers = stacked(table, column, epsilon, delta, method, granularity, grouping, as_json, session_options)
+FROM_SESSION = ("adjacency", "rows_per_person", "missing", "entropy")
+"""Options that are the session's on a command line."""
+
+TYPES: dict[str, Any] = {"number": Exact(), "numbers": Exact(), "integer": int, "word": str, "keys": str}
 
 
-def _example(text: str) -> str:
-    return f"\b\nExample:\n  uptack {text}"
+def written(option: Option) -> Callable[[Any], Any] | None:
+    """An option of a function as one of a command; None where it can't be written, or is the session's."""
+    if option.form == "object" or option.name in FROM_SESSION:
+        return None
+    several = option.form in ("numbers", "keys")
+    if option.positional and option.required:
+        return click.argument(option.name, nargs=-1 if several else 1, required=True, type=TYPES[option.form])
+    flag = f"--{option.name.removesuffix('s') if several else option.name.replace('_', '-')}"
+    if option.form == "flag":
+        return click.option(flag, option.name, is_flag=True, default=None, help=option.help)
+    kind = click.Choice(option.choices) if option.form == "choice" else TYPES[option.form]
+    usual: dict[str, Any] = (
+        {} if several or option.required or option.default is None else {"default": str(option.default)}
+    )
+    short = ("-e",) if option.name == "epsilon" else ()
+    return click.option(
+        flag, *short, option.name, type=kind, multiple=several, required=option.required, help=option.help,
+        show_default=bool(usual), **usual,
+    )  # fmt: skip
 
 
-def _ask(statistic: str, path: str, column: str, options: dict[str, Any], finish: Finish | None = None) -> int:
-    groups = options.pop("groups", ())
+def _columns(declaration: Declaration) -> Callable[[Any], Any]:
+    """The arguments that name columns."""
+    reads = declaration.reads
+    if reads.least > 1:
+        return stacked(click.argument("target"), click.argument("columns", nargs=-1, metavar="[PREDICTORS]..."))
+    name = "[COLUMN]" if reads.least == 0 else "COLUMN"
+    more = reads.most != 1
+    return click.argument("columns", nargs=-1 if more else 1, required=reads.least > 0, metavar=name + "..." * more)
 
-    def request(session: Session, name: str, **given: Any) -> Request:
-        if groups:
-            given["groups"] = [_key(session, str(given.get("by")), group) for group in groups]
-        return Request(statistic, name, **given)
 
-    return release(path, options, request, column, finish=finish)
+def command(declaration: Declaration) -> click.Command:
+    """The command of a release function: `uptack NAME TABLE COLUMN ... --epsilon ...`."""
+    name = (declaration.also or declaration.name).replace("_", "-")
+    options = [line for option in declaration.options if (line := written(option)) is not None]
+
+    def run(path: str, columns: Any, target: str | None = None, **options: Any) -> int:
+        names = (columns,) if isinstance(columns, str) else tuple(columns or ())
+        return release(path, options, _request(declaration, target), *names, finish=_drawn)
+
+    own = [option for option in declaration.options if option.positional and option.required]
+    example = {"numbers": "0.25 0.75", "number": "0.1"}
+    words = " ".join(example.get(option.form, option.name.upper()) for option in own)
+    columns = "cost age wait_minutes" if declaration.reads.least > 1 else "age"
+    epilog = f"\b\nExample:\n  uptack {name} patients.parquet {columns} {words + ' ' if words else ''}--epsilon 0.5"
+    decorate = stacked(
+        click.command(name, help=declaration.summary, epilog=epilog),
+        click.argument("path", metavar="TABLE"),
+        _columns(declaration),
+        *options,
+        as_json,
+        session_options,
+    )
+    made: click.Command = decorate(run)
+    return made
+
+
+def _request(declaration: Declaration, target: str | None) -> Callable[..., Request]:
+    """How the words of a command become a request."""
+
+    def request(session: Session, *names: str, **given: Any) -> Request:
+        named = names if target is None else (target, *session.predictors(target, names or None))
+        told = {name: value for name, value in given.items() if value not in ((), None)}
+        for option in declaration.options:
+            if option.form == "keys" and option.name in told:
+                column = str(given.get("by")) if option.name in GROUPING else named[0]
+                told[option.name] = [_key(session, column, text) for text in told[option.name]]
+            if option.form == "numbers" and option.name in told:
+                values = told[option.name]
+                told[option.name] = values[0] if option.positional and len(values) == 1 else list(values)
+        return Request(declaration.name, *named, **told)
+
+    return request
+
+
+def _drawn(value: Any) -> Any:
+    """A released function as points of a curve; anything else as it is."""
+    if hasattr(value, "on_grid"):
+        return value.on_grid().density()
+    return getattr(value, "curve", value)
 
 
 def _key(session: Session, column: str, text: str) -> Any:
     """A value as the column has them."""
     known(column, session.source.columns)
-    return KEYS[session.source.columns[column]](text)
-
-
-@click.command(epilog=_example("median patients.parquet age --epsilon 0.5 --interval 0.95"))
-@numbers
-@click.option("--interval", type=Exact(), help="Spend half on an interval for the population, at this confidence.")
-def median(path: str, column: str, **options: Any) -> int:
-    """The median of a column."""
-    return _ask("median", path, column, options)
-
-
-@click.command(epilog=_example("quantile patients.parquet cost 0.1 0.5 0.9 --epsilon 1"))
-@table
-@column
-@click.argument("p", nargs=-1, required=True, type=Exact())
-@stacked(epsilon, delta, method, granularity, grouping, as_json, session_options)
-def quantile(path: str, column: str, p: tuple[Any, ...], **options: Any) -> int:
-    """One or several quantiles of a column, in one release."""
-    return _ask("quantile", path, column, {**options, "p": p[0] if len(p) == 1 else list(p)})
-
-
-@click.command(epilog=_example("iqr patients.parquet cost --epsilon 0.5"))
-@numbers
-def iqr(path: str, column: str, **options: Any) -> int:
-    """The interquartile range of a column."""
-    return _ask("iqr", path, column, options)
-
-
-@click.command("trimmed-mean", epilog=_example("trimmed-mean patients.parquet cost --cut 0.05 --epsilon 0.5"))
-@numbers
-@click.option("--cut", type=Exact(), default="0.1", show_default=True, help="The share taken off each end.")
-def trimmed_mean(path: str, column: str, **options: Any) -> int:
-    """The mean of what is left when a share of rows is taken off each end."""
-    return _ask("trimmed_mean", path, column, options)
-
-
-@click.command(epilog=_example("mean patients.parquet age --epsilon 0.5"))
-@stacked(table, column, epsilon, delta, grouping, as_json, session_options)
-def mean(path: str, column: str, **options: Any) -> int:
-    """The mean of a column, clamped to private quantiles far out in the tails."""
-    return _ask("mean", path, column, options)
-
-
-@click.command(epilog=_example("count patients.parquet readmitted --epsilon 0.1"))
-@table
-@click.argument("column", required=False, metavar="[COLUMN]")
-@stacked(epsilon, as_json, session_options)
-def count(path: str, column: str | None, **options: Any) -> int:
-    """How many rows are true in COLUMN; without one, how many rows there are (--adjacency add-remove)."""
-    names = () if column is None else (column,)
-    return release(path, options, lambda _, *names, **given: Request("count", *names, **given), *names)
-
-
-@click.command(epilog=_example("histogram patients.parquet ward --epsilon 1 --delta 1e-6"))
-@stacked(table, column, epsilon, delta, as_json, session_options)
-@click.option(
-    "--key", "keys", multiple=True, help="A category, once for each. Without any: whatever there is (needs δ)."
-)
-@click.option("--edge", "edges", multiple=True, type=Exact(), help="An edge of a bin, for numbers, from low to high.")
-def histogram(path: str, column: str, keys: tuple[str, ...], edges: tuple[Any, ...], **options: Any) -> int:
-    """How many rows of each category, or between edges."""
-    if keys or edges:
-        options["delta"] = options["delta"] or None
-
-    def request(session: Session, name: str, **given: Any) -> Request:
-        if keys:
-            given["keys"] = [_key(session, name, key) for key in keys]
-        if edges:
-            given["edges"] = list(map(float, edges))
-        return Request("histogram", name, **given)
-
-    return release(path, options, request, column)
+    return KEYS.get(session.source.columns[column], str)(text)
 
 
 def _truth(text: str) -> bool:
@@ -137,45 +123,36 @@ def _number(text: str) -> int | float:
         raise InvalidArgument("key", "a number for a column of numbers", repr(text)) from None
 
 
-KEYS: dict[str, Callable[[str], Any]] = {
-    "integer": _number,
-    "number": _number,
-    "boolean": _truth,
-    "text": str,
-    "other": str,
-}
+KEYS: dict[str, Callable[[str], Any]] = {"integer": _number, "number": _number, "boolean": _truth}
 
 
-@click.command(epilog=_example("regression patients.parquet cost age wait_minutes --epsilon 1"))
-@table
-@click.argument("target")
-@click.argument("predictors", nargs=-1)
-@stacked(epsilon, delta, as_json, session_options)
-@click.option("--robust", is_flag=True, help="Hampel's regression, for up to four coefficients; needs δ.")
-@click.option("--standard-errors", is_flag=True, default=None, help="Spend a third on standard errors.")
-def regression(path: str, target: str, predictors: tuple[str, ...], robust: bool, **options: Any) -> int:
-    """The coefficients of TARGET on PREDICTORS (or all other numbers), intercept first."""
-
-    def request(session: Session, *names: str, **given: Any) -> Request:
-        kind = "robust_regression" if robust else "regression"
-        return Request(kind, target, *session.predictors(target, names or None), missing="ignore", **given)
-
-    return release(path, options, request, *predictors)
+def commands() -> dict[str, click.Command]:
+    """All of them, by name."""
+    made = [command(declaration) for declaration in declared().values() if in_tables(declaration)]
+    return {str(one.name): one for one in made} | {"density": density}
 
 
-@click.command(epilog=_example("density patients.parquet age --epsilon 1 --delta 1e-6 --low 0 --high 100"))
-@stacked(table, column, epsilon, delta, as_json, session_options)
+@click.command(epilog="\b\nExample:\n  uptack density patients.parquet age --epsilon 1 --delta 1e-6 --low 0 --high 100")
+@click.argument("path", metavar="TABLE")
+@click.argument("column", metavar="COLUMN")
+@click.option("--epsilon", "-e", type=Exact(), required=True, help="The privacy budget, such as 0.5.")
+@click.option("--delta", type=Exact(), default="0", show_default=True, help="Chance that the guarantee fails.")
 @click.option("--low", type=Exact(), help="Where the curve begins; from private quantiles if left out.")
 @click.option("--high", type=Exact(), help="Where it ends.")
+@stacked(as_json, session_options)
 def density(path: str, column: str, low: Any, high: Any, **options: Any) -> int:
     """The density of a column as points of a curve: bumps with Gaussian-process noise, or a Fourier series if δ = 0."""
     if low is not None and high is not None and not low < high:
         raise InvalidArgument("high", "above low", str(high))
-    if not options["delta"]:
+    smooth = bool(options["delta"])
+    if not smooth:
         options = {**options, "delta": None, "low": low, "high": high}
-        return _ask("fourier_density", path, column, options, lambda value: value.curve)
     ends = [None if end is None else float(end) for end in (low, high)]
-    return _ask("kde", path, column, options, lambda value: value.on_grid(*ends).density())
 
+    def request(_: Session, name: str, **given: Any) -> Request:
+        return Request("kde" if smooth else "fourier_density", name, **given)
 
-COMMANDS = (median, quantile, iqr, trimmed_mean, mean, count, histogram, regression, density)
+    def finish(value: Any) -> Any:
+        return value.on_grid(*ends).density() if smooth else value.curve
+
+    return release(path, options, request, column, finish=finish)

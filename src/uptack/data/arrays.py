@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns.column import ArrayColumn, Column
+from uptack.columns.selection import Floats
 from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, tidy
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
-from uptack.reach.columns import ArrayColumn, Column
-from uptack.reach.selection import Floats
 
 Array = NDArray[Any]
 PYTHON_TIMES = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us")

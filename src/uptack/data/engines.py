@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
-from typing import Any
+from functools import cache, reduce
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.columns.selection import Floats
+from uptack.data import private, states
 from uptack.errors import UptackError
-from uptack.reach.selection import Floats
 
+T = TypeVar("T")
 BATCH = 1 << 17
 COUNT_IF = ("duckdb", "pyspark")
 """Engines with an aggregate that counts a condition: DuckDB does it three times faster than a sum of zeros and ones."""
@@ -28,11 +32,21 @@ def ibis() -> Any:
 
 
 def duckdb(path: str = ":memory:", **settings: Any) -> Any:
-    """A connection to DuckDB."""
+    """A connection to DuckDB. What it spills to a disk goes to a private folder."""
     try:
-        return ibis().duckdb.connect(path, **settings)
+        con = ibis().duckdb.connect(path, **settings)
     except ImportError as missing:
         raise UptackError('files need DuckDB: pip install "uptack[data]"') from missing
+    kept = states.state(con).folder = private.folder(con)
+    con.con.execute("SET temp_directory = '" + str(kept / "spilled").replace("'", "''") + "'")
+    return con
+
+
+def folder(con: Any) -> Path:
+    """The private folder of a connection of ours."""
+    kept = states.state(con).folder
+    assert kept is not None
+    return kept
 
 
 def backend(table: Any) -> Any:
@@ -43,16 +57,15 @@ def backend(table: Any) -> Any:
 def check(table: Any) -> None:
     """Whether the engine knows what we ask of it: found when a source is opened, and not when a release was paid."""
     con, one = backend(table), ibis().literal(1.0)
-    try:
+    with contextlib.suppress(Exception):
         con.compile(table.select(nan=one.isnan(), infinite=one.isinf(), random=ibis().random()))
-    except Exception:
-        why = "has no NaN, infinities or random numbers that ibis knows of"
-        raise UptackError(f"the engine {con.name} {why}; copy the table into DuckDB") from None
+        return
+    why = "has no NaN, infinities or random numbers that ibis knows of"
+    raise UptackError(f"the engine {con.name} {why}; copy the table into DuckDB")
 
 
-def batches(table: Any) -> Iterator[Any]:
-    """The rows of an expression as record batches of Arrow, one after the other."""
-    con = backend(table)
+def batches(con: Any, table: Any) -> Iterator[Any]:
+    """The rows of an expression as record batches of Arrow, one after the other. Only inside `run`."""
     if con.name == "duckdb":  # ibis 12 asks DuckDB 2 for a method that it no longer has
         rows = con.con.sql(con.compile(table))
         return iter(rows.to_arrow_reader(BATCH) if hasattr(rows, "to_arrow_reader") else rows.fetch_arrow_reader(BATCH))
@@ -61,13 +74,23 @@ def batches(table: Any) -> Iterator[Any]:
     return iter(con.to_pyarrow_batches(table, chunk_size=BATCH))
 
 
+def folded(table: Any, fold: Callable[[Iterator[Any]], T]) -> T:
+    """What `fold` makes of the record batches of an expression. It may be called twice, each time with all of them."""
+    con = backend(table)
+    return states.run(con, lambda: fold(batches(con, table)))
+
+
 def whole(table: Any) -> list[dict[str, Any]]:
     """The rows of a small expression."""
     con = backend(table)
-    if con.name == "pyspark":  # ibis reads them through pandas, where integers beside nulls are floats
-        return [row.asDict() for row in con.raw_sql(con.compile(table)).collect()]
-    rows: list[dict[str, Any]] = con.to_pyarrow(table).to_pylist()
-    return rows
+
+    def rows() -> list[dict[str, Any]]:
+        if con.name == "pyspark":  # ibis reads them through pandas, where integers beside nulls are floats
+            return [row.asDict() for row in con.raw_sql(con.compile(table)).collect()]
+        found: list[dict[str, Any]] = con.to_pyarrow(table).to_pylist()
+        return found
+
+    return states.run(con, rows)
 
 
 def floats(values: Any) -> Floats:
@@ -78,7 +101,7 @@ def floats(values: Any) -> Floats:
 
 def read(table: Any) -> Floats:
     """The only column of an expression, as floats."""
-    parts = [floats(batch.column(0)) for batch in batches(table)]
+    parts = folded(table, lambda parts: [floats(batch.column(0)) for batch in parts])
     return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -112,11 +135,12 @@ def sums(table: Any, f: Callable[[Floats], list[Any]]) -> list[Any]:
     """Σ f over the only column of an expression: on the executors of Spark, otherwise here, batch by batch."""
     con = backend(table)
     if con.name == "pyspark":
-        return add([f(np.empty(0)), *_on_executors(con.raw_sql(con.compile(table)), f)])
-    total = f(np.empty(0))
-    for batch in batches(table):
-        total = add((total, f(floats(batch.column(0)))))
-    return total
+        return states.run(con, lambda: add([f(np.empty(0)), *_on_executors(con.raw_sql(con.compile(table)), f)]))
+
+    def plus(total: list[Any], batch: Any) -> list[Any]:
+        return add((total, f(floats(batch.column(0)))))
+
+    return folded(table, lambda parts: reduce(plus, parts, f(np.empty(0))))
 
 
 def _on_executors(frame: Any, f: Callable[[Floats], list[Any]]) -> Iterator[list[Any]]:

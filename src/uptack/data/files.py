@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from uptack import checks
-from uptack.data import engines
+from uptack.data import columnar, engines, textfiles
 from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 
@@ -25,49 +26,116 @@ FORMATS = {
     ".duckdb": "duckdb",
     ".ddb": "duckdb",
 }
-DIALECT = {
-    "Delimiter": "delim",
-    "Quote": "quote",
-    "Escape": "escape",
-    "SkipRows": "skip",
-    "HasHeader": "header",
-    "DateFormat": "dateformat",
-    "TimestampFormat": "timestampformat",
+FILES = ("csv", "parquet", "arrow")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a file is to be read; the defaults are what nobody said. See `uptack.data.source`."""
+
+    table: str | None = None
+    types: textfiles.Types = None
+    memory: str | None = None
+    threads: int | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+    hive: bool = False
+
+    def given(self) -> dict[str, Any]:
+        """The options that somebody said."""
+        unsaid = {name: False if name == "hive" else None for name in vars(self)}
+        return {name: value for name, value in vars(self).items() if value is not unsaid[name]}
+
+
+ALLOWED = {
+    "table": ("duckdb", "url"),
+    "types": ("csv",),
+    "memory": (*FILES, "duckdb"),
+    "threads": (*FILES, "duckdb"),
+    "delimiter": ("csv",),
+    "header": ("csv",),
+    "hive": ("parquet",),
 }
-"""What DuckDB finds out about a file, and the options that it takes."""
-TYPES = {"integer": "int64", "number": "float64", "boolean": "boolean", "text": "string"}
+"""Which options are for which files."""
 
 
-def opened(
-    path: str | os.PathLike[str],
-    table: str | None = None,
-    types: Mapping[str, str] | None = None,
-    memory: str | None = None,
-    threads: int | None = None,
-) -> Any:
+def opened(path: str | os.PathLike[str], options: Options) -> Any:
     """The ibis table of a file, or of a table in a database. See `uptack.data.source`."""
-    name, wanted = _name_and_table(os.fspath(path), table)
-    settings = _settings(memory, threads)
-    form = FORMATS.get(_extension(name), "url" if "://" in name else "")
-    allowed = {"table": ("duckdb", "url"), "types": ("csv",), "memory": tuple(FORMATS.values())}
+    name, wanted = _name_and_table(os.fspath(path), options.table)
+    form, settings = _form(name), _settings(options.memory, options.threads)
     if not form:
         raise InvalidArgument("data", f"a file that ends in {', '.join(FORMATS)}, or a database's URL", repr(name))
-    for option, value in (("table", wanted), ("types", types), ("memory", settings or None)):
-        if value is not None and form not in allowed[option]:
+    for option, value in ({**options.given(), "table": wanted} if wanted is not None else options.given()).items():
+        if form not in ALLOWED[option]:
             raise InvalidArgument(option, f"left out for {form}", checks.describe(value))
     if form == "url":
         return _in_database(engines.ibis().connect(name), wanted)
-    if "://" not in name and not any(sign in name for sign in "*?[") and not Path(name).exists():
-        raise InvalidArgument("data", "a file that exists", repr(name))
     if form == "duckdb":
+        if "://" not in name and not Path(name).exists():
+            raise InvalidArgument("data", "a file that exists", repr(name))
         return _in_database(engines.duckdb(name, read_only=True, **settings), wanted)
-    return {"csv": _csv, "parquet": _parquet, "arrow": _arrow}[form](engines.duckdb(**settings), name, types)
+    found = [name] if "://" in name else local(name, tuple(end for end, kind in FORMATS.items() if kind == form))
+    return {"csv": _csv, "parquet": _parquet, "arrow": _arrow}[form](found, settings, options)
+
+
+def guess_types(
+    path: str | os.PathLike[str], *, delimiter: str | None = None, header: bool | None = None
+) -> dict[str, str]:
+    """What the columns of a CSV file seem to hold, for its curator: the narrowest kind that fits every row.
+
+    It looks at all rows, so the answer is not private. It becomes public when it is used as `types`. Look at it, mend
+    what is wrong, and write it down.
+
+    >>> import pathlib, tempfile
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"
+    >>> _ = place.write_text("age,ward\\n31,A\\n44,B\\n")
+    >>> guess_types(place)
+    {'age': 'integer', 'ward': 'text'}
+    """
+    found, made = text_layout(path, textfiles.GUESS, delimiter, header)
+    return textfiles.guess(found, made)
+
+
+def text_layout(
+    path: str | os.PathLike[str], types: textfiles.Types, delimiter: str | None, header: bool | None
+) -> tuple[list[str], textfiles.Layout]:
+    """The files of a CSV table, and what is public of them."""
+    name = os.fspath(path)
+    if "://" in name or _form(name) != "csv":
+        raise InvalidArgument("data", "a CSV file on this machine", repr(name))
+    found = local(name, (".csv", ".tsv"))
+    return found, textfiles.layout(found, delimiter, header, types)
+
+
+def is_text(data: object) -> bool:
+    """Whether data are the name of a CSV file."""
+    return isinstance(data, str | os.PathLike) and _form(os.fspath(data)) == "csv"
+
+
+def _form(name: str) -> str:
+    return FORMATS.get(_extension(name), "url" if "://" in name else "")
+
+
+def local(name: str, extensions: Sequence[str] = ()) -> list[str]:
+    """The files of a name. A name that exists is that file, whatever signs it has; else *, ? and [ make a pattern."""
+    place = Path(name)
+    if place.is_dir() and extensions:
+        listed = [str(inside) for inside in place.rglob("*") if _extension(inside.name) in extensions]
+    elif place.exists():
+        return [name]
+    else:
+        listed = glob.glob(name, recursive=True) if glob.has_magic(name) else []
+    found = sorted(inside for inside in listed if Path(inside).is_file())
+    if not found:
+        raise InvalidArgument("data", "a file that exists", repr(name))
+    return found
 
 
 def _name_and_table(path: str, table: str | None) -> tuple[str, str | None]:
-    """ "file::table" in its two parts; an address such as [::1] is none."""
+    """ "file::table" in its two parts; an address such as [::1] is none, and neither is a name that exists."""
     name, mark, inside = path.rpartition("::")
-    return (path, table) if table is not None or not mark or "/" in inside else (name, inside)
+    whole = table is not None or not mark or "/" in inside or Path(path).exists()
+    return (path, table) if whole else (name, inside)
 
 
 def _settings(memory: str | None, threads: int | None) -> dict[str, Any]:
@@ -100,54 +168,20 @@ def _tables(con: Any) -> list[str]:
     return [name for (name,) in con.con.sql("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()]
 
 
-def _parquet(con: Any, name: str, types: Mapping[str, str] | None) -> Any:
-    return con.read_parquet(f"{name}/**/*.parquet" if Path(name).is_dir() else name)
+def _csv(names: list[str], settings: dict[str, Any], options: Options) -> Any:
+    """The rows are copied, with the kinds that were declared: see `uptack.data.textfiles`."""
+    if "://" in names[0]:
+        raise InvalidArgument("data", "a CSV file on this machine", repr(names[0]), "Parquet files may be elsewhere.")
+    made = textfiles.layout(names, options.delimiter, options.header, options.types)
+    kinds = textfiles.declared(options.types, made, lambda: textfiles.guess(names, made))
+    con = engines.duckdb(**settings)
+    copy = textfiles.copied(names, made, kinds, engines.folder(con))
+    return columnar.view(con, f"SELECT * FROM read_parquet({columnar.listing([str(copy)])})")
 
 
-def _arrow(con: Any, name: str, types: Mapping[str, str] | None) -> Any:
-    import pyarrow.dataset as pads
-
-    view = _new_name()
-    con.con.register(view, pads.dataset(name, format="ipc"))
-    return con.table(view)
+def _parquet(names: list[str], settings: dict[str, Any], options: Options) -> Any:
+    return columnar.parquet(engines.duckdb(**settings), names, options.hive)
 
 
-def _csv(con: Any, name: str, types: Mapping[str, str] | None) -> Any:
-    """The file as DuckDB makes it out, which looks at all of it once, to find types that fit every row.
-
-    Columns with a stated type are read as text instead, and what is not of that type is missing.
-    """
-    wanted = (*DIALECT, "Columns")
-    (found,) = con.con.sql(f"SELECT {', '.join(wanted)} FROM sniff_csv({_quoted(name)}, sample_size=-1)").fetchall()
-    columns = {column["name"]: column["type"] for column in found[-1]}
-    stated = _stated(types, columns)
-    dialect = dict(zip(DIALECT.values(), found[:-1], strict=True))
-    options = [f"{key} = {_quoted('' if v == '(empty)' else v)}" for key, v in dialect.items() if v is not None]
-    read = ", ".join(f"{_quoted(c)}: {_quoted('VARCHAR' if c in stated else t)}" for c, t in columns.items())
-    view = _new_name()
-    given = ", ".join([_quoted(name), "auto_detect = false", f"columns = {{{read}}}", *options])
-    con.raw_sql(f"CREATE TEMPORARY VIEW {view} AS SELECT * FROM read_csv({given})")
-    table = con.table(view)
-    read_as = {column: TYPES[stated[column]] for column in stated if stated[column] != "text"}
-    # strip() keeps the optimizer from moving the cast into the reader, where what is not of the type is an error
-    return table.mutate(**{column: table[column].strip().try_cast(dtype) for column, dtype in read_as.items()})
-
-
-def _new_name() -> str:
-    return f"uptack_{uuid4().hex}"
-
-
-def _quoted(value: object) -> str:
-    """A value as text in a query."""
-    return "'" + str(value).replace("'", "''") + "'"
-
-
-def _stated(types: Mapping[str, str] | None, columns: Mapping[str, str]) -> dict[str, str]:
-    """Types that the caller knows."""
-    for column, stated in (types or {}).items():
-        known(column, dict.fromkeys(columns, "other"))
-        if stated not in TYPES:
-            raise InvalidArgument(
-                f"types[{column!r}]", f"one of {', '.join(map(repr, TYPES))}", checks.describe(stated)
-            )
-    return dict(types or {})
+def _arrow(names: list[str], settings: dict[str, Any], options: Options) -> Any:
+    return columnar.arrow(engines.duckdb(**settings), names)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.columns.column import listed
 from uptack.data.arrays import Field, MemorySource
 from uptack.data.protocol import Kind
 from uptack.errors import InvalidArgument
-from uptack.reach.columns import listed
 
 NUMPY_KINDS: dict[str, Kind] = {"i": "integer", "u": "integer", "f": "number", "b": "boolean", "U": "text", "O": "text"}
 

@@ -12,6 +12,7 @@ from uptack import checks
 from uptack.data import engines, files, frames, spark
 from uptack.data.protocol import Source
 from uptack.data.queries import QuerySource
+from uptack.data.textfiles import Types
 from uptack.errors import InvalidArgument
 
 
@@ -19,21 +20,32 @@ def source(
     data: Any,
     *,
     table: str | None = None,
-    types: Mapping[str, str] | None = None,
+    types: Types = None,
     memory: str | None = None,
     threads: int | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    hive: bool = False,
 ) -> Source:
-    """A table of rows to take statistics of, wherever it is kept. Rows stay there.
+    """A table of rows to take statistics of, wherever it is kept.
 
     - arrays: a NumPy array of one or two dimensions, a structured array, a dictionary of arrays or lists;
     - frames of pandas, polars, Arrow or Spark;
-    - files: .csv, .parquet, .arrow or .feather, and .duckdb with `table` or as "file.duckdb::table"; a folder or a
-      pattern such as "visits-*.parquet" for several Parquet files;
+    - files: .csv, .parquet, .arrow or .feather, and .duckdb with `table` or as "file.duckdb::table"; a folder, or a
+      pattern such as "visits-*.parquet", for several files with the same columns. A name that exists is that file, also
+      if it looks like a pattern;
     - an ibis table of any engine, or a database's URL with `table`, such as "postgres://host/db::patients".
 
-    `memory` ("2GB") and `threads` bound what DuckDB takes for a file. `types` says what columns of a CSV file hold, as
-    {"age": "integer"}: the file itself does not say, and a guess from its content is not public. What is not of the
-    stated type is then a missing value.
+    `memory` ("2GB") and `threads` bound what DuckDB takes for a file. With `hive`, folders such as "ward=3" above
+    Parquet files are a column too, of texts.
+
+    `types` says what the columns of a CSV file hold, as {"age": "integer"}, with "integer", "number", "boolean" or
+    "text"; columns that it leaves out are texts. The file itself does not say. What is not of the stated type is a
+    missing value. "guess", for all columns or for one, takes the narrowest type that fits every row: that is a look at
+    the rows, which becomes public, so it is for the curator to say. `delimiter` is what is between two cells, if the
+    line of names does not show it. `header` says whether there is such a line; without one, `types` gives all names.
+
+    Files and tables are read when they are asked. A CSV file is read once, into a private folder that goes away.
 
     >>> people = source({"age": np.array([31, 44, 44]), "name": ["Ada", "Bo", None]})
     >>> people.rows, dict(people.columns)
@@ -44,11 +56,13 @@ def source(
     Traceback (most recent call last):
     uptack.errors.InvalidArgument: column must be a column that there is, got 'agee'. Did you mean 'age' or 'name'?
     """
+    options = files.Options(table, types, memory, threads, delimiter, header, hive)
     if isinstance(data, str | os.PathLike):
-        return QuerySource(files.opened(data, table, types, memory, threads))
-    for name, value in (("table", table), ("types", types), ("memory", memory), ("threads", threads)):
-        if value is not None:
-            raise InvalidArgument(name, "None for data that is not a file", checks.describe(value))
+        opened = files.opened(data, options)
+        engines.check(opened)
+        return QuerySource(opened)
+    for name, value in options.given().items():
+        raise InvalidArgument(name, "left out for data that are not a file", checks.describe(value))
     if isinstance(data, Mapping | np.ndarray):
         return frames.from_arrays(data)
     package = frames.package(data)

@@ -15,8 +15,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.columns.selection import Floats, Window, as_integer, exact_sum
+from uptack.data.states import CHANGED
 from uptack.errors import UptackError
-from uptack.reach.selection import Floats, Window, as_integer, exact_sum
 
 SMALL = 1 << 17
 """So many rows are fetched without more ado."""
@@ -144,7 +145,7 @@ def _pieces(scans: Scans, n: int, windows: Sequence[Window]) -> Iterator[Known]:
         gaps = parts
     values = np.sort(scans.fetch(gaps)) if gaps else np.empty(0)
     if values.size != sum(gap.rows for gap in gaps):
-        raise UptackError("the table changed while it was read; read a snapshot of it")
+        raise UptackError(CHANGED)
     for gap in gaps:
         yield Known(gap.first, gap.last, values[: gap.rows])
         values = values[gap.rows :]

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns.column import Column
+from uptack.columns.selection import Floats
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
-from uptack.reach.columns import Column
-from uptack.reach.selection import Floats
 
 Kind = Literal["integer", "number", "boolean", "text", "other"]
 NUMERIC: tuple[Kind, ...] = ("integer", "number", "boolean")

@@ -3,97 +3,120 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.data import engines
+from uptack.columns.selection import Floats, Window, exact_sum
+from uptack.data import engines, states
+from uptack.data.expressions import (
+    as_floats,
+    compares_bytes,
+    decoded,
+    filled,
+    infinite,
+    kind,
+    missing,
+    number,
+    text_bytes,
+    text_key,
+    whole,
+)
 from uptack.data.ordering import Gap, Selected
 from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, plain, tidy
 from uptack.errors import UptackError
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
-from uptack.reach.columns import LARGEST
-from uptack.reach.selection import Floats, Window, exact_sum
 
-
-def kind(dtype: Any) -> Kind:
-    """The kind of an ibis type."""
-    if dtype.is_boolean():
-        return "boolean"
-    if dtype.is_integer():
-        return "integer"
-    if dtype.is_floating() or dtype.is_decimal():
-        return "number"
-    return "text" if dtype.is_string() else "other"
-
-
-def number(value: float) -> Any:
-    """A float as the engine reads it, to the last bit: text is rounded once, other literals may be rounded twice."""
-    return engines.ibis().literal(repr(float(value))).cast("float64")
-
-
-def as_floats(values: Any) -> Any:
-    """A numeric column of an expression as floats of 64 bits."""
-    return (values.cast("int32") if values.type().is_boolean() else values).cast("float64")
-
-
-def missing(values: Any) -> Any:
-    """The condition that a row has no value."""
-    return values.isnull() | values.isnan() if values.type().is_floating() else values.isnull()
-
-
-def infinite(values: Any) -> Any:
-    """The condition that a row is ±inf, by comparison: not every engine knows the function."""
-    return (values == number(np.inf)) | (values == number(-np.inf))
+T = TypeVar("T")
 
 
 class QuerySource:
     """An ibis table. Names and types are read at once, rows when they are asked for, and never all of them."""
 
-    def __init__(self, table: Any) -> None:
-        self.table, self._oddities = table, dict[str, tuple[int, int]]()
-        self.columns: Mapping[str, Kind] = MappingProxyType({n: kind(t) for n, t in table.schema().items()})
+    def __init__(self, table: Any, fixed: bool = False) -> None:
+        self.table, self._con, self._fixed = table, engines.backend(table), fixed
+        self._counted, self._state = dict[str, Any](), states.state(self._con)
+        self._counted_in: object | None = None
+        self.columns: Mapping[str, Kind] = MappingProxyType({n: self._kind(t) for n, t in table.schema().items()})
 
     def __repr__(self) -> str:
-        return f"QuerySource of {len(self.columns)} columns on {engines.backend(self.table).name}"
+        return f"QuerySource of {len(self.columns)} columns on {self._con.name}"
 
-    @cached_property
+    def _kind(self, dtype: Any) -> Kind:
+        """By the type; texts of an engine that may take two of them for equal are of no kind that is counted."""
+        found = kind(dtype)
+        return "other" if found == "text" and not compares_bytes(self._con) else found
+
+    @property
     def rows(self) -> int:
-        """The number of rows."""
-        return int(engines.whole(self.table.aggregate(rows=self.table.count()))[0]["rows"])
+        """The number of rows, as it is now; inside a `snapshot` as it was when that began."""
+        counted = self.table.aggregate(rows=self.table.count())
+        return self._once("rows", lambda: int(engines.whole(counted)[0]["rows"]))
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """All that is read inside sees one state of the table: see `uptack.data.states.snapshot`."""
+        return states.snapshot(self._con, lambda: self.rows)
+
+    def _once(self, what: str, count: Callable[[], T]) -> T:
+        """What is counted, once for each state of the table that is read; once for all if this source is fixed."""
+        with self._state.lock:
+            reading = self._state.reading
+            if not self._fixed and (reading is None or reading is not self._counted_in):
+                self._counted, self._counted_in = {}, reading
+            if what not in self._counted:
+                self._counted[what] = count()
+            found: T = self._counted[what]
+            return found
+
+    def _still(self) -> QuerySource:
+        """This source with numbers that stay as they are first counted, for a column: all of its rows are read once."""
+        if self._fixed:
+            return self
+        still = QuerySource(self.table, fixed=True)
+        with self._state.lock:
+            if self._state.reading is not None and self._state.reading is self._counted_in:
+                still._counted = self._counted
+        return still
 
     def column(self, name: str) -> QueryColumn:
         """A numeric column."""
         found = self.columns[known(name, self.columns, NUMERIC)]
         values = self.table.select(v=as_floats(self.table[name]))
-        return QueryColumn(self, name, values, integers=found != "number", certain=False)
+        return QueryColumn(self._still(), name, values, integers=found != "number", certain=False)
 
     def oddities(self, name: str) -> tuple[int, int]:
         """How many rows of a numeric column are missing or NaN, and how many infinite: one scan, once."""
-        if name not in self._oddities:
-            values = self.column(name).values
+        values = self.table.select(v=as_floats(self.table[name]))
+
+        def count() -> tuple[int, int]:
             gone, unbounded = engines.tally(values, [missing(values.v), infinite(values.v)])
-            self._oddities[name] = gone, unbounded
-        return self._oddities[name]
+            return gone, unbounded
+
+        return self._once(f"oddities of {name}", count)
 
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values, and how often they occur."""
         wanted = known_all(names, self.columns)
         keys = {f"k{i}": self._key(name) for i, name in enumerate(wanted)}
         grouped = self.table.group_by(**keys).aggregate(rows=self.table.count())
-        found = ((tuple(row[key] for key in keys), row["rows"]) for row in engines.whole(grouped))
+        texts = [f"k{i}" for i, name in enumerate(wanted) if self.columns[name] == "text"]
+        found = []
+        for row in engines.whole(grouped):
+            key = (decoded(row[part]) if part in texts else row[part] for part in keys)
+            found.append((tuple(key), row["rows"]))
         return tidy(found)
 
     def _key(self, name: str) -> Any:
-        values = self.table[name]
-        return as_floats(values) if self.columns[name] == "number" else values
+        """What rows are grouped by: floats, the bytes of texts, and everything else as it is."""
+        values, found = self.table[name], self.columns[name]
+        return as_floats(values) if found == "number" else text_key(self._con, values) if found == "text" else values
 
     def categories(self, name: str) -> dict[Any, int]:
         """The values of one column, and how often they occur."""
@@ -116,23 +139,27 @@ class QuerySource:
 
     def _streamed(self, names: list[str], owner: str | None) -> tuple[Floats, NDArray[np.int64]]:
         """The numbers of all rows, and a number for the owner of each: of its own if no column says who."""
-        made, owners = np.empty((self.rows, len(names))), np.arange(self.rows)
-        places: dict[Any, int] = {}
         columns = {f"v{i}": as_floats(self.table[name]) for i, name in enumerate(names)}
         whose = {} if owner is None else {"owner": self._key(owner)}
-        start = 0
-        for batch in engines.batches(self.table.select(**columns, **whose)):
-            end = start + batch.num_rows
-            if end > self.rows:
-                break
-            for i in range(len(names)):
-                made[start:end, i] = engines.floats(batch.column(i))
-            if owner is not None:
-                owners[start:end] = _numbered(batch.column(len(names)), places)
-            start = end
-        if start != self.rows:
-            raise UptackError("the table changed while it was read; read a snapshot of it")
-        return made, owners
+        rows = self.rows
+
+        def fill(batches: Iterator[Any]) -> tuple[int, Floats, NDArray[np.int64]]:
+            made, owners, places, start = np.empty((rows, len(names))), np.arange(rows), dict[Any, int](), 0
+            for batch in batches:
+                end = start + batch.num_rows
+                if end > rows:
+                    return end, made, owners
+                for i in range(len(names)):
+                    made[start:end, i] = engines.floats(batch.column(i))
+                if owner is not None:
+                    owners[start:end] = _numbered(batch.column(len(names)), places)
+                start = end
+            return start, made, owners
+
+        read, matrix, owners = engines.folded(self.table.select(**columns, **whose), fill)
+        if read != rows:
+            raise UptackError(states.CHANGED)
+        return matrix, owners
 
     def restricted(self, name: str, value: Any) -> QuerySource:
         """The rows with this value: the engine filters them."""
@@ -141,16 +168,10 @@ class QuerySource:
         if wanted is None:
             return QuerySource(self.table.filter(missing(values)))
         if found == "integer":
-            return QuerySource(self.table.filter(values == _whole(wanted, values.type())))
+            return QuerySource(self.table.filter(values == whole(wanted, values.type())))
+        if found == "text":
+            return QuerySource(self.table.filter(values == text_bytes(self._con, wanted)))
         return QuerySource(self.table.filter(values == (number(wanted) if found == "number" else wanted)))
-
-
-def _whole(wanted: int, dtype: Any) -> Any:
-    """An integer of the column's own type; null, which nothing is equal to, where the type does not reach so far."""
-    try:
-        return engines.ibis().literal(wanted, type=dtype.copy(nullable=True))
-    except Exception:
-        return engines.ibis().null().cast(dtype)
 
 
 def _numbered(owners: Any, places: dict[Any, int]) -> NDArray[np.int64]:
@@ -185,18 +206,23 @@ class QueryColumn:
 
     def filled(self, missing: float) -> QueryColumn:
         """The engine replaces NaN and infinities as it reads."""
-        return self if self.certain else replace(self, values=_filled(self.values, missing), certain=True)
+        return self if self.certain else replace(self, values=filled(self.values, missing), certain=True)
 
     def present(self) -> QueryColumn:
         """The engine leaves rows without a value out, and replaces infinities."""
         if self.certain:
             return self
-        rows = QuerySource(self.source.table.filter(~missing(self.source.table[self.name])))
+        table = self.source.table
+        rows = QuerySource(table.filter(~missing(as_floats(table[self.name]))))
         return replace(rows.column(self.name), integers=self.integers).filled(0.0)
 
     def floats(self) -> QueryColumn:
         """The column as floats."""
         return replace(self, integers=False)
+
+    def away(self, centre: float) -> QueryColumn:
+        """The engine takes the distances."""
+        return replace(self, values=self.values.select(v=(self.values.v - number(centre)).abs()), integers=False)
 
     def ordered(self, windows: Sequence[Window]) -> Selected:
         """Order statistics in two or three scans: see `uptack.data.ordering`."""
@@ -207,12 +233,6 @@ class QueryColumn:
     def sums(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
         """Σ f over record batches, on the executors where there are such."""
         return engines.sums(self.values, f)
-
-
-def _filled(table: Any, instead: float) -> Any:
-    v, ibis = table.v, engines.ibis()
-    bounded = ibis.ifelse(v == number(np.inf), number(LARGEST), ibis.ifelse(v == number(-np.inf), number(-LARGEST), v))
-    return table.select(v=ibis.ifelse(missing(v), number(instead), bounded))
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns.tally import Tally
 from uptack.discrete.laws import cell_noise
-from uptack.discrete.tally import Tally
 from uptack.errors import InvalidArgument
 from uptack.exact import Real
 from uptack.noise import Entropy, IntegerLaw

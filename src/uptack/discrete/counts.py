@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.engines import laplace
+from uptack.discrete.planning import one_count
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms import laplace
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
+from uptack.registry.reads import FLAGS
 from uptack.release import Release
 
 LARGEST = 1 << 52
@@ -46,12 +49,13 @@ def _true_count(rows: Any, relation: Adjacency) -> int:
     flags = _flags(rows)
     if flags is not None and flags.ndim == 1:
         return int(np.count_nonzero(flags))
-    if relation.kind == "substitute":
+    if relation.size_is_public:
         fix = "Under SUBSTITUTE the number of rows is public; pass adjacency=ADD_REMOVE to count them privately."
         raise InvalidArgument("rows", "an integer or a column of truth values", checks.describe(rows), fix)
     return len(rows)
 
 
+@release(reads=FLAGS, data=("rows",), missing=None, plan=one_count)
 def count(
     rows: Any,
     *,

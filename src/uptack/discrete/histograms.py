@@ -14,10 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.columns import Column
+from uptack.columns.column import listed
+from uptack.columns.tally import Tally
 from uptack.discrete.categories import Screen, tallied
 from uptack.discrete.domains import Domain
 from uptack.discrete.laws import cell_noise
-from uptack.discrete.tally import Tally
+from uptack.discrete.planning import each_count
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaw
@@ -25,8 +28,8 @@ from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
-from uptack.reach import Column
-from uptack.reach.columns import listed
+from uptack.registry import release
+from uptack.registry.reads import CATEGORIES
 from uptack.release import Release
 
 
@@ -140,7 +143,7 @@ def _binning(edges: ArrayLike | None, keys: Sequence[Hashable] | int | None, out
 
 def check_total(total: bool, relation: Adjacency) -> bool:
     """The total may be fixed where everybody knows it."""
-    if total and relation.kind != "substitute":
+    if total and not relation.size_is_public:
         fix = "Under ADD_REMOVE the number of rows is secret."
         raise InvalidArgument("total", "False under ADD_REMOVE", "True", fix)
     return bool(total)
@@ -166,6 +169,12 @@ def fitted(noisy: Integers, total: int | None, nonnegative: bool) -> Integers:
     return out
 
 
+@release(
+    reads=CATEGORIES,
+    missing=None,
+    plan=each_count,
+    examples=({"edges": [0.0, 1.0, 2.0]}, {"keys": [0, 1]}, {"delta": 1e-6}),
+)
 def histogram(
     x: Any,
     *,

@@ -88,7 +88,7 @@ def cell_noise(epsilon: Fraction, relation: Adjacency, rising: Fraction = Fracti
     2/ε. Under ADD_REMOVE either side has all of ε: scale 1/ε.
     """
     budget = epsilon / relation.rows_per_person
-    shares = (rising, 1 - rising) if relation.kind == "substitute" else (Fraction(1), Fraction(1))
+    shares = (rising, 1 - rising) if relation.size_is_public else (Fraction(1), Fraction(1))
     up, down = (1 / (budget * share) for share in shares)
     if max(up, down) > LARGEST_SCALE:
         least = float(epsilon * max(up, down) / LARGEST_SCALE)

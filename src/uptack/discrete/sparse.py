@@ -22,6 +22,7 @@ from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
 from uptack.release import Release
 
 RULES = ("printed", "adaptive")
@@ -154,6 +155,7 @@ def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace) 
     return given
 
 
+@release(data=("keys",), examples=({"domain_size": 64},))
 def sparse_histogram(
     keys: Any,
     domain_size: int | Domain,

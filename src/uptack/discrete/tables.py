@@ -26,6 +26,7 @@ from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
 from uptack.release import Release
 
 WAYS = ("auto", "direct", "table", "sparse")
@@ -110,7 +111,7 @@ class _Call:
         share = self.epsilon / len(self.chosen)
         law = cell_noise(share, self.adjacency)
         noisy = {m: a + law.draw(a.size, self.entropy).reshape(a.shape) for m, a in self.sums(places).items()}
-        tree = loss.Parallel(tuple(loss.Pure(share) for _ in self.chosen))
+        tree = loss.Composed(tuple(loss.Pure(share) for _ in self.chosen))
         return Margins(consistent(noisy, total), self.domain), tree, MarginNoise(law, noisy)
 
     def joint(self, keys: Integers, way: str, total: int | None) -> Made:
@@ -163,6 +164,7 @@ def _way(sizes: Sequence[int], cells: int, scale: float, rows: int | None) -> st
     return "sparse" if rows is not None and direct > WORTHLESS * rows * len(sizes) else way
 
 
+@release(data=("columns",))
 def margins(
     columns: Any,
     which: int | Sequence[Sequence[str]] = 1,
@@ -204,7 +206,7 @@ def margins(
     _check_way(through, sizes, space)
     fixed, scale = check_total(total, relation), float(cell_noise(eps / len(sizes), relation).up) / len(sizes)
     places, inside = space.indices(columns)
-    public = inside.size if relation.kind == "substitute" else None
+    public = inside.size if relation.size_is_public else None
     goal = public if fixed else None
     way = _way(sizes, space.size, scale, public) if through == "auto" else through
     if way == "direct":

@@ -13,7 +13,7 @@ from uptack.ledger.admission import brief
 from uptack.ledger.chain import Head, Verification
 from uptack.ledger.entries import Entry, as_loss
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, tight
-from uptack.privacy.loss import Loss, Parallel
+from uptack.privacy.loss import Composed, Loss
 
 if TYPE_CHECKING:
     from uptack.ledger.book import Book
@@ -128,7 +128,7 @@ class Ledger:
         >>> ledger.debit_plan([Pure(0.1)] * 100, delta=1e-6, what="a hundred medians").cost.epsilon < 6
         True
         """
-        plan = Parallel(tuple(trees))
+        plan = Composed(tuple(trees))
         relation = self._relation(adjacency)
         return self._debit(plan, tight(plan.parts, delta, relation), what, analyst)
 

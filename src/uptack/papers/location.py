@@ -8,23 +8,26 @@ from fractions import Fraction
 from typing import Any
 
 from uptack import checks
-from uptack.engines import dwork_lei
-from uptack.engines.ptr import Outcome
+from uptack.columns import OrderStatistics
+from uptack.columns.selection import SCALE
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms import dwork_lei
+from uptack.mechanisms.ptr import Outcome
 from uptack.noise import Entropy
 from uptack.papers.scale import HOW, prepared, spread, told, unfit
-from uptack.reach import LStatistic, OrderStatistics
+from uptack.reach import LStatistic
 from uptack.reach.order import quartiles
-from uptack.reach.selection import SCALE
+from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.specification import refused
+from uptack.statistics.methods import refused
 from uptack.statistics.tested import SCALE_SLOPE
 
 ROUNDING = 1 + 1e-12
 """What floats may take off a scale and the bound that is worked out from it."""
 
 
+@release(data=("D",), page="papers")
 def M(
     D: Any,
     n: int,
@@ -68,6 +71,7 @@ def M(
     return told(request, answer, level, n, SCALE_SLOPE, lambda m: float(m ** (-1 / 3)))
 
 
+@release(data=("D",), page="papers")
 def TM(
     D: Any,
     n: int,

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.engines import dwork_lei
-from uptack.engines.additive import laplace
-from uptack.engines.dwork_lei import Level
-from uptack.engines.ptr import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms import dwork_lei
+from uptack.mechanisms.additive import laplace
+from uptack.mechanisms.dwork_lei import Level
+from uptack.mechanisms.ptr import Outcome
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.entropy import source
 from uptack.papers.scale import HOW, LEAST_EPSILON, LEAST_N, spread, unfit
@@ -23,6 +23,7 @@ from uptack.privacy import SUBSTITUTE, loss
 from uptack.reach import LStatistic
 from uptack.reach.hampel import LARGEST, Cell
 from uptack.reach.order import quartiles
+from uptack.registry import release
 from uptack.regression.arguments import Floats, Table, table
 from uptack.regression.cells import LONGER, STEPS, RowTest, cells, passes
 from uptack.regression.dealing import dealt
@@ -31,9 +32,10 @@ from uptack.regression.hampel import MOST, SHORTCUT, WIDTHS
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call
-from uptack.statistics.specification import answered, refused
+from uptack.statistics.methods import answered, refused
 
 
+@release(data=("D_x", "D_y"), page="papers")
 def R_S(
     D_x: Any, D_y: Any, eps: Rational, *, delta: Rational | None = None, entropy: Entropy | None = None
 ) -> Release[Floats] | NoReply:
@@ -61,11 +63,12 @@ def R_S(
         found = _median(np.ascontiguousarray(column), level, request)
         trees += [found.tree]
         if found.value is None:
-            return refused(request, loss.Partition(loss.Parallel(tuple(trees))), HOW, _advice(data, level))
+            return refused(request, loss.Partition(loss.Composed(tuple(trees))), HOW, _advice(data, level))
         values += [found.value]
-    return answered(request, np.array(values), loss.Partition(loss.Parallel(tuple(trees))), HOW)
+    return answered(request, np.array(values), loss.Partition(loss.Composed(tuple(trees))), HOW)
 
 
+@release(data=("D_x", "D_y"), page="papers")
 def R_H(
     D_x: Any, D_y: Any, eps: Rational, *, delta: Rational | None = None, entropy: Entropy | None = None
 ) -> Release[Floats] | NoReply:
@@ -99,7 +102,7 @@ def R_H(
     if advice := unfit(m, level, tests=2 * p) or (_advice(data, level) if short else None):
         return refused(request, None, HOW, replace(advice, n=p * (advice.n or 0) or None))
     scales = [spread(c, quartiles(m), dwork_lei.log_width(m), level, request) for c in _estimates(data, request).T]
-    tree = loss.Partition(loss.Parallel(tuple(s.tree for s in scales)))
+    tree = loss.Partition(loss.Composed(tuple(s.tree for s in scales)))
     found = [s.value for s in scales if s.value is not None]
     if len(found) < p:
         return refused(request, tree, HOW, _advice(data, level))
@@ -232,7 +235,7 @@ def _median(x: Floats, level: Level, request: Call) -> Outcome:
     second = dwork_lei.location(
         lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)), h, level, request.entropy
     )
-    return replace(second, tree=loss.Levels((first.tree, second.tree)))
+    return replace(second, tree=loss.Composed((first.tree, second.tree)))
 
 
 def _advice(data: Table, level: Level) -> Advice:

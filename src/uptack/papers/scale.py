@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.engines import dwork_lei
-from uptack.engines.dwork_lei import Level
-from uptack.engines.ptr import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms import dwork_lei
+from uptack.mechanisms.dwork_lei import Level
+from uptack.mechanisms.ptr import Outcome
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE
 from uptack.reach import InterquantileRange
 from uptack.reach.order import quartiles
 from uptack.reach.protocol import Floats
+from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call
-from uptack.statistics.specification import answered, least_n, refused
+from uptack.statistics.methods import answered, least_n, refused
 from uptack.statistics.tested import SCALE_SLOPE
 
 HOW = "Dwork and Lei's grids"
@@ -32,6 +33,7 @@ LEAST_N = 3
 """From here on ln n is above 1."""
 
 
+@release(data=("D",), page="papers")
 def S(
     D: Any, n: int, eps: Rational, *, delta: Rational | None = None, entropy: Entropy | None = None
 ) -> Release[float] | NoReply:
@@ -60,6 +62,7 @@ def S(
     return told(request, found, level, x.size, SCALE_SLOPE, dwork_lei.log_width)
 
 
+@release(page="papers")
 def Scale(x: Any, eps: Rational, delta: Rational, *, entropy: Entropy | None = None) -> Release[float] | NoReply:
     """Scale: S with the base 2 in place of 1 + 1/ln n, for a given δ, or ⊥ (Dwork and Roth, Algorithm 12).
 

@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.aggregate.blocks import Functions, Indices, accepting, evaluate, functions, number_of_rows
-from uptack.aggregate.stable import lead_needed, released_mode
-from uptack.engines.stability import release_if_stable
+from uptack.blocks.evaluation import Functions, Indices, accepting, evaluate, functions, number_of_rows
+from uptack.blocks.stable import lead_needed, released_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms.stability import release_if_stable
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Privacy, loss
 from uptack.progress import track
 from uptack.reach.mode import median_distance, mode_distance, winner
 from uptack.reach.order import quantile_rank
+from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 
 BUILT_IN = ("mode", "median")
@@ -32,6 +33,7 @@ LIMIT = 100_000
 WORD = 1 << 32
 
 
+@release(data=("g", "x"), page="papers")
 def A_dist(
     g: str | Callable[[Any], Any],
     x: Any,
@@ -117,6 +119,7 @@ def sampling_plan(n: int, eps: Rational, delta: Rational) -> SamplingPlan:
     return SamplingPlan(rows, q, m, 2 * lead_needed(epsilon, dlt), Privacy(epsilon, dlt / 2))
 
 
+@release(data=("f", "data"), page="papers")
 def A_samp(
     f: Functions,
     data: Any,

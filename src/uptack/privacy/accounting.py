@@ -21,7 +21,7 @@ MARGIN = Fraction(1, 1 << 30)
 
 def _pieces(tree: loss.Loss) -> Iterator[loss.Loss]:
     """The parts of a tree that compose one after the other, each with a guarantee of its own."""
-    if isinstance(tree, loss.Levels | loss.Parallel | loss.Nested):
+    if isinstance(tree, loss.Composed | loss.Composed | loss.Composed):
         for part in tree.parts:
             yield from _pieces(part)
     else:

@@ -30,6 +30,16 @@ class Adjacency:
             raise InvalidArgument("adjacency", "'substitute' or 'add/remove'", checks.describe(self.kind), fix)
         checks.integer("rows_per_person", self.rows_per_person, least=1)
 
+    @property
+    def size_is_public(self) -> bool:
+        """Whether the number of rows is public, since people's rows are replaced and neither added nor removed."""
+        return self.kind == "substitute"
+
+    @property
+    def moves_per_row(self) -> int:
+        """How many rows a table of counts loses and gains where one row changes: two where it is replaced, else one."""
+        return 2 if self.size_is_public else 1
+
     def per_person(self, rows: int) -> Adjacency:
         """The same relation where a person may own up to so many rows."""
         return replace(self, rows_per_person=rows)
@@ -40,7 +50,7 @@ class Adjacency:
         Replacing h rows is removing h and adding h. A guarantee for tables of one fixed size says nothing about
         tables of another size, so `SUBSTITUTE` never leads to `ADD_REMOVE`.
         """
-        if self.kind == "substitute" and wider.kind == "add/remove":
+        if self.size_is_public and not wider.size_is_public:
             raise Incomparable(
                 "a guarantee under SUBSTITUTE takes the number of rows as public and can't be turned into one under "
                 "ADD_REMOVE; ask for the release itself with adjacency=ADD_REMOVE"

@@ -80,10 +80,8 @@ def _(node: loss.Cascade, adjacency: Adjacency) -> Privacy:
     )
 
 
-@_cost.register(loss.Levels)
-@_cost.register(loss.Parallel)
-@_cost.register(loss.Nested)
-def _(node: loss.Levels | loss.Parallel | loss.Nested, adjacency: Adjacency) -> Privacy:
+@_cost.register(loss.Composed)
+def _(node: loss.Composed, adjacency: Adjacency) -> Privacy:
     """Everything adds: levels by Theorem 29, parallel components by Corollaries 32 and 35, nested calls by Theorem 37.
 
     All three rest on Theorem 27, general composition, where each part may depend on the answers before it.

@@ -129,7 +129,7 @@ class Privacy:
         """
         alarm, caught = float(checks.probability("size", size)), self.power(size)
         yours = "your row" if self.adjacency.rows_per_person == 1 else "your rows"
-        question = "is one thing or another" if self.adjacency.kind == "substitute" else "is there at all"
+        question = "is one thing or another" if self.adjacency.size_is_public else "is there at all"
         text = (
             f"{self}: whoever knows everybody else's rows and tests whether {yours} {question}, with a false-alarm "
             f"rate of {100 * alarm:.3g}%, detects it with a chance of at most {math.ceil(1000 * caught) / 10:.3g}%."

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from uptack import checks
+from uptack.deprecated import renamed
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.privacy.calibration import gaussian_delta
@@ -127,18 +128,11 @@ class Cascade(Loss):
 
 
 @dataclass(frozen=True)
-class Levels(Loss):
-    """Stages where each takes the last one's answer as its input, as the median takes the scale."""
+class Composed(Loss):
+    """Several mechanisms on the same data, each of which may depend on the answers before it: their costs add.
 
-    parts: tuple[Loss, ...]
-
-    def __post_init__(self) -> None:
-        _parts("parts", self.parts)
-
-
-@dataclass(frozen=True)
-class Parallel(Loss):
-    """Components run side by side on the same data, as one scale for each axis."""
+    Dwork and Lei tell levels, parallel components and nested calls apart. All three cost the sum of their parts.
+    """
 
     parts: tuple[Loss, ...]
 
@@ -153,16 +147,6 @@ class Disjoint(Loss):
     Which group a row is in must depend on that row alone. The parameters of the parts are about *one row that is added
     or removed*, whatever the adjacency that the whole is accounted for under.
     """
-
-    parts: tuple[Loss, ...]
-
-    def __post_init__(self) -> None:
-        _parts("parts", self.parts)
-
-
-@dataclass(frozen=True)
-class Nested(Loss):
-    """A mechanism that calls others as subroutines, each on data derived row by row from its own."""
 
     parts: tuple[Loss, ...]
 
@@ -198,3 +182,9 @@ class Subsample(Loss):
         _part("part", self.part)
         if self.rate is not None:
             self._rationals(rate=checks.probability("rate", self.rate))
+
+
+RENAMED = dict.fromkeys(("Levels", "Parallel", "Nested"), "Composed")
+"""Names of an earlier version."""
+
+__getattr__ = renamed(__name__, RENAMED)

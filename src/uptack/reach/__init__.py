@@ -1,9 +1,12 @@
-"""Reach: how far a statistic can move when k people's rows change. One statistic, or one family, a file."""
+"""Reach: how far a statistic can move when k people's rows change. One statistic, or one family, per file."""
 
-from uptack.reach.columns import ArrayColumn, Column
+from uptack.deprecated import renamed
 from uptack.reach.order import LStatistic, Segment
 from uptack.reach.protocol import Reach
-from uptack.reach.selection import OrderStatistics
 from uptack.reach.spread import InterquantileRange
 
-__all__ = ["ArrayColumn", "Column", "InterquantileRange", "LStatistic", "OrderStatistics", "Reach", "Segment"]
+__all__ = ["InterquantileRange", "LStatistic", "Reach", "Segment"]
+
+__getattr__ = renamed(
+    __name__, {name: f"uptack.columns:{name}" for name in ("ArrayColumn", "Column", "OrderStatistics")}
+)

@@ -1,7 +1,7 @@
 """Distance to instability: how many people can change their rows before the answer may be another one.
 
 An answer is unstable at D if some neighbour of D has another one. What privacy needs of a distance d is that d(D) = 0
-wherever the answer is unstable, and that d moves by at most one between neighbours (`uptack.engines.stability`). A
+wherever the answer is unstable, and that d moves by at most one between neighbours (`uptack.mechanisms.stability`). A
 distance may be smaller than the true one: only the chance of a reply suffers.
 
 The kind of neighbours is "substitute" or "add/remove", as in `uptack.privacy.Adjacency`. For people with up to g rows

@@ -12,9 +12,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.reach.columns import Column, Ordered, as_column
+from uptack.columns.column import Column, Ordered, as_column
+from uptack.columns.selection import Window, as_float, as_integer
 from uptack.reach.protocol import Floats
-from uptack.reach.selection import Window, as_float, as_integer
 
 Data = Column | NDArray[np.generic]
 

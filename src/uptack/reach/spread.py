@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.reach.columns import Column, as_column
+from uptack.columns.column import Column, as_column
+from uptack.columns.selection import Window
 from uptack.reach.protocol import Floats
-from uptack.reach.selection import Window
 
 
 class InterquantileRange:

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns.column import listed, listed_rows
 from uptack.data.frames import column_field
 from uptack.data.protocol import NUMERIC
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.privacy import Adjacency
-from uptack.reach.columns import listed, listed_rows
 from uptack.statistics.arguments import Options
 
 Floats = NDArray[np.float64]
@@ -34,13 +34,14 @@ class RegressionOptions(TypedDict, total=False):
 
 
 def options_of(function: str, given: Mapping[str, Any]) -> Options:
-    """The options that a regression has. Others that statistics have are an error, unless they are None."""
+    """The options that a regression has. Others are an error, unless they are ones of statistics and None."""
     known = RegressionOptions.__annotations__
     for name in sorted(set(given) - set(known)):
-        if name not in Options.__annotations__:
-            raise TypeError(f"{function}() has no option {name!r}; its options are {', '.join(known)}")
-        if given[name] is not None:
-            raise InvalidArgument(name, f"left out, as {function} has no such option", checks.describe(given[name]))
+        if given[name] is not None or name not in Options.__annotations__:
+            fix = f"The options are {', '.join(known)}."
+            raise InvalidArgument(
+                name, f"left out, as {function} has no such option", checks.describe(given[name]), fix
+            )
     return cast(Options, {name: value for name, value in given.items() if name in known})
 
 

@@ -33,7 +33,7 @@ def dealt(data: Table, n: int, blocks: int, request: Call) -> NDArray[np.int64]:
     rows are dealt, evenly, and those that are not complete are then left out of their blocks. Under ADD_REMOVE each
     complete row chooses its block by itself.
     """
-    if request.adjacency.kind == "substitute":
+    if request.adjacency.size_is_public:
         members = equal_blocks(data.n, blocks, request.entropy)
         return np.where((members >= 0) & data.complete[members], members, -1)
     rows = np.append(np.flatnonzero(data.complete), -1)

@@ -22,14 +22,16 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from uptack.engines.additive import NormNoise
-from uptack.engines.inverse import VECTOR_LATTICES, slack_needed, steps_needed
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball
+from uptack.mechanisms.additive import NormNoise
+from uptack.mechanisms.inverse import VECTOR_LATTICES, slack_needed, steps_needed
 from uptack.noise import Box, Entropy, Grid
 from uptack.noise.continuous import gamma, nearest_integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach.hampel import LARGEST
+from uptack.registry import release
+from uptack.registry.reads import DESIGN
 from uptack.regression import spreads
 from uptack.regression.arguments import Floats, Table, choice, table
 from uptack.regression.cells import LONGER, RowTest, cells, passes
@@ -38,7 +40,7 @@ from uptack.regression.fits import fit_blocks
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call, call, public_size
-from uptack.statistics.specification import answered, refused
+from uptack.statistics.methods import answered, refused
 
 HOW = "propose-test-release"
 MOST = 4
@@ -63,6 +65,7 @@ LARGER = {1: 2.2, 2: 2.7, 3: 3.0, 4: 3.2}
 """Scales of fits to p rows over those of fits to the larger blocks where the number of rows is secret, by p."""
 
 
+@release(reads=DESIGN, data=("x", "y"), missing="ignore", also="robust_regression", examples=({"delta": 1e-6},))
 def hampel_regression(
     x: Any,
     y: Any,
@@ -155,7 +158,7 @@ def _tested(data: Table, n: int, scales: Floats, request: Call) -> Release[Float
 
 def _tests(request: Call) -> list[RowTest]:
     """What each proposal is tested with."""
-    rows = request.rows * (2 if request.adjacency.kind == "substitute" else 1)
+    rows = request.rows * request.adjacency.moves_per_row
     share = request.delta / len(RUNGS)
     return [RowTest(loss.Test(request.epsilon * part, share), rows) for part, _ in RUNGS]
 

@@ -19,12 +19,14 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack import checks
-from uptack.engines.inverse import VECTOR_LATTICES, decay, median_boxes, slack_needed, steps_needed
+from uptack.columns import ArrayColumn
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms.inverse import VECTOR_LATTICES, decay, median_boxes, slack_needed, steps_needed
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import loss
-from uptack.reach import ArrayColumn
+from uptack.registry import release
+from uptack.registry.reads import DESIGN
 from uptack.regression import spreads
 from uptack.regression.arguments import Floats, RegressionOptions, Table, choice, options_of, table
 from uptack.regression.dealing import dealt, rows_needed
@@ -32,8 +34,8 @@ from uptack.regression.fits import fit_blocks
 from uptack.regression.intervals import QUARTILE, CoefficientErrors, Draw
 from uptack.release import Advice, EachNoise, NoReply, Release
 from uptack.statistics.arguments import COUNT_SHARE, Call, call, public_size
+from uptack.statistics.methods import answered, refused, run
 from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.specification import answered, refused, run
 
 HOW = "inverse sensitivity"
 FITS = ("huber", "lad", "ols")
@@ -53,6 +55,7 @@ RARE = Fraction(1, 1000)
 TELLING = "columns that are neither rare nor constant nor nearly combinations of others"
 
 
+@release(reads=DESIGN, data=("x", "y"), missing="ignore", also="regression", examples=({}, {"standard_errors": True}))
 def shortcut_regression(
     x: Any,
     y: Any,
@@ -94,7 +97,7 @@ def shortcut_regression(
     if standard_errors and request.method != "inverse":
         raise InvalidArgument("standard_errors", "False for this method", True, "Take method='inverse'.")
     data = table(x, y, fit_intercept=fit_intercept, missing=missing)
-    if wanted and request.adjacency.kind == "substitute" and data.n < wanted * data.p:
+    if wanted and request.adjacency.size_is_public and data.n < wanted * data.p:
         raise InvalidArgument("blocks", f"at most {data.n // data.p}, so that each has {data.p} rows", wanted)
     early = _too_small(data, request, standard_errors) if wanted is None else None
     if early is not None:
@@ -118,7 +121,7 @@ def _plan(n: int, p: int, request: Call, standard_errors: bool) -> tuple[int, Ad
 
 def _too_small(data: Table, request: Call, standard_errors: bool) -> NoReply | None:
     """⊥ that costs nothing, where n is public: what all rows can't do, those that are complete can't."""
-    if request.adjacency.kind != "substitute":
+    if not request.adjacency.size_is_public:
         return None
     rest, room = request, 0
     if request.size_is_secret:
@@ -180,9 +183,9 @@ def _in_turn(estimates: Floats, request: Call) -> Release[Floats] | NoReply:
             return replace(found, advice=advice)
         values.append(found.value)
         noises.append(found.noise)
-        spent = found.loss.parts if isinstance(found.loss, loss.Levels) else (found.loss,)
+        spent = found.loss.parts if isinstance(found.loss, loss.Composed) else (found.loss,)
     how = found.mechanism.split(" by ")[1]
-    tree = loss.Partition(loss.Levels(spent[len(request.spent) :]))
+    tree = loss.Partition(loss.Composed(spent[len(request.spent) :]))
     return answered(request, np.array(values), tree, how, EachNoise(tuple(noises)))
 
 

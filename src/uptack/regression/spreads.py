@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.engines.inverse import boxes, decay, finest, slack_needed
+from uptack.mechanisms.inverse import boxes, decay, finest, slack_needed
 from uptack.noise import Entropy, MachineNumbers
 from uptack.reach import InterquantileRange, Reach
 from uptack.reach.order import quartiles

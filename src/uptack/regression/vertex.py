@@ -26,7 +26,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.reach.selection import SCALE, exact_sum
+from uptack.columns.selection import SCALE, exact_sum
 from uptack.regression.arguments import Floats
 from uptack.regression.residuals import TINY, Residuals, Vector, dot, exact, inverted, nearest
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from uptack.errors import BudgetExceeded, NoInterval
 from uptack.exact import Rational
-from uptack.functions.density import DensityCurve
+from uptack.kernels.density import DensityCurve
 from uptack.privacy import Privacy
 from uptack.progress import track
 from uptack.release import NoReply
@@ -171,7 +171,7 @@ def profile(
         raise BudgetExceeded(asked, session.remaining)
     found = [_column(session, part) for part in track([p for p in parts if not p.fitted], "columns", show=progress)]
     fits = [_fitted(session, part) for part in parts if part.fitted]
-    rows = session.source.rows if session.adjacency.kind == "substitute" else None
+    rows = session.source.rows if session.adjacency.size_is_public else None
     spent = _difference(session.spent, before)
     return Profile(title, rows, tuple(found), fits[0] if fits else None, asked, spent, session.private)
 
@@ -208,7 +208,7 @@ def _density(session: Session, part: Part, low: float | None, high: float | None
         return Figure("density", None, None, "no density without a spread of the quartiles")
     spread = high - low
     left, right = low - BEYOND * spread, high + BEYOND * spread
-    rows = max(session.source.rows, 2) if session.adjacency.kind == "substitute" else SECRET_ROWS
+    rows = max(session.source.rows, 2) if session.adjacency.size_is_public else SECRET_ROWS
     bandwidth = 0.9 * spread / 1.34 * rows**-0.2
     made = Figure.of("density", _paid(session, part.density(bandwidth, left, right)))
     if made.value is None:

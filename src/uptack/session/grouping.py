@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from uptack.columns import ArrayColumn, Column
 from uptack.data import Source
 from uptack.discrete.categories import plain
 from uptack.noise.laws import Integers
-from uptack.reach import ArrayColumn, Column
 
 
 class SourceGroups:

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from uptack.discrete.laws import cell_noise
-from uptack.engines.inverse import steps_needed
-from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, loss, tight
 from uptack.release import NoReply
 from uptack.session.requests import Request
-from uptack.statistics.arguments import COUNT_SHARE
-
-ORDERED = ("median", "quantile", "iqr", "interquantile_range", "trimmed_mean", "winsorized_mean")
-LIKELY = Fraction(1, 20)
 
 
 @dataclass(frozen=True)
@@ -78,23 +70,9 @@ class Plan:
 
 
 def expected_error(request: Request, rows: int) -> str:
-    """How far off the answer will be, with 95% confidence and whatever the data; "" where only data can tell.
-
-    For order statistics a bound on ranks, P(more than k ranks) ≤ L·e^(-ε(k+1)/2) for L candidates, with the most
-    candidates that there may be; for counts the exact law of the noise. Where the number of rows is secret, nothing.
-    """
-    given, relation = request.given, request.cost.adjacency
-    epsilon = request.cost.exact_epsilon
-    if request.statistic == "count":
-        return f"within ±{IntegerLaplace(relation.rows_per_person / epsilon).interval(1 - LIKELY)[1]}"
-    if request.statistic == "histogram":
-        return f"each count within ±{cell_noise(epsilon, relation).interval(1 - LIKELY)[1]}"
-    if request.statistic not in ORDERED or given.get("method", "inverse") != "inverse" or relation.kind != "substitute":
-        return ""
-    left = epsilon * (1 - COUNT_SHARE if given.get("missing") == "drop" else 1) / (2 if given.get("interval") else 1)
-    parts = len(given["p"]) if isinstance(given.get("p"), list | tuple) else 1
-    ranks = relation.rows_per_person * steps_needed(left, (1 << 62) ** parts, LIKELY)
-    return f"within {ranks:,} of {rows:,} ranks" if ranks < rows else ""
+    """How far off the answer will be, with 95% confidence and whatever the data; "" where only data can tell."""
+    planned = request.declaration.plan
+    return "" if planned is None else planned(request.given, request.cost, rows)
 
 
 def total_cost(costs: Sequence[Privacy], like: Privacy) -> Privacy:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from uptack import checks
 from uptack.data import Source, source
 from uptack.data.protocol import known
+from uptack.data.textfiles import Types
 from uptack.errors import InvalidArgument, UptackError
 from uptack.ledger import Ledger
 from uptack.noise import Entropy
@@ -16,8 +20,10 @@ from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
+from uptack.registry import Declaration, declared, find
+from uptack.session.kinds import settled
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
-from uptack.session.requests import Made, Request
+from uptack.session.requests import Made, Request, in_tables
 from uptack.statistics.arguments import call
 
 LONGEST = 300
@@ -33,15 +39,22 @@ def open(
     adjacency: Adjacency = SUBSTITUTE,
     rows_per_person: int = 1,
     missing: Any = "drop",
-    types: Mapping[str, str] | None = None,
+    types: Types = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
     entropy: Entropy | None = None,
 ) -> Session:
     """A session on data wherever they are: a file, a data frame, a table of a database or cluster.
 
     `data` is whatever `uptack.data.source` takes. With a `ledger` every release is debited, durably, before the data
     are touched; `analyst` says on whose behalf. The other arguments are what each release is made with unless it says
-    otherwise; a person's rows can only be said to be more. `types` says what the columns of a CSV file hold. An error
-    about missing values is an answer about the data, so `missing="error"` is for a curator who opens a session with it.
+    otherwise; a person's rows can only be said to be more. `types` says what the columns of a CSV file hold,
+    `delimiter` and `header` how it is written: see `uptack.data.source`. Types that are guessed are kept by the ledger,
+    and used again the next time. An error about missing values is an answer about the data, so `missing="error"` is
+    for a curator who opens a session with it.
+
+    Each release reads one state of the table, and counts its rows anew. Threads may share a session: where they share a
+    connection to an engine, one release is made after the other.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
@@ -59,7 +72,9 @@ def open(
             fix = "Create it with adjacency=SUBSTITUTE.per_person(...)."
             raise InvalidArgument("ledger", must, str(ledger.adjacency), fix)
     call("session", 1, {"missing": missing})
-    return Session(source(data, table=table, types=types), ledger, analyst, relation, missing, entropy_source(entropy))
+    kinds = settled(data, types, delimiter, header, ledger)
+    rows = source(data, table=table, types=kinds, delimiter=delimiter, header=header)
+    return Session(rows, ledger, analyst, relation, missing, entropy_source(entropy))
 
 
 class Session:
@@ -76,7 +91,7 @@ class Session:
     ) -> None:
         self.source, self.ledger, self.analyst, self.adjacency = data, ledger, analyst, adjacency
         self._missing, self._entropy = missing, entropy
-        self.spent = Privacy(0, 0, adjacency)
+        self.spent, self._adding = Privacy(0, 0, adjacency), threading.Lock()
 
     def __getitem__(self, name: str) -> SessionColumn:
         known(name, self.source.columns)
@@ -88,36 +103,55 @@ class Session:
         A request that public numbers alone refuse (⊥) costs nothing. Whatever happens after the debit, it stands.
         """
         request = self._complete(request)
-        refusal = request.rehearse(self.source)
-        if refusal is not None:
-            return refusal
-        make = functools.partial(self._make, request)
-        if self.ledger is None:
-            return make()
-        return self.ledger.charged(request.cost, make, what=_label(request), analyst=self.analyst)
+        with self._snapshot():
+            refusal = request.rehearse(self.source)
+            if refusal is not None:
+                return refusal
+            make = functools.partial(self._make, request)
+            if self.ledger is None:
+                return make()
+            return self.ledger.charged(request.cost, make, what=_label(request), analyst=self.analyst)
+
+    def _snapshot(self) -> AbstractContextManager[None]:
+        """One state of the table for all that is read inside: what is in memory has only one."""
+        snapshot: AbstractContextManager[None] = getattr(self.source, "snapshot", nullcontext)()
+        return snapshot
 
     def _make(self, request: Request) -> Made:
         """The release; an error of the engine that reads the rows might show one, so another takes its place."""
-        self.spent = total_cost([self.spent, request.cost], self.spent)
-        try:
-            made = request.make(self.source, self._entropy)
-        except (UptackError, KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException:
-            raise UptackError("the rows could not be read, so nothing is released; the debit stands") from None
+        with self._adding:
+            self.spent = total_cost([self.spent, request.cost], self.spent)
+        made = self._read(request)
         claimed = made.privacy
         if not isinstance(claimed, Privacy) or not claimed.under(self.adjacency) <= request.cost.under(self.adjacency):
             raise UptackError(f"{request} came with {claimed}, more than was debited; it is withheld")
         return made
 
+    def _read(self, request: Request) -> Made:
+        """What the request makes of the rows. Errors are raised outside of the block that catches them.
+
+        Inside, Python would keep the first error as the context of the next, and show both.
+        """
+        try:
+            return request.make(self.source, self._entropy)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except UptackError as known_error:
+            error = known_error
+        except BaseException:
+            error = UptackError("the rows could not be read, so nothing is released; the debit stands")
+        error.__context__ = error.__cause__ = None
+        raise error
+
     def plan(self, requests: Iterable[Request]) -> Plan:
         """What so many releases would cost, and how close they would be. Looks at no data and spends nothing."""
         lines = []
-        for request in map(self._complete, requests):
-            refusal = request.rehearse(self.source)
-            cost = request.cost if refusal is None else Privacy(0, 0, request.cost.adjacency)
-            error = "" if refusal is not None else expected_error(request, self.source.rows)
-            lines.append(PlannedRelease(request, cost, refusal, error))
+        with self._snapshot():
+            for request in map(self._complete, requests):
+                refusal = request.rehearse(self.source)
+                cost = request.cost if refusal is None else Privacy(0, 0, request.cost.adjacency)
+                error = "" if refusal is not None else expected_error(request, self.source.rows)
+                lines.append(PlannedRelease(request, cost, refusal, error))
         whole = total_cost([line.cost for line in lines], self.spent)
         return Plan(tuple(lines), whole, self.remaining)
 
@@ -168,7 +202,7 @@ class Session:
           town  text
         spent: ε = 0.0 (substitute)
         """
-        secret = self.adjacency.kind == "add/remove"
+        secret = not self.adjacency.size_is_public
         width = max(map(len, self.source.columns), default=0)
         lines = [f"{'a secret number of' if secret else f'{self.source.rows:,}'} rows ({self.adjacency})"]
         lines += [f"  {name:<{width}}  {kind}" for name, kind in self.source.columns.items()]
@@ -197,54 +231,41 @@ def _label(request: Request) -> str:
 
 
 class SessionColumn:
-    """One column of a session. Each call is a release of its own, with the options of the function of that name."""
+    """One column of a session. Each call is a release of its own, with the options of the function of that name.
+
+    >>> column = open({"age": [31.5, 44.0]})["age"]
+    >>> "median" in dir(column), "stable_value" in dir(column)
+    (True, False)
+    """
 
     def __init__(self, session: Session, name: str) -> None:
         self._session, self._name = session, name
 
-    def _ask(self, statistic: str, epsilon: Any, options: dict[str, Any]) -> Made:
-        return self._session.run(Request(statistic, self._name, epsilon=epsilon, **options))
+    def __getattr__(self, name: str) -> Callable[..., Made]:
+        """The release function of that name, of this column: whatever `uptack.registry` has for one column."""
+        if name.startswith("_") or name not in self._names():
+            near = difflib.get_close_matches(name, self._names(), n=1)
+            raise AttributeError(f"a column has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        declaration = find(name, of_columns)
 
-    def median(self, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.median` of the column."""
-        return self._ask("median", epsilon, options)
+        @functools.wraps(declaration.function)
+        def ask(*values: Any, **options: Any) -> Made:
+            own = [option.name for option in declaration.options if option.positional]
+            if len(values) > len(own):
+                raise TypeError(f"{name}() takes at most {len(own)} positional arguments, got {len(values)}")
+            given = {**dict(zip(own, values, strict=False)), **options}
+            return self._session.run(Request(name, self._name, **given))
 
-    def quantile(self, p: Any, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.quantile`, one or several."""
-        return self._ask("quantile", epsilon, {"p": p, **options})
+        return ask
 
-    def iqr(self, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.iqr`."""
-        return self._ask("iqr", epsilon, options)
+    @staticmethod
+    def _names() -> list[str]:
+        return [name for name, declaration in declared().items() if of_columns(declaration)]
 
-    def interquantile_range(self, low: Any, high: Any, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.interquantile_range`."""
-        return self._ask("interquantile_range", epsilon, {"low": low, "high": high, **options})
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._names()]
 
-    def trimmed_mean(self, cut: Any = 0.1, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.trimmed_mean`."""
-        return self._ask("trimmed_mean", epsilon, {"cut": cut, **options})
 
-    def winsorized_mean(self, cut: Any = 0.1, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.winsorized_mean`."""
-        return self._ask("winsorized_mean", epsilon, {"cut": cut, **options})
-
-    def mean(self, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.mean`."""
-        return self._ask("mean", epsilon, options)
-
-    def count(self, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.count` of the rows that are true."""
-        return self._ask("count", epsilon, options)
-
-    def histogram(self, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.histogram`."""
-        return self._ask("histogram", epsilon, options)
-
-    def kde(self, *, epsilon: Any, delta: Any, **options: Any) -> Made:
-        """`uptack.kde`."""
-        return self._ask("kde", epsilon, {"delta": delta, **options})
-
-    def fourier_density(self, *, epsilon: Any, **options: Any) -> Made:
-        """`uptack.fourier_density`."""
-        return self._ask("fourier_density", epsilon, options)
+def of_columns(declaration: Declaration) -> bool:
+    """Whether a release function can be asked about one column."""
+    return in_tables(declaration) and declaration.reads.least <= 1

@@ -9,6 +9,8 @@ from typing import Any, TypedDict
 import numpy as np
 
 from uptack import checks
+from uptack.columns import ArrayColumn, Column
+from uptack.columns.column import LARGEST, listed
 from uptack.data.frames import column_field
 from uptack.data.protocol import NUMERIC
 from uptack.errors import InvalidArgument
@@ -17,12 +19,21 @@ from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
-from uptack.reach import ArrayColumn, Column
-from uptack.reach.columns import LARGEST, listed
 
 METHODS = ("inverse", "ptr", "dwork-lei")
 COUNT_SHARE = Fraction(1, 10)
 """The part of ε that goes into the number of rows where it is secret."""
+
+EPSILONS = (Fraction(1, 10**12), Fraction(10**12))
+"""The least and the most ε: with less no table has rows enough, and more is no privacy."""
+
+STEPS = (Fraction(1, 10**75), Fraction(10**75))
+"""The least and the most granularity: beyond, the lattices of candidates have no multiples of it, or nothing else."""
+
+FINER = "Leave it out, or measure the column in other units."
+
+LEAST_SHARE = Fraction(1, 10**12)
+"""Rows that a quantile, or a cut, must leave on each side: no table has as many rows as a smaller share needs."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,7 @@ class Call:
     @property
     def size_is_secret(self) -> bool:
         """Whether the number of rows that the statistic is of depends on people."""
-        return self.adjacency.kind == "add/remove" or self.missing == "drop"
+        return not self.adjacency.size_is_public or self.missing == "drop"
 
     def share(self, part: Fraction) -> Call:
         """The same call with a part of its budget."""
@@ -62,7 +73,34 @@ def _missing(value: object) -> float | str | None:
         if value not in fixed:
             raise InvalidArgument("missing", must, repr(value))
         return fixed[value]
-    return float(checks.rational("missing", value, must))
+    number = checks.rational("missing", value, must)
+    if abs(number) > Fraction(LARGEST):
+        raise InvalidArgument("missing", must, checks.describe(value), "Beyond all floats there is 'low' or 'high'.")
+    return float(number)
+
+
+def _between(name: str, value: object, limits: tuple[Fraction, Fraction], fix: str = "") -> Fraction:
+    """A positive number within public limits, which no data have a say in."""
+    number, (least, most) = checks.positive(name, value), limits
+    if not least <= number <= most:
+        raise InvalidArgument(
+            name, f"a number from {float(least):.0e} to {float(most):.0e}", checks.describe(value), fix
+        )
+    return number
+
+
+def resolved(name: str, value: object, share: Fraction) -> None:
+    """Refuses a share of rows that no table has a row in."""
+    if share < LEAST_SHARE:
+        must = f"a share that leaves at least {float(LEAST_SHARE)} of the rows on each side"
+        raise InvalidArgument(name, must, checks.describe(value))
+
+
+def level(name: str, value: object) -> Fraction:
+    """The level of a quantile."""
+    p = checks.inside_unit(name, value)
+    resolved(name, value, min(p, 1 - p))
+    return p
 
 
 class Options(TypedDict, total=False):
@@ -73,7 +111,7 @@ class Options(TypedDict, total=False):
     - `rows_per_person`: how many rows one person may own (1).
     - `adjacency`: `SUBSTITUTE` (default; the number of rows is public) or `ADD_REMOVE` (it is secret).
     - `granularity`: a public step that all values are multiples of, and the answer will be; integer columns have 1 by
-      themselves. With a step of 100 an answer of 20 comes out as 0.
+      themselves. With a step of 100 an answer of 20 comes out as 0. From 1e-75 to 1e75; for `method="inverse"` only.
     - `missing`: what to do with NaN and infinities. "error" (default) tells the curator; "low", "high" or a number
       replaces each such row by itself; "drop" leaves rows without a value out, at the price of a noisy number of rows.
     - `entropy`: the operating system's (default), or a `SeededEntropy` for tests.
@@ -101,13 +139,16 @@ def call(name: str, epsilon: Rational, options: Options) -> Call:
     method, delta = options.get("method", "inverse"), options.get("delta", 0)
     if method not in METHODS:
         raise InvalidArgument("method", "'inverse', 'ptr' or 'dwork-lei'", checks.describe(method))
-    eps = checks.positive("epsilon", epsilon)
+    eps = _between("epsilon", epsilon, EPSILONS)
     if method == "inverse":
         dlt = checks.delta("delta", delta)
     else:
         dlt = checks.inside_unit("delta", delta, f"method={method!r} needs δ > 0, such as 1e-6; 'inverse' does not.")
     granularity = options.get("granularity")
-    step = None if granularity is None else checks.positive("granularity", granularity)
+    step = None if granularity is None else _between("granularity", granularity, STEPS, FINER)
+    if step is not None and method != "inverse":
+        fix = "The other methods add noise to the answer, which is no multiple of anything."
+        raise InvalidArgument("granularity", "left out but for method='inverse'", checks.describe(granularity), fix)
     relation = check_adjacency(options.get("adjacency", SUBSTITUTE), options.get("rows_per_person", 1))
     missing = _missing(options.get("missing", "error"))
     return Call(name, eps, dlt, method, relation, step, missing, source(options.get("entropy")))
@@ -171,3 +212,21 @@ def public_size(n: int, request: Call) -> tuple[int, Call]:
     noisy = n + IntegerLaplace(request.rows / share).sample(entropy=request.entropy)
     spent = (*request.spent, loss.Pure(share))
     return max(noisy, 0), replace(request, epsilon=request.epsilon - share, spent=spent)
+
+
+def count_noise(request: Call) -> IntegerLaplace:
+    """The law of the noise in the number of rows, for a call that has paid for it."""
+    first = request.spent[0] if request.spent else None
+    share = Fraction(first.epsilon) if isinstance(first, loss.Pure) else request.epsilon
+    return IntegerLaplace(request.rows / share)
+
+
+def size_bounds(n: int, request: Call, failure: Fraction) -> tuple[int, int]:
+    """Between which numbers the true number of rows lies: surely where n is public, else but for `failure`.
+
+    With t the least integer with P(z ≥ t) ≤ failure/2, and so P(|z| ≥ t) ≤ failure, it is within t - 1 of n.
+    """
+    if not request.size_is_secret:
+        return n, n
+    off = count_noise(request).cutoff(failure / 2) - 1
+    return max(n - off, 0), n + off

@@ -1,11 +1,11 @@
 """Several quantiles for one ε.
 
-Where n allows windows around the ranks that don't overlap, they are drawn by a chain (`uptack.engines.joint`): each
+Where n allows windows around the ranks that don't overlap, they are drawn by a chain (`uptack.mechanisms.joint`): each
 quantile is nearly as close as if it alone had all of ε, since a changed row moves them all together.
 
 Otherwise by nested boxes. **Theorem.** The product of the quantiles' intervals is a reach of their vector: each of the
-three axioms holds coordinate by coordinate. So one draw over nested boxes (`uptack.engines.inverse`) is ε-private. The
-score of a draw is about 2m/ε and each of m coordinates lies anywhere within that many ranks: an error of about m/ε
+three axioms holds coordinate by coordinate. So one draw over nested boxes (`uptack.mechanisms.inverse`) is ε-private.
+The score of a draw is about 2m/ε and each of m coordinates lies anywhere within that many ranks: an error of about m/ε
 ranks, half of that of m releases with ε/m each. Sorting is post-processing. Which of the two ways is taken depends on
 n, ε and the levels alone.
 """
@@ -19,16 +19,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.engines.inverse import VECTOR_LATTICES, boxes, decay, finest, round_to, steps_needed
-from uptack.engines.joint import Chain, chain_decay
+from uptack.mechanisms.inverse import VECTOR_LATTICES, boxes, decay, finest, round_to, steps_needed
+from uptack.mechanisms.joint import Chain, chain_decay
 from uptack.privacy import loss
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.release import EachNoise, NoReply, Release
 from uptack.statistics.arguments import Call
-from uptack.statistics.specification import Data, Statistic, answered, inverse_advice, refused, run
-from uptack.statistics.windows import Windows, choices
+from uptack.statistics.cells import Candidates, choices
+from uptack.statistics.methods import Data, Statistic, answered, inverse_advice, refused, run
+from uptack.statistics.windows import Windows
 
 SLACK = 4
 """Rows that the nearest candidate to a rank may be off, where that many rows are tied that digits don't tell apart."""
@@ -68,7 +69,7 @@ def _chained(data: Data, n: int, ranks: list[int], request: Call) -> Floats | No
     """All the quantiles by a chain; None where their windows would overlap or leave the table, which is public."""
     g, m = request.rows, len(ranks)
     for candidates in choices(n):
-        reach = g * steps_needed(request.epsilon, candidates.size**m) + SLACK * m  # K, in rows
+        reach = _looks(candidates, m, request)
         apart = all(b - a > 2 * reach + 1 for a, b in itertools.pairwise(ranks))
         if apart and ranks[0] - reach >= 1 and ranks[-1] + reach + 1 <= n:
             break
@@ -78,6 +79,16 @@ def _chained(data: Data, n: int, ranks: list[int], request: Call) -> Floats | No
     edges = Windows(data, around, candidates, request.granularity, request.entropy).edges
     drawn = Chain(edges, candidates.size, chain_decay(request.epsilon, g)).draw(request.entropy)
     return np.sort([round_to(candidates.value(v), request.granularity) for v in drawn])
+
+
+def _looks(candidates: Candidates, dimension: int, request: Call) -> int:
+    """K, in rows: how far a chain of so many quantiles looks around each of them."""
+    return request.rows * steps_needed(request.epsilon, candidates.size**dimension) + SLACK * dimension
+
+
+def least_rank(n: int, dimension: int, request: Call) -> int:
+    """The least rank that a chain of so many quantiles of n rows can aim at; n where there is no chain."""
+    return min((_looks(candidates, dimension, request) + 1 for candidates in choices(n)), default=n)
 
 
 def _in_turn(
@@ -98,4 +109,4 @@ def _in_turn(
 
 
 def _parts(tree: loss.Loss) -> tuple[loss.Loss, ...]:
-    return tree.parts if isinstance(tree, loss.Levels) else (tree,)
+    return tree.parts if isinstance(tree, loss.Composed) else (tree,)

@@ -11,20 +11,22 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack import checks
-from uptack.engines.additive import laplace
+from uptack.columns.selection import as_float, exact_sum
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms.additive import laplace
 from uptack.reach import LStatistic, Segment
 from uptack.reach.order import trimmed_mean as trimmed_segments
 from uptack.reach.order import winsorized_mean as winsorized_segments
 from uptack.reach.protocol import Floats
-from uptack.reach.selection import as_float, exact_sum
+from uptack.registry import release
+from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import Call, Options, call, column, public_size
-from uptack.statistics.grouped import groupable
-from uptack.statistics.many import quantiles
+from uptack.statistics.arguments import Call, Options, call, column, public_size, resolved
+from uptack.statistics.many import least_rank, quantiles
+from uptack.statistics.methods import Statistic, answered, released
+from uptack.statistics.planning import ranks
 from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.specification import Statistic, answered, release
 
 Segments = Callable[[Fraction, int], tuple[Segment, ...]]
 
@@ -47,10 +49,11 @@ def _cut(value: Rational) -> Fraction:
     if not 0 < cut < Fraction(1, 2):
         fix = "It is the share of rows taken off at each end; for no cut at all use mean."
         raise InvalidArgument("cut", "a number strictly between 0 and 1/2", checks.describe(value), fix)
+    resolved("cut", value, min(2 * cut, 1 - 2 * cut) / 2)
     return cut
 
 
-@groupable
+@release(reads=COLUMN, by=True, plan=ranks)
 def trimmed_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -59,17 +62,18 @@ def trimmed_mean(
     **Theorem.** `method="inverse"` is ε-differentially private; `"ptr"` and `"dwork-lei"` (the papers' TM, as repaired)
     are (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
 
-    The sum is exact, from one pass over rows that are selected and not sorted.
+    The sum is exact, from one pass over rows that are selected and not sorted. Integers have no granularity of their
+    own here; with one (`method="inverse"`) the answer is a multiple of it, and tied rows are no trouble.
 
     >>> from uptack import SeededEntropy
     >>> trimmed_mean(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
     5001.1...
     """
     request, statistic = call("trimmed mean", epsilon, options), _statistic(_cut(cut), trimmed_segments, trimmed=True)
-    return release(statistic, x, request, floats=True)
+    return released(statistic, x, request, floats=True)
 
 
-@groupable
+@release(reads=COLUMN, by=True, plan=ranks, page="trimmed_mean")
 def winsorized_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -78,10 +82,10 @@ def winsorized_mean(
     **Theorem.** As for `trimmed_mean`; `"dwork-lei"` uses the papers' S and M's grids.
     """
     request, statistic = call("Winsorized mean", epsilon, options), _statistic(_cut(cut), winsorized_segments, False)
-    return release(statistic, x, request, floats=True)
+    return released(statistic, x, request, floats=True)
 
 
-@groupable
+@release(reads=COLUMN, by=True)
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The mean of the rows clamped to two private quantiles far out in the tails, with no bounds on the data.
 
@@ -97,6 +101,9 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
     if request.method != "inverse":
         fix = "The tests pass too rarely, and add too much noise, far out in the tails; trimmed_mean has all methods."
         raise InvalidArgument("method", "'inverse' for the mean", repr(request.method), fix)
+    if request.granularity is not None:
+        fix = "A mean of multiples of a step is no multiple of it; round the answer if you want one."
+        raise InvalidArgument("granularity", "left out for the mean", checks.describe(options["granularity"]), fix)
     data, request = column(x, request, floats=True)
     n, request = public_size(data.size, request)
     bounds = replace(request, epsilon=request.epsilon / 2)
@@ -107,7 +114,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
     low, high = (float(v) for v in ends.value)
     centre = low + (high - low) / 2
     (moved,) = data.sums(functools.partial(_clamped_sum, low=low, high=high, centre=centre))
-    reach = high - low if request.adjacency.kind == "substitute" else max(high - centre, centre - low)
+    reach = high - low if request.adjacency.size_is_public else max(high - centre, centre - low)
     width = reach * request.rows
     noisy = laplace(
         as_float(moved, max(n, 1)),
@@ -121,7 +128,8 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
 
 def _tail_share(n: int, request: Call) -> Fraction:
     """The share of rows beyond each clamp: as small as two quantiles at this ε can be relied on, at most 1/8."""
-    return min(Fraction(int(240 * request.rows / request.epsilon) + 1, max(n, 1)), Fraction(1, 8))
+    rows = max(int(240 * request.rows / request.epsilon) + 1, least_rank(n, 2, request))
+    return min(Fraction(rows, max(n, 1)), Fraction(1, 8))
 
 
 def _clamped_sum(x: Floats, low: float, high: float, centre: float) -> list[int]:

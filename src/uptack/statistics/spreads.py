@@ -10,10 +10,12 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.reach import InterquantileRange
 from uptack.reach.order import spread_ranks
+from uptack.registry import release
+from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import Options, call
-from uptack.statistics.grouped import groupable
-from uptack.statistics.specification import Statistic, release
+from uptack.statistics.arguments import Options, call, level
+from uptack.statistics.methods import Statistic, released
+from uptack.statistics.planning import ranks
 
 
 def statistic(low: Fraction, high: Fraction) -> Statistic:
@@ -26,23 +28,23 @@ def statistic(low: Fraction, high: Fraction) -> Statistic:
     )
 
 
-@groupable
+@release(reads=COLUMN, by=True, plan=ranks, examples=({"low": 0.1, "high": 0.9},), page="iqr")
 def interquantile_range(
     x: Any, low: Rational, high: Rational, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
     """x(⌈high·n⌉) - x(⌊low·n⌋ + 1), with no bounds on the data.
 
-    **Theorem.** `method="inverse"` is ε-differentially private (`uptack.engines.inverse`). `"ptr"` works on the
+    **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse`). `"ptr"` works on the
     logarithm with the ratio of the reach's ends, and `"dwork-lei"` is the papers' S with two shifted grids; both are
     (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
     """
-    below, above = checks.inside_unit("low", low), checks.inside_unit("high", high)
+    below, above = level("low", low), level("high", high)
     if not below < above:
         raise InvalidArgument("high", "above low", checks.describe(high))
-    return release(statistic(below, above), x, call("interquantile range", epsilon, options))
+    return released(statistic(below, above), x, call("interquantile range", epsilon, options))
 
 
-@groupable
+@release(reads=COLUMN, by=True, plan=ranks)
 def iqr(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The interquartile range x(⌈3n/4⌉) - x(⌊n/4⌋ + 1): see `interquantile_range`.
 
@@ -50,4 +52,4 @@ def iqr(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[flo
     >>> iqr(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
     5001.0
     """
-    return release(statistic(Fraction(1, 4), Fraction(3, 4)), x, call("interquartile range", epsilon, options))
+    return released(statistic(Fraction(1, 4), Fraction(3, 4)), x, call("interquartile range", epsilon, options))

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from uptack.engines import dwork_lei, ptr
+from uptack.columns.selection import SCALE
+from uptack.mechanisms import dwork_lei, ptr
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.reach import InterquantileRange
-from uptack.reach.selection import SCALE
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Call
-from uptack.statistics.results import Data, Statistic, answered, least_n, refused
+from uptack.statistics.statistic import Data, Statistic, answered, least_n, refused
 
 SCALE_SLOPE = 8.0
 """The logarithm of an interquartile range moves by up to 4.7/n a row for normal data; a bound with some room."""

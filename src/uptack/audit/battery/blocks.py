@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from uptack.aggregate import stable_value, subsample_aggregate
 from uptack.audit.case import Case, Pair, family
 from uptack.audit.neighbours import changed, hostile, lines, two_values
-from uptack.engines import release_if_stable
+from uptack.blocks import stable_value, subsample_aggregate
+from uptack.mechanisms import release_if_stable
 from uptack.noise import Entropy
 from uptack.papers import R_S, TM, A_dist, M, S, Scale
 from uptack.privacy import SUBSTITUTE, Privacy

@@ -11,11 +11,11 @@ import numpy as np
 from uptack.audit.battery.blocks import regressed
 from uptack.audit.case import Case, Pair, family
 from uptack.audit.neighbours import changed, lines, two_values
+from uptack.densities.fourier import fourier_density
+from uptack.densities.kde import kde
 from uptack.discrete import histogram
-from uptack.functions.fourier import fourier_density
-from uptack.functions.kde import kde
-from uptack.functions.machines import kernel_machine
 from uptack.groups import per_group
+from uptack.kernels.machines import kernel_machine
 from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, Privacy
 from uptack.regression.hampel import hampel_regression

@@ -15,9 +15,9 @@ from uptack.audit.exact import chosen, cut_off, either, inverse, passed, propose
 from uptack.audit.neighbours import hostile, two_values
 from uptack.discrete.laws import cell_noise
 from uptack.discrete.sparse import RISING
-from uptack.engines.additive import SMOOTHING
-from uptack.engines.inverse import LATTICES, boxes, decay
 from uptack.exact import ball
+from uptack.mechanisms.additive import SMOOTHING
+from uptack.mechanisms.inverse import LATTICES, boxes, decay
 from uptack.noise import IntegerGaussian, IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, gaussian_noise_multiplier
 from uptack.reach import InterquantileRange, LStatistic, Reach

@@ -18,7 +18,7 @@ from uptack.discrete import (
     optimal_count_mechanism,
     sparse_histogram,
 )
-from uptack.engines import exponential, gamma, gaussian, k_norm, laplace, report_noisy_max
+from uptack.mechanisms import exponential, gamma, gaussian, k_norm, laplace, report_noisy_max
 from uptack.noise import Entropy, LInfBall
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
 

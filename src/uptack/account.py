@@ -1,0 +1,137 @@
+"""An account: what a release is made from, and where everything that it spends is written down.
+
+A release opens one account with what it promises. Stages of it get parts (`split`), mechanisms say what they did
+(`spend`), and the outermost function closes it once, into a `Release` or a `NoReply` that costs what was spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
+
+from uptack import checks
+from uptack.errors import InvalidArgument, UptackError
+from uptack.exact import Rational
+from uptack.noise import Entropy
+from uptack.noise.entropy import source
+from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
+from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.release import Advice, Noise, NoReply, Release
+
+T = TypeVar("T")
+Wrap = Callable[[loss.Loss], loss.Loss]
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[T]):
+    """What a mechanism found: a value, or None for ⊥ with advice. What it cost is on the account that paid for it."""
+
+    value: T | None
+    how: str
+    noise: Noise | None = None
+    advice: Advice | None = None
+    notes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.value is not None
+
+    @staticmethod
+    def refusal(how: str, advice: Advice) -> Outcome[Any]:
+        """⊥, and what would get a reply."""
+        return Outcome(None, how, advice=advice)
+
+
+@dataclass
+class _Book:
+    """What was promised for the whole release, and what has been spent so far."""
+
+    promised: Privacy
+    spent: list[loss.Loss] = field(default_factory=list)
+    closed: bool = False
+
+
+@dataclass(frozen=True)
+class Account:
+    """A part of what one release may spend. All parts of it write into one book.
+
+    >>> from uptack.noise import SeededEntropy
+    >>> account = Account.open("median", 1, entropy=SeededEntropy(1))
+    >>> scale, rest = account.split(Fraction(1, 4), Fraction(3, 4))
+    >>> scale.spend(loss.Pure(scale.epsilon))
+    >>> rest.spend(loss.Pure(rest.epsilon / 3))
+    >>> account.close(Outcome(5.0, "two stages"))
+    Release(5.0, median by two stages, ε = 0.5 (substitute), NOT PRIVATE: seeded randomness)
+    """
+
+    name: str
+    epsilon: Fraction
+    delta: Fraction
+    adjacency: Adjacency
+    entropy: Entropy
+    _book: _Book = field(repr=False)
+    _wrap: Wrap | None = field(default=None, repr=False)
+
+    @staticmethod
+    def open(
+        name: str,
+        epsilon: Rational,
+        delta: Rational = 0,
+        *,
+        adjacency: Adjacency = SUBSTITUTE,
+        rows_per_person: int = 1,
+        entropy: Entropy | None = None,
+    ) -> Account:
+        """The account of a whole release. Checks everything that is promised."""
+        eps, dlt = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
+        relation = check_adjacency(adjacency, rows_per_person)
+        return Account(name, eps, dlt, relation, source(entropy), _Book(Privacy(eps, dlt, relation)))
+
+    @property
+    def rows(self) -> int:
+        """Rows per person: the ranks that one step moves."""
+        return self.adjacency.rows_per_person
+
+    def split(self, *shares: Rational) -> tuple[Account, ...]:
+        """Accounts with such shares of ε and δ. The shares must add up to one: what is left over would be lost."""
+        parts = [checks.nonnegative("share", share) for share in shares]
+        if sum(parts) != 1:
+            raise InvalidArgument("shares", "numbers that add up to 1", float(sum(parts)))
+        return tuple(replace(self, epsilon=self.epsilon * part, delta=self.delta * part) for part in parts)
+
+    def part(self, share: Rational) -> Account:
+        """An account with one share, where the stages are taken one by one."""
+        return self.split(share, 1 - checks.probability("share", share))[0]
+
+    def through(self, wrap: Wrap) -> Account:
+        """An account that writes `wrap(loss)` for every loss, such as `loss.Partition` for block results."""
+        return replace(self, _wrap=wrap)
+
+    def spend(self, what: loss.Loss) -> None:
+        """Write down what was done to the data."""
+        if self._book.closed:
+            raise UptackError(f"the account of this {self.name} is closed")
+        self._book.spent.append(what if self._wrap is None else self._wrap(what))
+
+    @property
+    def spent(self) -> tuple[loss.Loss, ...]:
+        """What the whole release has spent so far."""
+        return tuple(self._book.spent)
+
+    def close(self, outcome: Outcome[Any]) -> Release[Any] | NoReply:
+        """The release, or ⊥, with everything that was spent. A release that spent more than it promised is withheld."""
+        if self._book.closed:
+            raise UptackError(f"the account of this {self.name} is closed")
+        self._book.closed = True
+        spent, promised = self.spent, self._book.promised
+        tree = None if not spent else spent[0] if len(spent) == 1 else loss.Composed(spent)
+        price = Privacy(0, 0, promised.adjacency) if tree is None else cost(tree, promised.adjacency)
+        if not price <= promised:
+            raise UptackError(f"this {self.name} cost {price}, more than it promised; it is withheld")
+        how = f"{self.name} by {outcome.how}" if outcome.how else self.name
+        if outcome.value is None:
+            assert outcome.advice is not None, "⊥ without advice"
+            return NoReply(price, how, tree, outcome.advice, self.entropy.private)
+        whole = loss.Pure(0) if tree is None else tree
+        return Release(outcome.value, price, how, whole, outcome.noise, self.entropy.private, outcome.notes)

@@ -1,0 +1,258 @@
+"""Subsample and aggregate (Nissim, Raskhodnikova and Smith; Dwork and Roth, section 7.1).
+
+**Theorem.** Compute f on m random blocks with each row in t of them, and hand the m results to a mechanism that is
+(ε, δ)-differentially private when any t·g of the results are replaced. The whole is (ε, δ)-differentially private for
+people with up to g rows, whatever f is: given the blocks, a person changes at most t·g results
+(`uptack.blocks.evaluation`). The number of blocks is public, so this holds under SUBSTITUTE and ADD_REMOVE alike.
+
+The aggregators that are built in count t·g results as one step, so their own ε is that of a person. A guarantee about
+fewer replaced results is grown to t·g of them by `uptack.privacy.loss.Partition`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from uptack import checks, statistics
+from uptack.blocks.evaluation import (
+    Functions,
+    accepting,
+    check_times,
+    evaluate,
+    functions,
+    number_of_rows,
+    random_blocks,
+)
+from uptack.blocks.stable import ShareNoise, Vote, lead_needed, released_mode
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.mechanisms.additive import laplace
+from uptack.mechanisms.exponential import report_noisy_max
+from uptack.mechanisms.inverse import VECTOR_LATTICES, coordinate_medians, steps_needed
+from uptack.noise import Entropy, SystemEntropy
+from uptack.noise.entropy import source
+from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
+from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
+from uptack.release import Advice, NoReply, Release
+
+Aggregator = Callable[[Any], Release[Any] | NoReply]
+NUMERIC: dict[str, Callable[..., Release[float] | NoReply]] = {
+    "median": statistics.median,
+    "trimmed_mean": partial(statistics.trimmed_mean, cut=Fraction(1, 4)),
+    "winsorized_mean": partial(statistics.winsorized_mean, cut=Fraction(1, 4)),
+}
+AGGREGATES = (*NUMERIC, "vector_median", "mode")
+SHARE = Fraction(1, 4)
+"""The part of ε that the estimate of the winner's share gets."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the results of the blocks are aggregated to, all of it public: checked before the data are read."""
+
+    aggregate: str | Aggregator
+    blocks: int
+    moves: int
+    epsilon: Fraction
+    delta: Fraction
+    candidates: tuple[Any, ...] | None
+    entropy: Entropy
+
+    @property
+    def results(self) -> Adjacency:
+        """Neighbours among the results: those that one person's change can lead to."""
+        return SUBSTITUTE.per_person(self.moves)
+
+
+@release(data=("f", "data"), examples=({"blocks": 100},))
+def subsample_aggregate(
+    f: Functions,
+    data: Any,
+    *,
+    blocks: int,
+    epsilon: Rational,
+    aggregate: str | Aggregator = "median",
+    delta: Rational = 0,
+    candidates: Sequence[Any] | None = None,
+    times: int = 1,
+    fallback: Any = 0.0,
+    workers: int | None = None,
+    progress: bool | None = None,
+    rows_per_person: int = 1,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[Any] | NoReply:
+    """f on many random blocks of the rows, and a private aggregate of the results: (ε, δ)-differentially private.
+
+    The theorem is in `uptack.blocks.subsample`. f takes the rows of a block, in the form that the data have; what it
+    must keep to, and what happens where it fails, is said in `uptack.blocks.evaluation`.
+
+    - "median" (default), "trimmed_mean", "winsorized_mean" (a quarter at each end): f returns a number. δ = 0.
+    - "vector_median": f returns a vector as long as `fallback`; the medians of all coordinates for one ε, δ = 0.
+    - "mode": f returns something hashable, and the value is a `Vote(winner, share)`. With a public list of
+      `candidates`, noisy arg-max, δ = 0; without one A_dist, which needs δ > 0 and may reply ⊥. A quarter of ε goes
+      into the share, and `interval()` is about it.
+    - a function of all results (an array of numbers or vectors like `fallback`, or else a list) that returns a
+      `Release` or `NoReply` of its own: the guarantee it states must be about replaced results. It is grown to what a
+      person can replace, and must then be within ε and δ.
+
+    `times`: every row is in so many blocks, which are so many times larger; a person then moves as many results.
+    `workers=4` spreads the blocks over processes.
+
+    >>> from uptack import SeededEntropy
+    >>> x = np.random.default_rng(0).lognormal(size=20_000)
+    >>> spread = subsample_aggregate(lambda rows: rows.std(), x, blocks=400, epsilon=1, entropy=SeededEntropy(1))
+    >>> 1.2 < spread.value < 2.2, spread.privacy
+    (True, Privacy(epsilon=1.0))
+    """
+    analysts, m = functions(f, workers), checks.integer("blocks", blocks, least=1)
+    t, relation = check_times(times, m), check_adjacency(adjacency, rows_per_person)
+    task = _task(aggregate, m, t * relation.rows_per_person, epsilon, delta, candidates, source(entropy))
+    kind = _kind(aggregate, fallback)
+    accept, fixed = accepting(kind, fallback)
+    n = number_of_rows(data)
+    if relation.size_is_public and m > t * n:
+        raise InvalidArgument("blocks", f"at most times·rows, {t * n}", m)
+    if advice := _unfit(task, fixed):
+        return NoReply(Privacy(0, 0, relation), _name(task), None, advice, task.entropy.private)
+    parts = random_blocks(n, m, task.entropy, times=t, substitute=relation.size_is_public)
+    results = evaluate(analysts, data, parts, accept, fixed, workers=workers, progress=progress)
+    return _priced(_aggregated(task, results if kind == "outcome" else np.array(results)), task, relation)
+
+
+def _task(
+    aggregate: str | Aggregator,
+    blocks: int,
+    moves: int,
+    epsilon: Rational,
+    delta: Rational,
+    candidates: Sequence[Any] | None,
+    entropy: Entropy,
+) -> Task:
+    if not callable(aggregate) and aggregate not in AGGREGATES:
+        must = ", ".join(map(repr, AGGREGATES)) + " or a function that returns a Release"
+        raise InvalidArgument("aggregate", must, checks.describe(aggregate))
+    eps, dlt = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
+    if aggregate != "mode" and candidates is not None:
+        raise InvalidArgument("candidates", "left out but for aggregate='mode'", checks.describe(candidates))
+    if aggregate == "mode" and candidates is None and dlt == 0:
+        fix = "Give a public list of candidates to vote on, or a δ such as 1e-6."
+        raise InvalidArgument("delta", "above 0 where there are no candidates", checks.describe(delta), fix)
+    chosen = None if candidates is None else _distinct(candidates)
+    return Task(aggregate, blocks, moves, eps, dlt, chosen, entropy)
+
+
+def _distinct(candidates: Sequence[Any]) -> tuple[Any, ...]:
+    try:
+        chosen = tuple(candidates)
+        if len(chosen) < 2 or len(set(chosen)) < len(chosen):
+            raise TypeError
+    except TypeError:
+        must = "a list of at least two different hashable values"
+        raise InvalidArgument("candidates", must, checks.describe(candidates)) from None
+    return chosen
+
+
+def _kind(aggregate: str | Aggregator, fallback: Any) -> str:
+    """How results are read: as the aggregate asks for, or for one of the user's own as the fallback shows."""
+    if isinstance(aggregate, str):
+        return "number" if aggregate in NUMERIC else {"vector_median": "vector"}.get(aggregate, "outcome")
+    kind = np.asarray(fallback).dtype.kind
+    return "outcome" if kind not in "fiu" else "vector" if np.ndim(fallback) else "number"
+
+
+def _name(task: Task) -> str:
+    name = task.aggregate if isinstance(task.aggregate, str) else "aggregate of one's own"
+    return f"{name.replace('_', ' ')} of {task.blocks} blocks"
+
+
+def _unfit(task: Task, fallback: Any) -> Advice | None:
+    """What must change before a reply can come at all: public, so that it is said before f runs and free of charge."""
+    if task.aggregate == "mode" and task.candidates is None:
+        needed = lead_needed(task.epsilon * (1 - SHARE), task.delta, task.moves)
+        return Advice(other=f"at least {needed:,} blocks") if task.blocks < needed else None
+    if callable(task.aggregate) or task.aggregate == "mode":
+        return None
+    trial = _aggregated(replace(task, entropy=SystemEntropy()), np.array([fallback] * task.blocks))  # nobody's data
+    if trial:
+        return None
+    assert isinstance(trial, NoReply)
+    return Advice(epsilon=trial.advice.epsilon, other=f"at least {trial.advice.n:,} blocks")
+
+
+def _aggregated(task: Task, results: Any) -> Release[Any] | NoReply:
+    """The aggregate, with a guarantee about replaced results."""
+    if callable(task.aggregate):
+        found = task.aggregate(results)
+        if not isinstance(found, Release | NoReply) or not isinstance(found.privacy, Privacy):
+            fix = "Return what an uptack function returned, or build a Release with the loss of your mechanism."
+            must = "a function that returns a Release or NoReply with an (ε, δ)"
+            raise InvalidArgument("aggregate", must, checks.describe(found), fix)
+        return found
+    if task.aggregate in NUMERIC:
+        release = NUMERIC[task.aggregate]
+        return release(results, epsilon=task.epsilon, adjacency=task.results, entropy=task.entropy)
+    if task.aggregate == "vector_median":
+        return _vector_median(task, results)
+    return _vote(task, results)
+
+
+def _vector_median(task: Task, results: Any) -> Release[Any] | NoReply:
+    """The vector of coordinate medians, from nested boxes: the product of the coordinates' reaches is its reach."""
+    how, values = "inverse sensitivity", coordinate_medians(results, task.epsilon, task.entropy, task.moves)
+    if values is None:
+        steps = steps_needed(task.epsilon, VECTOR_LATTICES[-1].size ** results.shape[1])
+        advice = Advice(n=2 * task.moves * steps + 1)
+        return NoReply(Privacy(0, 0, task.results), how, None, advice, task.entropy.private)
+    tree = loss.Pure(task.epsilon)
+    return Release(values, cost(tree, task.results), how, tree, None, task.entropy.private)
+
+
+def _vote(task: Task, results: list[Any]) -> Release[Any] | NoReply:
+    """The most frequent outcome, and how frequent it is."""
+    part = task.epsilon * (1 - SHARE)
+    if task.candidates is None:
+        found, top = released_mode(
+            results, task.moves, epsilon=part, delta=task.delta, adjacency=task.results, entropy=task.entropy
+        )
+        counts = {top.value: top.votes}
+        tree: loss.Loss = loss.Unit(loss.Test(part, task.delta), loss.Answer(task.epsilon - part))
+    else:
+        counts = {candidate: results.count(candidate) for candidate in task.candidates}
+        found = report_noisy_max(
+            task.candidates, list(counts.values()), sensitivity=task.moves, epsilon=part, entropy=task.entropy
+        )
+        tree = loss.Composed((loss.Pure(part), loss.Pure(task.epsilon - part)))
+    if not found:
+        return found
+    noisy = laplace(
+        counts[found.value],
+        sensitivity=task.moves,
+        epsilon=task.epsilon - part,
+        granularity=1,
+        entropy=task.entropy,
+    )
+    share = min(max(noisy.value / task.blocks, 0.0), 1.0)
+    noise = ShareNoise(noisy.noise, task.blocks) if noisy.noise else None
+    return replace(found, value=Vote(found.value, share), privacy=cost(tree, task.results), loss=tree, noise=noise)
+
+
+def _priced(found: Release[Any] | NoReply, task: Task, relation: Adjacency) -> Release[Any] | NoReply:
+    """The result with what it costs a person; an aggregate of the user's own must keep to ε and δ."""
+    assert isinstance(found.privacy, Privacy)
+    if found.loss is None:
+        return replace(found, privacy=Privacy(0, 0, relation), mechanism=_name(task))
+    tree = loss.Partition(found.loss, found.privacy.adjacency.steps_to(task.results))
+    price = cost(tree, relation)
+    if not price <= Privacy(task.epsilon, task.delta, relation):
+        fix = f"A person can replace {task.moves} of the results; ask for less, or state rows_per_person={task.moves}."
+        raise InvalidArgument("aggregate", f"within ε = {float(task.epsilon):g}, δ = {float(task.delta):g}", price, fix)
+    how = f"{_name(task)} by {found.mechanism.split(' by ')[-1]}"
+    return replace(found, privacy=price, loss=tree, mechanism=how)

@@ -1,0 +1,162 @@
+"""Columns of an engine's table as expressions: numbers as floats, texts as bytes, and which rows have no value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from uptack.columns.column import LARGEST
+from uptack.data import engines
+from uptack.data.protocol import Kind
+
+
+def kind(dtype: Any) -> Kind:
+    """The kind of an ibis type."""
+    if dtype.is_boolean():
+        return "boolean"
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_floating() or dtype.is_decimal():
+        return "number"
+    return "text" if dtype.is_string() else "other"
+
+
+def number(value: float) -> Any:
+    """A float as the engine reads it, to the last bit: text is rounded once, other literals may be rounded twice."""
+    return engines.ibis().literal(repr(float(value))).cast("float64")
+
+
+def as_floats(values: Any) -> Any:
+    """A numeric column of an expression as floats of 64 bits."""
+    if values.type().is_decimal() and engines.backend(values).name == "postgres":
+        return _within_floats(values)
+    return (values.cast("int32") if values.type().is_boolean() else values).cast("float64")
+
+
+def _within_floats(values: Any) -> Any:
+    """PostgreSQL's numeric, which reaches beyond floats, where its cast is an error: there ±inf, or 0; NaN is missing.
+
+    A numeric NaN is equal to itself and above all numbers, so it comes first.
+    """
+    ibis, (most, least) = engines.ibis(), (_exact(bound) for bound in (LARGEST, "2.4703282292062328e-324"))
+    return ibis.cases(
+        (values == _exact("NaN"), ibis.null().cast("float64")),
+        (values > most, number(np.inf)),
+        (values < -most, number(-np.inf)),
+        ((values < least) & (values > -least), number(0.0)),
+        else_=values.cast("float64"),
+    )
+
+
+def _exact(value: object) -> Any:
+    return engines.ibis().literal(str(value)).cast("decimal")
+
+
+def missing(values: Any) -> Any:
+    """The condition that a row has no value."""
+    return values.isnull() | values.isnan() if values.type().is_floating() else values.isnull()
+
+
+def infinite(values: Any) -> Any:
+    """The condition that a row is ±inf, by comparison: not every engine knows the function."""
+    return (values == number(np.inf)) | (values == number(-np.inf))
+
+
+def whole(wanted: int, dtype: Any) -> Any:
+    """An integer of the column's own type; null, which nothing is equal to, where the type does not reach so far."""
+    try:
+        return engines.ibis().literal(wanted, type=dtype.copy(nullable=True))
+    except Exception:
+        return engines.ibis().null().cast(dtype)
+
+
+def filled(table: Any, instead: float) -> Any:
+    """The only column, v, with numbers in place of missing values and of infinities."""
+    v, ibis = table.v, engines.ibis()
+    bounded = ibis.ifelse(v == number(np.inf), number(LARGEST), ibis.ifelse(v == number(-np.inf), number(-LARGEST), v))
+    return table.select(v=ibis.ifelse(missing(v), number(instead), bounded))
+
+
+def compares_bytes(con: Any) -> bool:
+    """Whether we know how to compare texts by their bytes in this engine."""
+    return con.name in _ENCODERS
+
+
+def text_key(con: Any, values: Any) -> Any:
+    """A column of texts as bytes: an engine may take "flu" and "Flu" for equal, bytes are equal or not.
+
+    Of two equal spellings an engine shows one and counts it for both: which one, a single row may decide.
+    """
+    return _ENCODERS[con.name](values)
+
+
+@cache
+def _encode() -> Callable[[Any], Any]:
+    def encode(text: str) -> bytes:
+        """DuckDB's own."""
+        raise NotImplementedError  # never called: ibis writes its name into the query
+
+    return _builtin(encode, text=str, **{"return": bytes})
+
+
+@cache
+def _convert_to() -> Callable[[Any, str], Any]:
+    def convert_to(text: str, encoding: str) -> bytes:
+        """PostgreSQL's own."""
+        raise NotImplementedError  # never called
+
+    return _builtin(convert_to, text=str, encoding=str, **{"return": bytes})
+
+
+def _valid(text: Any) -> Any:
+    """Texts of Spark are bytes of any kind: what is not UTF-8 is missing. Spark 3 leaves that to `decoded`."""
+    import pyspark
+
+    return _try_validate_utf8()(text) if int(pyspark.__version__.split(".")[0]) >= 4 else text
+
+
+@cache
+def _try_validate_utf8() -> Callable[[Any], Any]:
+    def try_validate_utf8(text: str) -> str:
+        """Spark's own."""
+        raise NotImplementedError  # never called
+
+    return _builtin(try_validate_utf8, text=str, **{"return": str})
+
+
+def _builtin(function: Callable[..., Any], **types: type) -> Callable[..., Any]:
+    """A function of the engine. ibis reads the types of its arguments, and strings are none."""
+    function.__annotations__ = types
+    made: Callable[..., Any] = engines.ibis().udf.scalar.builtin(function)
+    return made
+
+
+_ENCODERS: dict[str, Callable[[Any], Any]] = {
+    "duckdb": lambda text: _encode()(text),
+    "postgres": lambda text: _convert_to()(text, "UTF8"),
+    "pyspark": lambda text: _valid(text).cast("binary"),
+}
+
+
+def text_bytes(con: Any, text: object) -> Any:
+    """The bytes of a text, to compare with `text_key`; null, which nothing is equal to, where no row can hold it."""
+    try:
+        found = text.encode() if isinstance(text, str) else None
+    except UnicodeEncodeError:
+        found = None
+    if found is None or (con.name == "postgres" and b"\0" in found):
+        return engines.ibis().null().cast("binary")
+    if con.name == "postgres":  # ibis writes bytes in a form that PostgreSQL does not read
+        return text_key(con, engines.ibis().literal(text))
+    return engines.ibis().literal(found)
+
+
+def decoded(text: bytes | None) -> str | None:
+    """Bytes as the text that they are; None if they are none."""
+    try:
+        return None if text is None else bytes(text).decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,138 @@
+"""The state of a connection to an engine: who reads from it, and which state of its tables a release sees."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from uptack.errors import UptackError
+
+T = TypeVar("T")
+UNREADABLE = "the rows could not be read (what the engine says of them is left out, since it may show one)"
+CHANGED = "the table changed while it was read, so nothing is released; what was debited stays debited"
+ELSEWHERE = "the files have changed since they were opened; open them again"
+IDLE = 0
+"""psycopg's word for a connection that is in no transaction."""
+
+
+class State:
+    """What threads that share a connection must agree on.
+
+    One thread at a time reads from a connection: `lock` is held for a query, or for a release that reads one state of
+    the tables. `reading` is an object of its own for each such state, None where there is none. `mend`, where there is
+    one, makes files readable that the engine failed on, and is called at most once. `unchanged` says whether files are
+    still as they were when they were opened. `folder` is a private one, for what the connection keeps on a disk.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.reading: object | None = None
+        self.mend: Callable[[], None] | None = None
+        self.unchanged: Callable[[], bool] = lambda: True
+        self.folder: Path | None = None
+
+
+def state(con: Any) -> State:
+    """The state of a connection."""
+    kept: State = vars(con).setdefault("_uptack_state", State())  # one step, so that two threads get the same
+    return kept
+
+
+def guarded(read: Callable[[], T]) -> T:
+    """What `read()` returns. An error of an engine may quote a row, so another error without it takes its place.
+
+    It is raised outside the `except` block: there, Python would keep the first error as its context.
+    """
+    try:
+        return read()
+    except (UptackError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        pass
+    raise UptackError(UNREADABLE)
+
+
+def run(con: Any, read: Callable[[], T]) -> T:
+    """What `read()` returns, with no other thread on the connection. After a failure files are mended, once."""
+    kept = state(con)
+    with kept.lock:
+        if kept.mend is not None:
+            with contextlib.suppress(UptackError):
+                return guarded(read)
+            guarded(lambda: _mend(con, kept))
+        return guarded(read)
+
+
+def _mend(con: Any, kept: State) -> None:
+    """Mend outside of the transaction that the failure has spoilt."""
+    mend, kept.mend = kept.mend, None
+    if kept.reading is not None:
+        con.con.rollback()
+    if mend is not None:
+        mend()
+    if kept.reading is not None:
+        con.con.begin()
+
+
+@contextlib.contextmanager
+def snapshot(con: Any, rows: Callable[[], int]) -> Iterator[None]:
+    """One state of the tables for all that is read inside, and no other thread on the connection.
+
+    DuckDB and PostgreSQL have transactions that see one state. Files must be the same before and after. For other
+    engines the rows are counted before and after. A table that changed makes an error, after the debit. That is no
+    answer about a row: two tables that differ in one row change alike.
+    """
+    kept = state(con)
+    with kept.lock:
+        if kept.reading is not None:
+            yield
+            return
+        if not kept.unchanged():
+            raise UptackError(ELSEWHERE)
+        with contextlib.ExitStack() as stack:
+            isolated = guarded(lambda: stack.enter_context(_transaction(con)))
+            kept.reading = object()
+            try:
+                before = 0 if isolated else rows()
+                yield
+            finally:
+                kept.reading = None
+        if not kept.unchanged() or (not isolated and rows() != before):
+            raise UptackError(CHANGED)
+
+
+@contextlib.contextmanager
+def _transaction(con: Any) -> Iterator[bool]:
+    """A transaction that sees one state, where the engine has such and its owner is in none. Whether there is one."""
+    if con.name == "duckdb":
+        if _in_transaction(con.con):
+            yield True
+            return
+        con.con.begin()
+        try:
+            yield True
+        finally:
+            _end(con.con)
+    elif con.name == "postgres" and con.con.info.transaction_status == IDLE:
+        with con.con.transaction():
+            con.con.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            yield True
+    else:
+        yield False
+
+
+def _in_transaction(con: Any) -> bool:
+    """Whether two statements have the same transaction: to begin one inside another would spoil both."""
+    first, second = (con.execute("SELECT txid_current()").fetchall() for _ in range(2))
+    return bool(first == second)
+
+
+def _end(con: Any) -> None:
+    try:
+        con.commit()
+    except Exception:
+        with contextlib.suppress(Exception):
+            con.rollback()

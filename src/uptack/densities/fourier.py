@@ -1,0 +1,328 @@
+"""The density of one to three columns as a Fourier series with noise on its coefficients: pure ε, no δ.
+
+A row is put into one of 2^16 cells a side, and adds the integers nearest to 2^24·e^(2πi k·cell/2^16) to the sum of
+moment k: a fixed vector for each cell, from a table of cosines that ball arithmetic vouches for. Sums of integers are
+exact, so nothing that depends on the data is ever rounded but by a fixed function of one row.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from uptack import checks
+from uptack.columns import ArrayColumn, Column
+from uptack.densities.caratheodory import (
+    CELLS,
+    UNIT,
+    BallNoise,
+    CaratheodoryNoise,
+    Integers,
+    LaplaceNoise,
+    MomentNoise,
+    half_lattice,
+    moment_sums,
+)
+from uptack.densities.coordinates import coordinates, read
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.kernels.density import Floats, FourierDensity
+from uptack.noise import Entropy
+from uptack.noise.laplace import LARGEST_SCALE
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
+from uptack.registry import release
+from uptack.registry.reads import POINTS
+from uptack.release import Advice, NoReply, Release
+from uptack.statistics.arguments import COUNT_SHARE, Call, call, public_size
+from uptack.statistics.many import quantiles
+from uptack.statistics.quantiles import statistic as quantile_statistic
+from uptack.statistics.statistic import answered, least_n, refused
+
+MOST = {1: 1000, 2: 50, 3: 10}
+"""The highest degree, by dimension."""
+
+BOX_SHARE = Fraction(1, 4)
+"""The part of ε that goes into the box, where it is not given."""
+
+MOST_TAIL, TAIL_ROWS = Fraction(1, 4), 120
+"""The box comes from quantiles with at most this share of rows beyond each, and about this many rows over ε."""
+
+NORMAL_REACH = 3.5
+"""The quantiles are moved outward as if to so many standard deviations of a normal law."""
+
+REFERENCE = {1: 1 / 20, 2: 1 / 8, 3: 1 / 8}
+"""The standard deviation, in sides of the box, of the normal law whose roughness the default degree is made for."""
+
+MOST_NOISE = 1.0
+"""Integrated squared error of the noise, over that of an even density against 0, above which the reply is ⊥."""
+
+
+# ------------------------------------------------------------------------------------------------------- rows and cells
+
+
+def _cells(x: Floats, low: float, side: float) -> Integers:
+    """The cell of each row, alone. A row outside the box is wrapped around; what is too far away for that goes to 0."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        share = (x - low) / side
+        share = np.nan_to_num(share - np.floor(share), posinf=0.0, neginf=0.0)
+    return np.minimum((share * CELLS).astype(np.int64), CELLS - 1)
+
+
+def _cell_counts(x: Floats, low: float, side: float) -> list[Integers]:
+    return [np.bincount(_cells(x, low, side), minlength=CELLS)]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box by its ends, one of each a column."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def over(self, dimension: int) -> Box:
+        """The box for so many columns; a single pair of ends is for all of them."""
+        if len(self.low) not in (1, dimension):
+            raise InvalidArgument("low", f"a number, or {dimension} of them, one a column", f"{len(self.low)} of them")
+        times = dimension // len(self.low)
+        return Box(self.low * times, self.high * times)
+
+
+def _counted(columns: Sequence[Column], box: Box) -> tuple[Integers, Integers]:
+    """The cells that rows are in, and how many are in each."""
+    low, sides = box.low, [b - a for a, b in zip(box.low, box.high, strict=True)]
+    if len(columns) == 1:
+        (counts,) = columns[0].sums(functools.partial(_cell_counts, low=low[0], side=sides[0]))
+        filled = np.flatnonzero(counts)
+        return filled.reshape(-1, 1), counts[filled]
+    values = [c.values.astype(np.float64) for c in columns if isinstance(c, ArrayColumn)]
+    cells = np.stack([_cells(x, a, s) for x, a, s in zip(values, low, sides, strict=True)], axis=1)
+    unique, counts = np.unique(cells, axis=0, return_counts=True)
+    return unique.reshape(-1, len(columns)), counts.astype(np.int64)
+
+
+# ------------------------------------------------------------------------------------------------- noise and its degree
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The public choices: which noise, for how many columns, at which ε."""
+
+    kind: str
+    dimension: int
+    epsilon: Fraction
+    adjacency: Adjacency
+
+    def noise(self, degree: int) -> MomentNoise:
+        """The noise for all moments up to a degree."""
+        count = ((2 * degree + 1) ** self.dimension - 1) // 2
+        law = LaplaceNoise if self.kind == "laplace" else BallNoise if degree <= 2 else CaratheodoryNoise
+        return law(count, self.epsilon, self.adjacency)
+
+    def noise_error(self, degree: int, n: int) -> float:
+        """The integrated squared error, in a box of volume 1, that the noise adds: 2·E Σ|noise_k|²/n²."""
+        return 2 * self.noise(degree).square / max(n, 1) ** 2
+
+    def error(self, degree: int, n: int) -> float:
+        """A bound on the expected integrated squared error that the noise adds and that the cut-off leaves.
+
+        A density with ∫(∂²f/∂x_i²)² ≤ R² for each i has at most d·R²/(2π(m + 1))⁴ in the frequencies above m; R is that
+        of the reference. The sampling error is not in it: frequencies that it drowns are cut off afterwards.
+        """
+        d, sigma, root = self.dimension, REFERENCE[self.dimension], 2 * math.sqrt(math.pi)
+        square = 3 / (4 * root * sigma**5) / (root * sigma) ** (d - 1)
+        return self.noise_error(degree, n) + d * square / (2 * math.pi * (degree + 1)) ** 4
+
+    def degree(self, n: int, wanted: int | None) -> int:
+        """What is asked for, or the degree with the least bound, which first falls and then rises."""
+        if wanted is not None:
+            return wanted
+        m, most = 1, MOST[self.dimension]
+        while m < most and self.error(m + 1, n) < self.error(m, n) and self._bearable(m + 1, n):
+            m += 1
+        return m
+
+    def _bearable(self, degree: int, n: int) -> bool:
+        return self.noise_error(degree, n) <= MOST_NOISE and self.noise(degree).scale <= LARGEST_SCALE
+
+    def fits(self, n: int, wanted: int | None) -> bool:
+        """Whether the noise leaves something to see."""
+        return self._bearable(self.degree(n, wanted), n)
+
+
+# --------------------------------------------------------------------------------------------------------- the release
+
+
+@release(reads=POINTS, examples=({}, {"low": 0.0, "high": 1.0}))
+def fourier_density(
+    x: Any,
+    epsilon: Rational,
+    *,
+    degree: int | None = None,
+    noise: str | None = None,
+    low: ArrayLike | None = None,
+    high: ArrayLike | None = None,
+    rows_per_person: int = 1,
+    adjacency: Adjacency = SUBSTITUTE,
+    missing: str | Rational = "error",
+    entropy: Entropy | None = None,
+) -> Release[FourierDensity] | NoReply:
+    """The density of one column, or of two or three together, as a Fourier series: ε-differentially private.
+
+    **Theorem.** Given the box, a row adds a fixed integer vector to the sums of moments, and the noise of
+    `uptack.densities.caratheodory` makes these sums private: `"caratheodory"` (the default for one column; the Gamma
+    mechanism up to degree 2) or `"laplace"` (for any number of columns). The coefficients are the noisy sums over the
+    number of rows, public under SUBSTITUTE, and with noise of its own for a tenth of ε under ADD_REMOVE and where
+    missing rows are dropped. All that follows is post-processing. The parts add up to ε.
+
+    `low` and `high` are public ends of the box, numbers or one for each column. Without them a quarter of ε goes into
+    two quantiles of each column, which are moved outward to where a normal law would end. Rows outside the box are
+    wrapped around, each by itself: clamped rows would be two peaks at the ends.
+
+    `degree` is the highest frequency. By default it is chosen from n, ε and the noise alone, to balance the noise with
+    what is left out of a density with two derivatives: with Carathéodory noise it grows as n^(1/3), and both fall as
+    n^(-4/3), faster than any sampling error. Of what was released, the upper frequencies that look like noise are then
+    cut off, which costs nothing. The reply is ⊥ where n is too small for anything but noise.
+
+    Missing rows: as in `uptack.statistics.Options`. With several columns "drop" leaves out rows that lack any of them.
+
+    >>> from uptack.noise import SeededEntropy
+    >>> x = np.random.default_rng(1).normal(50, 10, 20_000)
+    >>> release = fourier_density(x, epsilon=1, entropy=SeededEntropy(2))
+    >>> release.mechanism, release.privacy
+    ('Fourier density by Carathéodory noise', Privacy(epsilon=1.0))
+    >>> abs(release.value.at(50) - 0.0399) < 0.003
+    True
+    """
+    request = call(
+        "Fourier density",
+        epsilon,
+        {"rows_per_person": rows_per_person, "adjacency": adjacency, "missing": missing, "entropy": entropy},
+    )
+    kind, ends, given = _kind(noise), _public_ends(low, high), coordinates(x)
+    wanted = None if degree is None else checks.integer("degree", degree, least=1)
+    dimension = len(given)
+    box = None if ends is None else ends.over(dimension)
+    plan = _plan(kind, dimension, request, box is None, wanted)
+    columns = read(given, request)
+    n, request = public_size(columns[0].size, request)
+    if not plan.fits(n, wanted):
+        rows = 0 if box else _tail_rows(request, dimension) / MOST_TAIL
+        enough = least_n(lambda size: size >= rows and plan.fits(size, wanted))
+        return refused(request, None, plan.noise(wanted or 1).label, Advice(n=enough))
+    if box is None:
+        found = _private_box(columns, n, request)
+        if isinstance(found, NoReply):
+            return found
+        box, request = found
+    return _release(columns, n, box, plan, wanted, request)
+
+
+def _release(
+    columns: Sequence[Column], n: int, box: Box, plan: _Plan, wanted: int | None, request: Call
+) -> Release[FourierDensity]:
+    """The noisy sums over the number of rows, turned from the edges of the cells to their centres."""
+    degree, n = plan.degree(n, wanted), max(n, 1)
+    noise, frequencies = plan.noise(degree), half_lattice(degree, plan.dimension)
+    noisy = moment_sums(*_counted(columns, box), frequencies) + noise.draw(request.entropy)
+    turn = np.exp(1j * np.pi * frequencies.sum(axis=1) / CELLS)
+    means, errors = turn * (noisy[:, 0] + 1j * noisy[:, 1]) / (UNIT * n), noise.squares / n**2
+    kept = _kept(frequencies, means, errors + 1 / n) if wanted is None else np.full(len(means), True)
+    error = math.sqrt(2 * errors[kept].sum()) / math.prod(b - a for a, b in zip(box.low, box.high, strict=True))
+    value = FourierDensity(frequencies[kept], means[kept], box.low, box.high, error)
+    return answered(request, value, loss.Pure(plan.epsilon), noise.label)
+
+
+def _kept(frequencies: Integers, means: NDArray[np.complex128], variances: Floats) -> NDArray[np.bool_]:
+    """The frequencies up to the J with the least Σ_(|k| ≤ J) 2·variance_k - |c_k|²: post-processing.
+
+    Up to a constant this is an unbiased estimate of the error Σ_(|k| ≤ J) variance_k + Σ_(|k| > J) |E c_k|² of a series
+    that is cut off at J, as E|c_k|² = |E c_k|² + variance_k.
+    """
+    shell = np.abs(frequencies).max(axis=1)
+    estimate = np.bincount(shell, 2 * variances - np.abs(means) ** 2).cumsum()
+    return np.asarray(shell <= max(int(estimate.argmin()), 1))
+
+
+def _tail_rows(request: Call, dimension: int) -> Fraction:
+    """How many rows beyond each quantile are enough for quantiles that are good and don't refuse."""
+    return TAIL_ROWS * request.rows * dimension / (request.epsilon * BOX_SHARE)
+
+
+def _least_tail(n: int) -> Fraction:
+    """n^(-2/5) from 1/100 down to 1/1000: further out a heavy tail would leave no room for the middle."""
+    return Fraction(min(max(max(n, 1) ** -0.4, 0.001), 0.01)).limit_denominator(10**6)
+
+
+def _private_box(columns: Sequence[Column], n: int, request: Call) -> tuple[Box, Call] | NoReply:
+    """Two quantiles of each column, moved outward, and the call with what they cost.
+
+    For a normal law the ends are then at ±3.5 standard deviations, however far in the quantiles had to be.
+    """
+    part = request.epsilon * BOX_SHARE / len(columns)
+    tail = min(max(_tail_rows(request, len(columns)) / max(n, 1), _least_tail(n)), MOST_TAIL)
+    outward = NORMAL_REACH / -float(ndtri(float(tail)))
+    lows, highs, spent = [], [], request.spent
+    for data in columns:
+        ask = replace(request, epsilon=part, granularity=None, spent=spent)
+        ends = quantiles(data, n, (tail, 1 - tail), ask, quantile_statistic)
+        if not ends:
+            return replace(ends, advice=replace(ends.advice, epsilon=None))  # what it says of ε is about a part of it
+        a, b = (float(v) for v in ends.value)
+        least = max(abs(a), abs(b), 1.0) * 1e-9  # rows that are all the same still get a box
+        centre, reach = (a + b) / 2, max((b - a) / 2 * outward, least)
+        lows.append(centre - reach)
+        highs.append(centre + reach)
+        spent = (*spent, loss.Pure(part))
+    return Box(tuple(lows), tuple(highs)), replace(request, spent=spent)
+
+
+# ----------------------------------------------------------------------------------------------------------- arguments
+
+
+def _kind(noise: str | None) -> str | None:
+    if noise not in (None, "caratheodory", "laplace"):
+        raise InvalidArgument("noise", "'caratheodory' or 'laplace'", checks.describe(noise))
+    return noise
+
+
+def _public_ends(low: ArrayLike | None, high: ArrayLike | None) -> Box | None:
+    """The ends that the caller gave, or None where there are none."""
+    if low is None and high is None:
+        return None
+    for name, value, other in (("low", low, "high"), ("high", high, "low")):
+        if value is None:
+            raise InvalidArgument(name, f"given where {other} is", "None", "Give both, or none for private ones.")
+    a, b = _ends("low", low), _ends("high", high)
+    if len(a) != len(b) or not all(p < q and math.isfinite(q - p) for p, q in zip(a, b, strict=False)):
+        must = "below high, and as many numbers as that"
+        raise InvalidArgument("low", must, f"{checks.describe(low)} beside {checks.describe(high)}")
+    return Box(a, b)
+
+
+def _ends(name: str, value: Any) -> tuple[float, ...]:
+    values = [value] if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) else list(value)
+    return tuple(float(checks.rational(name, v, "a number, or one a column")) for v in values)
+
+
+def _plan(kind: str | None, dimension: int, request: Call, private_box: bool, wanted: int | None) -> _Plan:
+    """The noise at what will be left of ε, checked before anything is drawn."""
+    kind = kind or ("caratheodory" if dimension == 1 else "laplace")
+    if kind == "caratheodory" and dimension > 1:
+        fix = "No exact sampler is known for the body of several columns."
+        raise InvalidArgument("noise", "'laplace' for several columns", repr(kind), fix)
+    if wanted is not None and wanted > MOST[dimension]:
+        raise InvalidArgument("degree", f"at most {MOST[dimension]} in {dimension} dimensions", wanted)
+    left = (1 - COUNT_SHARE if request.size_is_secret else 1) * (1 - BOX_SHARE if private_box else 1)
+    plan = _Plan(kind, dimension, request.epsilon * left, request.adjacency)
+    if (steps := plan.noise(wanted or 1).scale) > LARGEST_SCALE:
+        least = float(request.epsilon * steps / LARGEST_SCALE)
+        raise InvalidArgument("epsilon", f"at least {least:.2g} for this degree", float(request.epsilon))
+    return plan

@@ -1,0 +1,266 @@
+"""Kernel density estimates, released as functions with Gaussian-process noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from uptack import checks
+from uptack.columns import ArrayColumn, Column
+from uptack.columns.column import LARGEST
+from uptack.densities.coordinates import coordinates, read
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.kernels.gaussian_process import MOST_POINTS, release_function
+from uptack.kernels.kernel import UNIT, Floats, Gaussian, Kernel, Tensor
+from uptack.kernels.kernel import points as check_points
+from uptack.kernels.norms import KernelSum
+from uptack.kernels.process import FunctionRelease
+from uptack.noise import Entropy, IntegerLaplace
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
+from uptack.registry import release
+from uptack.registry.reads import POINTS
+from uptack.release import Advice, NoReply, Release
+from uptack.statistics.arguments import Call, call, public_size
+from uptack.statistics.many import quantiles
+from uptack.statistics.quantiles import statistic
+from uptack.statistics.statistic import answered, refused
+
+FINENESS = {1: 64, 2: 16, 3: 8}
+"""Bins to a bandwidth, by dimension: every row is moved to the middle of its bin."""
+NEAR = 9.5
+"""Bandwidths beyond which bins are left out: all of them add less than e^-45 of the largest value there could be."""
+ERROR = 160 * UNIT
+"""Of a value over its bound: a kernel value errs by 23 roundoffs, a pairwise sum of 2^40 products by 60, a few more."""
+BANDWIDTH_SHARE = Fraction(1, 3)
+"""The part of ε that goes into bandwidths where none are given."""
+EXCESS = Fraction(1, 1000)
+"""The part of δ for the case that a secret number of rows is far above the noisy one."""
+QUARTILES = Fraction(1, 4), Fraction(3, 4)
+HOW = "Gaussian-process noise"
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Rows moved to the middles of bins, with their numbers; sorted by the first coordinate."""
+
+    middles: Floats
+    counts: NDArray[np.int64]
+
+    @staticmethod
+    def of(rows: Floats, steps: Floats) -> Bins:
+        """Row by row, so that neighbours stay neighbours."""
+        with np.errstate(over="ignore"):
+            middles = np.clip(np.rint(rows / steps) * steps, -LARGEST, LARGEST) + 0.0
+        if middles.shape[1] == 1:
+            found, counts = np.unique(middles[:, 0], return_counts=True)
+            return Bins(np.asfortranarray(found[:, None]), counts.astype(np.int64))
+        return Bins._merged(middles, np.ones(len(middles), np.int64))
+
+    @staticmethod
+    def _merged(middles: Floats, counts: NDArray[np.int64]) -> Bins:
+        order = np.lexsort(middles.T[::-1])
+        middles, counts = middles[order], counts[order]
+        first = np.flatnonzero(np.append(True, (middles[1:] != middles[:-1]).any(axis=1))[: len(middles)])
+        return Bins(np.asfortranarray(middles[first]), np.add.reduceat(counts, first) if first.size else counts)
+
+    def __add__(self, other: Bins) -> Bins:
+        return Bins._merged(np.vstack([self.middles, other.middles]), np.append(self.counts, other.counts))
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """w·Σ_b count_b·K(b, x) over the bins near x."""
+
+    bins: Bins
+    kernel: Kernel
+    weight: float
+    reach: float
+
+    def __call__(self, where: Floats) -> Floats:
+        """The estimate at points."""
+        return np.array([self._at(x) for x in where])
+
+    def _at(self, x: Floats) -> float:
+        first = self.bins.middles[:, 0]
+        low = np.searchsorted(first, x[0] - self.reach, side="left")
+        high = np.searchsorted(first, x[0] + self.reach, side="right")
+        near = self.kernel.matrix(x[None, :], self.bins.middles[low:high])[0]
+        return self.weight * float((near * self.bins.counts[low:high]).sum())
+
+
+@release(reads=POINTS, examples=({"delta": 1e-6, "bandwidth": 1.0},))
+def kde(
+    x: Any,
+    *,
+    epsilon: Rational,
+    delta: Rational,
+    bandwidth: Any = None,
+    points: ArrayLike | None = None,
+    adjacency: Adjacency = SUBSTITUTE,
+    rows_per_person: int = 1,
+    missing: str | Rational = "error",
+    most_points: int = MOST_POINTS,
+    entropy: Entropy | None = None,
+) -> Release[FunctionRelease] | NoReply:
+    """A density estimate of rows of shape (n,) or (n, d), d ≤ 3, by Gaussian bumps, with no bounds on the data.
+
+    f(x) = w·Σ_i exp(-Σ_j (x_j - x_ij)²/2h_j²) with w = 1/(n·Π sqrt(2π)h_j).
+
+    **Theorem.** In the space of the Gaussian kernel f moves by at most Δ = sqrt(2)·g·w between neighbours with g
+    replaced rows, and by g·w for added or removed ones (`uptack.kernels.norms.KernelSum`), so its release with
+    Gaussian-process noise is (ε, δ)-differentially private however many points are asked (`release_function`). Rows are
+    moved to bins of h/64 (h/16 and h/8 in two and three dimensions) one by one, which keeps neighbours neighbours.
+
+    Without a bandwidth a third of ε goes into the quartiles of every coordinate, and h_j is Silverman's rule with their
+    distance: ⊥ where there are too few rows for quartiles. Under `ADD_REMOVE`, and with `missing="drop"`, n in w is
+    a noisy number of rows, at a tenth of ε. There the bound on f that rounding errors are measured by holds unless the
+    noise is in its far tail, to which a thousandth of δ goes.
+
+    The value answers `at(points)`; `curve(points)` and `on_grid()` make a plain curve of it, to keep or to draw.
+
+    >>> from uptack.noise import SeededEntropy
+    >>> rows = np.random.default_rng(0).normal(size=10_000)
+    >>> made = kde(rows, epsilon=1, delta=1e-6, bandwidth=0.2, entropy=SeededEntropy(1))
+    >>> made.value.at([-1.0, 0.0, 1.0]).round(2)
+    array([0.24, 0.38, 0.25])
+    """
+    checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
+    request = call(
+        "kernel density",
+        epsilon,
+        {
+            "delta": delta,
+            "adjacency": adjacency,
+            "rows_per_person": rows_per_person,
+            "missing": missing,
+            "entropy": entropy,
+        },
+    )
+    checks.integer("most_points", most_points, least=1)
+    columns = coordinates(x)
+    given = None if bandwidth is None else _bandwidths(bandwidth, len(columns))
+    asked = None if points is None else check_points("points", points, len(columns))
+    return _released(read(columns, request), request, given, asked, most_points)
+
+
+def _bandwidths(value: Any, dimension: int) -> tuple[float, ...]:
+    """A positive number, for all coordinates or one for each."""
+    each = [value] * dimension if np.ndim(value) == 0 else list(value)
+    if len(each) != dimension:
+        raise InvalidArgument("bandwidth", f"one number, or {dimension} of them", f"{len(each)} of them")
+    return tuple(float(checks.positive("bandwidth", h)) for h in each)
+
+
+def _released(
+    columns: list[Column], request: Call, given: tuple[float, ...] | None, asked: Floats | None, most_points: int
+) -> Release[FunctionRelease] | NoReply:
+    n, request = public_size(columns[0].size, request)
+    if n < 1:
+        return refused(request, None, HOW, Advice(n=1))
+    window = None
+    if given is None:
+        found = _private_bandwidths(columns, n, request)
+        if isinstance(found, NoReply):
+            return found
+        given, window, request = found
+    weight = 1 / (n * math.prod(math.sqrt(2 * math.pi) * h for h in given))
+    if not (min(given) > 1e-90 and max(given) < 1e90 and 1e-90 < weight < 1e90):
+        return refused(request, None, HOW, Advice(other="data in other units, or a bandwidth of your own"))
+    return _process(columns, n, request, given, weight, window, asked, most_points)
+
+
+def _process(
+    columns: list[Column],
+    n: int,
+    request: Call,
+    bandwidths: tuple[float, ...],
+    weight: float,
+    window: Floats | None,
+    asked: Floats | None,
+    most_points: int,
+) -> Release[FunctionRelease]:
+    """The estimate with these bandwidths, weight and public number of rows."""
+    sides: list[Kernel] = [Gaussian(h) for h in bandwidths]
+    kernel = reduce(Tensor, sides)
+    bumps = KernelSum(kernel, Fraction(weight))
+    most_rows, delta, excess = _most_rows(n, request)
+    made = release_function(
+        Density(_bins(columns, bandwidths), kernel, weight, NEAR * bandwidths[0]),
+        kernel=kernel,
+        sensitivity=bumps.sensitivity(request.adjacency),
+        norm=bumps.norm(most_rows),
+        error=ERROR,
+        epsilon=request.epsilon,
+        delta=delta,
+        adjacency=request.adjacency,
+        most_points=most_points,
+        entropy=request.entropy,
+    )
+    made.value.window, made.value.can_resume = window, False  # its binned function is not to be had from outside
+    if asked is not None:
+        made.value.at(asked)
+    request = replace(request, spent=(*request.spent, *excess))
+    return answered(request, made.value, made.loss, HOW, made.noise)
+
+
+def _most_rows(n: int, request: Call) -> tuple[int, Fraction, tuple[loss.Loss, ...]]:
+    """A public bound on the rows of both neighbours, the δ that is left for the noise, and what the bound costs."""
+    if not request.size_is_secret:
+        return n, request.delta, ()
+    part = request.delta * EXCESS
+    first = request.spent[0]
+    assert isinstance(first, loss.Pure)
+    far = IntegerLaplace(request.rows / Fraction(first.epsilon)).cutoff(part)
+    return n + far + request.rows, request.delta - part, (loss.Approximate(0, part),)
+
+
+def _private_bandwidths(
+    columns: list[Column], n: int, request: Call
+) -> tuple[tuple[float, ...], Floats, Call] | NoReply:
+    """h_j = 0.85·σ_j·(4/((d + 2)n))^(1/(d + 4)), with σ_j the distance of two released quartiles over 1.349.
+
+    At d = 1 that is Silverman's 0.9·σ·n^(-1/5). The quartiles also tell where to look: three distances around them.
+    """
+    d, spent = len(columns), request.epsilon * BANDWIDTH_SHARE
+    rest = replace(request, epsilon=request.epsilon - spent)
+    ends = []
+    for values in columns:
+        share = replace(request, epsilon=spent / d, delta=Fraction(0), spent=rest.spent)
+        found = quantiles(values, n, QUARTILES, share, statistic)
+        if not found:
+            return replace(found, advice=_for_all(found.advice, BANDWIDTH_SHARE / d))
+        ends.append(found.value)
+        rest = replace(rest, spent=(*rest.spent, loss.Pure(spent / d)))
+    low, high = np.array(ends).T
+    if not (np.isfinite(high - low) & (high > low)).all():
+        other = "a bandwidth of your own: the quartiles came out equal"
+        return refused(rest, None, HOW, Advice(other=other))
+    sides = 0.85 * (high - low) / 1.349 * (4 / ((d + 2) * n)) ** (1 / (d + 4))
+    reach = 3 * (high - low)
+    return tuple(sides.tolist()), np.column_stack([low - reach, high + reach]), rest
+
+
+def _for_all(advice: Advice, share: Fraction) -> Advice:
+    """Advice to a call that spends only a share of its ε on what was refused."""
+    epsilon = None if advice.epsilon is None else math.ceil(1000 * advice.epsilon / float(share)) / 1000
+    return replace(advice, epsilon=epsilon)
+
+
+def _bins(columns: list[Column], bandwidths: tuple[float, ...]) -> Bins:
+    """Bins of all rows; of one column batch by batch, wherever it is kept."""
+    steps = np.array(bandwidths) / FINENESS[len(columns)]
+    if len(columns) == 1:
+        bins: Bins = columns[0].sums(partial(_binned, steps=steps))[0]
+        return bins
+    return Bins.of(np.column_stack([c.values for c in columns if isinstance(c, ArrayColumn)]), steps)
+
+
+def _binned(batch: Floats, steps: Floats) -> list[Bins]:
+    return [Bins.of(batch.reshape(-1, 1), steps)]

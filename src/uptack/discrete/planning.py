@@ -1,0 +1,24 @@
+"""How far off a count will be: the exact law of its noise is public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from uptack.discrete.laws import cell_noise
+from uptack.noise import IntegerLaplace
+from uptack.privacy import Privacy
+
+LIKELY = Fraction(95, 100)
+
+
+def one_count(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
+    """The noise of a single count, with 95% confidence."""
+    law = IntegerLaplace(cost.adjacency.rows_per_person / cost.exact_epsilon)
+    return f"within ±{law.interval(LIKELY)[1]}"
+
+
+def each_count(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
+    """The noise of each cell of a histogram, with 95% confidence."""
+    return f"each count within ±{cell_noise(cost.exact_epsilon, cost.adjacency).interval(LIKELY)[1]}"

@@ -1,7 +1,0 @@
-"""Mechanisms: how a value leaves the curator's hands."""
-
-from uptack.engines.additive import gamma, gaussian, k_norm, laplace
-from uptack.engines.exponential import exponential, report_noisy_max
-from uptack.engines.stability import release_if_stable
-
-__all__ = ["exponential", "gamma", "gaussian", "k_norm", "laplace", "release_if_stable", "report_noisy_max"]

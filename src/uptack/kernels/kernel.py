@@ -1,0 +1,318 @@
+"""Kernels: the covariance of the noise, and the norm that sensitivities of functions are measured in.
+
+Kernels are values. They combine by operators: `k1 * k2` is the tensor product on separate coordinates, `k ** 3` that of
+three copies, `2.0 * k` a scaling, `k1 + k2` a sum on the same coordinates.
+
+>>> k = Gaussian(0.5) * Exponential(1.0)
+>>> k.dimension, k.largest
+(2, Fraction(1, 1))
+>>> k([[0, 0]], [[0, 0], [0, 1]]).round(4)
+array([[1.    , 0.3679]])
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.exact import Real, ball
+
+Floats = NDArray[np.float64]
+UNIT = Fraction(1, 1 << 53)
+"""The unit roundoff of floats."""
+_FAR = 800.0
+"""Beyond this many lengths every kernel here is 0 as a float; it keeps inf·0 out of the formulas."""
+
+
+def points(name: str, value: ArrayLike, dimension: int) -> Floats:
+    """Public points as an array of shape (k, dimension); in one dimension a plain list will do."""
+    must = f"finite points, in an array of shape (k, {dimension})"
+    try:
+        with np.errstate(over="ignore"):
+            array = np.asarray(value, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        array = np.empty((0, 0, 0))
+    if dimension == 1 and array.ndim <= 1:
+        array = array.reshape(-1, 1)
+    if array.ndim != 2 or array.shape[1] != dimension or not np.isfinite(array).all():
+        raise InvalidArgument(name, must, checks.describe(value))
+    return array + 0.0  # a copy, without -0.0
+
+
+def root_above(value: Fraction) -> Fraction:
+    """A rational at or above the square root, by less than a 2^-60 part."""
+    return Real(lambda: ball(value).sqrt()).bounds()[1]
+
+
+class Kernel(ABC):
+    """A positive semidefinite function K(x, y) with values in [0, `largest`].
+
+    `rounding` bounds what floats do to it: |K computed - K| ≤ rounding·largest. Every length is the float as it stands.
+    """
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """The number of coordinates of a point."""
+
+    @property
+    @abstractmethod
+    def largest(self) -> Fraction:
+        """sup K(x, x), or a number above it."""
+
+    @property
+    @abstractmethod
+    def rounding(self) -> Fraction:
+        """A bound on |K computed - K|, in units of `largest`."""
+
+    @abstractmethod
+    def matrix(self, x: Floats, y: Floats) -> Floats:
+        """K(x_i, y_j) for checked points."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; `from_dict` reads them."""
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
+        """The matrix K(x_i, y_j) of points (n, d) and (m, d)."""
+        return self.matrix(points("x", x, self.dimension), points("y", y, self.dimension))
+
+    def __mul__(self, other: object) -> Kernel:
+        return Tensor(self, other) if isinstance(other, Kernel) else Scaled(self, _factor(other))
+
+    def __rmul__(self, other: object) -> Kernel:
+        return Scaled(self, _factor(other))
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return Sum(self, other)
+
+    def __pow__(self, copies: int) -> Kernel:
+        return reduce(Tensor, [self] * checks.integer("copies", copies, least=1))
+
+
+def _factor(value: object) -> float:
+    return float(checks.positive("factor", value, "A kernel is scaled by a positive number or multiplied by a kernel."))
+
+
+class _Stationary(Kernel):
+    """A function of (x - y)/length that is 1 at 0.
+
+    *Rounding.* The d squares or absolute values t_j of (x_j - y_j)/length, and their sum t, have relative errors of at
+    most (d + 6)u. All four laws have t·|φ'(t)| < 1, so φ errs by (d + 6)u and a few u of its own: less than (d + 20)u.
+    """
+
+    def __post_init__(self) -> None:
+        name, value = next(iter(vars(self).items()))
+        object.__setattr__(self, name, float(checks.positive(name, value)))
+        checks.integer("dimension", self.dimension, least=1)
+
+    @property
+    def scale(self) -> float:
+        """The length that differences are measured in."""
+        return float(next(iter(vars(self).values())))
+
+    @property
+    def largest(self) -> Fraction:
+        """1."""
+        return Fraction(1)
+
+    @property
+    def rounding(self) -> Fraction:
+        """(d + 20) roundoffs."""
+        return (self.dimension + 20) * UNIT
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"kernel": type(self).__name__, "scale": self.scale, "dimension": self.dimension}
+
+    def _lengths(self, x: Floats, y: Floats) -> Floats:
+        """(x_i - y_j)/length by coordinate. Differences first: an expanded square would cancel."""
+        with np.errstate(over="ignore"):
+            scaled: Floats = np.clip((x[:, None, :] - y[None, :, :]) / self.scale, -_FAR, _FAR)
+        return scaled
+
+    def _distance(self, x: Floats, y: Floats) -> Floats:
+        """‖x - y‖₂/length."""
+        t = self._lengths(x, y)
+        distance: Floats = np.minimum(np.sqrt(np.einsum("ijk,ijk->ij", t, t)), _FAR)
+        return distance
+
+
+@dataclass(frozen=True)
+class Gaussian(_Stationary):
+    """exp(-‖x - y‖²/2h²), the product over coordinates of the same in one; h is the bandwidth."""
+
+    bandwidth: float
+    dimension: int = 1
+
+    def matrix(self, x: Floats, y: Floats) -> Floats:
+        """exp(-‖x - y‖²/2h²)."""
+        t = self._lengths(x, y)
+        values: Floats = np.exp(-np.einsum("ijk,ijk->ij", t, t) / 2)
+        return values
+
+
+@dataclass(frozen=True)
+class Exponential(_Stationary):
+    """exp(-‖x - y‖₁/length): the kernel of the Sobolev space H¹, in d > 1 of its tensor product (Hall, 3.3.2).
+
+    The norm is that of `uptack.kernels.norms.sobolev_norm`.
+    """
+
+    length: float
+    dimension: int = 1
+
+    def matrix(self, x: Floats, y: Floats) -> Floats:
+        """exp(-‖x - y‖₁/length)."""
+        values: Floats = np.exp(-np.abs(self._lengths(x, y)).sum(axis=2))
+        return values
+
+
+@dataclass(frozen=True)
+class Matern32(_Stationary):
+    """(1 + t)·e^(-t) with t = sqrt(3)·‖x - y‖/length: paths with one derivative."""
+
+    length: float
+    dimension: int = 1
+
+    def matrix(self, x: Floats, y: Floats) -> Floats:
+        """(1 + t)·e^(-t)."""
+        t = np.sqrt(3.0) * self._distance(x, y)
+        values: Floats = (1 + t) * np.exp(-t)
+        return values
+
+
+@dataclass(frozen=True)
+class Matern52(_Stationary):
+    """(1 + t + t²/3)·e^(-t) with t = sqrt(5)·‖x - y‖/length: paths with two derivatives."""
+
+    length: float
+    dimension: int = 1
+
+    def matrix(self, x: Floats, y: Floats) -> Floats:
+        """(1 + t + t²/3)·e^(-t)."""
+        t = np.sqrt(5.0) * self._distance(x, y)
+        values: Floats = (1 + t + t * t / 3) * np.exp(-t)
+        return values
+
+
+@dataclass(frozen=True)
+class Tensor(Kernel):
+    """K₁(x', y')·K₂(x'', y'') where x' are the first coordinates and x'' the others."""
+
+    first: Kernel
+    second: Kernel
+
+    @property
+    def dimension(self) -> int:
+        """d₁ + d₂."""
+        return self.first.dimension + self.second.dimension
+
+    @property
+    def largest(self) -> Fraction:
+        """The product of both."""
+        return self.first.largest * self.second.largest
+
+    @property
+    def rounding(self) -> Fraction:
+        """Both errors, and that of a product."""
+        return (1 + self.first.rounding) * (1 + self.second.rounding) * (1 + UNIT) - 1
+
+    def matrix(self, x: Floats, y: Floats) -> Floats:
+        """The product of both matrices."""
+        cut = self.first.dimension
+        return self.first.matrix(x[:, :cut], y[:, :cut]) * self.second.matrix(x[:, cut:], y[:, cut:])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"kernel": "Tensor", "parts": [self.first.to_dict(), self.second.to_dict()]}
+
+
+@dataclass(frozen=True)
+class Sum(Kernel):
+    """K₁ + K₂ on the same coordinates."""
+
+    first: Kernel
+    second: Kernel
+
+    def __post_init__(self) -> None:
+        checks.instance("second", self.second, Kernel, "a kernel")
+        if self.first.dimension != self.second.dimension:
+            must = f"a kernel of {self.first.dimension} coordinates"
+            raise InvalidArgument("second", must, f"one of {self.second.dimension}", "For a tensor product use *.")
+
+    @property
+    def dimension(self) -> int:
+        """That of both."""
+        return self.first.dimension
+
+    @property
+    def largest(self) -> Fraction:
+        """The sum of both."""
+        return self.first.largest + self.second.largest
+
+    @property
+    def rounding(self) -> Fraction:
+        """The larger error, and that of a sum."""
+        return max(self.first.rounding, self.second.rounding) * (1 + UNIT) + UNIT
+
+    def matrix(self, x: Floats, y: Floats) -> Floats:
+        """The sum of both matrices."""
+        return self.first.matrix(x, y) + self.second.matrix(x, y)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"kernel": "Sum", "parts": [self.first.to_dict(), self.second.to_dict()]}
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    """c·K. Functions have norms smaller by sqrt(c), noise is larger by as much: a release does not change."""
+
+    kernel: Kernel
+    factor: float
+
+    @property
+    def dimension(self) -> int:
+        """That of K."""
+        return self.kernel.dimension
+
+    @property
+    def largest(self) -> Fraction:
+        """c times that of K."""
+        return Fraction(self.factor) * self.kernel.largest
+
+    @property
+    def rounding(self) -> Fraction:
+        """The error of K, and that of a product."""
+        return self.kernel.rounding * (1 + UNIT) + UNIT
+
+    def matrix(self, x: Floats, y: Floats) -> Floats:
+        """c times the matrix of K."""
+        return self.factor * self.kernel.matrix(x, y)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"kernel": "Scaled", "factor": self.factor, "parts": [self.kernel.to_dict()]}
+
+
+_LEAVES = (Gaussian, Exponential, Matern32, Matern52)
+
+
+def from_dict(content: dict[str, Any]) -> Kernel:
+    """The kernel that `to_dict` wrote down."""
+    for leaf in _LEAVES:
+        if content["kernel"] == leaf.__name__:
+            return leaf(content["scale"], content["dimension"])
+    parts = [from_dict(part) for part in content["parts"]]
+    if content["kernel"] == "Scaled":
+        return Scaled(parts[0], content["factor"])
+    return {"Tensor": Tensor, "Sum": Sum}[content["kernel"]](*parts)

@@ -1,0 +1,279 @@
+"""Kernel machines as private releases: the minimiser of `uptack.kernels.minimisers`, with Gaussian noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.kernels.kernel import Floats, Gaussian, Kernel
+from uptack.kernels.minimisers import (
+    LOSSES,
+    Objective,
+    Penalty,
+    minimiser,
+    rounding,
+)
+from uptack.kernels.regions import KernelMachine, MachineNoise, features, spectrum
+from uptack.mechanisms.additive import GridNoise, gaussian
+from uptack.noise import Entropy, IntegerGaussian
+from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
+from uptack.registry import release
+from uptack.regression.arguments import Table, choice, table
+from uptack.release import Advice, NoReply, Release
+from uptack.statistics.arguments import Call, Options, call, public_size
+from uptack.statistics.quantiles import quantile
+from uptack.statistics.statistic import answered, refused
+
+SLACK = Fraction(1, 100)
+"""What the solver may add to the sensitivity."""
+NOISE = Fraction(1, 5)
+"""The standard deviation of the noise at a point, with the regularization that is chosen if none is given."""
+SHARE = Fraction(1, 5)
+"""The part of ε that goes into the quartiles of y where its scale is not given, and as much into those of X."""
+LEAST = 2.0**-20
+"""The least regularization, far above what would trouble Cholesky's method; and one over the largest."""
+MOST_ENTRIES = 1 << 29
+"""Numbers in the matrix of features: 4 GiB."""
+HOW = "Gaussian noise"
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a machine is to be, checked before data are read. None stands for what is to be found out."""
+
+    loss: str | Penalty = "hinge"
+    kernel: Kernel | None = None
+    bandwidth: Rational | None = 1.0
+    regularization: Rational | None = None
+    frequencies: int = 256
+    centre: Rational | None = None
+    scale: Rational | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, Penalty):
+            choice("loss", self.loss, tuple(LOSSES))
+        if self.kernel is not None:
+            spectrum(checks.instance("kernel", self.kernel, Kernel, "a kernel of uptack.kernels"), 1)
+        if self.bandwidth is not None:
+            checks.positive("bandwidth", self.bandwidth, "With None it comes from private quartiles.")
+        if self.regularization is not None:
+            ridge = checks.positive("regularization", self.regularization)
+            if not LEAST <= ridge <= 1 / LEAST:
+                raise InvalidArgument("regularization", "between 2^-20 and 2^20", float(ridge))
+        checks.integer("frequencies", self.frequencies, least=1)
+        if 2 * self.frequencies > MOST_ENTRIES:
+            raise InvalidArgument("frequencies", f"at most {MOST_ENTRIES // 2}", self.frequencies)
+        if (self.centre is None) != (self.scale is None):
+            raise InvalidArgument("centre and scale", "given both or neither", "one of them")
+        if self.centre is not None:
+            checks.rational("centre", self.centre)
+        if self.scale is not None:
+            checks.positive("scale", self.scale, "Without centre and scale both come from private quartiles.")
+            if not 1e-300 < float(self.scale) < 1e300:
+                raise InvalidArgument("scale", "between 1e-300 and 1e300", checks.describe(self.scale))
+
+    @property
+    def penalty(self) -> Penalty:
+        """The loss itself."""
+        return self.loss if isinstance(self.loss, Penalty) else LOSSES[self.loss]
+
+    @property
+    def measures_y(self) -> bool:
+        """Whether the place of y is to be found out."""
+        return self.scale is None and not self.penalty.labels
+
+    @property
+    def measures_x(self) -> bool:
+        """Whether the bandwidths are to be found out."""
+        return self.kernel is None and self.bandwidth is None
+
+    def table(self, x: Any, y: Any) -> Table:
+        """The data, with labels where there must be labels."""
+        data = table(x, y, fit_intercept=False, missing="error")
+        if self.penalty.labels and not (np.abs(data.y) == 1).all():
+            raise InvalidArgument("y", "-1 or +1 in every row", "others", "KernelSVC takes any two classes.")
+        if self.kernel is not None and self.kernel.dimension != data.p:
+            fix = "Kernels of single columns are combined by *."
+            raise InvalidArgument("kernel", f"one of {data.p} coordinates", f"one of {self.kernel.dimension}", fix)
+        return data
+
+    def place(self) -> tuple[float, float]:
+        """The public centre and scale of y: 0 and 1 where there are none."""
+        return (0.0, 1.0) if self.scale is None or self.penalty.labels else (float(self.centre or 0), float(self.scale))
+
+
+@dataclass(frozen=True)
+class Terms:
+    """λ, the tolerance of the solver, and the sensitivity of what it finds: all public."""
+
+    regularization: float
+    tolerance: float
+    sensitivity: Fraction
+
+    @staticmethod
+    def of(design: Design, rows: int, adjacency: Adjacency = SUBSTITUTE, multiplier: Rational = 0) -> Terms:
+        """g·M/(λN), or half of that where rows come and go, and t/λ.
+
+        If λ is not given it is what makes the noise NOISE, but not below 1/2N, scikit-learn's C = 1. t is what adds
+        SLACK, but no less than four times the rounding of a gradient where n ≤ 2N, so that floats reach it. (A private
+        count N that is below n/2 by chance is small, and then so is the rounding beside what adds SLACK.)
+        """
+        penalty, steepest = design.penalty, Fraction(design.penalty.lipschitz)
+        moved = steepest * adjacency.rows_per_person / (1 if adjacency.size_is_public else 2)
+        chosen = max(Fraction(multiplier) * moved / NOISE, Fraction(1, 2)) / rows
+        ridge = float(design.regularization or min(max(chosen, Fraction(LEAST)), 1 / Fraction(LEAST)))
+        base = moved / (Fraction(ridge) * rows)
+        longest = penalty.lipschitz / ridge
+        if penalty.labels:  # λ‖f̂‖² ≤ P(0) ≤ n/N
+            longest = min(longest, math.sqrt(2 / ridge))
+        coarse = 4 * rounding(penalty, 2 * rows, rows, 2 * design.frequencies, ridge, longest)
+        tolerance = max(float(SLACK * base) * ridge, coarse)
+        return Terms(ridge, tolerance, base + Fraction(tolerance) / Fraction(ridge))
+
+    def refuse(self, design: Design, rows: int, multiplier: Fraction) -> Advice | None:
+        """Why there is no reply: noise above 1, or above half of the largest value M/2λ that f̂ can have."""
+        noise, most = multiplier * self.sensitivity, Fraction(design.penalty.lipschitz / (4 * self.regularization))
+        limit = min(Fraction(1), most)
+        if noise <= limit:
+            return None
+        needed = rows * noise / limit if design.regularization else rows * noise / most
+        return Advice(n=math.ceil(needed), other="" if design.regularization is None else "a larger regularization")
+
+
+@release(data=("x", "y"), examples=({"delta": 1e-6},), page="kernel_machines")
+def kernel_machine(
+    x: Any,
+    y: Any,
+    *,
+    epsilon: Rational,
+    delta: Rational,
+    loss: str | Penalty = "hinge",
+    kernel: Kernel | None = None,
+    bandwidth: Rational | None = 1.0,
+    regularization: Rational | None = None,
+    frequencies: int = 256,
+    centre: Rational | None = None,
+    scale: Rational | None = None,
+    rows_per_person: int = 1,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[KernelMachine] | NoReply:
+    """A support vector machine, logistic or robust regression in a space of functions, with no bounds on X or y.
+
+    **Theorem.** (ε, δ)-differentially private: Gaussian noise for the sensitivity of Theorems 1 and 3 on the
+    coefficients, and by composition a private count under ADD_REMOVE and private quartiles where they are called for.
+    What the machine answers is post-processing.
+
+    - `loss`: "hinge" or "logistic" for labels y = ±1; "huber" or "insensitive" for numbers, or `Huber(cutoff)` and
+      `Insensitive(width)`, in units of the scale.
+    - `kernel`: by default `Gaussian(bandwidth)` in every column. `bandwidth=None` takes one for each column from its
+      private quartiles, for a fifth of ε: spread·sqrt(d/2), scikit-learn's default.
+    - `regularization`: λ. By default the one that makes the noise at a point a fifth of the margin, or of the scale.
+    - `centre`, `scale`: y is fitted as (y - centre)/scale. By default from private quartiles of y, for a fifth of ε.
+    - `frequencies`: the number of public features; more come closer to the kernel and take time, but no privacy.
+
+    ⊥ where the noise would be above the margin or scale, or above half of any value the machine can have, and where the
+    quartiles are refused; it says which n would do.
+
+    >>> from uptack.noise import SeededEntropy
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(2000, 2)); y = np.where((x**2).sum(axis=1) < 1.4, 1, -1)
+    >>> made = kernel_machine(x, y, epsilon=1, delta=1e-6, entropy=SeededEntropy(1))
+    >>> np.sign(made.value.at([[0, 0], [1.5, 1.5]]))
+    array([ 1., -1.])
+    >>> made.privacy
+    Privacy(epsilon=1.0, delta=1e-06)
+    """
+    design = Design(loss, kernel, bandwidth, regularization, frequencies, centre, scale)
+    checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
+    asked: Options = {"delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person, "entropy": entropy}
+    request = call("kernel machine", epsilon, asked)
+    data = design.table(x, y)
+    rows, request = public_size(data.n, request)
+    if rows * 2 * design.frequencies > MOST_ENTRIES:  # of the public number of rows: the other may be secret
+        return refused(request, None, HOW, Advice(other=f"at most {MOST_ENTRIES // (2 * rows)} frequencies"))
+    rows, share = max(rows, 1), 1 - SHARE * design.measures_y - SHARE * design.measures_x
+    multiplier = gaussian_noise_multiplier(request.epsilon * share, request.delta)
+    terms = Terms.of(design, rows, request.adjacency, multiplier)
+    if advice := terms.refuse(design, rows, multiplier):
+        return refused(request, None, HOW, advice)
+    measured = _measured(design, data, request)
+    if isinstance(measured, NoReply):
+        return measured
+    machine, request = measured
+    w = _coefficients(machine, data, design.penalty, rows, terms)
+    return _released(
+        replace(machine, coefficients=w), terms.sensitivity, replace(request, epsilon=request.epsilon * share)
+    )
+
+
+def own_machine(x: Any, y: Any, **design: Any) -> KernelMachine:
+    """The curator's own machine, without noise: **not private**. The arguments are those of `kernel_machine`.
+
+    What is not given is not measured: a bandwidth of 1, y as it is, and λ = 1/2n.
+    """
+    wanted = Design(**design)
+    data = wanted.table(x, y)
+    terms = Terms.of(wanted, data.n)
+    omega = spectrum(wanted.kernel or Gaussian(float(wanted.bandwidth or 1), data.p), wanted.frequencies)
+    machine = KernelMachine(omega, np.empty(0), *wanted.place(), noise=0.0)
+    return replace(machine, coefficients=_coefficients(machine, data, wanted.penalty, data.n, terms))
+
+
+def _measured(design: Design, data: Table, request: Call) -> tuple[KernelMachine, Call] | NoReply:
+    """The machine but for its coefficients, and the call with what the quartiles cost, where they were called for."""
+    place, widths = design.place(), np.ones(data.p)
+    kernel = design.kernel or Gaussian(float(design.bandwidth or 1), data.p)
+    columns = [(SHARE, data.y)] if design.measures_y else []
+    columns += [(SHARE / data.p, column) for column in data.x.T] if design.measures_x else []
+    found: list[tuple[float, float]] = []
+    for part, column in columns:
+        options: Options = {"adjacency": request.adjacency, "entropy": request.entropy}
+        made = quantile(np.ascontiguousarray(column), [0.25, 0.75], epsilon=request.epsilon * part, **options)
+        if not made:
+            way = "a public centre and scale" if column is data.y else "a public bandwidth"
+            return refused(request, made.loss, "quartiles", Advice(n=made.advice.n, other=way))
+        request = replace(request, spent=(*request.spent, made.loss))
+        found.append(_place(*made.value.tolist()))
+    if design.measures_y:
+        place = found.pop(0)
+    if design.measures_x:
+        widths = np.array([spread for _, spread in found]) * math.sqrt(data.p / 2)
+    return KernelMachine(spectrum(kernel, design.frequencies) / widths, np.empty(0), *place, noise=0.0), request
+
+
+def _place(low: float, high: float) -> tuple[float, float]:
+    """Centre and scale from quartiles, the scale that of a normal law; 1 where it is no positive number."""
+    spread = (high - low) / 1.349
+    return low / 2 + high / 2, spread if 0 < spread < math.inf else 1.0
+
+
+def _coefficients(machine: KernelMachine, data: Table, penalty: Penalty, rows: int, terms: Terms) -> Floats:
+    with np.errstate(over="ignore"):
+        y = (data.y - machine.centre) / machine.scale
+    phi = features(data.x, machine.frequencies)
+    return minimiser(Objective.of(phi, y, penalty, rows, terms.regularization), terms.tolerance)
+
+
+def _released(machine: KernelMachine, sensitivity: Fraction, request: Call) -> Release[KernelMachine]:
+    """The machine with noise on its coefficients."""
+    noisy = gaussian(
+        machine.coefficients,
+        sensitivity=sensitivity,
+        epsilon=request.epsilon,
+        delta=request.delta,
+        adjacency=request.adjacency,
+        entropy=request.entropy,
+    )
+    noise = noisy.noise
+    assert isinstance(noise, GridNoise)
+    assert isinstance(noise.law, IntegerGaussian)
+    spread = math.sqrt(Fraction(noise.law.variance)) * noise.step * machine.scale
+    return answered(request, replace(machine, coefficients=noisy.value, noise=spread), noisy.loss, HOW, MachineNoise())

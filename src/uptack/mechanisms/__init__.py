@@ -1,0 +1,7 @@
+"""Mechanisms: how a value leaves the curator's hands."""
+
+from uptack.mechanisms.additive import gamma, gaussian, k_norm, laplace
+from uptack.mechanisms.exponential import exponential, report_noisy_max
+from uptack.mechanisms.stability import release_if_stable
+
+__all__ = ["exponential", "gamma", "gaussian", "k_norm", "laplace", "release_if_stable", "report_noisy_max"]

@@ -1,0 +1,6 @@
+"""The registry: one declaration per release function, and the rim around each of them."""
+
+from uptack.registry.declaration import Declaration, declared, find, release
+from uptack.registry.options import Option
+
+__all__ = ["Declaration", "Option", "declared", "find", "release"]

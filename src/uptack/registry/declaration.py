@@ -1,0 +1,206 @@
+"""One declaration per release function, beside its code. Everything else that speaks of the function is made from it.
+
+    @release(reads=COLUMN, by=True, plan=ranks)
+    def trimean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply: ...
+
+Its options are those of its signature. From all this follow the session's method, the request, the plan, the command,
+the cases that the audit replays, the contract tests and the line in the reference. A package of one's own declares a
+function in the same way. It is found through the entry point group `uptack.statistics`, or when its module is imported.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from uptack import checks
+from uptack.errors import InvalidArgument, UnknownOption
+from uptack.privacy import Privacy
+from uptack.registry import options
+from uptack.registry.options import Option
+from uptack.registry.rim import guarded
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+HOMES = (
+    "uptack.statistics",
+    "uptack.discrete",
+    "uptack.densities",
+    "uptack.regression",
+    "uptack.blocks",
+    "uptack.kernels",
+    "uptack.mechanisms",
+    "uptack.groups",
+    "uptack.papers",
+    "uptack.random_dp",
+)
+"""The modules of this package that declare release functions."""
+
+ENTRY_POINTS = "uptack.statistics"
+"""The group of entry points through which other packages are found."""
+
+
+class Planner(Protocol):
+    """How far off an answer will be, in words, from public numbers alone; "" where only data can tell."""
+
+    def __call__(self, given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
+        """The options that were given, the most that it costs, and the public number of rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """Everything that is to be known of a release function.
+
+    `data` names the arguments that hold data. `reads` says what they are of a table, None where the function takes
+    something else than columns (a value, a user's function). `also` is a shorter name in sessions and commands.
+    `missing` is what a session tells it of missing values where nobody says otherwise; None where it is not told.
+    `public` is the function behind the rim, as everybody calls it. `examples` are calls without their data, from which
+    the audit makes its cases. `page` is its page of the docs.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    data: tuple[str, ...]
+    reads: Any
+    by: bool
+    missing: str | None
+    plan: Planner | None
+    examples: tuple[Mapping[str, Any], ...]
+    page: str
+    also: str
+    public: Callable[..., Any] = field(init=False, repr=False)
+
+    @functools.cached_property
+    def options(self) -> tuple[Option, ...]:
+        """What it can be told, by its signature."""
+        own = options.read(self.function, self.data)
+        named = {option.name for option in own}
+        grouping = [options.KNOWN[name] for name in options.GROUPING if self.by and name not in named]
+        return (*own, *grouping)
+
+    @functools.cached_property
+    def takes_any(self) -> bool:
+        """Whether it passes on what it does not know itself."""
+        return options.takes_any(self.function)
+
+    @functools.cached_property
+    def allowed(self) -> tuple[str, ...]:
+        """The names of its options."""
+        return tuple(option.name for option in self.options)
+
+    @property
+    def summary(self) -> str:
+        """The first line of its docstring."""
+        return (self.function.__doc__ or "").strip().partition("\n")[0]
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Refuse what the function has no use for, by name."""
+        for name in () if self.takes_any else given:
+            if name not in self.allowed and name not in self.data:
+                near = difflib.get_close_matches(str(name), self.allowed, n=1)
+                fix = f"Did you mean {near[0]!r}?" if near else f"Its options are {', '.join(self.allowed)}."
+                raise UnknownOption(str(name), f"left out: {self.name} has no such option", "it", fix)
+
+
+_DECLARED: dict[str, Declaration] = {}
+_LOCK = threading.RLock()
+_loaded = False
+
+
+def release(
+    *,
+    reads: Any = None,
+    data: tuple[str, ...] = ("x",),
+    by: bool = False,
+    missing: str | None = "drop",
+    plan: Planner | None = None,
+    examples: tuple[Mapping[str, Any], ...] = ({},),
+    page: str = "",
+    also: str = "",
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Declare a release function: see the module. What is returned is the function behind the rim.
+
+    With `by=True` it can be asked per group: it then also takes `by`, `groups` and `share` (`uptack.per_group`).
+    """
+
+    def declare(function: Callable[P, T]) -> Callable[P, T]:
+        name = function.__name__
+        made = Declaration(name, function, data, reads, by, missing, plan, examples, page or name, also)
+
+        @functools.wraps(function)
+        def public(*arguments: P.args, **given: P.kwargs) -> T:
+            made.check(given)
+            if not by:
+                return function(*arguments, **given)
+            grouping = {name: given.pop(name, None) for name in options.GROUPING}
+            return _asked(function, arguments, given, grouping)  # type: ignore[no-any-return]
+
+        behind = guarded(public)
+        object.__setattr__(made, "public", behind)
+        behind.declaration = made  # type: ignore[attr-defined]
+        with _LOCK:
+            _DECLARED[name] = made
+        return behind
+
+    return declare
+
+
+def _asked(function: Callable[..., Any], arguments: tuple[Any, ...], given: Any, grouping: Mapping[str, Any]) -> Any:
+    """A function that can be asked per group."""
+    by, told = grouping["by"], {name: value for name, value in grouping.items() if name != "by" and value is not None}
+    if by is not None:
+        return _per_group(function, arguments, {**given, **told}, by)
+    for name, value in told.items():
+        raise InvalidArgument(name, "left out where there is no by", checks.describe(value))
+    return function(*arguments, **given)
+
+
+def _per_group(function: Callable[..., Any], arguments: tuple[Any, ...], given: dict[str, Any], by: Any) -> Any:
+    """The same function for every group of rows."""
+    groups = importlib.import_module("uptack.groups")  # which declares a release function of its own
+    x, *others = arguments or (given.pop("x"),)
+
+    @functools.wraps(function)
+    def of_group(rows: Any, **budget: Any) -> Any:
+        return function(rows, *others, **budget)
+
+    return groups.per_group(of_group, x, by, **given)
+
+
+def load() -> None:
+    """Import every module that declares release functions: ours, and those that entry points name. Once."""
+    global _loaded
+    with _LOCK:
+        if _loaded:
+            return
+        for module in HOMES:
+            importlib.import_module(module)
+        for point in entry_points(group=ENTRY_POINTS):
+            point.load()
+        _loaded = True
+
+
+def declared() -> dict[str, Declaration]:
+    """All release functions by name, in the order in which they are declared."""
+    load()
+    with _LOCK:
+        return dict(_DECLARED)
+
+
+def find(name: object, where: Callable[[Declaration], bool] = lambda _: True) -> Declaration:
+    """The declaration of that name, among those that meet a condition."""
+    known = {n: d for n, d in declared().items() if where(d)}
+    name = {d.also: n for n, d in known.items() if d.also}.get(str(name), name)
+    if not isinstance(name, str) or name not in known:
+        near = difflib.get_close_matches(str(name), known, n=1)
+        fix = f"Did you mean {near[0]!r}?" if near else ""
+        raise InvalidArgument("statistic", f"one of {', '.join(known)}", checks.describe(name), fix)
+    return known[name]

@@ -1,0 +1,111 @@
+"""What release functions can be told. An option is described once, for functions, sessions and commands alike.
+
+Which options a function has is said by its signature, and nowhere else. This table adds what a signature can't say: a
+line of help, and how the option is written on a command line.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Form = Literal["number", "numbers", "integer", "flag", "word", "choice", "keys", "object"]
+"""How an option is written on a command line. "keys" are values of a column. An "object" can't be written there."""
+
+REQUIRED: Any = inspect.Parameter.empty
+"""The default of an option that has none."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a release function."""
+
+    name: str
+    help: str = ""
+    form: Form = "object"
+    choices: tuple[str, ...] = ()
+    default: Any = None
+    positional: bool = False
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is REQUIRED
+
+
+PROMISE = ("epsilon", "delta", "adjacency", "rows_per_person", "entropy")
+"""What every release promises, and to whom."""
+
+GROUPING = ("by", "groups", "share")
+"""What a release by group can be told beside."""
+
+METHODS = ("inverse", "ptr", "dwork-lei")
+
+KNOWN = {
+    option.name: option
+    for option in (
+        Option("epsilon", "The privacy budget, such as 0.5.", "number"),
+        Option("delta", "The chance that the guarantee fails, such as 1e-6.", "number"),
+        Option("adjacency", "SUBSTITUTE: the number of rows is public; ADD_REMOVE: it is secret."),
+        Option("rows_per_person", "How many rows one person may own.", "integer"),
+        Option("entropy", "The operating system's randomness, or a SeededEntropy for tests."),
+        Option("missing", "What to do with missing values."),
+        Option("granularity", "A public step that all values are multiples of, and the answer will be.", "number"),
+        Option("by", "One answer for each value of this column, all for one ε.", "word"),
+        Option("groups", "A public group, once for each. Without any: those with enough rows (needs δ).", "keys"),
+        Option("share", "The part of ε that buys the list of groups where it is not public.", "number"),
+        Option("method", "How the answer is found.", "choice", METHODS),
+        Option("interval", "Spend half on an interval for the population, at this confidence.", "number"),
+        Option("p", "The levels of the quantiles, such as 0.25 0.75.", "numbers"),
+        Option("low", "The lower level, or where a range begins.", "number"),
+        Option("high", "The upper level, or where a range ends.", "number"),
+        Option("cut", "The share of rows taken off each end.", "number"),
+        Option("nonnegative", "Lift counts below 0 to 0.", "flag"),
+        Option("total", "Make the counts add up to the public number of rows.", "flag"),
+        Option("edges", "An edge of a bin, for numbers, from low to high, once for each.", "numbers"),
+        Option("keys", "A category, once for each. Without any: whatever there is (needs δ).", "keys"),
+        Option("outside", "Whether rows outside all cells are left out or moved to the nearest.", "choice",
+               ("drop", "clamp")),
+        Option("bandwidth", "The width of the bumps.", "number"),
+        Option("degree", "How many frequencies the series has.", "integer"),
+        Option("noise", "The law of the noise.", "choice", ("caratheodory", "gamma", "laplace")),
+        Option("blocks", "How many random blocks the rows are dealt into.", "integer"),
+        Option("block_fit", "How each block is fitted.", "choice", ("huber", "lad", "ols")),
+        Option("fit_intercept", "Whether there is an intercept."),
+        Option("standard_errors", "Spend a third on standard errors.", "flag"),
+        Option("progress", "Whether to show how far a long computation is."),
+    )
+}  # fmt: skip
+"""The options that several functions share, or that a command line can take."""
+
+
+def read(function: Callable[..., Any], data: tuple[str, ...]) -> tuple[Option, ...]:
+    """The options of a function: what its signature takes beside the data."""
+    found = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            found += [_described(name, None) for name in _unpacked(function, parameter.name)]
+        elif parameter.name not in data:
+            positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+            found.append(replace(_described(parameter.name, parameter.default), positional=positional))
+    return tuple(found)
+
+
+def takes_any(function: Callable[..., Any]) -> bool:
+    """Whether a function passes on whatever else it is told, as one does that calls another."""
+    kinds = {p.name: p.kind for p in inspect.signature(function).parameters.values()}
+    return any(k is inspect.Parameter.VAR_KEYWORD and not _unpacked(function, name) for name, k in kinds.items())
+
+
+def _described(name: str, default: Any) -> Option:
+    return replace(KNOWN.get(name, Option(name)), default=default)
+
+
+def _unpacked(function: Callable[..., Any], name: str) -> tuple[str, ...]:
+    """The keys of `**options: Unpack[Options]`."""
+    hint = typing.get_type_hints(function, include_extras=True).get(name)
+    inner = typing.get_args(hint)
+    return tuple(inner[0].__annotations__) if inner else ()

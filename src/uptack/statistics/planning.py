@@ -1,0 +1,27 @@
+"""How far off an order statistic will be, worked out from public numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from uptack.mechanisms.inverse import steps_needed
+from uptack.privacy import Privacy
+from uptack.statistics.arguments import COUNT_SHARE
+
+LIKELY = Fraction(1, 20)
+
+
+def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
+    """A bound on ranks that holds with 95% confidence and whatever the data: P(more than k ranks) ≤ L·e^(-ε(k+1)/2).
+
+    L is the most candidates that there may be. Where the number of rows is secret, nothing is said.
+    """
+    if given.get("method", "inverse") != "inverse" or not cost.adjacency.size_is_public:
+        return ""
+    kept = 1 - COUNT_SHARE if given.get("missing") == "drop" else 1
+    left = cost.exact_epsilon * kept / (2 if given.get("interval") else 1)
+    parts = len(given["p"]) if isinstance(given.get("p"), list | tuple) else 1
+    off = cost.adjacency.rows_per_person * steps_needed(left, (1 << 62) ** parts, LIKELY)
+    return f"within {off:,} of {rows:,} ranks" if off < rows else ""

@@ -80,23 +80,19 @@ def instance(name: str, value: object, kind: type, must: str, fix: str = "") -> 
 
 
 def numbers(name: str, value: object, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:
-    """Real numbers as a float array of an allowed dimension; NaN is read as 0, ±inf as the largest float.
+    """Public real numbers as a float array of an allowed dimension; ±inf is read as the largest float.
 
-    The content is not checked: an error must not depend on the data. So that a value that is not a number
-    can neither crash a release nor pass through it, it is replaced by a fixed one. Integers are clamped to ±2^53, which
-    brings no two of them further apart, since floats can't tell larger ones apart evenly.
+    For options, not for data: what is no number is an error. Values that were computed from rows are read by
+    `uptack.columns.entrance.numbers`.
     """
-    must = " or ".join(
-        {0: "a number", 1: "a one-dimensional array", 2: "a two-dimensional array"}[d] for d in dimensions
-    )
+    words = {0: "a number", 1: "a one-dimensional array", 2: "a two-dimensional array"}
+    must = " or ".join(words[d] for d in dimensions) + " of real numbers"
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiub" or array.ndim not in dimensions or array.size == 0 or array.itemsize > 8:
             raise TypeError
     except (TypeError, ValueError):
-        raise InvalidArgument(name, f"{must} of real numbers", describe(value)) from None
-    if array.dtype.kind in "iu" and array.itemsize == 8:
-        array = np.minimum(array, 1 << 53) if array.dtype.kind == "u" else np.clip(array, -(1 << 53), 1 << 53)
+        raise InvalidArgument(name, must, describe(value)) from None
     return np.nan_to_num(array.astype(np.float64))
 
 
@@ -109,5 +105,10 @@ def describe(value: object) -> str:
             return repr(value)
     except ValueError:  # Python does not write integers of more than 4300 digits
         return f"a number of type {type(value).__name__} with thousands of digits"
+    return outline(value)
+
+
+def outline(value: object) -> str:
+    """A word on an argument that holds data: its type and its shape, never its content."""
     shape = getattr(value, "shape", None)
-    return type(value).__name__ + (f" of shape {tuple(shape)}" if shape is not None else "")
+    return type(value).__name__ + (f" of shape {tuple(shape)}" if isinstance(shape, tuple) else "")

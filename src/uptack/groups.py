@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns import ArrayColumn
-from uptack.discrete.categories import Screen, in_order, numbered
+from uptack.columns import ArrayColumn, canonical, in_order, indexed
+from uptack.columns.masked import MaskedColumn
+from uptack.discrete.categories import Screen, numbered
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
 from uptack.errors import InvalidArgument
@@ -38,7 +38,7 @@ class Grouped(Protocol):
     """Rows in groups, wherever they are kept. Which group a row is in depends on that row alone."""
 
     def sizes(self) -> tuple[Sequence[Hashable], Integers]:
-        """The groups that occur, as distinct `plain` values (`uptack.discrete.categories`), and their sizes."""
+        """The groups that occur, distinct also in their canonical form (`uptack.columns`), and their sizes."""
         ...
 
     def rows(self, group: Hashable) -> Any:
@@ -59,32 +59,40 @@ class ArrayGroups:
     """
 
     def __init__(self, x: Any, by: Any) -> None:
-        self._integers = x.integers if isinstance(x, ArrayColumn) else None
-        self._x, (self._groups, place) = np.asarray(x.values if isinstance(x, ArrayColumn) else x), numbered("by", by)
-        if self._x.ndim == 0 or len(self._x) != len(place):
+        self._x = x if isinstance(x, ArrayColumn | MaskedColumn) else indexed("x", x)
+        self._groups, place = numbered("by", by)
+        if self._size != len(place):
             raise InvalidArgument("by", "a column of one group for every row of x", "another length")
         self._order = np.argsort(place, kind="stable")
         self._ends = np.cumsum(np.bincount(place, minlength=len(self._groups)))
-        self._number = {group: i for i, group in enumerate(self._groups)}
+        self._number = {canonical(group): i for i, group in enumerate(self._groups)}
+
+    @property
+    def _size(self) -> int:
+        return len(self._x) if isinstance(self._x, np.ndarray) else self._x.size
 
     def sizes(self) -> tuple[Sequence[Hashable], Integers]:
         """The groups that occur, and their numbers of rows."""
         return self._groups, np.diff(self._ends, prepend=0)
 
-    def rows(self, group: Hashable) -> NDArray[Any] | ArrayColumn:
+    def rows(self, group: Hashable) -> Any:
         """The rows of a group, in their order."""
-        i = self._number.get(group)
+        i = self._number.get(canonical(group))
         if i is None:
             return self.nothing()
-        return self._typed(self._x[self._order[self._ends[i - 1] if i else 0 : self._ends[i]]])
+        return self._picked(self._order[self._ends[i - 1] if i else 0 : self._ends[i]])
 
-    def nothing(self) -> NDArray[Any] | ArrayColumn:
+    def nothing(self) -> Any:
         """No rows, of the type of all."""
-        return self._typed(self._x[:0])
+        return self._picked(np.zeros(0, np.int64))
 
-    def _typed(self, rows: NDArray[Any]) -> NDArray[Any] | ArrayColumn:
+    def _picked(self, rows: Integers) -> Any:
         """A part of a column is a column of the same type."""
-        return rows if self._integers is None else ArrayColumn(rows, self._integers)
+        if isinstance(self._x, np.ndarray):
+            return self._x[rows]
+        if isinstance(self._x, MaskedColumn):
+            return self._x.taken(rows)
+        return ArrayColumn(self._x.values[rows], self._x.integers)
 
 
 # ------------------------------------------------------------------------------------------------------------ results

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.columns import flags, numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, round_up
 from uptack.mechanisms import laplace
@@ -83,10 +84,10 @@ def binomial_proportion(
     few 1s; few 0s are alike.)
     """
     eps, share = checks.positive("epsilon", epsilon), checks.inside_unit("gamma", gamma)
-    bits, flags = source(entropy), np.asarray(rows)
-    if flags.dtype.kind != "b" or flags.ndim != 1 or not flags.size:
-        raise InvalidArgument("rows", "a column of truth values with at least one row", checks.describe(flags))
-    n, successes = flags.size, int(np.count_nonzero(flags))
+    bits, truths = source(entropy), flags(rows)
+    if truths is None or not truths.size:
+        raise InvalidArgument("rows", "a column of truth values with at least one row", checks.outline(rows))
+    n, successes = truths.size, int(np.count_nonzero(truths))
     bare = proportion_is_bare(successes, n, share)
     noise = 0 if bare else IntegerLaplace(1 / eps).sample(entropy=bits)
     return _release((successes + noise) / n, RandomPrivacy(eps, 0, share), "binomial proportion", bits)
@@ -169,7 +170,7 @@ def sensitivity_analysis(
         needed = 2 * math.ceil(2 * math.log(2 / share) / float(share) ** 2) + 2
         nothing = RandomPrivacy(0, 0, 0)
         return NoReply(nothing, "sensitivity analysis", RandomLoss(nothing), Advice(n=needed), bits.private)
-    moves = checks.numbers("h", h(table[:pairs], table[pairs : 2 * pairs]), dimensions=(1,))
+    moves = numbers("h", h(table[:pairs], table[pairs : 2 * pairs]), dimensions=(1,))
     if moves.size != pairs:
         raise InvalidArgument("h", f"a function with one number for each of {pairs} pairs", checks.describe(moves))
     usual = float(np.clip(np.partition(moves, rank - 1)[rank - 1], 1e-200, 1e200))
@@ -206,7 +207,7 @@ def prediction_interval(x: ArrayLike, gamma: Rational) -> tuple[float, float]:
 
     That is so in any population. **Not private**: it is made of rows. The real line where n + 1 < 2/γ.
     """
-    share, values = checks.inside_unit("gamma", gamma), np.sort(checks.numbers("x", x, dimensions=(1,)))
+    share, values = checks.inside_unit("gamma", gamma), np.sort(numbers("x", x, dimensions=(1,)))
     a = math.floor(share * (values.size + 1) / 2)
     return (float(values[a - 1]), float(values[-a])) if a else (-math.inf, math.inf)
 

@@ -16,7 +16,7 @@ import pytest
 
 import uptack as ut
 from uptack.columns import ArrayColumn
-from uptack.columns.column import LARGEST
+from uptack.columns.numeric import LARGEST
 from uptack.data import source
 from uptack.mechanisms.joint import Chain
 from uptack.noise import MachineNumbers

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.columns.column import LARGEST
+from uptack.columns.numeric import LARGEST
 from uptack.mechanisms.inverse import boxes
 from uptack.noise import MachineNumbers
 from uptack.reach import LStatistic

@@ -13,11 +13,11 @@ ALLOWED = {
     "exact": set(),
     "deprecated": set(),
     "checks": {"errors", "exact"},
+    "columns": GROUND,  # what data look like
     "noise": GROUND,  # nothing of ours but the ground
     "privacy": GROUND | {"deprecated"},  # no data, no randomness
     "release": GROUND | {"privacy"},
     "account": GROUND | {"noise", "privacy", "release"},
-    "columns": GROUND,
     "registry": GROUND | {"privacy", "columns", "data"},
     "reach": GROUND | {"columns", "deprecated"},
     "mechanisms": GROUND | {"noise", "privacy", "release", "registry", "reach", "columns"},

@@ -136,7 +136,7 @@ def _next(rng):
         (lambda e: binomial_proportion(flags(1, 2), epsilon=0, gamma=0.1, entropy=e), "epsilon"),
         (lambda e: binomial_proportion(flags(1, 2), epsilon=1, gamma=0, entropy=e), "gamma"),
         (lambda e: binomial_proportion(flags(1, 2), epsilon=1, gamma=1, entropy=e), "gamma"),
-        (lambda e: binomial_proportion([1, 0], epsilon=1, gamma=0.1, entropy=e), "rows"),
+        (lambda e: binomial_proportion(np.array([1, 0]), epsilon=1, gamma=0.1, entropy=e), "rows"),
         (lambda e: binomial_proportion([], epsilon=1, gamma=0.1, entropy=e), "rows"),
         (lambda e: binomial_proportion([True], epsilon=1, gamma=0.1, entropy=5), "entropy"),
         (lambda e: random_sparse_histogram([1, 2], epsilon=1, gamma=2, entropy=e), "gamma"),

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.columns import ArrayColumn, Column
-from uptack.columns.column import LARGEST
+from uptack.columns.numeric import LARGEST
 from uptack.densities.coordinates import coordinates, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uptack import checks
+from uptack import checks, columns
 from uptack.columns import Column
-from uptack.columns.column import listed
 from uptack.columns.tally import Tally
 from uptack.discrete.categories import Screen, tallied
 from uptack.discrete.domains import Domain
@@ -93,11 +92,7 @@ class _Edges:
         return tuple(itertools.pairwise(self.edges.tolist()))
 
     def places(self, x: Any) -> Integers:
-        floats = listed(x) if isinstance(x, list | tuple) else None
-        array = np.asarray(x) if floats is None else floats
-        if array.ndim != 1 or array.dtype.kind not in "fiub":
-            must = "a one-dimensional column of numbers"
-            raise InvalidArgument("x", must, checks.describe(array), "For other values give keys.")
+        array = columns.column("x", x).floats()
         place = np.searchsorted(self.edges, array, side="right") - 1
         place[array == self.edges[-1]] = len(self.edges) - 2
         inside = (place >= 0) & (place < len(self.edges) - 1)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.discrete.domains import Domain, domain_size
+from uptack.discrete.domains import Domain, domain_size, places
 from uptack.discrete.histograms import CountNoise
 from uptack.discrete.laws import SkewedLaplace, binomial, cell_noise
 from uptack.discrete.shrinkage import posterior_medians
@@ -135,12 +135,13 @@ def passing(
 
 def _occupied(keys: Any, size: int) -> tuple[Integers, Integers]:
     """The occupied cells in their order, and their counts."""
-    array = np.asarray(keys)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        fix = "Give structured data as columns, with a Domain as domain_size."
-        raise InvalidArgument("keys", "a one-dimensional column of integers", checks.describe(array), fix)
-    cells, counts = np.unique(array[(array >= 0) & (array < size)], return_counts=True)
-    return cells.astype(np.int64), counts.astype(np.int64)
+    try:
+        found = places(keys, size)
+    except InvalidArgument as error:
+        got, fix = error.got, "Give structured data as columns, with a Domain as domain_size."
+        raise InvalidArgument("keys", "a one-dimensional column of integers", got, fix) from None
+    cells, counts = np.unique(found[found >= 0], return_counts=True)
+    return cells, counts.astype(np.int64)
 
 
 def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.columns import numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy
@@ -66,7 +67,7 @@ def _choose(
 ) -> Release[T]:
     bound, eps = checks.positive("sensitivity", sensitivity), checks.positive("epsilon", epsilon)
     relation, bits = check_adjacency(adjacency), source(entropy)
-    quality = checks.numbers("scores", scores, dimensions=(1,))
+    quality = numbers("scores", scores, dimensions=(1,))
     if len(candidates) != quality.size:
         raise InvalidArgument("candidates", f"as many as the scores, {quality.size}", len(candidates))
     chosen = candidates[pick(quality, eps / (bound if monotone else 2 * bound), bits)]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
+from uptack.columns import column
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
@@ -97,8 +98,9 @@ def prepared(
     false_pass = None if delta is None else checks.inside_unit("delta", delta)
     rows = None if n is None else checks.integer("n", n, least=1)
     request = Call(name, epsilon, Fraction(0), "dwork-lei", SUBSTITUTE, None, None, source(entropy))
-    checks.numbers(argument, D, (1,))
-    x: Floats = np.nan_to_num(np.asarray(D, np.float64))
+    x: Floats = np.nan_to_num(column(argument, D).floats())
+    if not x.size:
+        raise InvalidArgument(argument, "a one-dimensional column with at least one row", "none")
     if rows not in (None, x.size):
         raise InvalidArgument("n", f"the number of rows in {argument}, {x.size}", rows)
     level = Level.printed(epsilon, x.size) if false_pass is None else Level(epsilon, false_pass)

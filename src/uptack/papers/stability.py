@@ -14,6 +14,7 @@ import numpy as np
 from uptack import checks
 from uptack.blocks.evaluation import Functions, Indices, accepting, evaluate, functions, number_of_rows
 from uptack.blocks.stable import lead_needed, released_mode
+from uptack.columns import numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import release_if_stable
@@ -77,7 +78,7 @@ def _value_and_distance(
     if g == "mode":
         rows = list(x)
         return winner(rows).value, mode_distance(rows, SUBSTITUTE.kind)
-    data = np.sort(checks.numbers("x", x, (1,)))
+    data = np.sort(numbers("x", x, (1,)))
     return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data, SUBSTITUTE.kind)
 
 

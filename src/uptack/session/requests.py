@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from uptack.columns import whole
 from uptack.columns.unread import Touched
 from uptack.data import Source
 from uptack.errors import InvalidArgument
@@ -94,7 +95,7 @@ class Request:
         function, public = self.declaration.public, {**self.given, "entropy": NoEntropy()}
         by = public.pop("by", None)
         if by is not None:
-            return per_group(function, UnreadGroups(source.columns[self.columns[0]] != "number"), **public)
+            return per_group(function, UnreadGroups(whole(source.columns[self.columns[0]])), **public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
         if drops:  # as if no row were missing: what all rows can't do, some can't
             public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * (1 - COUNT_SHARE)}

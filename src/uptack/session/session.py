@@ -196,7 +196,8 @@ class Session:
     def describe(self) -> str:
         """The public side of the session: columns and their types, the budget; the number of rows where it is public.
 
-        >>> print(open({"age": [31.5, 44.0], "town": ["a", "b"]}).describe())
+        >>> import numpy as np
+        >>> print(open({"age": np.array([31.5, 44.0]), "town": np.array(["a", "b"])}).describe())
         2 rows (substitute)
           age   number
           town  text

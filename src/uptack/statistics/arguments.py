@@ -6,13 +6,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypedDict
 
-import numpy as np
-
-from uptack import checks
-from uptack.columns import ArrayColumn, Column
-from uptack.columns.column import LARGEST, listed
-from uptack.data.frames import column_field
-from uptack.data.protocol import NUMERIC
+from uptack import checks, columns
+from uptack.columns import Column
+from uptack.columns.numeric import LARGEST
+from uptack.data.arrays import numeric_column
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
@@ -178,22 +175,8 @@ def column(x: Any, request: Call, floats: bool = False) -> tuple[Column, Call]:
 
 
 def in_memory(x: Any) -> Column:
-    """Anything like a column as an array of numbers; missing entries as NaN.
-
-    The type decides, never the content: one row must not change how all others are read. A column of pandas, polars or
-    Arrow has a type of its own, with or without missing values; a list has none, and its numbers are read as floats.
-    """
-    field = column_field(x)
-    if field is not None and field.kind in NUMERIC:
-        return field.column()
-    floats = listed(x) if isinstance(x, list | tuple) else None
-    if floats is not None:
-        return ArrayColumn(floats)
-    array = np.asarray(x)
-    if field is not None or array.ndim != 1 or array.dtype.kind not in "fiub":
-        must = "a one-dimensional column of numbers"
-        raise InvalidArgument("x", must, checks.describe(array), "Pick one numeric column.")
-    return ArrayColumn(array.astype(np.int8) if array.dtype.kind == "b" else array)
+    """Anything like a column, by its declared type: see `uptack.columns`."""
+    return numeric_column(columns.column("x", x))
 
 
 def public_size(n: int, request: Call) -> tuple[int, Call]:

@@ -168,7 +168,7 @@ def _plan(
     if relation.size_is_public:
         fix = "The sizes of groups are secret. What that implies under SUBSTITUTE says privacy.under(SUBSTITUTE)."
         raise InvalidArgument("adjacency", "ADD_REMOVE for statistics per group", str(relation), fix)
-    eps, dlt = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
+    eps, dlt = checks.epsilon(epsilon), checks.delta("delta", delta)
     part = checks.inside_unit("share", share)
     if groups is not None:
         return _Plan(relation, _one_row(eps, dlt, relation.rows_per_person), public=_public(groups))
@@ -252,7 +252,7 @@ def _within(reply: Any, each: Privacy) -> Reply:
         price = reply.privacy
         if isinstance(price, Privacy) and price.adjacency == each.adjacency and price <= each:
             return reply
-    got = str(reply.privacy) if isinstance(reply, Release | NoReply) else checks.describe(reply)
+    got = str(reply.privacy) if isinstance(reply, Release | NoReply) else type(reply).__name__
     fix = "It must pass epsilon, delta, adjacency and entropy on."
     raise InvalidArgument("f", f"a statistic whose reply costs at most {each}", got, fix)
 

@@ -29,7 +29,7 @@ ALLOWED = {
     "discrete": GROUND | {"noise", "privacy", "release", "registry", "columns", "mechanisms", "drawing"},
     "groups": GROUND | {"noise", "privacy", "release", "registry", "columns", "discrete", "progress"},
     "limits": GROUND | {"discrete"},
-    "random_dp": GROUND | {"noise", "privacy", "release", "registry", "mechanisms"},
+    "random_dp": GROUND | BASE | {"blocks"},
     "regression": GROUND | BASE | {"data", "statistics", "progress", "drawing"},
     "blocks": GROUND | BASE | {"statistics", "regression", "progress"},
     "kernels": GROUND | BASE | {"statistics", "regression", "drawing"},

@@ -301,8 +301,8 @@ def _public_ends(low: ArrayLike | None, high: ArrayLike | None) -> Box | None:
         if value is None:
             raise InvalidArgument(name, f"given where {other} is", "None", "Give both, or none for private ones.")
     a, b = _ends("low", low), _ends("high", high)
-    if len(a) != len(b) or not all(p < q and math.isfinite(q - p) for p, q in zip(a, b, strict=False)):
-        must = "below high, and as many numbers as that"
+    if len(a) != len(b) or not all(1e-80 <= q - p <= 1e80 for p, q in zip(a, b, strict=False)):
+        must = "below high by 1e-80 to 1e80, and as many numbers as that"
         raise InvalidArgument("low", must, f"{checks.describe(low)} beside {checks.describe(high)}")
     return Box(a, b)
 

@@ -155,7 +155,11 @@ def _bandwidths(value: Any, dimension: int) -> tuple[float, ...]:
     each = [value] * dimension if np.ndim(value) == 0 else list(value)
     if len(each) != dimension:
         raise InvalidArgument("bandwidth", f"one number, or {dimension} of them", f"{len(each)} of them")
-    return tuple(float(checks.positive("bandwidth", h)) for h in each)
+    widths = tuple(float(checks.positive("bandwidth", h)) for h in each)
+    if not all(1e-80 <= size <= 1e80 for size in (*widths, math.prod(widths))):
+        must = "between 1e-80 and 1e80, and so their product"
+        raise InvalidArgument("bandwidth", must, checks.describe(value), "Give the data in other units.")
+    return widths
 
 
 def _released(

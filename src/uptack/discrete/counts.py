@@ -67,7 +67,7 @@ def count(
     >>> count([True, False, True] * 400, epsilon=1, entropy=SeededEntropy(7))
     Release(800, count, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
     """
-    checks.positive("epsilon", epsilon)
+    checks.epsilon(epsilon)
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
     true = min(max(_true_count(rows, relation), 0), LARGEST)
     noisy = laplace(

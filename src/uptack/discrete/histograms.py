@@ -213,7 +213,7 @@ def histogram(
     Release(Histogram({'flu': 295, 'gout': 94}), histogram (unknown categories, cutoff 26), ε = 1.0, δ = 1e-06
     (substitute), NOT PRIVATE: seeded randomness)
     """
-    eps, relation = checks.positive("epsilon", epsilon), check_adjacency(adjacency, rows_per_person)
+    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     if edges is None and keys is None:
         screen, bits = Screen.of(eps, _check_unlisted(delta, outside, total), relation), source(entropy)
         return frequent(screen, *tallied("x", x), bits)

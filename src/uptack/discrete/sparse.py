@@ -191,7 +191,7 @@ def sparse_histogram(
     >>> release.value, dict(release.value), release.value[5]
     (SparseHistogram(2 of 4611686018427387904 cells kept), {3: 400, 1099511627776: 90}, 0)
     """
-    eps, relation = checks.positive("epsilon", epsilon), check_adjacency(adjacency, rows_per_person)
+    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     domain = domain_size if isinstance(domain_size, Domain) else None
     size = domain.size if domain else _size(domain_size)
     law = cell_noise(eps, relation, RISING if rule == "adaptive" else Fraction(1, 2))

@@ -199,7 +199,7 @@ def margins(
     >>> release.value["sex"].tolist(), release.mechanism
     ([398.0, 402.0], 'margins (table)')
     """
-    eps, relation = checks.positive("epsilon", epsilon), check_adjacency(adjacency, rows_per_person)
+    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     space: Domain = checks.instance("domain", domain, Domain, "a Domain of public categories")
     call = _Call(_wanted(which, space), space, eps, relation, source(entropy))
     sizes = [math.prod(call.shape(names)) for names in call.chosen]

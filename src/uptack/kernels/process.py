@@ -64,7 +64,8 @@ class FunctionRelease:
     @property
     def points(self) -> Floats:
         """The points asked so far, in the order of their first asking."""
-        return self._factor.points.copy()
+        with self._lock:
+            return self._factor.points.copy()
 
     @property
     def answers(self) -> Floats:
@@ -145,7 +146,8 @@ class FunctionRelease:
     def predicted(self, where: ArrayLike) -> Floats:
         """The best guess at any points from the answers given, K(x, X)(K + τκI)⁻¹·answers: post-processing."""
         asked = points("points", where, self.kernel.dimension)
-        guess: Floats = self._factor.against(asked) @ self._coordinates
+        with self._lock:
+            guess: Floats = self._factor.against(asked) @ self._coordinates
         return guess
 
     def band(self, where: ArrayLike, confidence: Rational = 0.95, *, together: bool = False) -> tuple[Floats, Floats]:
@@ -256,7 +258,8 @@ class FunctionRelease:
         """What was released, as plain values for JSON."""
         names = {"kernel": self.kernel.to_dict(), "jitter": self._factor.jitter, "scale": self.scale}
         names["private"] = self.private
-        return names | {"points": self.points.tolist(), "answers": self._answers.tolist()}
+        with self._lock:
+            return names | {"points": self._factor.points.tolist(), "answers": self._answers.tolist()}
 
     def __repr__(self) -> str:
         stamp = "" if self.private else ", NOT PRIVATE: seeded randomness"

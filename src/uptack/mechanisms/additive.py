@@ -102,7 +102,7 @@ def laplace(
     >>> laplace(1200, sensitivity=1, epsilon=1, granularity=1, entropy=SeededEntropy(7))
     Release(1200.0, Laplace noise, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
     """
-    bound, eps = checks.positive("sensitivity", sensitivity), checks.positive("epsilon", epsilon)
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
     relation, bits = check_adjacency(adjacency), source(entropy)
     given = None if granularity is None else Grid(granularity)
     x = numbers("value", value)
@@ -141,7 +141,7 @@ def gaussian(
 
     `granularity` (1 for counts) rounds the released values to its multiples: post-processing.
     """
-    bound, eps = checks.positive("sensitivity", sensitivity), checks.positive("epsilon", epsilon)
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
     fix = "Gaussian noise needs δ > 0; for δ = 0 use laplace or gamma."
     dlt, coarse = checks.inside_unit("delta", delta, fix), None if granularity is None else Grid(granularity)
     relation, bits = check_adjacency(adjacency), source(entropy)
@@ -185,13 +185,13 @@ def k_norm(
     Without the symmetry ‖-v‖_K may exceed ‖v‖_K, and the claim is false.
     """
     shape: Body = checks.instance("body", body, Body, "one of the bodies of uptack.noise", "Try LInfBall(d).")
-    bound, eps = checks.positive("sensitivity", sensitivity), checks.positive("epsilon", epsilon)
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
     relation, bits = check_adjacency(adjacency), source(entropy)
     x = numbers("value", value)
     d = shape.dimension
     if x.size != d:
         raise InvalidArgument("value", f"a vector of {d} numbers, the dimension of body", checks.describe(x))
-    scale = bound / eps
+    scale = checks.positive("sensitivity over epsilon", bound / eps)
     grid = Grid.finer_than(scale * Fraction(float(shape.extent().min())))
     noisy = grid.points(_real_noise(x.ravel(), shape, scale, grid, bits))
     tree, step = loss.Pure(eps), float(Fraction(grid.step))

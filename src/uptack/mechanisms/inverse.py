@@ -6,7 +6,7 @@ numbers, so no bounds are needed.
 
 **Theorem.** Let ρ be a rational with e^(-ε/2) ≤ ρ < 1. Drawing y with probability proportional to ρ^score(y) over the
 lattice is ε-differentially private, under the adjacency that the axioms hold for: between neighbours each weight, and
-so also their sum, changes by a factor of at most 1/ρ ≤ e^(ε/2). The draw is exact: it uses integers and rationals.
+so also their sum, changes by a factor of at most 1/ρ ≤ e^(ε/2). The draw is exact (`uptack.noise.choice`).
 
 **Accuracy.** With L candidates, P(score > k) ≤ L·ρ^(k+1): the sum of all weights is at least 1, that of T(D) itself.
 """
@@ -15,17 +15,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
+from uptack.exact import ball, logarithm
 from uptack.noise import Entropy, MachineNumbers
 from uptack.noise.choice import pick
 from uptack.noise.coins import exp_minus
 from uptack.reach import LStatistic, Reach
+
+Number = TypeVar("Number", Fraction, arb)
 
 LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 39, -1))
 """Candidates from fine to coarse: numbers up to 1e77 with 52 to 40 bits of mantissa near 1, three fewer at 1e6."""
@@ -104,9 +109,12 @@ class Boxes:
             counts[self.refused_at] += self.refusals
         return counts
 
-    def weights(self, rho: Fraction) -> list[Fraction]:
-        """The total weight of each score: how many points, times ρ^score."""
-        return [count * rho**k for k, count in enumerate(self.shells())]
+    def weights(self, rho: Number) -> Iterator[Number]:
+        """The total weight of each score: how many points, times ρ^score. Exact for a rational ρ, balls for a ball."""
+        power = rho**0
+        for count in self.shells():
+            yield power * count
+            power *= rho
 
     def draw(self, rho: Fraction, entropy: Entropy) -> list[int]:
         """A point with probability proportional to ρ^score: first the score, then a uniform point that has it."""
@@ -134,8 +142,7 @@ class Boxes:
 
     def _score(self, rho: Fraction, entropy: Entropy) -> int:
         logs = np.array([math.log(count) if count else -math.inf for count in self.shells()])
-        fall = math.log(rho.numerator) - math.log(rho.denominator)
-        return pick(logs + fall * np.arange(logs.size), lambda: self.weights(rho), entropy)
+        return pick(logs + logarithm(rho) * np.arange(logs.size), lambda: self.weights(ball(rho)), entropy)
 
     def _point(self, k: int, entropy: Entropy) -> list[int]:
         """A uniform point of score k."""

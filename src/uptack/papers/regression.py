@@ -209,7 +209,7 @@ def _prepared(
     name: str, D_x: Any, D_y: Any, eps: Rational, delta: Rational | None, entropy: Entropy | None
 ) -> tuple[Table, Level, Call]:
     """The table, what each stage spends, and the call that the results are stamped with."""
-    epsilon = checks.positive("eps", eps)
+    epsilon = checks.epsilon(eps, "eps")
     if epsilon < LEAST_EPSILON:
         raise InvalidArgument("eps", "at least 1e-9", checks.describe(eps))
     false_pass = None if delta is None else checks.inside_unit("delta", delta)

@@ -52,6 +52,7 @@ def S(
     come to 1, which promises nothing, the reply is ⊥ and costs nothing.
 
     >>> from uptack import SeededEntropy
+    >>> import numpy as np
     >>> D = np.random.default_rng(0).normal(size=20_000)
     >>> S(D, 20_000, 1, delta=1e-6, entropy=SeededEntropy(1))
     Release(1.3..., S by Dwork and Lei's grids, ε = 2.0, δ = 2e-06 (substitute), NOT PRIVATE: seeded randomness)
@@ -92,7 +93,7 @@ def prepared(
     argument: str = "D",
 ) -> tuple[Floats, Level, Call]:
     """The rows as floats, what each stage spends, and the call that the results are stamped with."""
-    epsilon = checks.positive("eps", eps)
+    epsilon = checks.epsilon(eps, "eps")
     if epsilon < LEAST_EPSILON:
         raise InvalidArgument("eps", "at least 1e-9", checks.describe(eps))
     false_pass = None if delta is None else checks.inside_unit("delta", delta)

@@ -114,7 +114,7 @@ def median_distance(x: ArrayLike, kind: str, rows_per_person: int = 1) -> int:
     (1, 2)
     """
     moves, g = _moves(kind), checks.integer("rows_per_person", rows_per_person, least=1)
-    data = np.sort(numbers("x", x, (1,)))
+    data = np.sort(checks.exact_numbers("x", x, (1,)))
     rank = quantile_rank(Fraction(1, 2), data.size)
     middle = data[rank - 1]
     below = rank - 1 - int(np.searchsorted(data, middle, "left"))

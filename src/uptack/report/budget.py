@@ -120,7 +120,7 @@ def divide(
     ε is divided by `WEIGHTS` times the shares (1 for each column that is not named), δ evenly over the parts that use
     some.
     """
-    whole, slack = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
+    whole, slack = checks.epsilon(epsilon), checks.delta("delta", delta)
     kinds = session.source.columns
     names = tuple(kinds) if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
     for name in (*names, *(shares or {})):

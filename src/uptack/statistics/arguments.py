@@ -136,7 +136,7 @@ def call(name: str, epsilon: Rational, options: Options) -> Call:
     method, delta = options.get("method", "inverse"), options.get("delta", 0)
     if method not in METHODS:
         raise InvalidArgument("method", "'inverse', 'ptr' or 'dwork-lei'", checks.describe(method))
-    eps = _between("epsilon", epsilon, EPSILONS)
+    eps = checks.epsilon(epsilon)
     if method == "inverse":
         dlt = checks.delta("delta", delta)
     else:

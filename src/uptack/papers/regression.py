@@ -26,8 +26,9 @@ from uptack.reach.hampel import LARGEST, Cell
 from uptack.reach.order import quartiles
 from uptack.registry import release
 from uptack.regression.arguments import Floats, Table, table
-from uptack.regression.blocks import equal_blocks, fit_blocks
 from uptack.regression.cells import LONGER, STEPS, RowTest, cells, passes
+from uptack.regression.dealing import dealt
+from uptack.regression.fits import fit_blocks
 from uptack.regression.hampel import MOST, SHORTCUT, WIDTHS
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.release import Advice, NoReply, Release
@@ -220,7 +221,8 @@ def _prepared(
 
 def _estimates(data: Table, account: Account) -> Floats:
     """The least squares estimates of ⌊n/p⌋ random blocks, one line each."""
-    return fit_blocks(data.x, data.y, equal_blocks(data.n, data.n // data.p, account.entropy), "ols")
+    members = dealt(data, data.n, data.n // data.p, account)
+    return fit_blocks(data.x, data.y, members, "ols", shortest=True)
 
 
 def _median(x: Floats, level: Level, account: Account) -> Outcome:

@@ -10,16 +10,32 @@ from numpy.typing import NDArray
 
 from uptack import checks, columns
 from uptack.errors import InvalidArgument
+from uptack.statistics.arguments import Promises
 
 Floats = NDArray[np.float64]
 
 
+class RegressionOptions(Promises, total=False):
+    """What a regression can be told beside what it promises.
+
+    - `method`: "inverse" (default), "ptr" or "dwork-lei".
+    - `missing`: "error" (default) tells the curator of rows without all their values, "ignore" leaves them out.
+    """
+
+    method: str
+    missing: str
+
+
 @dataclass(frozen=True)
 class Table:
-    """The design matrix, with a first column of ones if there is an intercept, and the response."""
+    """The design matrix, with a first column of ones if there is an intercept, the response, and which rows have both.
+
+    Other rows are zeros, and take part in nothing.
+    """
 
     x: Floats
     y: Floats
+    complete: NDArray[np.bool_]
 
     @property
     def n(self) -> int:
@@ -33,10 +49,7 @@ class Table:
 
 
 def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
-    """X and y as floats. Rows that are not finite are an error, or with `missing="ignore"` become rows of zeros.
-
-    A row of zeros takes part in no fit and stays in the count of rows: neighbours stay neighbours.
-    """
+    """X and y as floats. Rows that are not finite are an error, or with `missing="ignore"` are not complete."""
     design, response = columns.matrix("X", x, "a table of numbers with at least one column"), columns.column("y", y)
     design = design[:, None] if design.ndim == 1 else design
     if design.shape[1] == 0:
@@ -47,7 +60,7 @@ def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
 
 
 def _finite(design: Floats, response: Floats, fit_intercept: bool, missing: str) -> Table:
-    """The table, with rows that are not finite refused or set to 0."""
+    """The table, with rows that are not finite refused, or set to 0 and marked."""
     if fit_intercept:
         design = np.column_stack([np.ones(len(design)), design])
     broken = ~(np.isfinite(design).all(axis=1) & np.isfinite(response))
@@ -56,7 +69,7 @@ def _finite(design: Floats, response: Floats, fit_intercept: bool, missing: str)
             fix = "Pass missing='ignore' to leave each such row out of its fit."
             raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
         design, response = np.where(broken[:, None], 0.0, design), np.where(broken, 0.0, response)
-    return Table(design, response)
+    return Table(design, response, ~broken)
 
 
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:

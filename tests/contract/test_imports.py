@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "uptack"
-GROUND = {"errors", "exact", "checks"}
+GROUND = {"errors", "exact", "checks", "labels"}
 BASE = {"noise", "privacy", "release", "reach", "engines"}
 ALLOWED = {
     "errors": set(),
     "exact": set(),
+    "labels": set(),
     "checks": {"errors", "exact"},
     "noise": GROUND,  # nothing of ours but the ground
     "privacy": GROUND,  # no data, no randomness

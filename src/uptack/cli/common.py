@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import functools
-import json
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +13,10 @@ from typing import Any
 import click
 import numpy as np
 
+from uptack.cli.stdin import kept
 from uptack.errors import NoInterval
 from uptack.exact import read
+from uptack.labels import json_text, label, lines
 from uptack.ledger import Ledger
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
@@ -108,12 +107,7 @@ SESSION = ("table", "types", "dataset", "ledger", "analyst", "adjacency", "rows_
 def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
     """A session on a file, or on CSV from standard input. Takes its own options out of the others."""
     own = {name: options.pop(name) for name in SESSION}
-    with tempfile.TemporaryDirectory() as folder:
-        data: str | Path = path
-        if path == "-":
-            data = Path(folder) / "stdin.csv"
-            with data.open("wb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file)
+    with kept(sys.stdin.buffer) if path == "-" else nullcontext(path) as data:
         yield open_session(
             data,
             table=own["table"],
@@ -125,6 +119,11 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
             missing=own["missing"],
             entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
         )
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print lines. What could not be printed, and might act on a terminal, is shown as an escape."""
+    click.echo(lines(text), err=err)
 
 
 def release(
@@ -145,7 +144,7 @@ def release(
         result = session.run(request(session, *columns, **given))
         if finish is not None and isinstance(result, Release):
             result = replace(result, value=finish(result.value), noise=None)
-    click.echo(json.dumps(as_dict(result), default=str, ensure_ascii=False) if json_wanted else as_text(result))
+    say(json_text(as_dict(result)) if json_wanted else as_text(result))
     return ANSWER if result else NO_REPLY
 
 
@@ -160,14 +159,14 @@ def as_text(result: Made) -> str:
     if not result:
         return f"⊥  no reply ({result.mechanism}, {result.privacy}); a reply needs {result.advice}"
     ends = _ends(result)
-    lines = _value_lines(result.value, ends)
+    shown = _value_lines(result.value, ends)
     stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
-    return "\n".join([*lines, f"({result.mechanism}, {result.privacy}{stamp})"])
+    return "\n".join([*shown, f"({result.mechanism}, {result.privacy}{stamp})"])
 
 
 def _value_lines(value: Any, ends: Any) -> list[str]:
-    if hasattr(value, "items"):
-        return [f"{'missing' if k is None else k}\t{_short(v)}" for k, v in value.items()]
+    if isinstance(value, Mapping):
+        return [f"{label(k)}\t{_short(v)}" for k, v in value.items()]
     if hasattr(value, "points"):
         return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
     if np.ndim(value) == 0:

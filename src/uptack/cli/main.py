@@ -1,8 +1,12 @@
-"""The command line: exit code 0 for an answer, 3 for ⊥, 2 for misuse, 1 for a broken promise, 130 when interrupted."""
+"""The command line.
+
+Exit codes: 0 for an answer, 3 for ⊥, 2 for misuse, 1 for a broken promise, 130 (or 128 and the signal's number) when
+interrupted.
+"""
 
 from __future__ import annotations
 
-import json
+import io
 import signal
 import sys
 from pathlib import Path
@@ -11,8 +15,9 @@ from typing import Any
 import click
 
 from uptack.cli import releases, reporting
-from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, Exact, as_json
+from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, Exact, as_json, say
 from uptack.errors import UptackError
+from uptack.labels import json_text
 from uptack.ledger import Ledger
 
 LEDGER = click.argument("path", metavar="LEDGER", type=click.Path(path_type=Path))
@@ -28,7 +33,8 @@ Examples:
   uptack report patients.parquet --epsilon 2 -o report.html
   uptack median patients.parquet age --epsilon 0.1 --ledger budget.db
 
-Exit codes: 0 an answer, 3 no reply (⊥), 2 misuse, 1 an audit or a ledger that does not hold, 130 interrupted.
+Exit codes: 0 an answer, 3 no reply (⊥), 2 misuse, 130 interrupted, 1 an audit or a ledger that does not
+hold, or a report that could not be written.
 """,
 )
 @click.version_option(package_name="uptack")
@@ -51,7 +57,7 @@ def ledger() -> None:
 def create(path: Path, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int) -> int:
     """Create a ledger with a budget."""
     relation = ADJACENCIES[adjacency].per_person(rows_per_person)
-    click.echo(repr(Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)))
+    say(repr(Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)))
     return ANSWER
 
 
@@ -65,11 +71,11 @@ def show(path: Path, dataset: str, as_json: bool) -> int:
     if as_json:
         history = [entry.to_dict() for entry in book.history()]
         left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
-        click.echo(json.dumps({**left, "history": history}, indent=2, ensure_ascii=False, default=str))
+        say(json_text({**left, "history": history}, indent=2))
         return ANSWER
     for entry in book.history():
-        click.echo(f"{entry.number:>5}  {entry.time}  {entry.analyst or '':<10} {entry.what}")
-    click.echo(f"spent: {book.spent()}\nleft:  {book.remaining()}")
+        say(f"{entry.number:>5}  {entry.time}  {entry.analyst or '':<10} {entry.what}")
+    say(f"spent: {book.spent()}\nleft:  {book.remaining()}")
     return ANSWER
 
 
@@ -79,7 +85,7 @@ def show(path: Path, dataset: str, as_json: bool) -> int:
 def verify(path: Path, dataset: str) -> int:
     """Check that no entry was changed, lost or left out."""
     found = Ledger(path, dataset=dataset).verify()
-    click.echo(str(found))
+    say(str(found))
     return ANSWER if found else BROKEN
 
 
@@ -100,7 +106,7 @@ def completion(shell: str) -> int:
 
     found = get_completion_class(shell)
     assert found is not None
-    click.echo(found(cli, {}, "uptack", "_UPTACK_COMPLETE").source())
+    say(found(cli, {}, "uptack", "_UPTACK_COMPLETE").source())
     return ANSWER
 
 
@@ -113,39 +119,58 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return int(cli.main(arguments, prog_name="uptack", standalone_mode=False) or ANSWER)
     except click.exceptions.Abort:
-        click.echo("interrupted; what was debited stays debited", err=True)
+        say("interrupted; what was debited stays debited", err=True)
         return INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        say(shown.getvalue().rstrip("\n"), err=True)
         return MISUSE
     except (UptackError, OverflowError) as error:
-        click.echo(f"uptack: {error}", err=True)
+        say(f"uptack: {error}", err=True)
         return MISUSE
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in ENGINES:
             raise
-        click.echo(f"uptack: the data can't be read: {str(error).splitlines()[0]}", err=True)
+        say(f"uptack: the data can't be read ({type(error).__name__})", err=True)
         return MISUSE
 
 
 def run() -> None:
     """The entry point of the command `uptack`.
 
-    An engine that is interrupted in the middle of a query may raise an error of its own, so whether Ctrl-C was pressed
-    is remembered here.
+    Whoever ends the command (Ctrl-C, `kill`, a terminal that is closed) lets it clean up: files with rows go away. An
+    engine that is stopped in the middle of a query may raise an error of its own, so which signal came is remembered
+    here. A paid answer must not be lost to a terminal that can't show some letter: it is shown as an escape.
     """
-    pressed = []
-
-    def interrupt(signum: int, frame: object) -> None:
-        pressed.append(signum)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    came = _caught()
     try:
         code = main()
-    except Exception:
-        if not pressed:
+    except (Exception, SystemExit):
+        if not came:
             raise
-        click.echo("interrupted; what was debited stays debited", err=True)
-        code = INTERRUPTED
-    sys.exit(INTERRUPTED if pressed else code)
+        say("interrupted; what was debited stays debited", err=True)
+    sys.exit(128 + came[0] if came else code)
+
+
+def _caught() -> list[int]:
+    """The signals that will have come. Each of them stops the command as Ctrl-C does, once."""
+    came: list[int] = []
+
+    def stop(signum: int, frame: object) -> None:
+        first = not came
+        came.append(signum)
+        if signum == signal.SIGINT:
+            raise KeyboardInterrupt
+        if first:
+            raise SystemExit(128 + signum)
+
+    signal.signal(signal.SIGINT, stop)
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays in force
+            signal.signal(number, stop)
+    return came

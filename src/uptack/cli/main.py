@@ -23,7 +23,7 @@ from uptack.ledger import Ledger
 LEDGER = click.argument("path", metavar="LEDGER", type=click.Path(path_type=Path))
 DATASET = click.option("--dataset", default="data", show_default=True, help="What the budget is for.")
 ENGINES = ("_duckdb", "duckdb", "pyarrow", "ibis", "sqlglot", "sqlalchemy")
-"""Packages whose errors are about the curator's own files and databases."""
+"""Packages whose errors are about files and databases. Their text may show a row, so only their kind is printed."""
 
 
 @click.group(
@@ -157,17 +157,18 @@ def run() -> None:
 
 
 def _caught() -> list[int]:
-    """The signals that will have come. Each of them stops the command as Ctrl-C does, once."""
+    """The signals that will have come. Each of them stops the command as Ctrl-C does."""
     came: list[int] = []
 
     def stop(signum: int, frame: object) -> None:
-        first = not came
         came.append(signum)
-        if signum == signal.SIGINT:
-            raise KeyboardInterrupt
-        if first:
-            raise SystemExit(128 + signum)
+        raise KeyboardInterrupt if signum == signal.SIGINT else SystemExit(128 + signum)
 
+    def unraisable(error: Any) -> None:
+        if not came:  # else it is the signal, which came where nothing can be raised
+            sys.__unraisablehook__(error)
+
+    sys.unraisablehook = unraisable
     signal.signal(signal.SIGINT, stop)
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)

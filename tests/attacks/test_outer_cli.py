@@ -122,6 +122,13 @@ def test_the_target_is_as_it_was_or_whole(tmp_path, monkeypatch):
     assert target.read_text("utf-8") == to_html(made)
 
 
+def test_a_signal_that_an_engine_swallowed_still_stops_the_report(table, book, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(reporting, "SIGNALS", [int(signal.SIGINT)])
+    assert report(table, book, tmp_path / "report.html") == 130
+    assert not list(tmp_path.glob("*.html"))
+    assert not list(tmp_path.glob(".uptack-*"))
+
+
 def test_a_plan_needs_no_output(table, tmp_path):
     assert main(["report", str(table), "-e", "9", "-o", str(tmp_path / "no" / "report.html"), "--plan"]) == 0
 

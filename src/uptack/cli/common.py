@@ -27,6 +27,8 @@ from uptack.session import open as open_session
 from uptack.session.requests import Made
 
 ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
+SIGNALS: list[int] = []
+"""The signals that have come to stop the command. An engine may have turned one into an error of its own."""
 ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from uptack.cli import releases, reporting
-from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, Exact, as_json, say
+from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, Exact, as_json, say
 from uptack.errors import UptackError
 from uptack.labels import json_text
 from uptack.ledger import Ledger
@@ -146,26 +146,25 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    came = _caught()
+    _catch_signals()
     try:
         code = main()
     except (Exception, SystemExit):
-        if not came:
+        if not SIGNALS:
             raise
         say("interrupted; what was debited stays debited", err=True)
-    sys.exit(128 + came[0] if came else code)
+    sys.exit(128 + SIGNALS[0] if SIGNALS else code)
 
 
-def _caught() -> list[int]:
-    """The signals that will have come. Each of them stops the command as Ctrl-C does."""
-    came: list[int] = []
+def _catch_signals() -> None:
+    """Let each of them stop the command as Ctrl-C does, and be remembered."""
 
     def stop(signum: int, frame: object) -> None:
-        came.append(signum)
+        SIGNALS.append(signum)
         raise KeyboardInterrupt if signum == signal.SIGINT else SystemExit(128 + signum)
 
     def unraisable(error: Any) -> None:
-        if not came:  # else it is the signal, which came where nothing can be raised
+        if not SIGNALS:  # else it is the signal, which came where nothing can be raised
             sys.__unraisablehook__(error)
 
     sys.unraisablehook = unraisable
@@ -174,4 +173,3 @@ def _caught() -> list[int]:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays in force
             signal.signal(number, stop)
-    return came

@@ -12,6 +12,7 @@ from uptack.cli.common import (
     ANSWER,
     BROKEN,
     NO_REPLY,
+    SIGNALS,
     Exact,
     as_json,
     epsilon,
@@ -68,6 +69,8 @@ def report(path: str, output: str, only_plan: bool, show: bool, **options: Any) 
     title = "standard input" if path == "-" else Path(path).name
     with Output(output) as place, opened(path, options) as session:
         made = profile(session, options["epsilon"], options["delta"], title=title, **choices)
+        if SIGNALS:
+            raise KeyboardInterrupt
         try:
             written = place.write(made)
         except Exception as error:

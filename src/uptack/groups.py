@@ -17,6 +17,7 @@ from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
+from uptack.labels import lines
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
@@ -118,13 +119,17 @@ class Groups(Mapping[Hashable, Reply]):
         return len(self.replies)
 
     def __repr__(self) -> str:
-        shown = [f"{group!r}: {reply.value if reply else '⊥'}" for group, reply in list(self.items())[:6]]
-        return f"Groups({{{', '.join(shown)}{', …' if len(self) > 6 else ''}}})"
+        shown = [f"{group!r}: {_shown(reply.value) if reply else '⊥'}" for group, reply in list(self.items())[:6]]
+        return lines(f"Groups({{{', '.join(shown)}{', …' if len(self) > 6 else ''}}})")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         sizes = {} if self.sizes is None else {"sizes": self.sizes.to_dict()}
         return {"groups": list(self), "replies": [reply.to_dict() for reply in self.values()]} | sizes
+
+
+def _shown(value: object) -> str:
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 # ------------------------------------------------------------------------------------------------------------- budget

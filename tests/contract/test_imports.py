@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "uptack"
-GROUND = {"errors", "exact", "checks"}
+GROUND = {"errors", "exact", "checks", "labels"}
 BASE = {"noise", "privacy", "release", "account", "registry", "columns", "reach", "mechanisms"}
 ALLOWED = {
     "errors": set(),
     "exact": set(),
     "deprecated": set(),
+    "labels": set(),
     "checks": {"errors", "exact"},
     "columns": GROUND,  # what data look like
     "noise": GROUND,  # nothing of ours but the ground

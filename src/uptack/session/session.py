@@ -14,6 +14,7 @@ from uptack.data import Source, source
 from uptack.data.protocol import known
 from uptack.data.textfiles import Types
 from uptack.errors import InvalidArgument, UptackError
+from uptack.labels import label
 from uptack.ledger import Ledger
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
@@ -204,9 +205,10 @@ class Session:
         spent: ε = 0.0 (substitute)
         """
         secret = not self.adjacency.size_is_public
-        width = max(map(len, self.source.columns), default=0)
+        names = {name: label(name) for name in self.source.columns}
+        width = max(map(len, names.values()), default=0)
         lines = [f"{'a secret number of' if secret else f'{self.source.rows:,}'} rows ({self.adjacency})"]
-        lines += [f"  {name:<{width}}  {kind}" for name, kind in self.source.columns.items()]
+        lines += [f"  {names[name]:<{width}}  {kind}" for name, kind in self.source.columns.items()]
         lines.append(f"spent: {self.spent}")
         if self.remaining is not None:
             lines.append(f"left:  {self.remaining}")

@@ -12,7 +12,7 @@ from tests.helpers import FALSE_ALARM
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy
 from uptack.statistics import quantiles
-from uptack.statistics.arguments import call, public_size, size_bounds
+from uptack.statistics.arguments import asked, public_size, size_bounds
 
 NORMAL = np.random.default_rng(4).normal(size=5000)
 
@@ -90,7 +90,7 @@ BLOCK = 16
 
 def ranks(n, p, confidence, options):
     """The ranks that an interval rests on, before its ends are moved out by what they may miss."""
-    request = public_size(4000, call("median", "0.2", {"entropy": ut.SeededEntropy(0), **options}))[1]
+    request = public_size(4000, asked("median", "0.2", {"entropy": ut.SeededEntropy(0), **options}))[1]
     made = quantiles._Ends.of(max(n, 0), p, confidence, request.epsilon / 4, request)
     return made.low + request.rows * made.steps, made.high - request.rows * made.steps, request
 

@@ -13,7 +13,7 @@ from uptack.mechanisms.inverse import LATTICES, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, cost
 from uptack.statistics import means
-from uptack.statistics.arguments import call
+from uptack.statistics.arguments import asked
 from uptack.statistics.arguments import column as column_of
 from uptack.statistics.cells import Candidates, Cells, choices
 from uptack.statistics.windows import Windows, _below
@@ -357,7 +357,7 @@ def test_the_lattice_gets_coarser_before_there_is_no_reply():
 def test_a_missing_value_does_not_change_the_type_of_a_column(made, holes):
     rows = [1, 2, 2] * 500
     rows[:holes] = [None] * holes
-    column, request = column_of(made(rows), call("median", 1, {"missing": "high"}))
+    column, request = column_of(made(rows), asked("median", 1, {"missing": "high"}))
     assert request.granularity == 1
     assert column.integers
     assert ut.median(made(rows), epsilon=1, missing="high", entropy=ut.SeededEntropy(1)).value == 2.0

@@ -95,7 +95,7 @@ class Question:
         """⊥, and what was spent on it, if anything."""
         if spent is not None:
             self.account.spend(spent)
-        if self.size_is_secret:
+        if self.count is not None:
             advice = self._with_room_for_the_count(advice)
         return Outcome.refusal(how, advice)
 

@@ -34,7 +34,7 @@ from uptack.statistics.arguments import (
     size_bounds,
 )
 from uptack.statistics.many import quantiles
-from uptack.statistics.methods import run
+from uptack.statistics.methods import measured, run
 from uptack.statistics.planning import ranks
 from uptack.statistics.statistic import Data, Functional, Statistic, least_n
 
@@ -49,7 +49,7 @@ def statistic(p: Fraction) -> Statistic:
         return (Segment(rank, rank),)
 
     name, at = "median" if p == HALF else "quantile", Functional(levels=((Fraction(1), p),))
-    return Statistic(name, segments, at, slope=1.75 / float(p * (1 - p)), whole=True)
+    return Statistic(name, segments, at, slope=1.75 / float(p * (1 - p)), whole=True, follows=True)
 
 
 def _of_level(p: Rational) -> Statistic:
@@ -113,9 +113,9 @@ def _one(
     question = asked(name, epsilon, options)
     confidence = None if interval is None else _confidence(interval)
     data, question = column(x, question)
-    n, question = public_size(data.size, question)
     if confidence is None:
-        return question.account.close(run(statistic(p), data, n, question))
+        return question.account.close(measured(statistic(p), data, question))
+    n, question = public_size(data.size, question)
     return question.account.close(_with_interval(data, n, p, confidence, question))
 
 

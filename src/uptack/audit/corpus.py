@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,8 @@ MIXED["an object without a text"] = ("a", Silent())
 
 def base(n: int = ROWS) -> Floats:
     """Ties, a gap, and values without ties."""
-    return np.r_[np.zeros(n // 4), np.full(n // 4, 3.0), np.linspace(3, 9, n - 2 * (n // 4) - 8), np.full(8, 1e6)]
+    parts = np.zeros(n // 4), np.full(n // 4, 3.0), np.linspace(3, 9, n - 2 * (n // 4) - 8), np.full(8, 1e6)
+    return np.concatenate(parts)
 
 
 def ended(x: Any, value: Any) -> Any:
@@ -135,14 +137,18 @@ def _nullable() -> dict[str, Callable[[list[Any]], Any]]:
     if _there("pandas"):
         pandas = importlib.import_module("pandas")
         for kind in ("Int64", "Float64", "float64"):
-            made[f"pandas {kind}"] = lambda rows, kind=kind: pandas.Series(rows, dtype=kind)
+            made[f"pandas {kind}"] = partial(pandas.Series, dtype=kind)
     if _there("pyarrow"):
         arrow = importlib.import_module("pyarrow")
-        made["Arrow int64"] = lambda rows: arrow.array(rows, arrow.int64())
+        made["Arrow int64"] = partial(arrow.array, type=arrow.int64())
     if _there("polars"):
         polars = importlib.import_module("polars")
-        made["polars Int64"] = lambda rows: polars.Series(rows, dtype=polars.Int64)
+        made["polars Int64"] = partial(_polars, polars)
     return made
+
+
+def _polars(polars: Any, rows: list[Any]) -> Any:
+    return polars.Series(rows, dtype=polars.Int64)
 
 
 def _there(package: str) -> bool:
@@ -169,7 +175,7 @@ def narrow(n: int = ROWS) -> Pairs:
 
 
 def other_types(n: int = ROWS) -> Pairs:
-    """Columns that are no numbers, or that one row makes another type: what is said of them must not tell of the row."""
+    """Columns that are no numbers, or that one row makes another type: what is said of them must not show it."""
     whole = base(n).astype(np.int64)
     objects = whole.astype(object)
     days = np.datetime64("2024-01-01") + whole % 100
@@ -204,9 +210,8 @@ def flags(n: int = ROWS) -> Pairs:
     }
     if _there("pandas"):
         pandas = importlib.import_module("pandas")
-        pairs["pandas boolean"] = tuple(
-            pandas.Series([*x[:-1].tolist(), last], dtype="boolean") for last in (True, None)
-        )  # type: ignore[assignment]
+        boolean = partial(pandas.Series, dtype="boolean")
+        pairs["pandas boolean"] = boolean([*x[:-1].tolist(), True]), boolean([*x[:-1].tolist(), None])
         pairs["pandas, one missing"] = pandas.Series(x.tolist()), pandas.Series([*x[:-1].tolist(), None])
     return pairs
 

@@ -264,8 +264,6 @@ def _alike(ones: tuple[Any, ...], others: tuple[Any, ...]) -> Iterator[tuple[str
 
 
 def _equal(one: Any, other: Any) -> bool:
-    if type(one).__eq__ is object.__eq__:
-        return False
     try:
         return bool(one == other)
     except Exception:

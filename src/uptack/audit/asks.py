@@ -35,6 +35,11 @@ class Ask:
         """The function with its options."""
         return f"{self.function}({', '.join(f'{k}={_short(v)}' for k, v in self.options.items())})"
 
+    @property
+    def inside(self) -> bool:
+        """Whether its pairs are neighbours that the mechanisms inside are meant for, all of it in this process."""
+        return self.data not in (*SUMMED, "function") and "workers" not in self.options and "ledger" not in self.options
+
     def pairs(self, every: bool = True) -> Pairs:
         """The neighbours that it is asked about: all, or a few of each kind where it is not the basic ask."""
         pairs = DATA[self.data]()

@@ -17,7 +17,7 @@ that is for draws to find (`uptack.audit.run`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
@@ -27,12 +27,14 @@ from numpy.typing import NDArray
 
 from uptack.audit.patching import all_patched
 from uptack.audit.prices import Seen, as_drawn, noise_price
-from uptack.audit.replay import Replay, TapeEntropy
+from uptack.audit.replay import Replay, Shown, TapeEntropy
 from uptack.audit.spots import COINS, LINES, LOOKS, NOISE, OVERLAPPING, SPOTS, VALUES, Spot, coin_faults
+from uptack.noise import Entropy
 from uptack.privacy import Privacy
 from uptack.release import NoReply, Release
 
 Plant = Callable[[], AbstractContextManager[Any]]
+ERROR = "an error"
 ROUNDING = 1e-6
 """By what part the sum of prices may be above a claim: they are computed in floats."""
 
@@ -88,12 +90,17 @@ class Recorder:
         self.steps.append(seen)
         return seen.output
 
+    def ours(self, arguments: Iterable[Any]) -> bool:
+        """Whether it is about the data: rehearsals on stand-ins have randomness of another kind, or none."""
+        used = (getattr(one, "entropy", one) for one in arguments)
+        return all(one is self.tape for one in used if isinstance(one, Entropy))
+
     def mechanism(self, spot: Spot) -> Callable[[Any], Any]:
         """A mechanism in whole: what goes on in it is its own."""
 
         def change(original: Any) -> Any:
             def call(*arguments: Any, **options: Any) -> Any:
-                if self.current is not None or self.drawing:
+                if self.current is not None or self.drawing or not self.ours((*arguments, *options.values())):
                     return original(*arguments, **options)
                 state = spot.state(*arguments, **options)
                 return self.step(spot.path, state, lambda: original(*arguments, **options), lambda other: other.output)
@@ -106,7 +113,7 @@ class Recorder:
         """A draw of noise. It belongs to the mechanism around it, or to the value that was last shown to us."""
 
         def draw(law: Any, *rest: Any) -> Any:
-            if self.drawing:
+            if self.drawing or not self.ours(rest):
                 return original(law, *rest)
             self.drawing = True
             try:
@@ -205,11 +212,12 @@ def inner(case: Replay, seed: int = 0, plant: Plant = nullcontext) -> list[str]:
         tape.asked = 0
         with listening(recorder, plant):
             try:
-                results.append(case.call(data, tape))
+                made = case.call(data, tape)
+                results.append(made.result() if isinstance(made, Shown) else made)
             except Astray as astray:
                 return [f"another course of events: {astray}"]
             except Exception as error:
-                return [f"an error: {type(error).__name__}: {error}"]
+                return [f"{ERROR}: {type(error).__name__}: {error}"]
     if not isinstance(getattr(results[0], "privacy", None), Privacy):
         return []  # random differential privacy speaks of other neighbours
     most = int(case.options.get("rows_per_person", 1)) * int(case.options.get("times", 1))

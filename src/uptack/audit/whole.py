@@ -9,10 +9,10 @@ from typing import Any
 from uptack.audit.asked import asks
 from uptack.audit.coverage import release_functions, uncovered
 from uptack.audit.faults import FAULTS
-from uptack.audit.inner import inner
+from uptack.audit.inner import ERROR, inner
 from uptack.audit.moving import moving
 from uptack.audit.planted import Trace, trace
-from uptack.audit.replay import replay
+from uptack.audit.replay import Replay, replay
 from uptack.audit.report import Report
 from uptack.progress import track
 
@@ -125,8 +125,15 @@ def _replays(chosen: Any) -> Look:
 
 
 def _inside(chosen: Any) -> Look:
-    runs = [case for case in moving().values() if chosen(case.name)]
-    return Look("Releases at the edge of their theorems", len(runs), _found(runs, inner))
+    """At the edge of what theorems allow, and on some hostile neighbours of every ask."""
+    asked = [case for ask in asks() if ask.inside for case in ask.replays(every=False)]
+    runs = [case for case in (*moving().values(), *asked) if chosen(case.name)]
+    return Look("The inside of releases", len(runs), _found(runs, _wrong))
+
+
+def _wrong(case: Replay) -> list[str]:
+    """What is wrong inside; errors are for replays to see."""
+    return [text for text in inner(case) if not text.startswith(ERROR)]
 
 
 def _found(runs: Sequence[Any], check: Any) -> Failures:

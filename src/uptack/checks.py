@@ -5,8 +5,9 @@ A check never prints the content of an array: it may be data.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,48 @@ from numpy.typing import NDArray
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 
+LARGEST, SMALLEST = Fraction(np.finfo(np.float64).max), Fraction(1, 1 << 1074)
+"""No number that is asked for may be larger, nor, where it must be positive, smaller: floats must hold it."""
+
+LEAST_CHANCE = Fraction(1, 10**300)
+"""Nor may a chance that must be above 0 be smaller than this."""
+
+LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 1 << 40), Fraction(10**9)
+"""Bounds of the ε of a release. Below, no table has enough rows; above, nothing is hidden."""
+
 
 def rational(name: str, value: object, must: str = "a finite rational number") -> Fraction:
-    """The argument as a rational."""
+    """The argument as a rational that is not beyond the floats."""
+    number = _read(value)
+    if number is None or abs(number) > LARGEST:
+        raise InvalidArgument(name, must + (", at most 1.8e308" if number is not None else ""), describe(value))
+    return number
+
+
+def _read(value: object) -> Fraction | None:
     try:
         return read(value)
     except ValueError:
-        raise InvalidArgument(name, must, describe(value)) from None
+        return None
 
 
 def positive(name: str, value: object, fix: str = "") -> Fraction:
-    """A rational above 0."""
+    """A rational above 0, and not beyond the floats."""
     number = rational(name, value, "a positive number")
     if number <= 0:
         raise InvalidArgument(name, "a positive number", describe(value), fix)
+    if number < SMALLEST:
+        raise InvalidArgument(name, "a positive number, at least 4.9e-324", describe(value), fix)
+    return number
+
+
+def epsilon(value: object, name: str = "epsilon", fix: str = "") -> Fraction:
+    """The ε of a release: a rational between 2^-40 and 10^9. The bounds are public, so the error tells nothing."""
+    number = rational(name, value, "a positive number")
+    if number <= 0:
+        raise InvalidArgument(name, "a positive number", describe(value), fix)
+    if not LEAST_EPSILON <= number <= LARGEST_EPSILON:
+        raise InvalidArgument(name, "a number between 2^-40, about 1e-12, and 1e9", describe(value), fix)
     return number
 
 
@@ -49,19 +78,23 @@ def probability(name: str, value: object) -> Fraction:
 
 
 def inside_unit(name: str, value: object, fix: str = "") -> Fraction:
-    """A rational in (0, 1), both ends left out."""
+    """A rational in (0, 1), at least 10^-300 and not next to 1: floats must tell it from both ends."""
     number = rational(name, value, "a number strictly between 0 and 1")
     if not 0 < number < 1:
         raise InvalidArgument(name, "a number strictly between 0 and 1", describe(value), fix)
+    if number < LEAST_CHANCE or float(number) == 1:
+        raise InvalidArgument(name, "a number between 1e-300 and 1 - 1e-16", describe(value), fix)
     return number
 
 
 def delta(name: str, value: object) -> Fraction:
-    """A rational in [0, 1)."""
+    """A rational in [0, 1): 0, or at least 10^-300."""
     number = rational(name, value, "a number in [0, 1)")
-    if not 0 <= number < 1:
+    if not 0 <= number < 1 or float(number) == 1:
         fix = "δ is the chance that the guarantee fails: choose it far below one over the number of rows."
         raise InvalidArgument(name, "a number in [0, 1)", describe(value), fix)
+    if 0 < number < LEAST_CHANCE:
+        raise InvalidArgument(name, "0, or a number of at least 1e-300", describe(value))
     return number
 
 
@@ -80,31 +113,86 @@ def instance(name: str, value: object, kind: type, must: str, fix: str = "") -> 
 
 
 def numbers(name: str, value: object, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:
-    """Real numbers as a float array of an allowed dimension; NaN is read as 0, ±inf as the largest float.
+    """Public real numbers as a float array of an allowed dimension; NaN is read as 0, ±inf as the largest float.
 
-    The content is not checked: an error must not depend on the data. So that a value that is not a number
-    can neither crash a release nor pass through it, it is replaced by a fixed one. Integers are clamped to ±2^53, which
-    brings no two of them further apart, since floats can't tell larger ones apart evenly.
+    For options, not for data: an entry that is no number is an error. Numbers that were computed from rows are read by
+    `uptack.columns.numbers`.
     """
-    must = " or ".join(
-        {0: "a number", 1: "a one-dimensional array", 2: "a two-dimensional array"}[d] for d in dimensions
-    )
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind not in "fiub" or array.ndim not in dimensions or array.size == 0 or array.itemsize > 8:
-            raise TypeError
-    except (TypeError, ValueError):
-        raise InvalidArgument(name, f"{must} of real numbers", describe(value)) from None
-    if array.dtype.kind in "iu" and array.itemsize == 8:
-        array = np.minimum(array, 1 << 53) if array.dtype.kind == "u" else np.clip(array, -(1 << 53), 1 << 53)
+    array = _entries(name, value, dimensions)
+    if array.dtype.kind == "O":
+        if not all(_is_number(entry) for entry in array.flat):
+            raise InvalidArgument(name, f"{_shapes(dimensions)} of real numbers", "other objects")
+        array = np.array([_as_float(entry) for entry in array.flat]).reshape(array.shape)
     return np.nan_to_num(array.astype(np.float64))
 
 
+def exact_numbers(name: str, value: object, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[Any]:
+    """Numbers computed from rows, with integers as they are: no two different ones become equal.
+
+    An error must not depend on the data, so what is no number is read as 0, each entry by itself.
+    """
+    array = _entries(name, value, dimensions)
+    if array.dtype.kind != "O":
+        return np.nan_to_num(array.astype(np.float64)) if array.dtype.kind == "f" else array
+    exact = [int(e) if isinstance(e, Integral) else float(np.nan_to_num(_as_float(e))) for e in array.flat]
+    return np.array(exact, object).reshape(array.shape)
+
+
+def _entries(name: str, value: object, dimensions: tuple[int, ...]) -> NDArray[Any]:
+    array = _array(value)
+    kinds = "fiubO" if array is not None and (array.ndim or _is_number(array[()])) else ""
+    if array is None or array.dtype.kind not in kinds or array.ndim not in dimensions or array.size == 0:
+        raise InvalidArgument(name, f"{_shapes(dimensions)} of real numbers", outline(value))
+    return array
+
+
+def _shapes(dimensions: tuple[int, ...]) -> str:
+    names = {0: "a number", 1: "a one-dimensional array", 2: "a two-dimensional array"}
+    return " or ".join(names[d] for d in dimensions)
+
+
+def _array(value: object) -> NDArray[Any] | None:
+    """An array with the type that it has, or the entries of anything else as they are; None where there is no way.
+
+    NumPy would give a list a type that all its entries decide: one large integer would change how the others are read.
+    """
+    try:
+        array = np.asarray(value) if hasattr(value, "__array__") else np.asarray(value, object)
+    except Exception:
+        return None
+    return None if array.dtype.kind != "O" and array.itemsize > 8 else array
+
+
+def _is_number(entry: object) -> bool:
+    return isinstance(entry, Real | Decimal | np.bool_)
+
+
+def _as_float(entry: Any) -> float:
+    """One entry as a float; NaN for what is no number."""
+    if not _is_number(entry):
+        return float("nan")
+    try:
+        return float(entry)
+    except OverflowError:
+        return float("inf") if entry > 0 else float("-inf")
+    except ValueError:
+        return float("nan")
+
+
 def describe(value: object) -> str:
-    """A short word on an argument: scalars as they are, arrays and other objects by their kind only."""
+    """A short word on a public argument: scalars as they are unless they are long, other objects by their kind."""
+    if isinstance(value, int | Fraction) and max(abs(value.numerator), value.denominator) > 10**100:
+        return f"a very long {type(value).__name__}"
     if isinstance(value, Fraction):
         return str(value)
+    if isinstance(value, str) and len(value) > 80:
+        return repr(value[:60]) + "..."
     if isinstance(value, str | float | int | complex | np.generic) or value is None:
         return repr(value)
+    return outline(value)
+
+
+def outline(value: object) -> str:
+    """A word on an argument that holds data: its type and its shape, never its content."""
     shape = getattr(value, "shape", None)
-    return type(value).__name__ + (f" of shape {tuple(shape)}" if shape is not None else "")
+    return type(value).__name__ + (f" of shape {tuple(shape)}" if isinstance(shape, tuple) else "")

@@ -8,15 +8,16 @@ from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns import ArrayColumn
-from uptack.discrete.categories import Screen, in_order, numbered
+from uptack.columns import ArrayColumn, canonical, in_order, indexed
+from uptack.columns.masked import MaskedColumn
+from uptack.discrete.categories import Screen, numbered
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
+from uptack.labels import lines
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
@@ -38,7 +39,7 @@ class Grouped(Protocol):
     """Rows in groups, wherever they are stored. The group of a row depends on that row only."""
 
     def sizes(self) -> tuple[Sequence[Hashable], Integers]:
-        """The groups that occur, as distinct `plain` values (`uptack.discrete.categories`), and their sizes."""
+        """The groups that occur, distinct also in their canonical form (`uptack.columns`), and their sizes."""
         ...
 
     def rows(self, group: Hashable) -> Any:
@@ -59,32 +60,40 @@ class ArrayGroups:
     """
 
     def __init__(self, x: Any, by: Any) -> None:
-        self._integers = x.integers if isinstance(x, ArrayColumn) else None
-        self._x, (self._groups, place) = np.asarray(x.values if isinstance(x, ArrayColumn) else x), numbered("by", by)
-        if self._x.ndim == 0 or len(self._x) != len(place):
+        self._x = x if isinstance(x, ArrayColumn | MaskedColumn) else indexed("x", x)
+        self._groups, place = numbered("by", by)
+        if self._size != len(place):
             raise InvalidArgument("by", "a column of one group for every row of x", "another length")
         self._order = np.argsort(place, kind="stable")
         self._ends = np.cumsum(np.bincount(place, minlength=len(self._groups)))
-        self._number = {group: i for i, group in enumerate(self._groups)}
+        self._number = {canonical(group): i for i, group in enumerate(self._groups)}
+
+    @property
+    def _size(self) -> int:
+        return len(self._x) if isinstance(self._x, np.ndarray) else self._x.size
 
     def sizes(self) -> tuple[Sequence[Hashable], Integers]:
         """The groups that occur, and their numbers of rows."""
         return self._groups, np.diff(self._ends, prepend=0)
 
-    def rows(self, group: Hashable) -> NDArray[Any] | ArrayColumn:
+    def rows(self, group: Hashable) -> Any:
         """The rows of a group, in the order of the table."""
-        i = self._number.get(group)
+        i = self._number.get(canonical(group))
         if i is None:
             return self.nothing()
-        return self._typed(self._x[self._order[self._ends[i - 1] if i else 0 : self._ends[i]]])
+        return self._picked(self._order[self._ends[i - 1] if i else 0 : self._ends[i]])
 
-    def nothing(self) -> NDArray[Any] | ArrayColumn:
+    def nothing(self) -> Any:
         """No rows, with the type of the column."""
-        return self._typed(self._x[:0])
+        return self._picked(np.zeros(0, np.int64))
 
-    def _typed(self, rows: NDArray[Any]) -> NDArray[Any] | ArrayColumn:
+    def _picked(self, rows: Integers) -> Any:
         """A part of a column is a column of the same type."""
-        return rows if self._integers is None else ArrayColumn(rows, self._integers)
+        if isinstance(self._x, np.ndarray):
+            return self._x[rows]
+        if isinstance(self._x, MaskedColumn):
+            return self._x.taken(rows)
+        return ArrayColumn(self._x.values[rows], self._x.integers)
 
 
 # ------------------------------------------------------------------------------------------------------------ results
@@ -110,13 +119,17 @@ class Groups(Mapping[Hashable, Reply]):
         return len(self.replies)
 
     def __repr__(self) -> str:
-        shown = [f"{group!r}: {reply.value if reply else '⊥'}" for group, reply in list(self.items())[:6]]
-        return f"Groups({{{', '.join(shown)}{', …' if len(self) > 6 else ''}}})"
+        shown = [f"{group!r}: {_shown(reply.value) if reply else '⊥'}" for group, reply in list(self.items())[:6]]
+        return lines(f"Groups({{{', '.join(shown)}{', …' if len(self) > 6 else ''}}})")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         sizes = {} if self.sizes is None else {"sizes": self.sizes.to_dict()}
         return {"groups": list(self), "replies": [reply.to_dict() for reply in self.values()]} | sizes
+
+
+def _shown(value: object) -> str:
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 # ------------------------------------------------------------------------------------------------------------- budget
@@ -160,7 +173,7 @@ def _plan(
     if relation.size_is_public:
         fix = "The sizes of groups are secret. What that implies under SUBSTITUTE says privacy.under(SUBSTITUTE)."
         raise InvalidArgument("adjacency", "ADD_REMOVE for statistics per group", str(relation), fix)
-    eps, dlt = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
+    eps, dlt = checks.epsilon(epsilon), checks.delta("delta", delta)
     part = checks.inside_unit("share", share)
     if groups is not None:
         return _Plan(relation, _one_row(eps, dlt, relation.rows_per_person), public=_public(groups))
@@ -245,7 +258,7 @@ def _within(reply: Any, each: Privacy) -> Reply:
         price = reply.privacy
         if isinstance(price, Privacy) and price.adjacency == each.adjacency and price <= each:
             return reply
-    got = str(reply.privacy) if isinstance(reply, Release | NoReply) else checks.describe(reply)
+    got = str(reply.privacy) if isinstance(reply, Release | NoReply) else type(reply).__name__
     fix = "It must pass epsilon, delta, adjacency and entropy on."
     raise InvalidArgument("f", f"a statistic whose reply costs at most {each}", got, fix)
 

@@ -37,16 +37,17 @@ LARGEST_EXPONENT = 700.0
 def _best(bound: Callable[[Floats], Floats], most: int, epsilon: float, spread: float) -> float:
     """The largest of a bound over shifts of 1..most rows, of which those up to about spread/ε matter.
 
-    Every shift gives a valid bound, so it does no harm that only some 2,000 are looked at where there are more.
+    Every shift gives a valid bound, and 0 is one, so it does no harm that only some 2,000 are looked at where there are
+    more, and none whose e^(ε·shift) is not a float.
     """
-    if most < 1:
+    if most < 1 or epsilon > LARGEST_EXPONENT:
         return 0.0
-    last = min(most, math.ceil(min(spread, LARGEST_EXPONENT) / epsilon))
+    last = min(most, math.ceil(spread / epsilon), math.floor(LARGEST_EXPONENT / epsilon))
     return float(bound(np.unique(np.geomspace(1, last, 2000).round())).max())
 
 
 def _epsilon(value: object) -> float:
-    return float(checks.positive("epsilon", value))
+    return float(checks.epsilon(value))
 
 
 def _at_least(name: str, value: int, least: float, why: str) -> None:

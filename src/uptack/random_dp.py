@@ -15,12 +15,15 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.blocks.evaluation import accepting, attempt
+from uptack.columns import flags, numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, round_up
 from uptack.mechanisms import laplace
@@ -36,6 +39,8 @@ WEAKER = (
     "Random differential privacy is weaker than differential privacy: it protects rows that are typical of the "
     "population they were drawn from, and may publish an unusual row as it is."
 )
+MOST_MOVE = 1e200
+"""The largest h that is told apart from larger ones."""
 ASYMPTOTIC = "The guarantee is asymptotic only: it is approached as the number of rows grows, and proved for none."
 
 
@@ -74,7 +79,7 @@ def proportion_is_bare(successes: int, n: int, gamma: Fraction) -> bool:
 def binomial_proportion(
     rows: ArrayLike, *, epsilon: Rational, gamma: Rational, entropy: Entropy | None = None
 ) -> Release[float]:
-    """The share of True rows: (ε, 0, γ)-randomly differentially private.
+    """The share of True rows, among all rows: (ε, 0, γ)-randomly differentially private.
 
     **Theorem** (Hall, (5.1) and Prop. 5.2.1). With m rows of the rarer kind among n: the share itself if
     2(m + 1)/n ≤ γ, else with integer Laplace noise of scale 1/ε on the count. Privacy fails only where the two
@@ -82,11 +87,11 @@ def binomial_proportion(
     2s ≤ γn, and two of them at random differ with probability 2s(n + 1 - s)/(n(n + 1)) ≤ 2s/n ≤ γ. (The text speaks of
     few 1s; few 0s are alike.)
     """
-    eps, share = checks.positive("epsilon", epsilon), checks.inside_unit("gamma", gamma)
-    bits, flags = source(entropy), np.asarray(rows)
-    if flags.dtype.kind != "b" or flags.ndim != 1 or not flags.size:
-        raise InvalidArgument("rows", "a column of truth values with at least one row", checks.describe(flags))
-    n, successes = flags.size, int(np.count_nonzero(flags))
+    eps, share = checks.epsilon(epsilon), checks.inside_unit("gamma", gamma)
+    bits, truths = source(entropy), flags(rows)
+    if truths is None or not truths.size:
+        raise InvalidArgument("rows", "a column of truth values with at least one row", checks.outline(rows))
+    n, successes = truths.size, int(np.count_nonzero(truths))
     bare = proportion_is_bare(successes, n, share)
     noise = 0 if bare else IntegerLaplace(1 / eps).sample(entropy=bits)
     return _release((successes + noise) / n, RandomPrivacy(eps, 0, share), "binomial proportion", bits)
@@ -113,7 +118,7 @@ def random_sparse_histogram(
     Privacy fails only where one of the two exchanged rows is in a cell with at most γn/2d of the n + 1 rows; there are
     at most γn/2 of those, and one of two random rows is among them with probability below γ.
     """
-    eps, share = checks.positive("epsilon", epsilon), checks.inside_unit("gamma", gamma)
+    eps, share = checks.epsilon(epsilon), checks.inside_unit("gamma", gamma)
     if version not in ("empty", "rare"):
         raise InvalidArgument("version", "'empty' or 'rare'", checks.describe(version))
     bits, cells = source(entropy), np.asarray(counts)
@@ -136,6 +141,25 @@ def _pairs(n: int, gamma: Fraction) -> tuple[int, int]:
     return pairs, math.ceil(level * pairs) if pairs else 1
 
 
+def _table(rows: Any) -> NDArray[Any]:
+    """An array of rows. A list of rows that are no array together is one of objects: no error tells of a single row."""
+    try:
+        return np.asarray(rows)
+    except ValueError:
+        table = np.empty(len(rows), object)
+        for i, row in enumerate(rows):
+            table[i] = row
+        return table
+
+
+def _moves(result: Any, size: int) -> NDArray[np.float64]:
+    """One number for each pair: the largest where h gives none."""
+    moves = np.asarray(result, np.float64)
+    if moves.shape != (size,):
+        raise ValueError
+    return np.nan_to_num(moves, nan=MOST_MOVE, posinf=MOST_MOVE)
+
+
 @release(data=("statistic", "h", "rows"), page="random_dp")
 def sensitivity_analysis(
     statistic: Callable[[Any], float],
@@ -144,12 +168,14 @@ def sensitivity_analysis(
     *,
     epsilon: Rational,
     gamma: Rational,
+    fallback: float = 0.0,
     entropy: Entropy | None = None,
 ) -> Release[float] | NoReply:
     """A statistic with noise for the differences that rows usually make: **asymptotically** randomly private.
 
     Exchanging row x for x' must move the statistic by at most h(x, x')/n: |x - x'| for a mean. `h` gets two halves of
-    the rows and returns one number for each pair.
+    the rows and returns one number for each pair. Both functions run in processes of their own, and whether they fail
+    is not told: a statistic that is no finite number is the `fallback`, and an h that is no number, or fails, is 1e200.
 
     **Claim** (Hall, section 5.3; s = ĥ/n). Let ĥ be a quantile of h over the n/2 pairs of rows, of a level that by the
     inequality of Dvoretzky, Kiefer, Wolfowitz and Massart puts it above the true 1 - γ/2 quantile with probability
@@ -157,11 +183,12 @@ def sensitivity_analysis(
     private *in the limit* n → ∞: that neighbours have scales within a factor e^(1/sqrt(n)) is shown for large n only,
     and there is no n from which on it is known to hold. Where n can't give the level, the answer is ⊥, at no cost.
     """
-    eps, share, bits = checks.positive("epsilon", epsilon), checks.inside_unit("gamma", gamma), source(entropy)
+    eps, share, bits = checks.epsilon(epsilon), checks.inside_unit("gamma", gamma), source(entropy)
     for name, function in (("statistic", statistic), ("h", h)):
         if not callable(function):
             raise InvalidArgument(name, "a function", checks.describe(function))
-    table = np.asarray(rows)
+    accept, fixed = accepting("number", fallback)
+    table = _table(rows)
     if table.ndim == 0:
         raise InvalidArgument("rows", "a table of rows", checks.describe(rows))
     pairs, rank = _pairs(len(table), share)
@@ -169,11 +196,11 @@ def sensitivity_analysis(
         needed = 2 * math.ceil(2 * math.log(2 / share) / float(share) ** 2) + 2
         nothing = RandomPrivacy(0, 0, 0)
         return NoReply(nothing, "sensitivity analysis", RandomLoss(nothing), Advice(n=needed), bits.private)
-    moves = checks.numbers("h", h(table[:pairs], table[pairs : 2 * pairs]), dimensions=(1,))
-    if moves.size != pairs:
-        raise InvalidArgument("h", f"a function with one number for each of {pairs} pairs", checks.describe(moves))
-    usual = float(np.clip(np.partition(moves, rank - 1)[rank - 1], 1e-200, 1e200))
-    noisy = laplace(statistic(table), sensitivity=2 * Fraction(usual) / len(table), epsilon=eps, entropy=bits)
+    halves = table[:pairs], table[pairs : 2 * pairs]
+    moves = attempt(h, halves, partial(_moves, size=pairs), np.full(pairs, MOST_MOVE))
+    usual = float(np.clip(np.partition(moves, rank - 1)[rank - 1], 1 / MOST_MOVE, MOST_MOVE))
+    value = attempt(statistic, (table,), accept, fixed)
+    noisy = laplace(value, sensitivity=2 * Fraction(usual) / len(table), epsilon=eps, entropy=bits)
     beta = Fraction(round_up(Fraction(math.exp(-float(eps) * math.sqrt(len(table)) / 2))))
     guarantee = RandomPrivacy(eps, beta, share)
     return replace(_release(noisy.value, guarantee, "sensitivity analysis", bits, ASYMPTOTIC), noise=noisy.noise)
@@ -193,7 +220,7 @@ def failure_probability(law: Law, rows: Sequence[Any], epsilon: Rational) -> Fra
     (ε, 0, γ)-randomly differentially private if this is at most γ for all n + 1 rows (Hall, section 5.2.1): on small
     universes that can be checked in full. Both directions of the inequality count.
     """
-    rise, n = math.exp(checks.positive("epsilon", epsilon)), len(rows) - 1
+    rise, n = math.exp(min(float(checks.epsilon(epsilon)), 700.0)), len(rows) - 1
     failed = 0
     for i, j in itertools.combinations(range(n + 1), 2):
         first, second = (law(tuple(r for k, r in enumerate(rows) if k != left)) for left in (i, j))
@@ -206,7 +233,7 @@ def prediction_interval(x: ArrayLike, gamma: Rational) -> tuple[float, float]:
 
     That is so in any population. **Not private**: it is made of rows. The real line where n + 1 < 2/γ.
     """
-    share, values = checks.inside_unit("gamma", gamma), np.sort(checks.numbers("x", x, dimensions=(1,)))
+    share, values = checks.inside_unit("gamma", gamma), np.sort(numbers("x", x, dimensions=(1,)))
     a = math.floor(share * (values.size + 1) / 2)
     return (float(values[a - 1]), float(values[-a])) if a else (-math.inf, math.inf)
 
@@ -220,7 +247,7 @@ def is_predictive(
     1 - γ: P_D(A) ≤ e^ε·P_D'(A) for all A. The text names no mechanism with this property that is not ε-private anyway;
     bare cells and bare shares don't have it, since a lone row may also be the one that is exchanged for a usual one.
     """
-    rise = math.exp(checks.positive("epsilon", epsilon))
+    rise = math.exp(min(float(checks.epsilon(epsilon)), 700.0))
     for table in map(tuple, tables):
         here = law(table)
         neighbours = ((*table[:i], x, *table[i + 1 :]) for x in region(table) for i in range(len(table)))

@@ -11,6 +11,7 @@ import numpy as np
 from uptack import checks
 from uptack.errors import InvalidArgument, NoInterval, NoReplyError
 from uptack.exact import Rational
+from uptack.labels import lines
 from uptack.privacy import Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss
 
@@ -111,7 +112,7 @@ class Release(Generic[T]):
 
     def __repr__(self) -> str:
         stamp = "" if self.private else ", NOT PRIVATE: seeded randomness"
-        return f"Release({_python(self.value)!r}, {self.mechanism}, {self.privacy}{stamp})"
+        return lines(f"Release({_python(self.value)!r}, {self.mechanism}, {self.privacy}{stamp})")
 
 
 @dataclass(frozen=True)
@@ -190,4 +191,4 @@ class NoReply:
         return json.dumps(self.to_dict(), **options)
 
     def __repr__(self) -> str:
-        return f"⊥ ({self.mechanism}, {self.privacy}; a reply needs {self.advice})"
+        return lines(f"⊥ ({self.mechanism}, {self.privacy}; a reply needs {self.advice})")

@@ -40,8 +40,10 @@ def masked(table: pa.Table, _: Path) -> Source:
         values, missing = column.to_pylist(), column.is_null().to_numpy()
         if pa.types.is_decimal(column.type):
             return np.array([float(v) for v in values])
-        if pa.types.is_string(column.type) or pa.types.is_date(column.type):
-            return np.array(values, "datetime64[D]" if pa.types.is_date(column.type) else object)
+        if pa.types.is_date(column.type):
+            return np.array(values, "datetime64[D]")
+        if pa.types.is_string(column.type):
+            return np.ma.MaskedArray(np.array([v or "" for v in values]), missing)
         plain = [0 if v is None else v for v in values]
         return np.ma.MaskedArray(np.array(plain, column.type.to_pandas_dtype()), missing)
 
@@ -155,8 +157,8 @@ def spark_session(folder: Path) -> Any:
 
 PLACES = {
     "arrays": Place(masked),
-    "pandas": Place(pandas, without=("price's", 'a "flag"'), kinds=(("visits", "number"), ("day", "text"))),
-    "pandas nullable": Place(pandas_nullable, without=("price's",), kinds=(("day", "text"),)),
+    "pandas": Place(pandas, without=("price's", 'a "flag"'), kinds=(("visits", "number"), ("day", "any"))),
+    "pandas nullable": Place(pandas_nullable, without=("price's",), kinds=(("day", "any"),)),
     "pandas arrow": Place(pandas_arrow),
     "polars": Place(lambda table, _: source(polars.from_arrow(table))),
     "arrow": Place(lambda table, _: source(table)),

@@ -56,7 +56,7 @@ KINDS = {
     "price's": "number",
     'a "flag"': "boolean",
     "text": "text",
-    "day": "other",
+    "day": "time",
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uptack.columns.column import ArrayColumn
+from uptack.columns.numeric import ArrayColumn
 from uptack.columns.selection import exact_sum
 from uptack.data import ordering
 from uptack.data.ordering import Selected

@@ -8,7 +8,7 @@ import pytest
 import uptack
 from tests.backends.tables import ROWS, TEXTS, floats, keys
 from uptack import SeededEntropy
-from uptack.columns.column import LARGEST, ArrayColumn, Column
+from uptack.columns.numeric import LARGEST, ArrayColumn, Column
 from uptack.columns.selection import exact_sum
 from uptack.data import Source, ordering, source
 from uptack.errors import InvalidArgument
@@ -169,7 +169,7 @@ def test_misuse_is_found_before_rows_are_read(kept):
     for misuse, word in (
         (lambda: kept.source.column("wholly"), "Did you mean 'whole'"),
         (lambda: kept.source.column("text"), "'text' of type text"),
-        (lambda: kept.source.matrix(["real", "day"]), "'day' of type"),
+        (lambda: kept.source.matrix(["real", "text"]), "'text' of type"),
         (lambda: kept.source.matrix("real"), "a list of one or more columns"),
         (lambda: kept.source.counts(["texts"]), "Did you mean 'text'"),
         (lambda: kept.source.blocks(["real"], 0), "count must be"),

@@ -8,7 +8,8 @@ import pytest
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack import checks, mechanisms
+from uptack import mechanisms
+from uptack.columns import numbers
 from uptack.noise import (
     Bernoulli,
     BernoulliExp,
@@ -64,10 +65,9 @@ def refused(call, argument):
         *WRONG,
         ("value", "abc"),
         ("value", []),
-        ("value", [[[1.0]]]),
-        ("value", [1j, 2]),
-        ("value", np.longdouble([1, 2])),
-        ("value", ["a", "b"]),
+        ("value", np.ones((1, 1, 1))),
+        ("value", np.array([1j, 2])),
+        ("value", np.array(["a", "b"])),
     ],
 )
 def test_additive(mechanism, argument, value):
@@ -150,10 +150,10 @@ def test_no_error_depends_on_the_data():
 @pytest.mark.parametrize("base", [2**53, 2**60, 2**62])
 def test_integers_that_floats_cannot_tell_apart_are_not_pulled_apart(base):
     """2^60 + 127 and 2^60 + 129 are 256 apart as floats: noise for a sensitivity of 2 would not hide that."""
-    near = [checks.numbers("value", np.array([base + k])).item() for k in range(0, 300, 3)]
+    near = [numbers("value", np.array([base + k])).item() for k in range(0, 300, 3)]
     assert max(near) - min(near) <= 300
     assert max(np.diff(near)) <= 3
-    assert checks.numbers("value", np.array([2**64 - 1], np.uint64)) == 2**53
+    assert numbers("value", np.array([2**64 - 1], np.uint64)) == 2**53
 
 
 def test_messages_never_show_data():

@@ -6,18 +6,19 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "uptack"
-GROUND = {"errors", "exact", "checks"}
+GROUND = {"errors", "exact", "checks", "labels"}
 BASE = {"noise", "privacy", "release", "account", "registry", "columns", "reach", "mechanisms"}
 ALLOWED = {
     "errors": set(),
     "exact": set(),
     "deprecated": set(),
+    "labels": set(),
     "checks": {"errors", "exact"},
+    "columns": GROUND,  # what data look like
     "noise": GROUND,  # nothing of ours but the ground
     "privacy": GROUND | {"deprecated"},  # no data, no randomness
     "release": GROUND | {"privacy"},
     "account": GROUND | {"noise", "privacy", "release"},
-    "columns": GROUND,
     "registry": GROUND | {"privacy", "columns", "data"},
     "reach": GROUND | {"columns", "deprecated"},
     "mechanisms": GROUND | {"noise", "privacy", "release", "registry", "reach", "columns"},
@@ -29,7 +30,7 @@ ALLOWED = {
     "discrete": GROUND | {"noise", "privacy", "release", "registry", "columns", "mechanisms", "drawing"},
     "groups": GROUND | {"noise", "privacy", "release", "registry", "columns", "discrete", "progress"},
     "limits": GROUND | {"discrete"},
-    "random_dp": GROUND | {"noise", "privacy", "release", "registry", "mechanisms"},
+    "random_dp": GROUND | BASE | {"blocks"},
     "regression": GROUND | BASE | {"data", "statistics", "progress", "drawing"},
     "blocks": GROUND | BASE | {"statistics", "regression", "progress"},
     "kernels": GROUND | BASE | {"statistics", "regression", "drawing"},

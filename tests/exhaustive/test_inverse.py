@@ -128,7 +128,7 @@ def test_the_exact_way_of_picking_has_the_same_law(monkeypatch):
     for slack in (choice_module.SLACK, 2.0):  # as it is; and so that floats never decide
         monkeypatch.setattr(choice_module, "SLACK", slack)
         entropy = SeededEntropy(7)
-        seen = Counter(pick(logs, lambda: weights, entropy) for _ in range(20_000))
+        seen = Counter(pick(logs, lambda: [ball(w) for w in weights], entropy) for _ in range(20_000))
         assert seen[1] == 0
         observed = [seen[0], seen[2], seen[3]]
         assert stats.chisquare(observed, [20_000 * float(weights[i]) for i in (0, 2, 3)]).pvalue > FALSE_ALARM
@@ -142,5 +142,5 @@ def test_the_guarantee_of_k_steps():
     for name in ("median", "iqr"):
         for table in tables(5):
             shells = boxes([STATISTICS[name](table, 5)], steps, LATTICE)
-            weights = shells.weights(decay(epsilon))
+            weights = list(shells.weights(decay(epsilon)))
             assert weights[-1] <= failure * sum(weights)

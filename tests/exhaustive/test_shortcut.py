@@ -10,7 +10,8 @@ from tests.exhaustive.test_inverse import assert_private, law
 from uptack.mechanisms.inverse import boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import LStatistic
-from uptack.regression.blocks import equal_blocks, fit_blocks
+from uptack.regression.blocks import equal_blocks
+from uptack.regression.fits import fit_blocks
 
 LATTICE = MachineNumbers(2, 2)
 RESPONSES = (0.0, 1.0, 3.0)

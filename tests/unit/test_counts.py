@@ -37,6 +37,7 @@ def test_what_is_counted():
     assert value(flags) == value([True, False, True]) == value((True, True, False)) == 2
     assert value(np.array([1.5, 2.5]), adjacency=ut.ADD_REMOVE) == value(np.zeros((2, 5)), adjacency=ut.ADD_REMOVE) == 2
     assert value([], adjacency=ut.ADD_REMOVE) == value({}, adjacency=ut.ADD_REMOVE) == 0
+    assert value([True, 5, "yes", 1.0]) == 1  # only what is True
     assert value([None, True]) == value([None, True], adjacency=ut.ADD_REMOVE) == 1  # never its length
     assert value(-5) == 0
     assert value(10**30) == 2**52
@@ -82,8 +83,6 @@ def test_price_interval_and_clipping():
         ("rows", {"rows": "abc"}),
         ("rows", {"rows": None}),
         ("rows", {"rows": True}),
-        ("rows", {"rows": [1.0, 2.0]}),
-        ("rows", {"rows": [True, 5], "adjacency": ut.ADD_REMOVE}),
         ("rows", {"rows": np.array([1.0, 2.0])}),
         ("rows", {"rows": np.zeros((2, 2), bool)}),
         ("rows_per_person", {"rows_per_person": 0}),

@@ -75,12 +75,13 @@ def test_texts_of_all_kinds_are_read_alike(column):
 
 def test_other_types():
     day = dt.date(2024, 2, 29)
-    assert numbered("x", np.array(["2024-02-29", "NaT"], "M8[D]"))[0] == [dt.datetime(2024, 2, 29), None]
+    assert numbered("x", np.array(["2024-02-29", "NaT"], "M8[D]"))[0] == [day, None]
+    assert numbered("x", np.array(["2024-02-29", "NaT"], "M8[s]"))[0] == [dt.datetime(2024, 2, 29), None]
     assert numbered("x", [day, dt.date(2023, 10, 1), day])[0] == [dt.date(2023, 10, 1), day]
     assert numbered("x", [(1, "a"), (True, "a"), (2, None)])[0] == [(1, "a"), (2, None)]
     assert numbered("x", np.array([True, False, True]))[0] == [False, True]
-    assert numbered("x", [[1, 2], Decimal("1.50"), {}])[0] == ["1.50", "[1, 2]", "{}"]  # also what can't be hashed
-    assert numbered("x", [dt.datetime(2024, 1, 1, tzinfo=dt.UTC)])[0] == ["2024-01-01 00:00:00+00:00"]
+    assert numbered("x", [[1, 2], Decimal("1.50"), {}])[0] == [1.5, "{}", (1, 2)]  # also what can't be hashed
+    assert numbered("x", [dt.datetime(2024, 1, 1, tzinfo=dt.UTC)])[0] == [dt.datetime(2024, 1, 1, tzinfo=dt.UTC)]
     assert numbered("x", [0.5, 10, 2, "b", "a", None])[0] == [0.5, 2, 10, "a", "b", None]
     assert numbered("x", [])[0] == []
 
@@ -104,7 +105,7 @@ def test_neither_the_order_of_rows_nor_another_row_changes_how_a_row_is_read(row
     assert len({repr(cell) for cell in cells}) == len(set(cells)) == len(cells)
 
 
-@pytest.mark.parametrize("bad", ["abc", 7, None, np.zeros((2, 2)), np.array([1j]), {"a": 1}, iter([1])])
+@pytest.mark.parametrize("bad", ["abc", 7, None, np.zeros((2, 2)), {"a": 1}, iter([1])])
 def test_what_is_no_column_is_refused(bad):
     entropy = CountingEntropy()
     with pytest.raises(ut.InvalidArgument, match=r"^x must be a one-dimensional column of categories"):
@@ -418,7 +419,7 @@ def test_groups_that_are_kept_elsewhere():
         ("by", {"by": "ab"}),
         ("by", {"by": None}),
         ("by", {"by": ["a"]}),
-        ("by", {"x": 7}),
+        ("x", {"x": 7}),
         ("method", {"method": "magic"}),
         ("delta", {"method": "ptr"}),
         ("missing", {"missing": "magic"}),

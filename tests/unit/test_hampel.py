@@ -44,7 +44,9 @@ def least(u, y):
     n, p = u.shape
     sides = np.block([[u, -np.eye(n)], [-u, -np.eye(n)]])
     free = [(None, None)] * p + [(0, None)] * n
-    return linprog(np.r_[np.zeros(p), np.ones(n)], A_ub=sides, b_ub=np.r_[y, -y], bounds=free).fun
+    problem = {"c": np.r_[np.zeros(p), np.ones(n)], "A_ub": sides, "b_ub": np.r_[y, -y], "bounds": free}
+    found = (linprog(**problem, method=method) for method in ("highs", "highs-ipm"))  # some versions fail by the first
+    return next(result.fun for result in found if result.success)
 
 
 KINDS = {

@@ -478,7 +478,7 @@ class TestOpening:
             pragma = {
                 name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("synchronous", "journal_mode")
             }
-        assert pragma == {"synchronous": 2, "journal_mode": "wal"}
+        assert pragma == {"synchronous": 3, "journal_mode": "delete"}
 
 
 class TestDebits:

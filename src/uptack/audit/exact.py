@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 
 from uptack.audit.case import Cells
-from uptack.exact import Rational, ball, read
+from uptack.exact import Rational, ball, read, working
 from uptack.mechanisms.inverse import Boxes
 from uptack.mechanisms.ptr import diameter
 from uptack.noise import IntegerLaplace, IntegerLaw
@@ -35,7 +35,7 @@ def least_epsilon(cells: Callable[[], Cells], delta: Rational = 0) -> float:
     >>> round(least_epsilon(lambda: shifted(IntegerLaplace(2), 1)), 12)
     0.5
     """
-    with ctx.workprec(BITS):
+    with working(BITS):
         pairs, slack = cells(), ball(read(delta))
         both = [pairs, [(q, p) for p, q in pairs]]
         return max(_least(one, slack) for one in both)

@@ -1,17 +1,25 @@
 """Random blocks of rows, and any function of the rows in each of them.
 
-**Lemma.** Let each row be in t blocks, chosen without a look at the data, and let f be a function of the rows of its
-block alone. Then one person with up to g rows changes at most t·g of the m results: neighbours stay neighbours, with a
-factor of t·g and with the number of results fixed. Under SUBSTITUTE the blocks are of equal size; under ADD_REMOVE each
-row chooses its blocks by itself, so that the choices of all other rows stay what they were.
+**Lemma.** Let each row be in t blocks, chosen without a look at the data, and let each result be a function of the rows
+of its block alone. Then one person with up to g rows changes at most t·g of the m results: neighbours stay neighbours,
+with a factor of t·g and with the number of results fixed. Under SUBSTITUTE the blocks are of equal size; under
+ADD_REMOVE each row chooses its blocks by itself, so that the choices of all other rows stay what they were.
 
-So that a hostile row can't do more than that, a block on which f raises, ends its process, or returns what can't be
-used (NaN, another shape, something unhashable) counts as if f had returned a fixed value, and nobody is told.
+That a result is a function of its block's rows alone is not left to f:
 
-*What f must keep to.* f sees the rows of one block, in a random order, without index labels, and may change them: they
-are copies. A callable that can be pickled is copied for every block too, so what it keeps in itself can't travel
-from block to block. What it keeps in global variables can: then its results depend on other blocks, and nothing is
-promised. How long f takes is not hidden.
+- *What f sees* is built from the rows of its block and the declared types alone (`uptack.blocks.tables`): fresh
+  copies in a random order, without anything that the whole table decides.
+- *Where f starts from*: every block has a process of its own, which starts from the same state
+  (`uptack.blocks.isolation`). What f keeps in itself, in defaults, in globals or in modules is gone with its block.
+  NumPy's global generator is part of that state: a random f that wants other numbers in other blocks must seed its own.
+- *What f leaves*: one plain value (`uptack.blocks.answers`). A block on which f raises anything, ends or crashes its
+  process, takes longer than `timeout` seconds, or returns what can't be used (NaN, another shape, something unhashable,
+  an object of a class of one's own) counts as if f had returned a fixed value, and nobody is told. What it prints,
+  warns of or logs is lost.
+
+*What f must keep to.* It must not fetch data from elsewhere: from files, the network, other processes, or variables
+that hold the table. How long f takes is not hidden, and `timeout` is by the clock: choose it far above what f needs.
+With `trusted=True` f runs in this process, which is faster, and must also keep no state and come to an end.
 
 f may be a list of functions, as of several analysts who don't talk to each other: block i goes to number i, and to the
 first again after the last.
@@ -22,27 +30,30 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import pickle
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.blocks.answers import packed, unpacked
+from uptack.blocks.isolation import FORKS, apart
+from uptack.blocks.keeper import Job
+from uptack.blocks.tables import Indices, library, parcels
 from uptack.errors import InvalidArgument
+from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.progress import track
 from uptack.reach.mode import outcome
 from uptack.regression.blocks import equal_blocks, independent_blocks
 
-Indices = NDArray[np.int64]
 Function = Callable[[Any], Any]
 Functions = Function | Sequence[Function]
 Accept = Callable[[Any], Any]
-Result = tuple[Any, ...]
-"""One accepted value, or none."""
+TIMEOUT = 600
+"""Seconds that f may take on a block."""
 
 
 def random_blocks(n: int, blocks: int, entropy: Entropy, *, times: int = 1, substitute: bool = True) -> list[Indices]:
@@ -63,23 +74,6 @@ def check_times(times: int, blocks: int) -> int:
     if blocks % t:
         raise InvalidArgument("times", f"a divisor of blocks, {blocks}", t, f"Take {blocks - blocks % t or t} blocks.")
     return t
-
-
-def number_of_rows(data: Any) -> int:
-    """How many rows a table has, of a kind from which rows can be picked by position."""
-    array = isinstance(data, np.ndarray) and data.ndim > 0
-    frame = hasattr(data, "iloc") or type(data).__module__.partition(".")[0] == "polars"
-    if not (array or isinstance(data, list | tuple) or (frame and hasattr(data, "__len__"))):
-        must = "a NumPy array, a pandas or polars frame or column, or a list of rows"
-        raise InvalidArgument("data", must, checks.describe(data), "Collect a lazy frame first.")
-    return len(data)
-
-
-def select(data: Any, rows: Indices) -> Any:
-    """Copies of these rows, in the form that the data have. Index labels are left out: they would count other rows."""
-    if isinstance(data, list | tuple):
-        return [data[i] for i in rows.tolist()]
-    return data.iloc[rows].reset_index(drop=True) if hasattr(data, "iloc") else data[rows]
 
 
 # ---------------------------------------------------------------------------------------- what a result must be like
@@ -106,24 +100,25 @@ def accepting(kind: str, fallback: Any) -> tuple[Accept, Any]:
     must = {
         "number": "a finite number",
         "vector": "a vector of finite numbers, as long as what f returns",
-        "outcome": "a hashable value",
+        "outcome": "a plain hashable value",
     }[kind]
     try:
         vector = functools.partial(_vector, size=np.size(fallback))
         accept: Accept = {"number": _number, "outcome": outcome}.get(kind, vector)
-        return accept, accept(fallback)
+        return accept, accept(unpacked(packed(accept(fallback))))
     except (TypeError, ValueError, OverflowError):
         fix = "Pass fallback=np.zeros(p), with p the length of f's results." if kind == "vector" else ""
-        raise InvalidArgument("fallback", must, checks.describe(fallback), fix) from None
+    raise InvalidArgument("fallback", must, checks.describe(fallback), fix)
 
 
 # ------------------------------------------------------------------------------------------------ f on every block
 
 
-def functions(f: Functions, workers: int | None = None) -> list[Function]:
-    """f as a list of one or more functions, for so many processes."""
+def functions(f: Functions, workers: int | None = None, timeout: Rational = TIMEOUT) -> list[Function]:
+    """f as a list of one or more functions, for so many processes and seconds."""
     if workers is not None:
         checks.integer("workers", workers, least=1)
+    checks.positive("timeout", timeout)
     given = list(f) if isinstance(f, Sequence) else [f]
     if not given or not all(map(callable, given)):
         raise InvalidArgument("f", "a function of rows, or a list of such", checks.describe(f))
@@ -137,93 +132,64 @@ def evaluate(
     accept: Accept,
     fallback: Any,
     *,
+    trusted: bool = False,
+    timeout: Rational = TIMEOUT,
     workers: int | None = None,
     progress: bool | None = None,
 ) -> list[Any]:
-    """f of every block; the fallback where it fails.
+    """f of every block; the fallback where it fails. `workers` blocks are worked on at a time.
 
-    With `workers` of 2 or more the blocks are spread over so many processes; a callable that can't be pickled, or not
-    be loaded over there, runs in this process all the same. As always with processes, a script must start its work
-    under `if __name__ == "__main__":`.
+    Rows in polars, and systems without `os.fork`, need a fresh interpreter: f must be such that it can be loaded there,
+    and as always a script must start its work under `if __name__ == "__main__":`.
 
     >>> rows = np.array([4.0, 0.0, 2.0])
     >>> evaluate(lambda x: 1 / x[0], rows, [np.array([0]), np.array([1]), np.array([2])], _number, -1.0)
     [0.25, -1.0, 0.5]
     """
-    analysts = functions(f)
-    packed = [_packed(one) for one in analysts]
-    tables = (select(data, rows) for rows in blocks)
-    results = (
-        _spread(list(filter(None, packed)), tables, accept, workers) if all(packed) and (workers or 1) > 1 else None
-    )
-    if results is None:
-        turns = zip(itertools.cycle(zip(packed, analysts, strict=True)), tables, strict=False)
-        results = (_attempt(pickle.loads(copy) if copy else one, table, accept) for (copy, one), table in turns)
-    return [r[0] if r else fallback for r in track(results, "blocks", show=progress, total=len(blocks))]
+    limit = float(checks.positive("timeout", timeout))
+    runs = [functools.partial(_answer, one, accept) for one in functions(f, workers)]
+    built = parcels(data, blocks, shipped=not FORKS and not trusted)
+    jobs = [Job(run, parcel) for run, parcel in zip(itertools.cycle(runs), built, strict=False)]
+    fresh = library(data) == "polars"
+    answers = _here(jobs) if trusted else apart(jobs, workers=workers or 1, timeout=limit, fresh=fresh)
+    shown = track(answers, "blocks", show=progress, total=len(blocks))
+    return [_result(answer, accept, fallback) for answer in shown]
 
 
-def _packed(f: Function) -> bytes | None:
+def attempt(f: Callable[..., Any], arguments: tuple[Any, ...], accept: Accept, fallback: Any) -> Any:
+    """f(*arguments), on whole tables, or the fallback where it fails; it can't change what it is given."""
+    job = Job(functools.partial(_answer, functools.partial(_spread, f), accept), functools.partial(tuple, arguments))
+    fresh = any(library(one) == "polars" for one in arguments)
+    (answer,) = apart([job], timeout=TIMEOUT, fresh=fresh)
+    return _result(answer, accept, fallback)
+
+
+def _spread(f: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    return f(*arguments)
+
+
+def _answer(f: Function, accept: Accept, block: Any) -> bytes:
+    with np.errstate(all="ignore"):
+        return packed(accept(f(block)))
+
+
+def _here(jobs: Sequence[Job]) -> Iterator[bytes | None]:
+    """The answers of functions that are trusted to keep no state."""
+    for job in jobs:
+        answer = None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                answer = job.answer()
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # a panic in Rust is no Exception
+            pass
+        yield answer
+
+
+def _result(answer: bytes | None, accept: Accept, fallback: Any) -> Any:
     try:
-        packed = pickle.dumps(f)
-        return packed if callable(pickle.loads(packed)) else None
+        return fallback if answer is None else accept(unpacked(answer))
     except Exception:
-        return None
-
-
-def _attempt(f: Function, table: Any, accept: Accept) -> Result:
-    try:
-        with np.errstate(all="ignore"):
-            return (accept(f(table)),)
-    except (Exception, SystemExit):
-        return ()
-
-
-def _remote(packed: bytes, table: Any, accept: Accept) -> Result:
-    return _attempt(pickle.loads(packed), table, accept)
-
-
-def _load(packed: list[bytes]) -> int:
-    return len([pickle.loads(one) for one in packed])
-
-
-def _spread(packed: list[bytes], tables: Iterator[Any], accept: Accept, workers: int | None) -> Iterator[Result] | None:
-    """Results from processes, in order; None where they can't load f."""
-    pool = ProcessPoolExecutor(workers)
-    try:
-        pool.submit(_load, packed).result()
-    except Exception:
-        pool.shutdown()
-        return None
-
-    def results() -> Iterator[Result]:
-        with pool:
-            turns = zip(itertools.cycle(packed), tables, strict=False)
-            waiting = [(_submit(pool, one, table, accept), one, table) for one, table in turns]
-            for future, one, table in waiting:
-                found = _collect(future)
-                yield _alone(one, table, accept) if found is None else found
-
-    return results()
-
-
-def _submit(pool: ProcessPoolExecutor, packed: bytes, table: Any, accept: Accept) -> Future[Result] | None:
-    try:
-        return pool.submit(_remote, packed, table, accept)
-    except BrokenExecutor:
-        return None
-
-
-def _collect(future: Future[Result] | None) -> Result | None:
-    """What a process found; None where some process died, which takes all others of its pool along."""
-    try:
-        return None if future is None else future.result()
-    except BrokenExecutor:
-        return None
-    except Exception:  # what f returned could not be sent
-        return ()
-
-
-def _alone(packed: bytes, table: Any, accept: Accept) -> Result:
-    """A block in a process of its own: whether it ends that process is its own affair."""
-    with ProcessPoolExecutor(1) as pool:
-        return _collect(_submit(pool, packed, table, accept)) or ()
+        return fallback

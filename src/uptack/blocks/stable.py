@@ -18,7 +18,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from uptack import checks
-from uptack.blocks.evaluation import Functions, accepting, evaluate, functions, number_of_rows, random_blocks
+from uptack.blocks.evaluation import TIMEOUT, Functions, accepting, evaluate, functions, random_blocks
+from uptack.blocks.tables import number_of_rows
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import distance_needed, release_if_stable
@@ -84,7 +85,7 @@ def plan(
     >>> plan(500, epsilon=1, delta=1e-6, blocks=20).advice
     Advice(n=None, epsilon=..., delta=None, other='at least 34 blocks')
     """
-    eps, dlt = checks.positive("epsilon", epsilon), checks.inside_unit("delta", delta, "Choose one such as 1e-6.")
+    eps, dlt = checks.epsilon(epsilon), checks.inside_unit("delta", delta, "Choose one such as 1e-6.")
     rows, relation = checks.integer("n", n, least=0), check_adjacency(adjacency, rows_per_person)
     given = None if blocks is None else checks.integer("blocks", blocks, least=1)
     g = relation.rows_per_person
@@ -124,6 +125,8 @@ def stable_value(
     delta: Rational,
     blocks: int | None = None,
     fallback: Any = None,
+    trusted: bool = False,
+    timeout: Rational = TIMEOUT,
     workers: int | None = None,
     progress: bool | None = None,
     rows_per_person: int = 1,
@@ -132,10 +135,10 @@ def stable_value(
 ) -> Release[Any] | NoReply:
     """The value that f has on most of many disjoint random blocks, as it is, or ⊥: (ε, δ)-differentially private.
 
-    f takes the rows of a block (in the form that the data have) and returns anything hashable: a name, a number, a
-    tuple, a frozenset of columns. The theorem is in `uptack.blocks.stable`; what f must keep to, and what happens
-    where it fails (the `fallback` takes its place), in `uptack.blocks.evaluation`. `plan(n, ...)` says beforehand what
-    it takes.
+    f takes the rows of a block (in the form that the data have) and returns a plain hashable value: a name, a number, a
+    tuple, a frozenset of columns. The theorem is in `uptack.blocks.stable`. What f sees and must keep to, and what
+    happens where it fails (the `fallback` takes its place), is said in `uptack.blocks.evaluation`; so are `trusted` and
+    `timeout`. `plan(n, ...)` says beforehand what it takes.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
@@ -143,7 +146,7 @@ def stable_value(
     >>> stable_value(lambda rows: round(rows.mean()), x, epsilon=1, delta=1e-6, entropy=SeededEntropy(1))
     Release(10, stable value by 68 blocks, ε = 1.0, δ = 1e-06 (substitute), NOT PRIVATE: seeded randomness)
     """
-    bits, analysts = source(entropy), functions(f, workers)
+    bits, analysts = source(entropy), functions(f, workers, timeout)
     made = plan(
         number_of_rows(data),
         epsilon=epsilon,
@@ -157,7 +160,9 @@ def stable_value(
     if made.advice:
         return NoReply(made.privacy, NAME, None, made.advice, bits.private)
     parts = random_blocks(made.rows, made.blocks, bits, substitute=relation.size_is_public)
-    results = evaluate(analysts, data, parts, accept, fixed, workers=workers, progress=progress)
+    results = evaluate(
+        analysts, data, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
+    )
     found, _ = released_mode(
         results, relation.rows_per_person, epsilon=epsilon, delta=delta, adjacency=relation, entropy=bits
     )

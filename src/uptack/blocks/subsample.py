@@ -21,15 +21,16 @@ import numpy as np
 
 from uptack import checks, statistics
 from uptack.blocks.evaluation import (
+    TIMEOUT,
     Functions,
     accepting,
     check_times,
     evaluate,
     functions,
-    number_of_rows,
     random_blocks,
 )
 from uptack.blocks.stable import ShareNoise, Vote, lead_needed, released_mode
+from uptack.blocks.tables import number_of_rows
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.additive import laplace
@@ -83,6 +84,8 @@ def subsample_aggregate(
     candidates: Sequence[Any] | None = None,
     times: int = 1,
     fallback: Any = 0.0,
+    trusted: bool = False,
+    timeout: Rational = TIMEOUT,
     workers: int | None = None,
     progress: bool | None = None,
     rows_per_person: int = 1,
@@ -91,12 +94,13 @@ def subsample_aggregate(
 ) -> Release[Any] | NoReply:
     """f on many random blocks of the rows, and a private aggregate of the results: (ε, δ)-differentially private.
 
-    The theorem is in `uptack.blocks.subsample`. f takes the rows of a block, in the form that the data have; what it
-    must keep to, and what happens where it fails, is said in `uptack.blocks.evaluation`.
+    The theorem is in `uptack.blocks.subsample`. f takes the rows of a block, in the form that the data have. What it
+    sees and must keep to, and what happens where it fails, is said in `uptack.blocks.evaluation`; so are `trusted` and
+    `timeout`.
 
     - "median" (default), "trimmed_mean", "winsorized_mean" (a quarter at each end): f returns a number. δ = 0.
     - "vector_median": f returns a vector as long as `fallback`; the medians of all coordinates for one ε, δ = 0.
-    - "mode": f returns something hashable, and the value is a `Vote(winner, share)`. With a public list of
+    - "mode": f returns a plain hashable value, and the value is a `Vote(winner, share)`. With a public list of
       `candidates`, noisy arg-max, δ = 0; without one A_dist, which needs δ > 0 and may reply ⊥. A quarter of ε goes
       into the share, and `interval()` is about it.
     - a function of all results (an array of numbers or vectors like `fallback`, or else a list) that returns a
@@ -104,15 +108,15 @@ def subsample_aggregate(
       person can replace, and must then be within ε and δ.
 
     `times`: every row is in so many blocks, which are so many times larger; a person then moves as many results.
-    `workers=4` spreads the blocks over processes.
+    `workers=4` works on four blocks at a time.
 
     >>> from uptack import SeededEntropy
     >>> x = np.random.default_rng(0).lognormal(size=20_000)
-    >>> spread = subsample_aggregate(lambda rows: rows.std(), x, blocks=400, epsilon=1, entropy=SeededEntropy(1))
+    >>> spread = subsample_aggregate(lambda rows: rows.std(), x, blocks=200, epsilon=2, entropy=SeededEntropy(1))
     >>> 1.2 < spread.value < 2.2, spread.privacy
-    (True, Privacy(epsilon=1.0))
+    (True, Privacy(epsilon=2.0))
     """
-    analysts, m = functions(f, workers), checks.integer("blocks", blocks, least=1)
+    analysts, m = functions(f, workers, timeout), checks.integer("blocks", blocks, least=1)
     t, relation = check_times(times, m), check_adjacency(adjacency, rows_per_person)
     task = _task(aggregate, m, t * relation.rows_per_person, epsilon, delta, candidates, source(entropy))
     kind = _kind(aggregate, fallback)
@@ -123,7 +127,9 @@ def subsample_aggregate(
     if advice := _unfit(task, fixed):
         return NoReply(Privacy(0, 0, relation), _name(task), None, advice, task.entropy.private)
     parts = random_blocks(n, m, task.entropy, times=t, substitute=relation.size_is_public)
-    results = evaluate(analysts, data, parts, accept, fixed, workers=workers, progress=progress)
+    results = evaluate(
+        analysts, data, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
+    )
     return _priced(_aggregated(task, results if kind == "outcome" else np.array(results)), task, relation)
 
 
@@ -139,7 +145,7 @@ def _task(
     if not callable(aggregate) and aggregate not in AGGREGATES:
         must = ", ".join(map(repr, AGGREGATES)) + " or a function that returns a Release"
         raise InvalidArgument("aggregate", must, checks.describe(aggregate))
-    eps, dlt = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
+    eps, dlt = checks.epsilon(epsilon), checks.delta("delta", delta)
     if aggregate != "mode" and candidates is not None:
         raise InvalidArgument("candidates", "left out but for aggregate='mode'", checks.describe(candidates))
     if aggregate == "mode" and candidates is None and dlt == 0:
@@ -150,14 +156,15 @@ def _task(
 
 
 def _distinct(candidates: Sequence[Any]) -> tuple[Any, ...]:
+    """The candidates, in the form that results have."""
     try:
-        chosen = tuple(candidates)
-        if len(chosen) < 2 or len(set(chosen)) < len(chosen):
-            raise TypeError
-    except TypeError:
-        must = "a list of at least two different hashable values"
-        raise InvalidArgument("candidates", must, checks.describe(candidates)) from None
-    return chosen
+        chosen = tuple(accepting("outcome", candidate)[1] for candidate in candidates)
+        if len(chosen) > 1 and len(set(chosen)) == len(chosen):
+            return chosen
+    except (TypeError, InvalidArgument):
+        pass
+    must = "a list of at least two different plain hashable values"
+    raise InvalidArgument("candidates", must, checks.describe(candidates))
 
 
 def _kind(aggregate: str | Aggregator, fallback: Any) -> str:
@@ -194,7 +201,7 @@ def _aggregated(task: Task, results: Any) -> Release[Any] | NoReply:
         if not isinstance(found, Release | NoReply) or not isinstance(found.privacy, Privacy):
             fix = "Return what an uptack function returned, or build a Release with the loss of your mechanism."
             must = "a function that returns a Release or NoReply with an (ε, δ)"
-            raise InvalidArgument("aggregate", must, checks.describe(found), fix)
+            raise InvalidArgument("aggregate", must, type(found).__name__, fix)  # its value would tell of the data
         return found
     if task.aggregate in NUMERIC:
         release = NUMERIC[task.aggregate]

@@ -1,6 +1,26 @@
-"""Columns: what data look like, wherever they are kept."""
+"""What data look like: the one entrance for columns, whatever holds them, and the plain form of every value."""
 
-from uptack.columns.column import ArrayColumn, Column
+from uptack.columns.entrance import column, field, flags, indexed, matrix, numbers
+from uptack.columns.fields import Field
+from uptack.columns.kinds import NUMERIC, Kind, canonical, in_order, labelled, whole
+from uptack.columns.numeric import ArrayColumn, Column
 from uptack.columns.selection import OrderStatistics
 
-__all__ = ["ArrayColumn", "Column", "OrderStatistics"]
+__all__ = [
+    "NUMERIC",
+    "ArrayColumn",
+    "Column",
+    "Field",
+    "Kind",
+    "OrderStatistics",
+    "canonical",
+    "column",
+    "field",
+    "flags",
+    "in_order",
+    "indexed",
+    "labelled",
+    "matrix",
+    "numbers",
+    "whole",
+]

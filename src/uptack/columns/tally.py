@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.column import listed
+from uptack.columns.fields import Floats, listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +26,6 @@ class Tally:
         """How many rows there are."""
         return int(self.counts.sum())
 
-    def numbers(self) -> Any:
+    def numbers(self) -> Floats:
         """The values as floats; what is no number as NaN."""
-        return listed([value if isinstance(value, Real) else None for value in self.values])
+        return listed(self.values)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns.column import LARGEST
+from uptack.columns.numeric import LARGEST
 from uptack.data import engines
 from uptack.data.protocol import Kind
 
@@ -21,7 +21,9 @@ def kind(dtype: Any) -> Kind:
         return "integer"
     if dtype.is_floating() or dtype.is_decimal():
         return "number"
-    return "text" if dtype.is_string() else "other"
+    if dtype.is_timestamp() or dtype.is_date():
+        return "time"
+    return "duration" if dtype.is_interval() else "text" if dtype.is_string() else "other"
 
 
 def number(value: float) -> Any:

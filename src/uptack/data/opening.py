@@ -49,7 +49,7 @@ def source(
 
     >>> people = source({"age": np.array([31, 44, 44]), "name": ["Ada", "Bo", None]})
     >>> people.rows, dict(people.columns)
-    (3, {'age': 'integer', 'name': 'text'})
+    (3, {'age': 'integer', 'name': 'any'})
     >>> people.categories("age")
     {31: 1, 44: 2}
     >>> people.column("agee")

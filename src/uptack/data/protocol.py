@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns.column import Column
+from uptack.columns import NUMERIC as NUMERIC
+from uptack.columns import Kind as Kind
+from uptack.columns import canonical, in_order, labelled
+from uptack.columns.numeric import Column
 from uptack.columns.selection import Floats
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
 
-Kind = Literal["integer", "number", "boolean", "text", "other"]
-NUMERIC: tuple[Kind, ...] = ("integer", "number", "boolean")
+plain = canonical
 Key = tuple[Any, ...]
 Counts = tuple[list[Key], NDArray[np.int64]]
 
@@ -40,7 +42,7 @@ class Source(Protocol):
         ...
 
     def counts(self, names: Sequence[str]) -> Counts:
-        """The combinations of values that occur, in order, and how often; a missing value or NaN is None."""
+        """The combinations of canonical values that occur, in order, and how often; a missing value or NaN is None."""
         ...
 
     def categories(self, name: str) -> dict[Any, int]:
@@ -74,7 +76,7 @@ def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | Non
     if kinds is not None and columns[name] not in kinds:
         others = [repr(c) for c, kind in columns.items() if kind in kinds]
         fix = f"Such columns are {', '.join(others)}." if others else "The table has no such column."
-        must = f"a column of type {' or '.join(kinds)}"
+        must = f"a column of type {' or '.join(kind for kind in kinds if kind != 'any')}"
         raise InvalidArgument("column", must, f"{name!r} of type {columns[name]}", fix)
     return name
 
@@ -88,40 +90,35 @@ def known_all(names: Sequence[str], columns: Mapping[str, Kind], kinds: Iterable
 
 def comparable(name: str, kind: Kind, value: Any) -> Any:
     """A value that rows of this kind of column can have, None for none. A whole number may stand for a float."""
-    if value is None or value != value:
+    wanted = canonical(value)
+    if wanted is None:
         return None
-    bare = value.item() if isinstance(value, np.generic) else value
-    truth, whole, real = (isinstance(bare, kinds) for kinds in (bool, int, float))
+    truth, whole, real = isinstance(value, bool | np.bool_), isinstance(wanted, int), isinstance(wanted, float)
     fits = {
         "integer": whole and not truth,
         "number": (whole or real) and not truth,
         "boolean": truth,
         "text": not whole and not real,
-        "other": True,
     }
-    if not fits[kind]:
+    if not fits.get(kind, True):
         raise InvalidArgument("value", f"of type {kind}, as the column {name!r} is", checks.describe(value))
-    return bare
+    return labelled([wanted], kind)[0]
 
 
-def tidy(found: Iterable[tuple[Key, int]]) -> Counts:
-    """Counted keys in order, None last; NaN counts as None and -0.0 as 0.0."""
+def tidy(found: Iterable[tuple[Key, int]], kinds: Sequence[Kind] | None = None) -> Counts:
+    """Counted keys in order, missing values last, and keys that are canonically equal counted as one.
+
+    `kinds` are those of the columns: they say whether 1 is shown as 1, 1.0 or True.
+    """
     merged: dict[Key, int] = {}
     for key, count in found:
-        tidied = tuple(plain(part) for part in key)
+        tidied = tuple(canonical(part) for part in key)
         merged[tidied] = merged.get(tidied, 0) + int(count)
-    try:
-        order = sorted(merged, key=lambda key: [(part is None, 0 if part is None else part) for part in key])
-    except TypeError:  # values of several types in one column
-        order = sorted(merged, key=repr)
-    return order, np.array([merged[key] for key in order], np.int64)
-
-
-def plain(part: Any) -> Any:
-    """A value as a key: NaN is None, and -0.0 is 0.0."""
-    if isinstance(part, float):
-        return None if part != part else part + 0.0
-    return part
+    order = sorted(merged, key=lambda key: [in_order(part) for part in key])
+    counts = np.array([merged[key] for key in order], np.int64)
+    if kinds is not None:
+        order = [tuple(labelled([part], kind)[0] for part, kind in zip(key, kinds, strict=True)) for key in order]
+    return order, counts
 
 
 def assigned(owners: NDArray[np.int64], count: int, entropy: Entropy) -> NDArray[np.int64]:

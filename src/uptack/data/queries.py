@@ -111,7 +111,7 @@ class QuerySource:
         for row in engines.whole(grouped):
             key = (decoded(row[part]) if part in texts else row[part] for part in keys)
             found.append((tuple(key), row["rows"]))
-        return tidy(found)
+        return tidy(found, [self.columns[name] for name in wanted])
 
     def _key(self, name: str) -> Any:
         """What rows are grouped by: floats, the bytes of texts, and everything else as it is."""

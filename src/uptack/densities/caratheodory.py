@@ -32,7 +32,7 @@ import numpy as np
 from flint import acb, acb_poly, acb_series, arb, ctx, fmpq
 from numpy.typing import NDArray
 
-from uptack.exact import ball
+from uptack.exact import ball, working
 from uptack.noise import Body, Entropy, IntegerLaplace, L2Ball
 from uptack.noise.continuous import gamma, nearest_integers
 from uptack.privacy import Adjacency
@@ -57,7 +57,7 @@ ROOT_TWO = Fraction(14142136, 10**7)
 @functools.lru_cache(maxsize=1)
 def cosines() -> Integers:
     """The integers nearest to 2^24·cos(2πk/2^16), for k = 0, ..., 2^16 - 1."""
-    with ctx.workprec(96):
+    with working(96):
         exact = [(UNIT * arb(fmpq(2 * k, CELLS)).cos_pi() + arb(0.5)).floor() for k in range(CELLS // 4 + 1)]
     quarter = np.array([int(str(value.unique_fmpz())) for value in exact], np.int64)
     half = np.concatenate([quarter, -quarter[-2::-1]])
@@ -155,13 +155,13 @@ def moments(coefficients: Sequence[acb]) -> list[acb]:
     """
     length = len(coefficients) + 1
     r, s = _lower_row(coefficients)
-    cap = ctx.cap
-    ctx.cap = length
-    try:
-        series = acb_series((-r).coeffs(), length) / acb_series((r + s).coeffs(), length)
-        return [series[k] for k in range(1, length)]
-    finally:
-        ctx.cap = cap
+    with working(ctx.prec):  # the number of terms is one for the whole process, as the precision is
+        cap, ctx.cap = ctx.cap, length
+        try:
+            series = acb_series((-r).coeffs(), length) / acb_series((r + s).coeffs(), length)
+            return [series[k] for k in range(1, length)]
+        finally:
+            ctx.cap = cap
 
 
 def _stretched(body: MomentBody | Body, scale: Fraction, us: Sequence[arb]) -> list[arb]:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from fractions import Fraction
-from types import NoneType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from uptack import checks
+from uptack.columns import field, in_order
 from uptack.columns.tally import Tally
 from uptack.discrete.laws import cell_noise
-from uptack.errors import InvalidArgument
 from uptack.exact import Real
 from uptack.noise import Entropy, IntegerLaw
 from uptack.noise.laws import Integers, least
@@ -25,80 +21,17 @@ from uptack.privacy.loss import Approximate
 # ----------------------------------------------------------------------------------------------- values and categories
 
 
-def plain(value: Any) -> Hashable:
-    """A row's value as one of a plain type, from that value alone.
-
-    Plain values that are equal can't be told apart: 1.0 and True are 1, -0.0 is 0, what is missing is None, and what is
-    of another type is its text. Else the row that happens to come first would decide how its category looks.
-    """
-    value = value.item() if isinstance(value, np.generic) else value
-    kind = type(value)
-    if kind in (str, int, bytes, date):
-        return value  # type: ignore[no-any-return]
-    if isinstance(value, float):
-        return None if value != value else int(value) if value.is_integer() else float(value)
-    if value is None or kind.__name__ in ("NAType", "NaTType"):
-        return None
-    if kind is tuple:
-        return tuple(plain(part) for part in value)
-    if kind is datetime and value.tzinfo is None:
-        return value.replace(fold=0)  # type: ignore[no-any-return]
-    return int(value) if kind is bool else _text(value)
-
-
-def _text(value: Any) -> str:
-    """The text of a value; of its type, where it has none."""
-    try:
-        return str(value)
-    except Exception:  # errors must not depend on the data
-        return type(value).__name__
-
-
-def in_order(value: Hashable) -> tuple[bool, str, Any]:
-    """An order of plain values: numbers first, then by type, then by value; what is missing comes last."""
-    if isinstance(value, int | float):
-        return False, "", value
-    return value is None, type(value).__name__, value if isinstance(value, str | bytes) else str(value)
-
-
-def _values(name: str, column: Any) -> NDArray[Any] | list[Any]:
-    """A column as an array of numbers where its type says so, and else as a list of its values, each as it is.
-
-    NumPy makes texts of all numbers in a list with one text, and floats of all integers in a column with one that is
-    missing. Here one row must not change how others are read: only the type of a column decides.
-    """
-    if isinstance(getattr(column, "dtype", None), np.dtype):
-        array = np.asarray(column)
-        if array.ndim == 1 and array.dtype.kind in "iubf":
-            return array
-        if array.ndim == 1 and array.dtype.kind in "USMO":
-            return array.astype("M8[us]").tolist() if array.dtype.kind == "M" else array.tolist()  # type: ignore[no-any-return]
-    else:
-        read = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
-        if callable(read) or (isinstance(column, Sequence) and not isinstance(column, str | bytes)):
-            return list(read() if callable(read) else column)
-    fix = "Pick one column."
-    raise InvalidArgument(name, "a one-dimensional column of categories", checks.describe(column), fix)
-
-
 def numbered(name: str, column: Any) -> tuple[list[Hashable], Integers]:
     """The categories of a column in an order of their own, and for every row the number of its category.
 
-    Missing values are the category None. `name` is what the column is called in an error.
+    Categories are canonical values (`uptack.columns.canonical`), so that no row decides how its category looks. Missing
+    values are the category None. `name` is what the column is called in an error.
 
     >>> cells, place = numbered("x", ["b", "a", None, "b"])
     >>> cells, place.tolist()
     (['a', 'b', None], [1, 0, 2, 1])
     """
-    values = _values(name, column)
-    if isinstance(values, np.ndarray):
-        found, place = np.unique(values + 0.0 if values.dtype.kind == "f" else values, return_inverse=True)
-        return [None if value != value else value for value in found.tolist()], place.astype(np.int64)
-    if not set(map(type, values)) <= {str, int, NoneType}:  # which are plain already
-        values = [plain(value) for value in values]
-    cells = sorted(set(values), key=in_order)
-    number = {cell: i for i, cell in enumerate(cells)}
-    return cells, np.fromiter(map(number.__getitem__, values), np.int64, len(values))
+    return field(name, column, "a one-dimensional column of categories").codes()
 
 
 def tallied(name: str, column: Any) -> tuple[list[Hashable], Integers]:
@@ -195,7 +128,7 @@ class Screen:
     def shown(
         self, cells: Sequence[Hashable], counts: Integers, entropy: Entropy
     ) -> tuple[tuple[Hashable, ...], Integers]:
-        """The categories that pass, and their noisy counts. A cell must be a plain value: see `numbered`."""
+        """The categories that pass, and their noisy counts. Cells must be canonical: see `numbered`."""
         occupied = np.flatnonzero(counts > 0)
         noisy = counts[occupied] + self.law.draw(occupied.size, entropy)
         passing = noisy >= self.cutoff

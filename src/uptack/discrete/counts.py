@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
+from uptack.columns import flags
 from uptack.discrete.planning import one_count
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -26,32 +27,19 @@ LARGEST = 1 << 52
 """Larger counts are read as this one, which brings no two of them further apart."""
 
 
-def _flags(rows: Any) -> Any:
-    """Truth values without missing ones, which count as False; None where the column is of another type."""
-    if isinstance(rows, list | tuple):
-        if not all(value is None or isinstance(value, bool | np.bool_) for value in rows):
-            fix = "A list is read as truth values; pass an array or a data frame to count rows."
-            raise InvalidArgument("rows", "truth values where it is a list", "some that are not", fix)
-        return np.array([bool(value) for value in rows], bool)
-    if not str(getattr(rows, "dtype", "")).lower().startswith("bool"):
-        return None
-    fill = getattr(rows, "fillna", None) or getattr(rows, "fill_null", None)
-    return np.asarray(fill(False) if fill else rows, bool)
-
-
 def _true_count(rows: Any, relation: Adjacency) -> int:
     """What is to be counted. The type decides how, never the content: else one row could change what is counted."""
     if isinstance(rows, Integral) and not isinstance(rows, bool | np.bool_):
         return int(rows)
     if isinstance(rows, str | bytes) or not isinstance(rows, Sized) or getattr(rows, "ndim", 1) == 0:
         must = "an integer, a column of truth values or, under ADD_REMOVE, any table"
-        raise InvalidArgument("rows", must, checks.describe(rows))
-    flags = _flags(rows)
-    if flags is not None and flags.ndim == 1:
-        return int(np.count_nonzero(flags))
+        raise InvalidArgument("rows", must, checks.outline(rows))
+    truths = flags(rows)
+    if truths is not None:
+        return int(np.count_nonzero(truths))
     if relation.size_is_public:
         fix = "Under SUBSTITUTE the number of rows is public; pass adjacency=ADD_REMOVE to count them privately."
-        raise InvalidArgument("rows", "an integer or a column of truth values", checks.describe(rows), fix)
+        raise InvalidArgument("rows", "an integer or a column of truth values", checks.outline(rows), fix)
     return len(rows)
 
 
@@ -67,8 +55,9 @@ def count(
 ) -> Release[int]:
     """How many, with two-sided geometric noise: ε-differentially private.
 
-    `rows` is the count itself, or a column of truth values whose True ones are counted (missing ones are not; a list is
-    always read so), or under `ADD_REMOVE` any other array or table, of which the rows are counted.
+    `rows` is the count itself, or a column of truth values whose True ones are counted, or under `ADD_REMOVE` any other
+    array or table, of which the rows are counted. A list, or a column of Python objects, has no declared type and is
+    read as truth values, row by row: what is not True is not counted.
 
     **Theorem.** A person with up to g rows moves a count by at most g, whether rows are replaced or added and removed.
     The count plus z with P(z = k) proportional to e^(-ε|k|/g) is ε-differentially private (Hall, Prop. 1.3.1, on the
@@ -78,7 +67,7 @@ def count(
     >>> count([True, False, True] * 400, epsilon=1, entropy=SeededEntropy(7))
     Release(800, count, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
     """
-    checks.positive("epsilon", epsilon)
+    checks.epsilon(epsilon)
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
     true = min(max(_true_count(rows, relation), 0), LARGEST)
     noisy = laplace(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns import NUMERIC, Field, canonical, field
 from uptack.errors import InvalidArgument
 from uptack.noise.laws import Integers
 
@@ -35,7 +35,7 @@ def _levels(name: str, value: object) -> tuple[Hashable, ...] | int:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidArgument(name, must, checks.describe(value))
     values = np.asarray(value).tolist() if isinstance(value, np.ndarray) else list(value)
-    if not values or not all(isinstance(v, Hashable) for v in values) or len(set(values)) < len(values):
+    if not values or not all(isinstance(v, Hashable) for v in values) or len(set(map(canonical, values))) < len(values):
         raise InvalidArgument(name, must, "an empty list, or one with a category twice")
     return tuple(values)
 
@@ -49,32 +49,30 @@ def _listed(levels: Sequence[Hashable]) -> NDArray[Any]:
 def places(column: Any, levels: Sequence[Hashable] | int) -> Integers:
     """The place of every row's value among the levels, -1 where it is none of them.
 
-    A list has no type of its own: NumPy would read all of it as texts for the sake of one. So its values are looked at
-    one by one, and no row changes how another is read.
+    Both are compared in their canonical form (`uptack.columns.canonical`), so each row by itself: 1, 1.0 and True are
+    one level, None stands for a missing value, and a row of any other type is outside.
     """
-    listed = isinstance(column, list | tuple)
-    array = np.fromiter(column, object, len(column)) if listed else np.asarray(column)
-    if array.ndim != 1 or array.dtype.kind not in "fiubUSOM":
-        raise InvalidArgument("columns", "one-dimensional columns of one length", checks.describe(array))
+    found = field("columns", column, "one-dimensional columns of one length")
     if isinstance(levels, int):
-        if listed:
-            found = (int(v) if isinstance(v, Integral) and 0 <= int(v) < levels else -1 for v in column)
-            return np.fromiter(found, np.int64, len(column))
-        if array.dtype.kind not in "iubf":  # integers with one that is missing come as floats
-            fix = "Columns with a number of levels hold the integers 0, 1, 2, …; list the categories for others."
-            raise InvalidArgument("columns", "integers where the domain has a number of levels", array.dtype.name, fix)
-        inside = (array >= 0) & (array < levels) & (np.floor(array) == array)
-        return np.where(inside, array, -1).astype(np.int64)
-    order = {level: i for i, level in enumerate(levels)}
+        return _small(found, levels)
+    order = {canonical(level): i for i, level in enumerate(levels)}
+    values, codes = found.codes()
+    return np.array([order.get(canonical(value), -1) for value in values], np.int64)[codes]
 
-    def look_up(values: list[Any]) -> Integers:
-        found = (order.get(value, -1) if isinstance(value, Hashable) else -1 for value in values)
-        return np.fromiter(found, np.int64, len(values))
 
-    if array.dtype.kind == "O":
-        return look_up(array.tolist())
-    values, inverse = np.unique(array, return_inverse=True)
-    return look_up(values.tolist())[inverse]
+def _small(found: Field, levels: int) -> Integers:
+    """The rows that are integers from 0 to levels - 1, and -1 for the others."""
+    if found.kind not in NUMERIC:
+        fix = "Columns with a number of levels hold the integers 0, 1, 2, …; list the categories for others."
+        raise InvalidArgument("columns", "integers where the domain has a number of levels", found.kind, fix)
+    if found.kind == "any":
+        values, codes = found.codes()
+        known = [v if isinstance(v, int) and 0 <= v < levels else -1 for v in values]
+        return np.array(known, np.int64)[codes]
+    numbers, missing = found.numbers()
+    inside = (numbers >= 0) & (numbers < levels) & (np.floor(numbers) == numbers)
+    inside = inside if missing is None else inside & ~missing
+    return np.where(inside, np.where(inside, numbers, 0).astype(np.int64), -1)
 
 
 @dataclass(frozen=True)
@@ -119,10 +117,11 @@ class Domain:
         The table is a mapping of names to columns, or a data frame. Places of rows outside are 0.
         """
         try:
-            found = [places(table[name], levels) for name, levels in self.columns.items()]
-        except (KeyError, TypeError, IndexError):
+            columns = [table[name] for name in self.columns]
+        except (KeyError, TypeError, IndexError, ValueError):
             must = f"a table with the columns {', '.join(map(str, self.columns))}"
-            raise InvalidArgument("columns", must, checks.describe(table)) from None
+            raise InvalidArgument("columns", must, checks.outline(table)) from None
+        found = [places(column, levels) for column, levels in zip(columns, self.columns.values(), strict=True)]
         if len({len(column) for column in found}) > 1:
             raise InvalidArgument("columns", "one-dimensional columns of one length", "columns of several lengths")
         inside = np.logical_and.reduce([column >= 0 for column in found])

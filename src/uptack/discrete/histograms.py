@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uptack import checks
+from uptack import checks, columns
 from uptack.columns import Column
-from uptack.columns.column import listed
 from uptack.columns.tally import Tally
 from uptack.discrete.categories import Screen, tallied
 from uptack.discrete.domains import Domain
@@ -23,6 +22,7 @@ from uptack.discrete.laws import cell_noise
 from uptack.discrete.planning import each_count
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.labels import printable
 from uptack.noise import Entropy, IntegerLaw
 from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
@@ -61,7 +61,7 @@ class Histogram(Mapping[Hashable, int]):
 
     def __repr__(self) -> str:
         some = ", ".join(f"{cell!r}: {count}" for cell, count in zip(self.cells[:6], self.counts, strict=False))
-        return f"Histogram({{{some}{', …' if len(self) > 6 else ''}}})"
+        return printable(f"Histogram({{{some}{', …' if len(self) > 6 else ''}}})")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -93,11 +93,7 @@ class _Edges:
         return tuple(itertools.pairwise(self.edges.tolist()))
 
     def places(self, x: Any) -> Integers:
-        floats = listed(x) if isinstance(x, list | tuple) else None
-        array = np.asarray(x) if floats is None else floats
-        if array.ndim != 1 or array.dtype.kind not in "fiub":
-            must = "a one-dimensional column of numbers"
-            raise InvalidArgument("x", must, checks.describe(array), "For other values give keys.")
+        array = columns.column("x", x).floats()
         place = np.searchsorted(self.edges, array, side="right") - 1
         place[array == self.edges[-1]] = len(self.edges) - 2
         inside = (place >= 0) & (place < len(self.edges) - 1)
@@ -218,7 +214,7 @@ def histogram(
     Release(Histogram({'flu': 295, 'gout': 94}), histogram (unknown categories, cutoff 26), ε = 1.0, δ = 1e-06
     (substitute), NOT PRIVATE: seeded randomness)
     """
-    eps, relation = checks.positive("epsilon", epsilon), check_adjacency(adjacency, rows_per_person)
+    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     if edges is None and keys is None:
         screen, bits = Screen.of(eps, _check_unlisted(delta, outside, total), relation), source(entropy)
         return frequent(screen, *tallied("x", x), bits)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import arb, ctx
+from flint import arb
 
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, Real, ball
+from uptack.exact import Rational, Real, ball, working
 from uptack.noise import Entropy, Geometric, IntegerLaw
 from uptack.noise.laplace import LARGEST_SCALE, check_scale
 from uptack.noise.laws import Integers
@@ -113,7 +113,7 @@ def binomial(trials: int, chance: Real, entropy: Entropy) -> int:
 
 def _place(trials: int, chance: Real, drawn: int, bits: int) -> int | None:
     """The X for every U that starts with these digits, or None where they don't settle it."""
-    with ctx.workprec(bits + GUARD):
+    with working(bits + GUARD):
         p = chance.expression()
         odds, term, total = p / (1 - p), (trials * (-p).log1p()).exp(), arb(0)
         low, high = ball(Fraction(drawn, 1 << bits)), ball(Fraction(drawn + 1, 1 << bits))

@@ -112,7 +112,7 @@ class CountMechanism:
     name: str = "count mechanism"
 
     def __post_init__(self) -> None:
-        eps = checks.positive("epsilon", self.epsilon)
+        eps = checks.epsilon(self.epsilon)
         weights, losses = np.array(self.weights, np.int64), np.array(self.losses, np.float64)
         if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or losses.shape != weights.shape:
             raise InvalidArgument("weights", "a square table, of the shape of losses", checks.describe(weights))

@@ -49,7 +49,7 @@ class Problem:
     @staticmethod
     def of(n: object, epsilon: object, loss: object) -> Problem:
         """The arguments, checked."""
-        size, eps = checks.integer("n", n, least=1), checks.positive("epsilon", epsilon)
+        size, eps = checks.integer("n", n, least=1), checks.epsilon(epsilon)
         if size > LARGEST_N:
             fix = "For larger counts uptack.count is all but optimal and needs no table."
             raise InvalidArgument("n", f"at most {LARGEST_N}", size, fix)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.discrete.domains import Domain, domain_size
+from uptack.discrete.domains import Domain, domain_size, places
 from uptack.discrete.histograms import CountNoise
 from uptack.discrete.laws import SkewedLaplace, binomial, cell_noise
 from uptack.discrete.shrinkage import posterior_medians
@@ -135,12 +135,13 @@ def passing(
 
 def _occupied(keys: Any, size: int) -> tuple[Integers, Integers]:
     """The occupied cells in their order, and their counts."""
-    array = np.asarray(keys)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        fix = "Give structured data as columns, with a Domain as domain_size."
-        raise InvalidArgument("keys", "a one-dimensional column of integers", checks.describe(array), fix)
-    cells, counts = np.unique(array[(array >= 0) & (array < size)], return_counts=True)
-    return cells.astype(np.int64), counts.astype(np.int64)
+    try:
+        found = places(keys, size)
+    except InvalidArgument as error:
+        got, fix = error.got, "Give structured data as columns, with a Domain as domain_size."
+        raise InvalidArgument("keys", "a one-dimensional column of integers", got, fix) from None
+    cells, counts = np.unique(found[found >= 0], return_counts=True)
+    return cells, counts.astype(np.int64)
 
 
 def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace) -> int:
@@ -190,7 +191,7 @@ def sparse_histogram(
     >>> release.value, dict(release.value), release.value[5]
     (SparseHistogram(2 of 4611686018427387904 cells kept), {3: 400, 1099511627776: 90}, 0)
     """
-    eps, relation = checks.positive("epsilon", epsilon), check_adjacency(adjacency, rows_per_person)
+    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     domain = domain_size if isinstance(domain_size, Domain) else None
     size = domain.size if domain else _size(domain_size)
     law = cell_noise(eps, relation, RISING if rule == "adaptive" else Fraction(1, 2))

@@ -21,6 +21,7 @@ from uptack.discrete.laws import SkewedLaplace, cell_noise
 from uptack.discrete.sparse import sparse_histogram
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
@@ -57,7 +58,7 @@ class Margins(Mapping[Names, Floats]):
         return Margins, (dict(self), self.domain)
 
     def __repr__(self) -> str:
-        return f"Margins({len(self)} of the columns {', '.join(self.domain.columns)})"
+        return f"Margins({len(self)} of the columns {', '.join(map(label, self.domain.columns))})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: names joined by commas."""
@@ -199,7 +200,7 @@ def margins(
     >>> release.value["sex"].tolist(), release.mechanism
     ([398.0, 402.0], 'margins (table)')
     """
-    eps, relation = checks.positive("epsilon", epsilon), check_adjacency(adjacency, rows_per_person)
+    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     space: Domain = checks.instance("domain", domain, Domain, "a Domain of public categories")
     call = _Call(_wanted(which, space), space, eps, relation, source(entropy))
     sizes = [math.prod(call.shape(names)) for names in call.chosen]

@@ -16,6 +16,9 @@ import numpy as np
 
 Rational: TypeAlias = Fraction | Decimal | float | int | str
 
+LARGEST_EXPONENT = 10_000
+"""Decimal exponents beyond it are not read."""
+
 
 def read(value: object) -> Fraction:
     """The rational that a number stands for; `ValueError` where it stands for none.
@@ -29,12 +32,22 @@ def read(value: object) -> Fraction:
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, float | np.floating):
         value = str(value)
-    if isinstance(value, str | Decimal):
-        try:
-            return Fraction(value)
-        except (OverflowError, ZeroDivisionError) as error:
-            raise ValueError(f"{value!r} is not a finite number") from error
-    raise ValueError(f"{type(value).__name__} is not a rational number")
+    if not isinstance(value, str | Decimal):
+        raise ValueError(f"{type(value).__name__} is not a rational number")
+    if (number := _decimal(str(value))) is None:
+        raise ValueError("it is not a finite number, or one with a very large exponent")
+    return number
+
+
+def _decimal(text: str) -> Fraction | None:
+    """A text as a rational. 1e1000000000 would fill the memory, so exponents are bounded."""
+    _, _, exponent = text.lower().partition("e")
+    try:
+        if exponent and abs(int(exponent)) > LARGEST_EXPONENT:
+            return None
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 def _nearest(value: Fraction) -> float:

@@ -4,16 +4,26 @@ The digits come from ball arithmetic (Arb, through python-flint): every result i
 hold the true number. A question that the interval can't decide is asked again at twice the precision, so an answer
 is never a guess. The numbers asked about here (e^-x and rational functions of it, for rational x ≠ 0) are
 transcendental: they differ from every rational, so the doubling ends.
+
+**Threads.** python-flint has one working precision for the whole process (`ctx.prec`). A thread that changes it while
+another computes makes the other's balls wider, or leaves it changed for good. So every computation with balls goes
+through `working`, which lets one thread in at a time.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 from flint import arb, ctx, fmpq
+
+Answer = TypeVar("Answer")
 
 LIMIT = 1 << 20
 """Precision in bits at which a comparison gives up. Only two equal numbers ever come here."""
@@ -23,9 +33,31 @@ SMALLEST = 1 << 16
 """Numbers below 2^-SMALLEST are not written out as fractions: e^-1000000000 would fill the memory."""
 
 
+_ARITHMETIC = threading.RLock()
+"""Held by the thread that computes with balls."""
+
+# A child process must not inherit a lock that a thread held which does not exist in it, nor that thread's precision.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_ARITHMETIC.acquire, after_in_parent=_ARITHMETIC.release, after_in_child=_ARITHMETIC.release
+    )
+
+
+@contextmanager
+def working(bits: int) -> Iterator[None]:
+    """The working precision, for this thread alone: others wait for their turn. It may be nested."""
+    with _ARITHMETIC, ctx.workprec(bits):
+        yield
+
+
 def ball(value: Fraction | int) -> arb:
     """The rational as a ball at the working precision."""
     return arb(fmpq(value.numerator, value.denominator))
+
+
+def logarithm(value: Fraction) -> float:
+    """ln of a positive rational, to within rounding: also where it is next to 1, or far out of the floats' range."""
+    return float(Real(lambda: ball(value).log()))
 
 
 def _dyadic(point: arb) -> Fraction:
@@ -67,14 +99,16 @@ class Real:
 
     def at(self, bits: int) -> arb:
         """A ball around the number, computed with so many bits."""
-        with ctx.workprec(bits):
+        with working(bits):
             return self.expression()
 
-    def _refine(self, bits: int) -> Iterator[arb]:
-        """Balls at doubling precision, each of them the working precision while the caller looks at it."""
+    def _decide(self, bits: int, question: Callable[[arb], Answer | None]) -> Answer:
+        """The answer to a question about balls at doubling precision, as soon as it is not None."""
         while bits <= LIMIT:
-            with ctx.workprec(bits):
-                yield self.expression()
+            with working(bits):
+                answer = question(self.expression())
+            if answer is not None:
+                return answer
             bits *= 2
         raise ArithmeticError(f"a real could not be told from its bound with {LIMIT} bits")
 
@@ -82,10 +116,7 @@ class Real:
         """⌊x·2^bits⌋: the number's first binary digits, none of them approximate."""
         if self.exact is not None:
             return math.floor(self.exact * Fraction(2) ** bits)
-        for value in self._refine(abs(bits) + 64):
-            if (floor := (value * arb(2) ** bits).floor().unique_fmpz()) is not None:
-                return int(floor)
-        raise AssertionError("unreachable")
+        return int(self._decide(abs(bits) + 64, lambda value: (value * arb(2) ** bits).floor().unique_fmpz()))
 
     def __le__(self, bound: Fraction) -> bool:
         return self.exact <= bound if self.exact is not None else self._below(bound)
@@ -94,13 +125,11 @@ class Real:
         return self.exact < bound if self.exact is not None else self._below(bound)
 
     def _below(self, bound: Fraction) -> bool:
-        for value in self._refine(64):
+        def question(value: arb) -> bool | None:
             limit = ball(bound)
-            if value < limit:
-                return True
-            if value > limit:
-                return False
-        raise AssertionError("unreachable")
+            return True if value < limit else False if value > limit else None
+
+        return self._decide(64, question)
 
     def bounds(self, bits: int = 96) -> tuple[Fraction, Fraction]:
         """Rationals on both sides of the number, about 2^-bits apart relative to its size."""

@@ -67,7 +67,8 @@ class DensityCurve:
 
     def at(self, points: ArrayLike) -> Any:
         """The density at a point, or at many."""
-        return _shaped(np.interp(checks.numbers("points", points), self.points, self.values, left=0, right=0))
+        x = checks.numbers("points", points)
+        return _shaped(np.interp(x, self.points, self.values, left=0, right=0))
 
     def cdf(self, points: ArrayLike) -> Any:
         """The mass up to a point, or up to many."""

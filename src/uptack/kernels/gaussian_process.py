@@ -85,7 +85,7 @@ def release_function(
     shape: Kernel = checks.instance("kernel", kernel, Kernel, "a kernel of uptack.kernels", "Try Gaussian(0.1).")
     _check_dimension(shape, dimension)
     bound, largest = checks.positive("sensitivity", sensitivity), checks.positive("norm", norm)
-    eps, slip = checks.positive("epsilon", epsilon), checks.nonnegative("error", error)
+    eps, slip = checks.epsilon(epsilon), checks.nonnegative("error", error)
     dlt = checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
     relation, bits = check_adjacency(adjacency), source(entropy)
     most = checks.integer("most_points", most_points, least=1)

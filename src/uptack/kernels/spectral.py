@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from uptack import checks
+from uptack.columns import matrix, numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 from uptack.kernels.kernel import UNIT, Floats, points, root_above
@@ -101,10 +102,10 @@ class FourierBasis:
         is wrapped around it; one that is not a number, or too far away, counts as the box's lower end.
         """
         low = np.array(self.box)[:, 0]
-        table = np.asarray(rows, np.float64)
+        table = matrix("rows", rows)
         if table.ndim != 2 or table.shape[1] != self.dimension or not 1 <= len(table) <= MOST_ROWS:
             must = f"an array (n, {self.dimension}) of at most {MOST_ROWS} rows"
-            raise InvalidArgument("rows", must, checks.describe(table))
+            raise InvalidArgument("rows", must, checks.outline(table))
         table = np.where(np.isfinite(table), table, low)
         roots, total, batch = np.sqrt(self.eigenvalues), np.zeros(self.size, np.int64), max(1, BATCH // self.size)
         for start in range(0, len(table), batch):
@@ -212,7 +213,7 @@ def release_spectral(
     bound = checks.positive("sensitivity", sensitivity)
     slip = bound / 1000 if error is None else checks.nonnegative("error", error)
     relation = check_adjacency(adjacency)
-    w = checks.numbers("coordinates", coordinates, (1,))
+    w = numbers("coordinates", coordinates, (1,))
     if w.size != form.size:
         raise InvalidArgument("coordinates", f"{form.size} numbers, as the basis has", checks.describe(w))
     made = gaussian(w, sensitivity=bound + 2 * slip, epsilon=epsilon, delta=delta, adjacency=relation, entropy=entropy)

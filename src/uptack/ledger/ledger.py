@@ -246,7 +246,7 @@ def _asked(epsilon: Rational | None, delta: Rational | None, adjacency: Adjacenc
         if delta is not None or adjacency is not None:
             raise InvalidArgument("epsilon", "given where delta or adjacency is", "None", "A budget is all three.")
         return None
-    least = checks.positive("epsilon", epsilon, "It is the budget for everything that will ever be asked.")
+    least = checks.epsilon(epsilon, fix="It is the budget for everything that will ever be asked.")
     relation = SUBSTITUTE if adjacency is None else _adjacency(adjacency)
     return Privacy(least, 0 if delta is None else delta, relation)
 

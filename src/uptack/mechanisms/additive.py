@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincinv
 
 from uptack import checks
+from uptack.columns import numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball, read
 from uptack.noise import Ellipsoid, Entropy, Grid, IntegerGaussian, IntegerLaplace, IntegerLaw, L2Ball
@@ -101,10 +102,10 @@ def laplace(
     >>> laplace(1200, sensitivity=1, epsilon=1, granularity=1, entropy=SeededEntropy(7))
     Release(1200.0, Laplace noise, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
     """
-    bound, eps = checks.positive("sensitivity", sensitivity), checks.positive("epsilon", epsilon)
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
     relation, bits = check_adjacency(adjacency), source(entropy)
     given = None if granularity is None else Grid(granularity)
-    x = checks.numbers("value", value)
+    x = numbers("value", value)
     grid = given or Grid.finer_than(bound / x.size)
     steps = math.ceil(bound / Fraction(grid.step)) + (0 if given else x.size)
     _check_scale(steps / eps, eps, x.size)
@@ -140,11 +141,11 @@ def gaussian(
 
     `granularity` (1 for counts) rounds the released values to its multiples: post-processing.
     """
-    bound, eps = checks.positive("sensitivity", sensitivity), checks.positive("epsilon", epsilon)
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
     fix = "Gaussian noise needs δ > 0; for δ = 0 use laplace or gamma."
     dlt, coarse = checks.inside_unit("delta", delta, fix), None if granularity is None else Grid(granularity)
     relation, bits = check_adjacency(adjacency), source(entropy)
-    x = checks.numbers("value", value)
+    x = numbers("value", value)
     multiplier, grid, law = calibrated_gaussian(bound, eps, dlt, x.size)
     noisy = grid.move(x.ravel(), law.draw(x.size, bits))
     noisy = noisy if coarse is None else coarse.values(coarse.steps(noisy))
@@ -184,13 +185,13 @@ def k_norm(
     Without the symmetry ‖-v‖_K may exceed ‖v‖_K, and the claim is false.
     """
     shape: Body = checks.instance("body", body, Body, "one of the bodies of uptack.noise", "Try LInfBall(d).")
-    bound, eps = checks.positive("sensitivity", sensitivity), checks.positive("epsilon", epsilon)
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
     relation, bits = check_adjacency(adjacency), source(entropy)
-    x = checks.numbers("value", value)
+    x = numbers("value", value)
     d = shape.dimension
     if x.size != d:
         raise InvalidArgument("value", f"a vector of {d} numbers, the dimension of body", checks.describe(x))
-    scale = bound / eps
+    scale = checks.positive("sensitivity over epsilon", bound / eps)
     grid = Grid.finer_than(scale * Fraction(float(shape.extent().min())))
     noisy = grid.points(_real_noise(x.ravel(), shape, scale, grid, bits))
     tree, step = loss.Pure(eps), float(Fraction(grid.step))
@@ -226,6 +227,6 @@ def gamma(
     **Theorem** (Hall, Prop. 1.3.2). With ‖x‖² = xᵀΣ⁻¹x for a public matrix Σ (the identity if left out) and
     ‖f(D) - f(D')‖ ≤ Δ, the release is ε-private: it is the K-norm mechanism over the ellipsoid of that norm.
     """
-    size = checks.numbers("value", value).size
+    size = numbers("value", value).size
     body = L2Ball(size) if covariance is None else Ellipsoid(covariance)
     return k_norm(value, body=body, sensitivity=sensitivity, epsilon=epsilon, adjacency=adjacency, entropy=entropy)

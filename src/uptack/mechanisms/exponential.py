@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.columns import numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy
@@ -29,8 +30,8 @@ def _coins(
 ) -> NDArray[np.bool_]:
     """For each candidate i in `which` a coin with heads probability exp(-rate·(best score - score i))."""
     best = float(scores.max())
-    with np.errstate(over="ignore"):
-        below = float(rate) * (best - scores[which])
+    with np.errstate(over="ignore"):  # the exponent may be infinite; halves, since two scores may be 2^1024 apart
+        below = float(2 * rate) * (best / 2 - scores[which] / 2)
 
     def exact(j: int) -> Fraction:
         return rate * (Fraction(best) - Fraction(float(scores[which[j]])))
@@ -64,12 +65,14 @@ def _choose(
     adjacency: Adjacency,
     entropy: Entropy | None,
 ) -> Release[T]:
-    bound, eps = checks.positive("sensitivity", sensitivity), checks.positive("epsilon", epsilon)
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
     relation, bits = check_adjacency(adjacency), source(entropy)
-    quality = checks.numbers("scores", scores, dimensions=(1,))
+    quality = numbers("scores", scores, dimensions=(1,))
     if len(candidates) != quality.size:
         raise InvalidArgument("candidates", f"as many as the scores, {quality.size}", len(candidates))
-    chosen = candidates[pick(quality, eps / (bound if monotone else 2 * bound), bits)]
+    rate = eps / (bound if monotone else 2 * bound)
+    checks.rational("epsilon over sensitivity", 2 * rate)  # it becomes a float
+    chosen = candidates[pick(quality, rate, bits)]
     tree = loss.Pure(eps)
     return Release(chosen, cost(tree, relation), mechanism, tree, None, bits.private)
 

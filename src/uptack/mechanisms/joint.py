@@ -18,7 +18,7 @@ their cell.
 **The draw.** Only the rows within K of each rank are known; beyond, V ≥ c = 4K + 2. The law is a mixture: all vectors
 alike, with weight q^c each, and those within the windows with weight (q^V - q^c)₊ on top. The second part is a Markov
 chain in the windows' cells, drawn backwards from forward sums, with a coin for the subtracted part. Floats do it as
-far as they are sure, and rationals where they are not (`uptack.noise.choice`): the draw is exact.
+far as they are sure, and intervals where they are not (`uptack.noise.choice`): the draw is exact.
 """
 
 from __future__ import annotations
@@ -28,23 +28,26 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
+from typing import TypeVar
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from uptack.exact import Real
+from uptack.exact import Real, ball, logarithm
 from uptack.noise import Entropy
 from uptack.noise.choice import pick
 from uptack.noise.coins import Coin, exp_minus
 
 Floats = NDArray[np.float64]
+Number = TypeVar("Number", Fraction, arb)
 
 
 def chain_decay(epsilon: Fraction, rows_per_person: int = 1) -> Fraction:
-    """q: e^(-ε/8g) rounded up to a multiple of 2^-32."""
-    return Fraction(exp_minus(epsilon / (8 * rows_per_person)).floor(32) + 1, 1 << 32)
+    """q: e^(-ε/8g) rounded up to a multiple of 2^-64."""
+    return Fraction(exp_minus(epsilon / (8 * rows_per_person)).floor(64) + 1, 1 << 64)
 
 
 @dataclass(frozen=True)
@@ -83,14 +86,15 @@ class Chain:
         path = [0, *(self.deviations[c] for c in cells), 0]
         return sum(abs(b - a) for a, b in itertools.pairwise(path))
 
-    @cached_property
-    def exact_sums(self) -> list[list[Fraction]]:
-        """Σ of q^(V so far) over all candidates of the windows up to j that end in cell c of window j."""
-        sums = [[n * self.q ** abs(f) for n, f in zip(self.counts[0], self.deviations, strict=True)]]
-        for counts in self.counts[1:]:
-            joined = _joined_exactly(sums[-1], self.q**2)
-            sums.append([n * s for n, s in zip(counts, joined, strict=True)])
-        return sums
+    def sums(self, q: Number, j: int) -> list[Number]:
+        """Σ of q^(V so far) over all candidates of the windows up to j that end in cell c of window j, for each c.
+
+        Exact for a rational q, balls for a ball.
+        """
+        current = [q ** abs(f) * n for n, f in zip(self.counts[0], self.deviations, strict=True)]
+        for counts in self.counts[1 : j + 1]:
+            current = [s * n for n, s in zip(counts, _joined_exactly(current, q * q), strict=True)]
+        return current
 
     @cached_property
     def _float_sums(self) -> tuple[list[Floats], float]:
@@ -108,25 +112,34 @@ class Chain:
 
     def draw(self, entropy: Entropy) -> list[int]:
         """A vector of candidates in increasing order, by the theorem above."""
-        m, log_q = len(self.edges), math.log(self.q.numerator) - math.log(self.q.denominator)
+        m, log_q = len(self.edges), logarithm(self.q)
         sums, scale = self._float_sums
         ends = np.abs(np.array(self.deviations, np.float64))
         with np.errstate(divide="ignore"):
             inside = np.log((sums[-1] * np.exp(log_q * ends)).sum()) + scale + math.lgamma(m + 1)
         whole = m * math.log(self.size) + self.cap * log_q
         while True:
-            if pick(np.array([whole, inside]), self._exact_parts, entropy) == 0:
+            if pick(np.array([whole, inside]), lambda: self.parts(ball(self.q)), entropy, self._terms) == 0:
                 return sorted(entropy.below(self.size) for _ in range(m))
             cells = self._cells(sums, log_q, entropy)
-            spare = self.cap - self.variation(cells)
-            if spare > 0 and bool(Coin(Real.of(1 - self.q**spare)).flip(1, entropy)[0]):
+            if self._above_cap(cells, entropy):
                 return [self.edges[j][c] + entropy.below(self.counts[j][c]) for j, c in enumerate(cells)]
 
-    def _exact_parts(self) -> list[Fraction]:
-        ends = sum(
-            (s * self.q ** abs(f) for s, f in zip(self.exact_sums[-1], self.deviations, strict=True)), Fraction(0)
-        )
-        return [self.size ** len(self.edges) * self.q**self.cap, math.factorial(len(self.edges)) * ends]
+    def _above_cap(self, cells: Sequence[int], entropy: Entropy) -> bool:
+        """A coin with heads probability (q^V - q^c)₊/q^V = (1 - q^(c - V))₊."""
+        spare = self.cap - self.variation(cells)
+        return spare > 0 and bool(Coin(Real(lambda: 1 - ball(self.q) ** spare)).flip(1, entropy)[0])
+
+    @property
+    def _terms(self) -> int:
+        """How many cells the float sums run over."""
+        return len(self.edges) * (2 * self.steps + 1)
+
+    def parts(self, q: Number) -> list[Number]:
+        """The weights of the two parts of the mixture: all vectors alike, and those within the windows."""
+        m, reached = len(self.edges), self.sums(q, len(self.edges) - 1)
+        inside = sum((s * q ** abs(f) for s, f in zip(reached, self.deviations, strict=True)), q * 0)
+        return [q**self.cap * self.size**m, inside * math.factorial(m)]
 
     def _cells(self, sums: list[Floats], log_q: float, entropy: Entropy) -> list[int]:
         """A path of cells, with probability proportional to its number of candidates times q^V: the last one first."""
@@ -136,11 +149,16 @@ class Chain:
             away = np.abs(np.array(self.deviations) - target)
             with np.errstate(divide="ignore"):
                 logs = np.log(sums[j]) + log_q * away
-            path.append(pick(logs, lambda j=j, away=away: self._exact_cells(j, away.tolist()), entropy))  # type: ignore[misc]
+            balls = partial(self._cell_balls, j, target)
+            path.append(pick(logs, balls, entropy, self._terms))
         return path[::-1]
 
-    def _exact_cells(self, j: int, away: list[int]) -> list[Fraction]:
-        return [s * self.q**d for s, d in zip(self.exact_sums[j], away, strict=True)]
+    def _cell_balls(self, j: int, target: int) -> list[arb]:
+        return self.cell_weights(ball(self.q), j, target)
+
+    def cell_weights(self, q: Number, j: int, target: int) -> list[Number]:
+        """The weight of each cell of window j where the next cell's deviation is `target`."""
+        return [s * q ** abs(f - target) for s, f in zip(self.sums(q, j), self.deviations, strict=True)]
 
 
 def _joined(sums: Floats, q: float) -> Floats:
@@ -151,7 +169,7 @@ def _joined(sums: Floats, q: float) -> Floats:
     return joined
 
 
-def _joined_exactly(sums: list[Fraction], q: Fraction) -> list[Fraction]:
+def _joined_exactly(sums: list[Number], q: Number) -> list[Number]:
     left, right = list(sums), list(sums)
     for c in range(1, len(sums)):
         left[c] += q * left[c - 1]

@@ -49,7 +49,7 @@ def distance_needed(epsilon: Rational, delta: Rational, sensitivity: int = 1) ->
     >>> distance_needed(1, 1e-6)
     16
     """
-    law = noise_law(checks.positive("epsilon", epsilon), checks.integer("sensitivity", sensitivity, least=1))
+    law = noise_law(checks.epsilon(epsilon), checks.integer("sensitivity", sensitivity, least=1))
     return law.cutoff(delta) + law.quantile(RELIABLE)
 
 
@@ -79,7 +79,7 @@ def release_if_stable(
     ⊥ (distance to instability, ε = 1.0, δ = 1e-06 (substitute); a reply needs a value that stays the same when any 16
     people change their rows)
     """
-    eps, dlt = checks.positive("epsilon", epsilon), checks.inside_unit("delta", delta, "Choose one such as 1e-6.")
+    eps, dlt = checks.epsilon(epsilon), checks.inside_unit("delta", delta, "Choose one such as 1e-6.")
     step = checks.integer("sensitivity", sensitivity, least=1)
     relation, bits = check_adjacency(adjacency), source(entropy)
     far = int(checks.instance("distance", distance, Integral, "an integer"))

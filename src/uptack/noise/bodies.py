@@ -17,11 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, ball
+from uptack.exact import Rational, ball, working
 from uptack.noise.continuous import exponential, laplace, normals
 from uptack.noise.entropy import Entropy
 
 Floats = NDArray[np.float64]
+
+CHOLESKY_BITS = 128
+"""Precision at which a matrix must be seen to be positive definite; draws use more."""
 
 
 class Body(ABC):
@@ -159,7 +162,9 @@ class Ellipsoid(Body):
         self.dimension = array.shape[0]
         self._diagonal = np.sqrt(np.maximum(np.diag(array), 0))
         symmetric = array.shape == array.T.shape and bool((array == array.T).all())
-        if not symmetric or _cholesky(self._matrix) is None:
+        with working(CHOLESKY_BITS):
+            factor = _cholesky(self._matrix) if symmetric else None
+        if factor is None:
             raise InvalidArgument("covariance", "a symmetric positive definite matrix", checks.describe(array))
         self._ball = L2Ball(self.dimension)
 

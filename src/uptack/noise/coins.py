@@ -25,18 +25,28 @@ def exp_minus(x: Fraction) -> Real:
 
 
 class Coin:
-    """A coin with a fixed heads probability in [0, 1], which must be irrational or have its `exact` value set."""
+    """A coin with a fixed heads probability in [0, 1].
+
+    A probability that is a multiple of some 2^-k must have its `exact` value set, or a ball that is exact at k bits.
+    """
 
     def __init__(self, heads: Real) -> None:
         self._heads = heads
-        self._digits: list[int] = []
+        self._digits = b""
         self._certain = heads.exact == 1
 
     def digit(self, place: int) -> int:
-        """The digit of the probability at a place behind the point, to base 256."""
-        while len(self._digits) <= place:
-            self._digits.append(self._heads.floor(8 * len(self._digits) + 8) & 255)
-        return self._digits[place]
+        """The digit of the probability at a place behind the point, to base 256.
+
+        Threads share coins. The digits known so far are one value that is never changed, only replaced by another
+        that is right too: whichever thread comes last, every digit stays what it is.
+        """
+        digits = self._digits
+        if place >= len(digits):
+            known = place + 8
+            digits = self._heads.floor(8 * known).to_bytes(known, "big")
+            self._digits = digits
+        return digits[place]
 
     def flip(self, size: int, entropy: Entropy) -> Flags:
         """A vector of flips."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flint import arb, ctx
+from flint import arb
 
+from uptack.exact import working
 from uptack.noise.entropy import Entropy
 
 Transform = Callable[[Sequence[arb]], Sequence[arb]]
@@ -30,7 +31,7 @@ def nearest_integers(transform: Transform, uniforms: int, entropy: Entropy) -> l
         fresh = entropy.bytes(16 * uniforms)
         drawn = [d << 128 | int.from_bytes(fresh[16 * i : 16 * i + 16], "little") for i, d in enumerate(drawn)]
         bits += 128
-        with ctx.workprec(bits + 64):
+        with working(bits + 64):
             rounded = [(x + arb(0.5)).floor().unique_fmpz() for x in transform(_uniforms(drawn, bits))]
         if all(k is not None for k in rounded):
             return [int(k) for k in rounded if k is not None]

@@ -15,7 +15,7 @@ class Entropy(ABC):
     """A source of independent fair bits.
 
     `private` says whether nobody can foresee the bits. A release drawn from a source where it is False is
-    stamped "not private".
+    stamped "not private". Threads may share a source: no byte may be given out twice.
     """
 
     private: bool
@@ -91,7 +91,7 @@ class SeededEntropy(Entropy):
         self._generator = np.random.Generator(np.random.Philox(self.seed))
 
     def bytes(self, count: int) -> bytes:
-        """The next bytes of the sequence that the seed determines."""
+        """The next bytes of the sequence that the seed determines. NumPy's generator has a lock of its own."""
         return self._generator.bytes(count)
 
     def __repr__(self) -> str:

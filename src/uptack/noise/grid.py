@@ -15,6 +15,8 @@ from uptack.exact import Rational
 
 Floats = NDArray[np.float64]
 _EXACT = 2.0**62
+LEAST_EXPONENT = -1200
+"""2 to this power is far below the least float above 0: no finer grid is of any use."""
 
 
 def _power_of_two(value: Fraction) -> int | None:
@@ -38,9 +40,11 @@ class Grid:
     step: Rational
 
     def __post_init__(self) -> None:
-        step = checks.positive("step", self.step)
-        if _power_of_two(step) is None:
-            raise InvalidArgument("step", "a power of two", checks.describe(self.step), "Try 2**-7 for 0.01.")
+        step = checks.rational("step", self.step, "a power of two")
+        exponent = _power_of_two(step) if step > 0 else None
+        if exponent is None or exponent < LEAST_EXPONENT:
+            must = "a power of two" + ("" if exponent is None else ", at least 2^-1200")
+            raise InvalidArgument("step", must, checks.describe(self.step), "Try 2**-7 for 0.01.")
         object.__setattr__(self, "step", step)
 
     @staticmethod

@@ -90,7 +90,7 @@ class IntegerLaw(ABC):
 
     def quantile(self, p: Rational) -> int:
         """The least k with P(z ≤ k) ≥ p."""
-        return self.cutoff(1 - checks.inside_unit("p", p)) - 1
+        return _cutoff(self, 1 - checks.inside_unit("p", p)) - 1
 
     def interval(self, confidence: Rational) -> tuple[int, int]:
         """The shortest [a, b] with P(z < a) and P(z > b) each at most (1 - confidence)/2."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -124,6 +125,18 @@ class MachineNumbers:
     def value(self, ordinal: int) -> float:
         """`values` of one ordinal."""
         return float(self.values(ordinal))
+
+    def coarse_from(self, step: Fraction) -> int:
+        """The least ordinal, of 0 or more, from which on neighbours are further apart than a step; `top` if none is.
+
+        Neighbours never come closer again further out: a binade is twice as wide as the one before, and has at most
+        twice as many points.
+        """
+        bits, starts = self._tables
+        above = step.numerator.bit_length() - step.denominator.bit_length()
+        above += Fraction(2) ** above <= step  # the least power of two above the step
+        gaps = np.maximum(np.arange(bits.size), 1) - self.bias - bits
+        return min(int(starts[np.searchsorted(gaps, above)]), self.top)
 
     def count(self, low: float, high: float) -> int:
         """How many lattice numbers lie in [low, high]."""

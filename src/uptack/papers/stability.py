@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,8 +13,17 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.blocks.evaluation import Functions, Indices, accepting, evaluate, functions, number_of_rows
+from uptack.blocks.evaluation import (
+    TIMEOUT,
+    Functions,
+    accepting,
+    attempt,
+    evaluate,
+    functions,
+)
 from uptack.blocks.stable import lead_needed, released_mode
+from uptack.blocks.tables import Indices, number_of_rows
+from uptack.columns import column
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import release_if_stable
@@ -21,7 +31,7 @@ from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Privacy, loss
 from uptack.progress import track
-from uptack.reach.mode import median_distance, mode_distance, winner
+from uptack.reach.mode import median_distance, mode_distance, outcome, winner
 from uptack.reach.order import quantile_rank
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
@@ -46,7 +56,8 @@ def A_dist(
     """A_dist: g(x) if d + Lap(1/ε) is above ln(1/δ)/ε, d the distance to instability, or ⊥ (Algorithm 13).
 
     g is "mode" or "median", or any function with a `distance(x)` that is 0 where a row replaced in x can change g(x),
-    and moves by at most 1 when one is.
+    and moves by at most 1 when one is. Both run in processes of their own: where g fails, or returns no plain hashable
+    value, its value is None, and where `distance` fails or returns no integer, it is 0.
 
     **Theorem.** (ε, δ/2)-differentially private under SUBSTITUTE. Distances are integers and so is the noise: the
     threshold is the least t with P(z ≥ t) ≤ δ/2. (Twice the δ in print. With the gap g of a mode, d is
@@ -57,7 +68,7 @@ def A_dist(
     Release('a', A_dist, ε = 1.0, δ = 5e-07 (substitute), NOT PRIVATE: seeded randomness)
     """
     half, bits = checks.inside_unit("delta", delta) / 2, source(entropy)
-    checks.positive("eps", eps)
+    checks.epsilon(eps, "eps")
     value, far = _value_and_distance(g, x, distance)
     found = release_if_stable(value, far, epsilon=eps, delta=half, entropy=bits)
     return replace(found, mechanism="A_dist")
@@ -70,15 +81,29 @@ def _value_and_distance(
         if not callable(distance):
             fix = "Say how many rows must be replaced before g can change."
             raise InvalidArgument("distance", "a function of x, for a g of your own", checks.describe(distance), fix)
-        return g(x), distance(x)
+        steps = attempt(distance, (x,), _steps, 0)
+        return attempt(g, (x,), *accepting("outcome", None)), steps
     if g not in BUILT_IN or distance is not None:
         must = "'mode' or 'median' without a distance, or a function with one"
         raise InvalidArgument("g", must, checks.describe(g))
     if g == "mode":
-        rows = list(x)
+        rows = [_counted(row) for row in x]
         return winner(rows).value, mode_distance(rows, SUBSTITUTE.kind)
-    data = np.sort(checks.numbers("x", x, (1,)))
+    data = np.sort(np.nan_to_num(column("x", x).floats()))
     return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data, SUBSTITUTE.kind)
+
+
+def _steps(result: Any) -> int:
+    """A distance, which must be an integer."""
+    return operator.index(result)
+
+
+def _counted(row: Any) -> Any:
+    """A row as an outcome; one that can't be counted is a missing value."""
+    try:
+        return outcome(row)
+    except TypeError:
+        return None
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +134,7 @@ class SamplingPlan:
 
 def sampling_plan(n: int, eps: Rational, delta: Rational) -> SamplingPlan:
     """q = ε/(64·ln(1/δ)), rounded down to a multiple of 2^-32, and m = ⌈ln(n/δ)/q²⌉."""
-    epsilon, dlt = checks.positive("eps", eps), checks.inside_unit("delta", delta)
+    epsilon, dlt = checks.epsilon(eps, "eps"), checks.inside_unit("delta", delta)
     rows = checks.integer("n", n, least=1)
     coin = math.floor(WORD * min(float(epsilon) / (64 * -math.log(dlt)), 1.0))
     if coin == 0:
@@ -129,6 +154,8 @@ def A_samp(
     dry_run: bool = False,
     limit: int | None = LIMIT,
     fallback: Any = None,
+    trusted: bool = False,
+    timeout: Rational = TIMEOUT,
     workers: int | None = None,
     progress: bool | None = None,
     entropy: Entropy | None = None,
@@ -153,7 +180,7 @@ def A_samp(
     """
     bits, made = source(entropy), sampling_plan(number_of_rows(data), eps, delta)
     most = made.m if limit is None else checks.integer("limit", limit, least=1)
-    analysts, (accept, fixed) = functions(f, workers), accepting("outcome", fallback)
+    analysts, (accept, fixed) = functions(f, workers, timeout), accepting("outcome", fallback)
     if dry_run:
         return made
     print(made, file=sys.stderr)
@@ -165,7 +192,9 @@ def A_samp(
         tree = loss.Unit(loss.Test(made.privacy.exact_epsilon, made.privacy.exact_delta), None)
         again = Advice(other="another try: some row was in too many subsamples")
         return NoReply(made.privacy, "A_samp", tree, again, bits.private)
-    results = evaluate(analysts, data, parts, accept, fixed, workers=workers, progress=progress)
+    results = evaluate(
+        analysts, data, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
+    )
     exact = made.privacy
     found, _ = released_mode(
         results,

@@ -15,6 +15,9 @@ from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
 from uptack.privacy.cost import cost
 from uptack.privacy.guarantee import Privacy, total
 
+LARGEST_COMPOSED = 500
+"""Where ε adds up to more, floats can't hold the distributions, and composing them tightly gains nothing."""
+
 MARGIN = Fraction(1, 1 << 30)
 """Added to what dp-accounting gives. It rounds its distributions against the user, but computes in floats."""
 
@@ -55,6 +58,10 @@ def tight(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SU
     basic = total((cost(p, adjacency) for p, times in pieces.items() for _ in range(times)), adjacency)
     if not pieces or bound == 0:
         return basic
+    if basic.exact_epsilon > LARGEST_COMPOSED:
+        if basic.exact_delta <= bound:
+            return basic
+        raise InvalidArgument("trees", f"losses whose ε add up to at most {LARGEST_COMPOSED}", basic)
     composed: Any = None
     for piece, times in pieces.items():
         distribution = _distribution(piece, adjacency).self_compose(times)

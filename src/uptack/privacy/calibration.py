@@ -13,6 +13,7 @@ from fractions import Fraction
 from flint import arb
 
 from uptack import checks
+from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 
 PRECISION = 40
@@ -26,6 +27,8 @@ def _normal_cdf(x: arb) -> arb:
 def gaussian_delta(noise_multiplier: Rational, epsilon: Rational) -> Real:
     """The least δ for which Gaussian noise of this standard deviation (over the sensitivity) is (ε, δ)-private."""
     sigma, eps = checks.positive("noise_multiplier", noise_multiplier), checks.nonnegative("epsilon", epsilon)
+    if eps > checks.LARGEST_EPSILON:
+        raise InvalidArgument("epsilon", "at most 1e9", checks.describe(epsilon))
 
     def condition() -> arb:
         s, e = ball(sigma), ball(eps)
@@ -54,7 +57,7 @@ def gaussian_noise_multiplier(epsilon: Rational, delta: Rational) -> Fraction:
     >>> round(float(gaussian_noise_multiplier(1, 1e-5)), 3)
     3.731
     """
-    eps = checks.positive("epsilon", epsilon)
+    eps = checks.epsilon(epsilon)
     bound = checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0; for δ = 0 use Laplace noise.")
     return _least(lambda sigma: gaussian_delta(sigma, eps) <= bound, Fraction(1))
 
@@ -65,6 +68,9 @@ def gaussian_epsilon(noise_multiplier: Rational, delta: Rational) -> Fraction:
     bound = checks.inside_unit("delta", delta)
     if gaussian_delta(sigma, 0) <= bound:
         return Fraction(0)
+    if not gaussian_delta(sigma, checks.LARGEST_EPSILON / 2) <= bound:
+        must = "large enough for some ε of at most 5e8"
+        raise InvalidArgument("noise_multiplier", must, checks.describe(noise_multiplier))
     return _least(lambda eps: gaussian_delta(sigma, eps) <= bound, Fraction(1))
 
 

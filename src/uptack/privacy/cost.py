@@ -17,7 +17,7 @@ from uptack.exact import Real, ball
 from uptack.privacy import loss
 from uptack.privacy.adjacency import ADD_REMOVE, SUBSTITUTE, Adjacency
 from uptack.privacy.calibration import largest
-from uptack.privacy.guarantee import Privacy, total
+from uptack.privacy.guarantee import LARGEST_EXPONENT, Privacy, total
 
 
 def cost(tree: loss.Loss, adjacency: Adjacency = SUBSTITUTE) -> Privacy:
@@ -117,14 +117,14 @@ def _(node: loss.Partition, adjacency: Adjacency) -> Privacy:
 def _(node: loss.Subsample, adjacency: Adjacency) -> Privacy:
     """Neighbours stay neighbours; with a rate q also (ln(1 + q(e^ε - 1)), qδ), Balle, Barthe and Gaboardi (2018)."""
     full = _cost(node.part, adjacency)
-    if node.rate is None or adjacency.rows_per_person > 1:
+    if node.rate is None or adjacency.rows_per_person > 1 or full.exact_epsilon > LARGEST_EXPONENT:
         return full
     rate = Fraction(node.rate)
 
     def amplified() -> arb:
         return (ball(rate) * ball(full.exact_epsilon).expm1()).log1p()
 
-    return Privacy(Real(amplified).bounds()[1], rate * full.exact_delta, adjacency)
+    return Privacy._implied(Real(amplified).bounds()[1], rate * full.exact_delta, adjacency)
 
 
 def calibrate(build: Callable[[Fraction], loss.Loss], budget: Privacy) -> Fraction:

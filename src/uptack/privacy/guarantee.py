@@ -15,6 +15,9 @@ from uptack.errors import Incomparable
 from uptack.exact import Rational, Real, ball, round_up
 from uptack.privacy.adjacency import SUBSTITUTE, Adjacency, adjacency
 
+LARGEST_EXPONENT = 10_000
+"""Where ε is larger, e^ε is not written out: the guarantee says nothing."""
+
 
 @dataclass(frozen=True, init=False, eq=True, repr=False)
 class Privacy:
@@ -95,8 +98,7 @@ class Privacy:
         steps = checks.integer("steps", steps, least=1)
         grown = self.exact_delta
         if steps > 1 and grown > 0:
-            factor = Real(lambda: sum((ball(i * self.exact_epsilon).exp() for i in range(steps)), arb(0)))
-            grown = _shorter(grown * factor.bounds()[1])
+            grown = _shorter(_grown(grown, self.exact_epsilon, steps))
         return Privacy._implied(steps * self.exact_epsilon, grown, self.adjacency)
 
     def under(self, relation: Adjacency) -> Privacy:
@@ -111,6 +113,8 @@ class Privacy:
         1 - e^-ε·(1 - γ - δ). The smaller bound is returned.
         """
         gamma = checks.probability("size", size)
+        if self.exact_epsilon > LARGEST_EXPONENT:
+            return 1.0 if gamma > 0 else self.delta
 
         def bound() -> arb:
             rise = ball(self.exact_epsilon).exp()
@@ -153,6 +157,16 @@ class Privacy:
             "adjacency": self.adjacency.kind,
             "rows_per_person": self.adjacency.rows_per_person,
         }
+
+
+def _grown(delta: Fraction, epsilon: Fraction, steps: int) -> Fraction:
+    """At least δ·(1 + e^ε + ... + e^((k-1)ε)) = δ·(e^(kε) - 1)/(e^ε - 1), or 1."""
+    if epsilon == 0:
+        return min(delta * steps, Fraction(1))
+    if steps * epsilon > LARGEST_EXPONENT:
+        return Fraction(1)
+    factor = Real(lambda: ball(steps * epsilon).expm1() / ball(epsilon).expm1())
+    return min(delta * factor.bounds()[1], Fraction(1))
 
 
 def _shorter(value: Fraction) -> Fraction:

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.column import Column, Ordered, as_column
+from uptack.columns.numeric import Column, Ordered, as_column
 from uptack.columns.selection import Window
 from uptack.reach.protocol import Floats
 

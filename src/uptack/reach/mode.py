@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uptack import checks
+from uptack.columns import canonical, numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.reach.order import quantile_rank
@@ -37,43 +38,33 @@ class Winner(NamedTuple):
 
 
 def outcome(value: Any) -> Hashable:
-    """A value in one fixed form, so that equal outcomes look alike; TypeError where it is not hashable, or not itself.
+    """A result of a function in its canonical form; TypeError where it is not hashable, or NaN.
 
-    True, 1 and 1.0 are equal to Python and are told apart by a reader, so which of them is released would say which
-    row came first. NumPy scalars become Python's, -0.0 becomes 0.0, and sets are built anew in a fixed order.
+    Results that are equal to Python and are told apart by a reader, as True, 1 and 1.0 are, or datetimes in two zones,
+    would say which row came first: see `uptack.columns.canonical`. A truth value stays one; `winner` tells it from 1.
     """
-    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
-        value = value.item()
-    if type(value) is tuple:
-        return tuple(map(outcome, value))
-    if type(value) is frozenset:
-        return frozenset(sorted(map(outcome, value), key=repr))
-    hash(value)
-    if value != value:
+    hash(value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value)
+    if canonical(value) is None and value is not None:
         raise TypeError("NaN is not equal to itself")
-    return value + 0.0 if type(value) is float else value
+    return _plain(value)
 
 
-def _key(value: Hashable) -> Hashable:
-    """Equal only for outcomes of the same type, at every depth."""
-    if isinstance(value, tuple | frozenset):
-        parts = map(_key, value)
-        return type(value), tuple(parts) if isinstance(value, tuple) else frozenset(parts)
-    return type(value), value
+def _plain(value: Any) -> Hashable:
+    return bool(value) if isinstance(value, bool | np.bool_) else canonical(value)
 
 
 def winner(values: Iterable[Any]) -> Winner:
-    """The mode; the first that was met, where several are as frequent.
+    """The mode of canonical values; the first that was met, where several are as frequent.
 
     >>> winner("abracadabra")
     Winner(value='a', votes=5, gap=3)
     """
-    plain = [outcome(value) for value in values]
+    plain = [_plain(value) for value in values]
     if not plain:
         raise InvalidArgument("values", "at least one value", "none")
-    names = {_key(value): value for value in plain}
-    (first, count), *rest = Counter(map(_key, plain)).most_common(2)
-    return Winner(names[first], count, count - (rest[0][1] if rest else 0))
+    votes = Counter((isinstance(value, bool), value) for value in plain)
+    ((_, first), count), *rest = votes.most_common(2)
+    return Winner(first, count, count - (rest[0][1] if rest else 0))
 
 
 def gap_distance(gap: Rational, kind: str, rows_per_person: int = 1, sensitivity: Rational = 1) -> int:
@@ -107,9 +98,9 @@ def argmax_distance(scores: ArrayLike, kind: str, rows_per_person: int = 1, sens
     >>> argmax_distance([3, 9, 4], "add/remove")
     4
     """
-    ranked = sorted(checks.numbers("scores", scores, (1,)).tolist(), reverse=True)
+    ranked = sorted(numbers("scores", scores, (1,)).tolist(), reverse=True)
     if len(ranked) < 2:
-        raise InvalidArgument("scores", "at least two numbers", checks.describe(np.asarray(scores)))
+        raise InvalidArgument("scores", "at least two numbers", checks.outline(scores))
     return gap_distance(Fraction(ranked[0]) - Fraction(ranked[1]), kind, rows_per_person, sensitivity)
 
 
@@ -123,7 +114,7 @@ def median_distance(x: ArrayLike, kind: str, rows_per_person: int = 1) -> int:
     (1, 2)
     """
     moves, g = _moves(kind), checks.integer("rows_per_person", rows_per_person, least=1)
-    data = np.sort(checks.numbers("x", x, (1,)))
+    data = np.sort(checks.exact_numbers("x", x, (1,)))
     rank = quantile_rank(Fraction(1, 2), data.size)
     middle = data[rank - 1]
     below = rank - 1 - int(np.searchsorted(data, middle, "left"))

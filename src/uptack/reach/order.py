@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.column import Column, Ordered, as_column
+from uptack.columns.numeric import Column, Ordered, as_column
 from uptack.columns.selection import Window, as_float, as_integer
 from uptack.reach.protocol import Floats
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.column import Column, as_column
+from uptack.columns.numeric import Column, as_column
 from uptack.columns.selection import Window
 from uptack.reach.protocol import Floats
 

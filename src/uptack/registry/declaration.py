@@ -63,7 +63,8 @@ class Declaration:
     something else than columns (a value, a user's function). `also` is a shorter name in sessions and commands.
     `missing` is what a session tells it of missing values where nobody says otherwise; None where it is not told.
     `public` is the function behind the rim, as everybody calls it. `examples` are calls without their data, from which
-    the audit makes its cases. `page` is its page of the docs.
+    the audit makes its cases. `page` is its page of the docs. `statistic` describes it, from its levels, where that can
+    be done (`uptack.statistics.statistic`): its influence function is worked out from that.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Declaration:
     examples: tuple[Mapping[str, Any], ...]
     page: str
     also: str
+    statistic: Callable[..., Any] | None = None
     public: Callable[..., Any] = field(init=False, repr=False)
 
     @functools.cached_property
@@ -125,6 +127,7 @@ def release(
     examples: tuple[Mapping[str, Any], ...] = ({},),
     page: str = "",
     also: str = "",
+    statistic: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Declare a release function: see the module. What is returned is the function behind the rim.
 
@@ -133,7 +136,7 @@ def release(
 
     def declare(function: Callable[P, T]) -> Callable[P, T]:
         name = function.__name__
-        made = Declaration(name, function, data, reads, by, missing, plan, examples, page or name, also)
+        made = Declaration(name, function, data, reads, by, missing, plan, examples, page or name, also, statistic)
 
         @functools.wraps(function)
         def public(*arguments: P.args, **given: P.kwargs) -> T:

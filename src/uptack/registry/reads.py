@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from uptack.columns import NUMERIC, Kind, whole
 from uptack.columns.tally import Tally
 from uptack.columns.unread import UnreadColumn
 from uptack.data import Source
-from uptack.data.protocol import NUMERIC, Kind, known
+from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 
 Names = tuple[str, ...]
@@ -51,7 +52,7 @@ def _column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 
 def _unread_column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    return (UnreadColumn(source.rows, source.columns[names[0]] != "number"),)
+    return (UnreadColumn(source.rows, whole(source.columns[names[0]])),)
 
 
 def _true(x: Any) -> list[int]:
@@ -60,6 +61,8 @@ def _true(x: Any) -> list[int]:
 
 def _flags(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """How many rows are true; without a column, how many there are."""
+    if names and hasattr(source, "trues"):
+        return (source.trues(names[0]),)
     return tuple(source.column(names[0]).sums(_true)) if names else (source.rows,)
 
 
@@ -93,7 +96,7 @@ def _no_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 COLUMN = Reads(_column, _unread_column)
 """One numeric column."""
 
-FLAGS = Reads(_flags, lambda source, names, given: (0,), ("boolean",), least=0)
+FLAGS = Reads(_flags, lambda source, names, given: (0,), ("boolean", "any"), least=0)
 """A column of truth values, or none for the rows themselves."""
 
 CATEGORIES = Reads(_tally, lambda source, names, given: (Tally((), np.zeros(0, np.int64)),), COUNTED)

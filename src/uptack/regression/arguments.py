@@ -8,21 +8,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack import checks
-from uptack.columns.column import listed, listed_rows
-from uptack.data.frames import column_field
-from uptack.data.protocol import NUMERIC
+from uptack import checks, columns
 from uptack.errors import InvalidArgument
+from uptack.statistics.arguments import Promises
 
 Floats = NDArray[np.float64]
 
 
+class RegressionOptions(Promises, total=False):
+    """What a regression can be told beside what it promises.
+
+    - `method`: "inverse" (default), "ptr" or "dwork-lei".
+    - `missing`: "error" (default) tells the curator of rows without all their values, "ignore" leaves them out.
+    """
+
+    method: str
+    missing: str
+
+
 @dataclass(frozen=True)
 class Table:
-    """The design matrix, with a first column of ones if there is an intercept, and the response."""
+    """The design matrix, with a first column of ones if there is an intercept, the response, and which rows have both.
+
+    Other rows are zeros, and take part in nothing.
+    """
 
     x: Floats
     y: Floats
+    complete: NDArray[np.bool_]
 
     @property
     def n(self) -> int:
@@ -36,19 +49,18 @@ class Table:
 
 
 def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
-    """X and y as floats. Rows that are not finite are an error, or with `missing="ignore"` become rows of zeros.
-
-    A row of zeros takes part in no fit and stays in the count of rows: neighbours stay neighbours.
-    """
-    design, response = _numbers(listed_rows(x)), _numbers(y)
+    """X and y as floats. Rows that are not finite are an error, or with `missing="ignore"` are not complete."""
+    design, response = columns.matrix("X", x, "a table of numbers with at least one column"), columns.column("y", y)
     design = design[:, None] if design.ndim == 1 else design
-    if design.ndim != 2 or design.dtype.kind not in "fiub" or design.shape[1] == 0:
-        raise InvalidArgument("X", "a table of numbers with at least one column", checks.describe(design))
-    if response.ndim != 1 or response.dtype.kind not in "fiub":
-        raise InvalidArgument("y", "a one-dimensional column of numbers", checks.describe(response))
-    if len(design) != len(response):
-        raise InvalidArgument("y", f"as long as X, {len(design)} rows", f"{len(response)} rows")
-    design, response = design.astype(np.float64), response.astype(np.float64)
+    if design.shape[1] == 0:
+        raise InvalidArgument("X", "a table of numbers with at least one column", checks.outline(design))
+    if len(design) != response.size:
+        raise InvalidArgument("y", f"as long as X, {len(design)} rows", f"{response.size} rows")
+    return _finite(design, response.floats(), fit_intercept, missing)
+
+
+def _finite(design: Floats, response: Floats, fit_intercept: bool, missing: str) -> Table:
+    """The table, with rows that are not finite refused, or set to 0 and marked."""
     if fit_intercept:
         design = np.column_stack([np.ones(len(design)), design])
     broken = ~(np.isfinite(design).all(axis=1) & np.isfinite(response))
@@ -56,19 +68,8 @@ def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
         if missing == "error":
             fix = "Pass missing='ignore' to leave each such row out of its fit."
             raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
-        design[broken], response[broken] = 0.0, 0.0
-    return Table(design, response)
-
-
-def _numbers(x: Any) -> Any:
-    """An array; a column or a list as floats, with NaN where a value is missing, so that no row decides the type."""
-    field = column_field(x)
-    if field is not None and field.kind in NUMERIC:
-        return field.numbers()
-    floats = listed(x) if isinstance(x, list | tuple) else None
-    if isinstance(x, np.ma.MaskedArray) and x.dtype.kind in "fiub":
-        floats = np.ma.filled(x.astype(np.float64), np.nan)
-    return np.asarray(x) if floats is None else floats
+        design, response = np.where(broken[:, None], 0.0, design), np.where(broken, 0.0, response)
+    return Table(design, response, ~broken)
 
 
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:

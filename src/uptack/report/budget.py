@@ -21,9 +21,13 @@ WEIGHTS: dict[str, Fraction | int] = {
     "number": 1,
     "boolean": Fraction(1, 8),
     "text": Fraction(1, 3),
+    "any": Fraction(1, 3),
     "regression": 2,
 }
 """Shares before the user weighs them: counts are exact enough with less than numbers need."""
+
+COUNTED = ("text", "any")
+"""Kinds whose categories nobody listed beforehand: texts, and columns without a declared type."""
 
 CONFIDENCE = Fraction(95, 100)
 
@@ -85,19 +89,19 @@ class Part:
     @property
     def countable(self) -> bool:
         """Whether its categories can be counted: those of a text are not known beforehand, which needs some δ."""
-        return self.kind == "boolean" or (self.kind == "text" and self.delta > 0)
+        return self.kind == "boolean" or (self.kind in COUNTED and self.delta > 0)
 
     @property
     def careful(self) -> bool:
         """Whether it uses some δ."""
-        return self.delta > 0 and (self.numeric or self.kind == "text")
+        return self.delta > 0 and (self.numeric or self.kind in COUNTED)
 
     @property
     def skipped(self) -> str:
         """Why nothing is released; "" where something is."""
         if self.numeric or self.countable or self.fitted:
             return ""
-        if self.kind == "text":
+        if self.kind in COUNTED:
             return "Counting categories that nobody listed beforehand needs δ > 0: pass --delta 1e-6."
         return f"Columns of type {self.kind} are not reported."
 
@@ -116,7 +120,7 @@ def divide(
     ε is divided by `WEIGHTS` times the shares (1 for each column that is not named), δ evenly over the parts that use
     some.
     """
-    whole, slack = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
+    whole, slack = checks.epsilon(epsilon), checks.delta("delta", delta)
     kinds = session.source.columns
     names = tuple(kinds) if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
     for name in (*names, *(shares or {})):

@@ -2,36 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from uptack.columns import ArrayColumn, Column
+from uptack.columns import ArrayColumn, Column, canonical, labelled, whole
+from uptack.columns.numeric import Ordered
+from uptack.columns.selection import Floats, Window
 from uptack.data import Source
-from uptack.discrete.categories import plain
 from uptack.noise.laws import Integers
 
 
 class SourceGroups:
-    """One numeric column of a source by the values of another one: a filter a group, pushed down to the engine."""
+    """One numeric column of a source by the values of another one: a filter a group, pushed down to the engine.
+
+    A group is a canonical value (`uptack.columns.canonical`): keys that a source tells apart, and canonical forms do
+    not, are one group, with all their rows.
+    """
 
     def __init__(self, source: Source, column: str, by: str) -> None:
         self._source, self._column, self._by = source, column, by
-        keys, self._counts = source.counts((by,))
-        self._values = {plain(key[0]): key[0] for key in keys}
+        self._keys: dict[Hashable, list[Any]] = {}
+        self._sizes: dict[Hashable, int] = {}
+        for (key,), count in zip(*source.counts((by,)), strict=True):
+            group = canonical(key)
+            self._keys.setdefault(group, []).append(key)
+            self._sizes[group] = self._sizes.get(group, 0) + int(count)
 
     def sizes(self) -> tuple[Sequence[Hashable], Integers]:
-        """The groups that occur, and their numbers of rows."""
-        return list(self._values), self._counts
+        """The groups that occur, as a column of their kind shows them, and their numbers of rows."""
+        return labelled(self._sizes, self._source.columns[self._by]), np.array(list(self._sizes.values()), np.int64)
 
     def rows(self, group: Hashable) -> Any:
         """The column of a group's rows."""
-        if group not in self._values:
-            return self.nothing()
-        return self._source.restricted(self._by, self._values[group]).column(self._column)
+        keys = self._keys.get(canonical(group), [])
+        parts = [self._source.restricted(self._by, key).column(self._column) for key in keys]
+        return JoinedColumn(tuple(parts)) if len(parts) > 1 else parts[0] if parts else self.nothing()
 
     def nothing(self) -> Column:
         """A column without rows, of the same type."""
-        integers = self._source.columns[self._column] != "number"
+        integers = whole(self._source.columns[self._column])
         return ArrayColumn(np.zeros(0, np.int64 if integers else np.float64))
+
+
+@dataclass(frozen=True)
+class JoinedColumn:
+    """The rows of several columns of one type, one after the other."""
+
+    parts: tuple[Column, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return sum(part.size for part in self.parts)
+
+    @property
+    def integers(self) -> bool:
+        """Whether the type says that all values are whole numbers."""
+        return self.parts[0].integers
+
+    def finite(self) -> bool:
+        """Whether no row is missing, NaN or infinite."""
+        return all(part.finite() for part in self.parts)
+
+    def filled(self, missing: float) -> JoinedColumn:
+        """NaN replaced by a number."""
+        return JoinedColumn(tuple(part.filled(missing) for part in self.parts))
+
+    def present(self) -> JoinedColumn:
+        """The rows that have a value."""
+        return JoinedColumn(tuple(part.present() for part in self.parts))
+
+    def floats(self) -> JoinedColumn:
+        """The same column as floats."""
+        return JoinedColumn(tuple(part.floats() for part in self.parts))
+
+    def ordered(self, windows: Sequence[Window]) -> Ordered:
+        """Order statistics of all rows, which are read for that."""
+        return ArrayColumn(np.concatenate([_rows(part) for part in self.parts])).ordered(windows)
+
+    def sums(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
+        """Σ f over batches of every part."""
+        found = [part.sums(f) for part in self.parts]
+        return [sum(entry[1:], start=entry[0]) for entry in zip(*found, strict=True)]
+
+
+def _rows(column: Column) -> Floats:
+    return column.ordered([(1, column.size)]).at(np.arange(1, column.size + 1)) if column.size else np.zeros(0)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from uptack.columns import whole
 from uptack.columns.unread import Touched
 from uptack.data import Source
 from uptack.errors import InvalidArgument
 from uptack.groups import per_group
+from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
@@ -94,7 +96,7 @@ class Request:
         function, public = self.declaration.public, {**self.given, "entropy": NoEntropy()}
         by = public.pop("by", None)
         if by is not None:
-            return per_group(function, UnreadGroups(source.columns[self.columns[0]] != "number"), **public)
+            return per_group(function, UnreadGroups(whole(source.columns[self.columns[0]])), **public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
         if drops:  # as if no row were missing: what all rows can't do, some can't
             public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * (1 - COUNT_SHARE)}
@@ -117,7 +119,8 @@ class Request:
         others = {k: v for k, v in self.given.items() if k not in ("epsilon", "delta") and _telling(v)}
         extra = "".join(f", {k}={float(v) if isinstance(v, Fraction) else v!r}" for k, v in others.items())
         delta = f", δ = {self.cost.delta}" if self.cost.exact_delta else ""
-        return f"{self.statistic} of {', '.join(self.columns) or 'rows'}{extra}, ε = {self.cost.epsilon}{delta}"
+        columns = ", ".join(map(label, self.columns)) or "rows"
+        return f"{self.statistic} of {columns}{extra}, ε = {self.cost.epsilon}{delta}"
 
 
 def _telling(value: object) -> bool:

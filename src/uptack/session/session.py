@@ -14,6 +14,7 @@ from uptack.data import Source, source
 from uptack.data.protocol import known
 from uptack.data.textfiles import Types
 from uptack.errors import InvalidArgument, UptackError
+from uptack.labels import label
 from uptack.ledger import Ledger
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
@@ -24,7 +25,7 @@ from uptack.registry import Declaration, declared, find
 from uptack.session.kinds import settled
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request, in_tables
-from uptack.statistics.arguments import call
+from uptack.statistics.arguments import asked
 
 LONGEST = 300
 """Characters of a line in the ledger."""
@@ -71,7 +72,7 @@ def open(
             must = f"about people with {relation.rows_per_person} or more rows, as the session is"
             fix = "Create it with adjacency=SUBSTITUTE.per_person(...)."
             raise InvalidArgument("ledger", must, str(ledger.adjacency), fix)
-    call("session", 1, {"missing": missing})
+    asked("session", 1, {"missing": missing})
     kinds = settled(data, types, delimiter, header, ledger)
     rows = source(data, table=table, types=kinds, delimiter=delimiter, header=header)
     return Session(rows, ledger, analyst, relation, missing, entropy_source(entropy))
@@ -196,16 +197,18 @@ class Session:
     def describe(self) -> str:
         """The public side of the session: columns and their types, the budget; the number of rows where it is public.
 
-        >>> print(open({"age": [31.5, 44.0], "town": ["a", "b"]}).describe())
+        >>> import numpy as np
+        >>> print(open({"age": np.array([31.5, 44.0]), "town": np.array(["a", "b"])}).describe())
         2 rows (substitute)
           age   number
           town  text
         spent: ε = 0.0 (substitute)
         """
         secret = not self.adjacency.size_is_public
-        width = max(map(len, self.source.columns), default=0)
+        names = {name: label(name) for name in self.source.columns}
+        width = max(map(len, names.values()), default=0)
         lines = [f"{'a secret number of' if secret else f'{self.source.rows:,}'} rows ({self.adjacency})"]
-        lines += [f"  {name:<{width}}  {kind}" for name, kind in self.source.columns.items()]
+        lines += [f"  {names[name]:<{width}}  {kind}" for name, kind in self.source.columns.items()]
         lines.append(f"spent: {self.spent}")
         if self.remaining is not None:
             lines.append(f"left:  {self.remaining}")

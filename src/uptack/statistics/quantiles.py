@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
@@ -10,34 +11,52 @@ import numpy as np
 from scipy.stats import binom
 
 from uptack import checks
+from uptack.account import Outcome
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.mechanisms.inverse import boxes, decay, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import loss
-from uptack.reach import LStatistic
-from uptack.reach.order import quantile_rank, quartiles
+from uptack.reach import LStatistic, Segment
+from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Call, Options, call, column, public_size
+from uptack.statistics.arguments import (
+    LEAST_SHARE,
+    Options,
+    Question,
+    asked,
+    column,
+    level,
+    public_size,
+    size_bounds,
+)
 from uptack.statistics.many import quantiles
-from uptack.statistics.methods import Data, Statistic, answered, least_n, refused, run
+from uptack.statistics.methods import run
 from uptack.statistics.planning import ranks
+from uptack.statistics.statistic import Data, Functional, Statistic, least_n
+
+HALF = Fraction(1, 2)
 
 
 def statistic(p: Fraction) -> Statistic:
-    """The p-quantile, as the engines see it. In the tails the density is lower, and the slope higher."""
-    return Statistic(
-        ranks=lambda n: (quantile_rank(p, n),),
-        build=lambda x, n, steps, rows: LStatistic.quantile(x, quantile_rank(p, n), steps, rows),
-        spread=quartiles,
-        slope=1.75 / float(p * (1 - p)),
-    )
+    """The p-quantile. In the tails the density is lower, and the slope higher."""
+
+    def segments(n: int) -> tuple[Segment, ...]:
+        rank = quantile_rank(p, n)
+        return (Segment(rank, rank),)
+
+    name, at = "median" if p == HALF else "quantile", Functional(levels=((Fraction(1), p),))
+    return Statistic(name, segments, at, slope=1.75 / float(p * (1 - p)), whole=True)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({}, {"interval": 0.95}))
+def _of_level(p: Rational) -> Statistic:
+    return statistic(level("p", p))
+
+
+@release(reads=COLUMN, by=True, plan=ranks, examples=({}, {"interval": 0.95}), statistic=lambda: statistic(HALF))
 def median(
     x: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -47,10 +66,10 @@ def median(
     >>> median(range(1001), epsilon=1, entropy=SeededEntropy(4))
     Release(501.0, median by inverse sensitivity, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
     """
-    return _one("median", x, Fraction(1, 2), interval, epsilon, options)
+    return _one("median", x, HALF, interval, epsilon, options)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({"p": 0.3}, {"p": [0.25, 0.75]}))
+@release(reads=COLUMN, by=True, plan=ranks, examples=({"p": 0.3}, {"p": [0.25, 0.75]}), statistic=_of_level)
 def quantile(
     x: Any, p: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[Any] | NoReply:
@@ -64,39 +83,40 @@ def quantile(
     of one release for each with an equal part of ε (`uptack.statistics.many`).
 
     `interval=0.95` gives half of ε to an interval for the quantile of the *population* that the rows are a sample of;
-    `result.interval(0.95)` returns it. It covers with at least that probability, for any population.
+    `result.interval(0.95)` returns it. It covers with at least that probability, for any population of numbers up to
+    1e77, also where the number of rows is secret. The confidence can be up to 1 - 1e-12.
 
     The options are listed in `uptack.statistics.Options`.
 
     >>> from uptack import SeededEntropy
     >>> quantile(np.arange(10_001), [0.25, 0.75], epsilon=1, entropy=SeededEntropy(4)).value
-    array([2498., 7501.])
+    array([2497., 7501.])
     """
     if np.ndim(p) == 0:
-        return _one("quantile", x, checks.inside_unit("p", p), interval, epsilon, options)
-    levels = tuple(checks.inside_unit(f"p[{i}]", q) for i, q in enumerate(p))
+        return _one("quantile", x, level("p", p), interval, epsilon, options)
+    levels = tuple(level(f"p[{i}]", q) for i, q in enumerate(p))
     if not levels or list(levels) != sorted(set(levels)):
         must = "a number, or an increasing list of numbers, between 0 and 1"
         raise InvalidArgument("p", must, list(map(float, levels)))
     if interval is not None:
         fix = "Ask for the quantiles one by one."
         raise InvalidArgument("interval", "None for several quantiles", checks.describe(interval), fix)
-    request = call("quantiles", epsilon, options)
-    data, request = column(x, request)
-    n, request = public_size(data.size, request)
-    return quantiles(data, n, levels, request, statistic)
+    question = asked("quantiles", epsilon, options)
+    data, question = column(x, question)
+    n, question = public_size(data.size, question)
+    return question.account.close(quantiles(data, n, levels, question, statistic))
 
 
 def _one(
     name: str, x: Any, p: Fraction, interval: Rational | None, epsilon: Rational, options: Options
 ) -> Release[float] | NoReply:
-    request = call(name, epsilon, options)
-    confidence = None if interval is None else checks.inside_unit("interval", interval)
-    data, request = column(x, request)
-    n, request = public_size(data.size, request)
+    question = asked(name, epsilon, options)
+    confidence = None if interval is None else _confidence(interval)
+    data, question = column(x, question)
+    n, question = public_size(data.size, question)
     if confidence is None:
-        return run(statistic(p), data, n, request)
-    return _with_interval(data, n, p, confidence, request)
+        return question.account.close(run(statistic(p), data, n, question))
+    return question.account.close(_with_interval(data, n, p, confidence, question))
 
 
 # ------------------------------------------------------------------------------------- intervals for the population
@@ -122,60 +142,113 @@ class PopulationInterval:
 
 @dataclass(frozen=True)
 class _Shifted:
-    """A reach seen from a released value: subtracting it keeps order."""
+    """A reach seen from a released value: subtracting it keeps order. So does bringing huge numbers to ±8e307 first,
+    which keeps the difference a float.
+    """
 
     reach: LStatistic
     origin: float
 
     @property
     def value(self) -> float:
-        return self.reach.value - self.origin
+        return float(self._seen(np.array(self.reach.value)))
 
     def interval(self, k: int) -> tuple[float, float]:
-        low, high = self.reach.interval(k)
-        return low - self.origin, high - self.origin
+        low, high = self._seen(np.array(self.reach.interval(k)))
+        return float(low), float(high)
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
         low, high = self.reach.intervals(steps)
-        return low - self.origin, high - self.origin
+        return self._seen(low), self._seen(high)
+
+    def _seen(self, x: Floats) -> Floats:
+        seen: Floats = np.clip(x, -8e307, 8e307) - min(max(self.origin, -8e307), 8e307)
+        return seen
 
 
-def _ends(n: int, p: Fraction, confidence: Fraction, epsilon: Fraction, rows: int) -> tuple[int, int, int]:
-    """Ranks to aim at and the steps that each may miss by.
+def _confidence(interval: Rational) -> Fraction:
+    confidence = checks.inside_unit("interval", interval)
+    if 1 - confidence < LEAST_SHARE:
+        raise InvalidArgument("interval", f"at most 1 - {float(LEAST_SHARE)}", checks.describe(interval))
+    return confidence
 
-    x(l) ≤ Q ≤ x(u) for the population quantile Q fails with at most 8/10 of what may fail, by the binomial law of the
-    number of rows up to Q; each end aims a number of ranks further out that it misses with at most 1/10 of it.
+
+@dataclass(frozen=True)
+class _Ends:
+    """The ranks that the two ends of an interval aim at, the steps that each may miss by, and n at the least.
+
+    **Theorem.** Let Q be the p-quantile of the population, α = 1 - confidence, and n the true number of rows. With a
+    probability of at least 1 - α: n is in [least, most] but for α/10 (`size_bounds`; where n is public there is nothing
+    to fail). Let l(m) be the q-quantile of Binomial(m, p), and u(m) one more than its upper q-quantile, q = 7α/20. By
+    the law of the number of rows up to Q, x(l(n)) ≤ Q ≤ x(u(n)) but for 2q. Both l and u rise with m, so then also
+    x(l(least)) ≤ Q ≤ x(u(most)). Each end aims a number of ranks further out that it misses by at most but for α/10.
+    In all α/10 + 7α/10 + 2α/10 = α. No step asks for independence of another. ∎
     """
-    failing = float(1 - confidence)
-    steps = steps_needed(epsilon, OFFSETS.size, Fraction(failing) / 10)
-    low = int(binom.ppf(0.4 * failing, n, float(p)))
-    high = int(binom.ppf(1 - 0.4 * failing, n, float(p))) + 1
-    return low - rows * steps, high + rows * steps, steps
+
+    low: int
+    high: int
+    steps: int
+    least: int
+
+    @classmethod
+    def of(cls, n: int, p: Fraction, confidence: Fraction, epsilon: Fraction, question: Question) -> _Ends:
+        """For a public number of rows, and an ε for each end."""
+        failing = 1 - confidence
+        least, most = size_bounds(n, question, failing / 10)
+        share = failing * (Fraction(7, 20) if question.size_is_secret else Fraction(8, 20))
+        steps = steps_needed(epsilon, OFFSETS.size, failing / 10)
+        low, high = _below(least, p, share) - question.rows * steps, _above(most, p, share) + question.rows * steps
+        return cls(low, high, steps, least)
+
+    def fit(self, rows: int) -> bool:
+        """Whether all ranks that are looked at are inside the table, with so many rows a person."""
+        return self.low - rows * self.steps >= 1 and self.high + rows * self.steps <= self.least
 
 
-def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, request: Call) -> Release[float] | NoReply:
+HUGE = 10**15
+"""From so many rows on the law of the binomial is not computed but bounded."""
+
+
+def _below(n: int, p: Fraction, q: Fraction) -> int:
+    """A number that Binomial(n, p) is below with a probability of at most q: exact, or by Chernoff's bound."""
+    if n >= HUGE:
+        return math.floor(n * p) - _deviation(n, p, q)
+    return int(binom.ppf(float(q), n, math.nextafter(float(p), 0.0)))
+
+
+def _above(n: int, p: Fraction, q: Fraction) -> int:
+    """A number that Binomial(n, p) is at or above with a probability of at most q."""
+    if n >= HUGE:
+        return math.ceil(n * p) + _deviation(n, p, q) + 1
+    return int(binom.isf(float(q), n, math.nextafter(float(p), 1.0))) + 1
+
+
+def _deviation(n: int, p: Fraction, q: Fraction) -> int:
+    """sqrt(3·ns·ln(1/q)), s the smaller of p and 1 - p: P(|B - np| ≥ d·ns) ≤ e^(-d²ns/3) on either side for d ≤ 1.
+
+    There are enough rows for that: ns is at least 1000 here, and ln(1/q) at most 30.
+    """
+    return math.ceil(math.sqrt(3 * float(n * min(p, 1 - p)) * -math.log(q)))
+
+
+def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, question: Question) -> Outcome[float]:
     """Half of ε for the quantile, a quarter for each end, drawn on a coarse lattice around the released quantile."""
-    side = request.epsilon / 4
+    half, *sides = question.split(HALF, HALF / 2, HALF / 2)
 
     def fits(size: int) -> bool:
-        low, high, steps = _ends(size, p, confidence, side, request.rows)
-        return low - request.rows * steps >= 1 and high + request.rows * steps <= size
+        return _Ends.of(size, p, confidence, sides[0].epsilon, question).fit(question.rows)
 
     if not fits(n):
-        return refused(request, None, "inverse sensitivity", Advice(n=least_n(fits)))
-    half = replace(request, epsilon=request.epsilon / 2)
+        return question.refuse("inverse sensitivity", Advice(n=least_n(fits)))
     found = run(statistic(p), data, n, half)
-    if not found:
+    if found.value is None:
         return found
-    low_rank, high_rank, steps = _ends(n, p, confidence, side, request.rows)
-    ends = []
-    for rank, outward in ((low_rank, -1), (high_rank, 1)):
-        reach = _Shifted(LStatistic.quantile(data, rank, steps, request.rows), found.value)
-        drawn = boxes([reach], steps, OFFSETS).draw(decay(side), request.entropy)[0] + outward  # past the rounding
-        ends.append(found.value + OFFSETS.value(min(max(drawn, -OFFSETS.top), OFFSETS.top)))
-    paid = (found.loss, loss.Pure(side))
-    noise = PopulationInterval(confidence, min(ends), max(ends))
-    request = replace(request, spent=paid)
-    made = answered(request, found.value, loss.Pure(side), found.mechanism.split(" by ")[1], noise)
+    aimed, ends = _Ends.of(n, p, confidence, sides[0].epsilon, question), []
+    for rank, outward, side in ((aimed.low, -1, sides[0]), (aimed.high, 1, sides[1])):
+        reach = _Shifted(LStatistic.quantile(data, rank, aimed.steps, question.rows), found.value)
+        (drawn,) = boxes([reach], aimed.steps, OFFSETS).draw(decay(side.epsilon), question.entropy)
+        side.account.spend(loss.Pure(side.epsilon))
+        past = min(max(drawn + outward, -OFFSETS.top), OFFSETS.top)  # past the rounding
+        ends.append(found.value + OFFSETS.value(past))
     note = f"half of ε paid for a {float(confidence):.3g} interval of the population's quantile, by inverse sensitivity"
-    return replace(made, notes=(note,))
+    return replace(found, noise=PopulationInterval(confidence, min(ends), max(ends)), notes=(note,))

@@ -60,8 +60,8 @@ def _stable() -> list[Case]:
 
 
 def released_on(f: Any, function: Any, **options: Any) -> Any:
-    """The mechanism `function(f, data, **options)`."""
-    return partial(_on, f, function, options)
+    """The mechanism `function(f, data, **options)`. f keeps no state, so it may run in this process."""
+    return partial(_on, f, function, {"trusted": True, **options})
 
 
 def _on(f: Any, function: Any, options: dict[str, Any], data: Any, entropy: Entropy) -> Any:

@@ -89,7 +89,7 @@ class ArrayColumn:
     """A column in memory."""
 
     def __init__(self, values: NDArray[np.generic], integers: bool | None = None) -> None:
-        self.values = values
+        self.values = _doubles(values) if values.dtype.kind == "f" and values.itemsize > 8 else values
         self._integers = values.dtype.kind in "iub" if integers is None else integers
 
     @property
@@ -140,6 +140,11 @@ class ArrayColumn:
         starts = range(0, max(self.size, 1), BATCH)
         parts = (f(self.values[start : start + BATCH].astype(np.float64, copy=False)) for start in starts)
         return [sum(column[1:], start=column[0]) for column in zip(*parts, strict=True)]
+
+
+def _doubles(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Wider floats as floats of 64 bits, row by row; a finite number beyond them is the largest, without a word."""
+    return np.where(np.isinf(values), values, np.clip(values, -LARGEST, LARGEST)).astype(np.float64)
 
 
 def listed(values: Sequence[Any]) -> NDArray[np.float64] | None:

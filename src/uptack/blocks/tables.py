@@ -1,0 +1,294 @@
+"""The rows of a block as f gets them: fresh copies, built from these rows and the declared types alone.
+
+**Lemma.** What `fresh(data, rows)` builds is a function of the values of these rows, of the names of the columns, and
+of the types that the container declares. Replacing a row that is not among them leaves it as it is, byte for byte.
+Nothing that all rows decide together comes along: no categories, widths of text, index labels, sorting flags,
+attributes, nor an array of which the block is a view.
+
+- *Lists of rows.* Every row is copied by itself.
+- *NumPy arrays.* The dtype is declared. The width of texts is that of the block's own longest, and a masked array
+  always has a mask of its full shape.
+- *pandas.* A dtype with missing values of its own is declared, since no row can change it: Int64, Float64, boolean,
+  string, and Arrow's plain types. All other dtypes pandas reads off the rows: one missing value makes integers floats,
+  and one text makes them objects. So a block is read again, by its own rows: **numbers are float64**, missing ones
+  NaN; truth values are bool, and everything else is what pandas makes of a list of the values. A column or block
+  without any value is float64.
+- *polars.* Types are declared, but for categories and enumerations: they are read as texts.
+
+*Proof.* Each value is mapped by itself (`_value`, `own`); ints and the floats that a missing value makes of them are
+mapped to the same float64, times of all units to the same Timestamp. The column is then built from the mapped values. ∎
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import math
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+
+Indices = NDArray[np.int64]
+Parcel = Callable[[], Any]
+"""Builds a block."""
+MASKED = {f"{kind}{bits}" for kind in ("Int", "UInt", "Float") for bits in (8, 16, 32, 64)} | {"boolean"}
+
+
+def library(data: Any) -> str:
+    """The library that a frame or column is of: "pandas", "polars" or ""."""
+    homes = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
+    return next((name for name in ("pandas", "polars") if name in homes), "")
+
+
+def number_of_rows(data: Any) -> int:
+    """How many rows a table has, of a kind from which rows can be picked by position."""
+    array = isinstance(data, np.ndarray) and data.ndim > 0
+    pandas = library(data) == "pandas" and hasattr(data, "iloc")
+    polars = library(data) == "polars" and hasattr(data, "__len__")
+    if not (array or isinstance(data, list | tuple) or pandas or polars):
+        must = "a NumPy array, a pandas or polars frame or column, or a list of rows"
+        raise InvalidArgument("data", must, checks.describe(data), "Collect a lazy frame first.")
+    return len(data)
+
+
+def parcels(data: Any, blocks: Sequence[Indices], *, shipped: bool = False) -> list[Parcel]:
+    """What builds each block. `shipped` ones hold no other rows, so that they can be sent to another interpreter."""
+    if library(data) == "polars":
+        return [_unpolarised(data, rows) for rows in blocks]
+    made = [partial(fresh, data, rows) for rows in blocks]
+    return [_ready(parcel) for parcel in made] if shipped else list(made)
+
+
+def _ready(parcel: Parcel) -> Parcel:
+    try:
+        return partial(_same, parcel())
+    except Exception:
+        return _nothing
+
+
+def _same(block: Any) -> Any:
+    return block
+
+
+def _nothing() -> Any:
+    raise ValueError
+
+
+def fresh(data: Any, rows: Indices) -> Any:
+    """Copies of these rows, in the form that the data have.
+
+    >>> texts = np.array(["a", "bb", "a text of a row that is in another block"])
+    >>> fresh(texts, np.array([0, 1])).dtype
+    dtype('<U2')
+    """
+    if isinstance(data, list | tuple):
+        return [own(data[i]) for i in rows.tolist()]
+    if library(data) == "pandas":
+        return _framed(data, rows) if hasattr(data, "columns") else _series(data.iloc[rows])
+    return _array((data if isinstance(data, np.ma.MaskedArray) else np.asarray(data))[rows])
+
+
+def own(value: Any) -> Any:
+    """A copy that shares nothing with other rows."""
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if library(value) == "pandas" and hasattr(value, "iloc"):
+        return fresh(value, np.arange(len(value)))
+    try:
+        return pickle.loads(pickle.dumps(value))
+    except Exception:
+        return copy.deepcopy(value)
+
+
+# --------------------------------------------------------------------------------------------------------------- NumPy
+
+
+def _array(block: NDArray[Any]) -> NDArray[Any]:
+    """A copy in memory of its own, with texts as wide as its own."""
+    if isinstance(block, np.ma.MaskedArray):
+        mask, values = np.ma.getmaskarray(block).copy(), np.array(block.data)
+        if values.dtype.names is None:
+            values[mask] = np.zeros((), values.dtype)
+        return np.ma.MaskedArray(_array(values), mask=mask)
+    if block.dtype.names is not None:
+        return _structured(block)
+    out: NDArray[Any]
+    if block.dtype.kind == "O":
+        out = np.empty(block.shape, object)
+        for place in np.ndindex(block.shape):
+            out[place] = own(block[place])
+        return out
+    if block.dtype.kind in "US":
+        out = np.array(block.tolist() if block.size else "", block.dtype.kind)
+        return out if block.size else np.empty(block.shape, out.dtype)
+    return np.array(block, order="C", subok=False)
+
+
+def _structured(block: NDArray[Any]) -> NDArray[Any]:
+    parts = {name: _array(block[name]) for name in block.dtype.names or ()}
+    kinds = [(name, part.dtype, part.shape[block.ndim :]) for name, part in parts.items()]
+    out = np.empty(block.shape, np.dtype(kinds))
+    for name, part in parts.items():
+        out[name] = part
+    return out
+
+
+# -------------------------------------------------------------------------------------------------------------- pandas
+
+
+def _framed(data: Any, rows: Indices) -> Any:
+    pd: Any = import_module("pandas")
+
+    columns = [_series(data.iloc[:, i].iloc[rows]) for i in range(data.shape[1])]
+    out = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(len(rows)))
+    labels = list(data.columns)
+    if isinstance(data.columns, pd.MultiIndex):
+        out.columns = pd.MultiIndex.from_tuples(labels, names=list(data.columns.names))
+    else:
+        out.columns = pd.Index(labels, name=data.columns.name, tupleize_cols=False)
+    return out
+
+
+def _series(column: Any) -> Any:
+    """A column of the block's rows, without index labels."""
+    pd: Any = import_module("pandas")
+
+    return pd.Series(_column(column), name=column.name)
+
+
+def _column(column: Any) -> Any:
+    """The values of a column of the block, typed by themselves or by a declared type."""
+    pd: Any = import_module("pandas")
+
+    dtype = column.dtype
+    if _declared(dtype):
+        return pd.array(column.tolist(), dtype=dtype)
+    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+        return np.array(column.to_numpy(), np.float64) + 0.0
+    values = [_value(value) for value in column.tolist()]
+    if all(value is None for value in values):
+        return np.full(len(values), np.nan)
+    try:
+        return pd.Series(values)
+    except Exception:
+        return pd.Series(values, dtype=object)
+
+
+def _declared(dtype: Any) -> bool:
+    """Whether no row can change the dtype of a column, nor leave a trace in it."""
+    pd: Any = import_module("pandas")
+
+    if isinstance(dtype, pd.StringDtype):
+        return dtype.na_value is pd.NA  # the other one is what pandas 3 makes of texts
+    if isinstance(dtype, pd.ArrowDtype):
+        of: Any = import_module("pyarrow.types")
+
+        kind = dtype.pyarrow_dtype
+        return bool(of.is_primitive(kind) or of.is_string(kind) or of.is_large_string(kind) or of.is_binary(kind))
+    return str(dtype) in MASKED
+
+
+def _value(value: Any) -> Any:
+    """A cell by itself: None where it is missing, numbers as floats, times as Timestamps."""
+    if isinstance(value, str | bool):
+        return value
+    if isinstance(value, np.generic):
+        return _value(value.item()) if value.dtype.kind not in "mMV" else _time(value)
+    if isinstance(value, complex) and not value.imag:
+        value = value.real
+    if isinstance(value, int | float):
+        try:
+            return None if math.isnan(number := float(value)) else number + 0.0
+        except OverflowError:
+            return None
+    if isinstance(value, dt.datetime | dt.timedelta):
+        return _time(value)
+    return None if value is None or type(value).__name__ == "NAType" else own(value)
+
+
+def _time(value: Any) -> Any:
+    """A moment or duration in microseconds, or in nanoseconds where it has some: the unit of a column is everyone's."""
+    pd: Any = import_module("pandas")
+
+    if isinstance(value, np.void):
+        return own(value)
+    moment = isinstance(value, dt.datetime | np.datetime64)
+    found = pd.Timestamp(value) if moment else pd.Timedelta(value)
+    if found is pd.NaT:
+        return None
+    fine = found.nanosecond if moment else found.nanoseconds
+    return found.as_unit("ns" if fine else "us")
+
+
+# -------------------------------------------------------------------------------------------------------------- polars
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A polars column as a list, which is all that is known of its rows."""
+
+    name: str
+    values: list[Any]
+    plain: Any
+    kind: Any
+
+    def build(self) -> Any:
+        """The column again. A new one knows nothing of how others were sorted or stored."""
+        pl: Any = import_module("polars")
+
+        made = pl.Series(self.name, self.values, dtype=self.plain)
+        return made if self.plain == self.kind else made.cast(self.kind)
+
+
+@dataclass(frozen=True)
+class _Polars:
+    """A block of a polars frame or column."""
+
+    columns: tuple[_Column, ...]
+    frame: bool
+
+    def __call__(self) -> Any:
+        pl: Any = import_module("polars")
+
+        columns = [column.build() for column in self.columns]
+        return pl.DataFrame(columns) if self.frame else columns[0]
+
+
+def _unpolarised(data: Any, rows: Indices) -> Parcel:
+    try:
+        part, frame = data[rows], hasattr(data, "columns")
+        return _Polars(tuple(map(_listed, part.get_columns() if frame else [part])), frame)
+    except Exception:
+        return _nothing
+
+
+def _listed(column: Any) -> _Column:
+    kind = _without_categories(column.dtype)
+    plain = column if kind == column.dtype else column.cast(kind)
+    if kind.is_temporal():  # as integers: Python has no years above 9999
+        physical = plain.to_physical()
+        return _Column(column.name, physical.to_list(), physical.dtype, kind)
+    return _Column(column.name, plain.to_list(), kind, kind)
+
+
+def _without_categories(kind: Any) -> Any:
+    pl: Any = import_module("polars")
+
+    if isinstance(kind, pl.Categorical | pl.Enum):
+        return pl.String()
+    if isinstance(kind, pl.List):
+        return pl.List(_without_categories(kind.inner))
+    if isinstance(kind, pl.Array):
+        return pl.Array(_without_categories(kind.inner), kind.size)
+    if isinstance(kind, pl.Struct):
+        return pl.Struct({field.name: _without_categories(field.dtype) for field in kind.fields})
+    return kind

@@ -1,0 +1,207 @@
+"""Columns of NumPy, pandas, polars and Arrow as fields, by their declared types.
+
+pandas and polars are used, never imported; Arrow's own functions read its columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from uptack.columns.fields import Array, Field, Mask
+from uptack.columns.kinds import Kind
+
+NUMPY_KINDS: dict[str, Kind] = {
+    "i": "integer",
+    "u": "integer",
+    "f": "number",
+    "b": "boolean",
+    "U": "text",
+    "T": "text",
+    "M": "time",
+    "m": "duration",
+    "O": "any",
+}
+
+
+def package(x: object) -> str:
+    """The package that an object comes from."""
+    return type(x).__module__.split(".")[0]
+
+
+def objects(values: list[Any]) -> Array:
+    """A list as an array of the same objects."""
+    return np.fromiter(values, object, len(values))
+
+
+# ---------------------------------------------------------------------------------------------------------------- NumPy
+
+
+def of_numpy(values: Array) -> Field:
+    """An array of one dimension; where it is a masked one, masked rows have no value."""
+    plain = np.asarray(values)
+    missing = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+    return Field(NUMPY_KINDS.get(plain.dtype.kind, "other"), plain.size, lambda: (plain, missing))
+
+
+def of_list(values: list[Any] | tuple[Any, ...]) -> Field:
+    """A list has no declared type: whatever is in it, each row is read by itself."""
+    return Field("any", len(values), lambda: (objects(list(values)), None))
+
+
+# --------------------------------------------------------------------------------------------------------------- pandas
+
+
+def of_pandas(series: Any) -> Field:
+    """A column of pandas, with the nullable types and those of Arrow. Categories are read as texts are.
+
+    Which type the categories have depends on the rows: one text among numbers makes objects of all.
+    """
+    dtype, size = series.dtype, len(series)
+    array = getattr(series, "array", series)
+    if hasattr(dtype, "pyarrow_dtype") or (dtype.type is str and getattr(dtype, "storage", "") == "pyarrow"):
+        return of_arrow(array.__arrow_array__())
+    if isinstance(dtype, np.dtype):
+        return of_numpy(series.to_numpy())
+    if hasattr(dtype, "tz") and hasattr(dtype, "unit"):
+        unit = f"datetime64[{dtype.unit}]"
+        return Field("time", size, lambda: (series.to_numpy(dtype=unit), None), utc=True)
+    if hasattr(dtype, "numpy_dtype"):
+        width = dtype.numpy_dtype
+        kind = NUMPY_KINDS.get(width.kind, "other")
+        return Field(
+            kind, size, lambda: (series.to_numpy(dtype=width, na_value=width.type(0)), np.asarray(series.isna()))
+        )
+    if hasattr(dtype, "fill_value"):  # a sparse array
+        return of_numpy(np.asarray(array))
+    categories = hasattr(dtype, "categories")
+    kind = "text" if categories or dtype.type is str else "other"
+
+    def read() -> tuple[Array, Mask]:
+        return np.asarray(series.astype(object), object), np.asarray(series.isna())
+
+    return Field(kind, size, read, categories=categories)
+
+
+# --------------------------------------------------------------------------------------------------------------- polars
+
+
+def of_polars(series: Any) -> Field:
+    """A column of polars."""
+    dtype, size = series.dtype, len(series)
+    kind = polars_kind(dtype)
+    if kind == "integer" and str(dtype).endswith("128"):
+        return Field(kind, size, lambda: (objects(series.to_list()), series.is_null().to_numpy()))
+    if kind in ("integer", "boolean"):
+        empty = False if kind == "boolean" else 0
+        return Field(kind, size, lambda: (series.fill_null(empty).to_numpy(), series.is_null().to_numpy()))
+    if kind == "number":
+        return Field(kind, size, lambda: (np.array(series.cast(float).to_numpy(), np.float64), None))
+    if kind in ("time", "duration"):
+        return Field(kind, size, lambda: (series.to_numpy(), None), utc=getattr(dtype, "time_zone", None) is not None)
+    return Field(kind, size, lambda: (objects(series.to_list()), None))
+
+
+def polars_kind(dtype: Any) -> Kind:
+    """The kind of a type of polars."""
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_float() or dtype.is_decimal():
+        return "number"
+    kinds: dict[str, Kind] = {"Boolean": "boolean", "Date": "time", "Datetime": "time", "Duration": "duration"}
+    kinds |= {"String": "text", "Categorical": "text", "Enum": "text", "Object": "any", "Null": "any"}
+    return kinds.get(str(dtype).split("(")[0], "other")
+
+
+# ---------------------------------------------------------------------------------------------------------------- Arrow
+
+
+def of_arrow(values: Any) -> Field:
+    """A column of Arrow, whole or in chunks."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    kind, size = arrow_kind(values.type), len(values)
+    if kind == "number":
+        if pa.types.is_decimal(values.type):  # text is rounded once, and Arrow's own cast of decimals is not
+            values = pc.cast(values, pa.string())
+        return Field(kind, size, lambda: (_plain(pc.cast(values, pa.float64(), safe=False)), None))
+    if kind in ("integer", "boolean"):
+        empty = pa.scalar(kind == "boolean").cast(values.type) if kind == "boolean" else pa.scalar(0, values.type)
+        return Field(kind, size, lambda: (_plain(pc.fill_null(values, empty)), _plain(pc.is_null(values))))
+    if kind in ("time", "duration"):
+        return Field(kind, size, lambda: (_plain(values), None), utc=getattr(values.type, "tz", None) is not None)
+    if kind == "text":
+        return Field(kind, size, lambda: (objects(_texts(values)), None))
+    return Field(kind, size, lambda: (objects(values.to_pylist()), None))
+
+
+def arrow_kind(dtype: Any) -> Kind:
+    """The kind of a type of Arrow."""
+    import pyarrow as pa
+
+    kinds: dict[Kind, tuple[Any, ...]] = {
+        "integer": (pa.types.is_integer,),
+        "number": (pa.types.is_floating, pa.types.is_decimal),
+        "boolean": (pa.types.is_boolean,),
+        "text": (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+        "time": (pa.types.is_timestamp, pa.types.is_date),
+        "duration": (pa.types.is_duration,),
+        "any": (pa.types.is_null,),
+    }
+    return next((kind for kind, tests in kinds.items() if any(test(dtype) for test in tests)), "other")
+
+
+def _plain(values: Any) -> Array:
+    """An array of Arrow, whole or in chunks, as one of NumPy; null floats are NaN, null times NaT."""
+    chunked = hasattr(values, "combine_chunks")
+    made: Array = values.to_numpy() if chunked else values.to_numpy(zero_copy_only=False)
+    return made
+
+
+def _texts(values: Any) -> list[str | None]:
+    """Texts; bytes that are none of UTF-8 are a missing value. Arrow does not check them, and fails on one such row."""
+    import pyarrow as pa
+
+    try:
+        texts: list[str | None] = values.to_pylist()
+        return texts
+    except UnicodeDecodeError:
+        pass
+    wide = {pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+    return [_decoded(raw) for raw in values.cast(wide.get(values.type, pa.binary())).to_pylist()]
+
+
+def _decoded(raw: bytes | None) -> str | None:
+    try:
+        return None if raw is None else raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+READERS = {"pandas": of_pandas, "polars": of_polars, "pyarrow": of_arrow}
+"""Which function reads the columns of which package."""
+
+
+def foreign(x: Any) -> Field | None:
+    """A column of pandas, polars or Arrow; None for anything else."""
+    read, single = READERS.get(package(x)), not hasattr(x, "columns") and not hasattr(x, "column_names")
+    if read is None or not single or not (hasattr(x, "dtype") or hasattr(x, "type")):
+        return None
+    return read(x) if hasattr(x, "__len__") and getattr(x, "ndim", 1) == 1 else None
+
+
+def frame(x: Any) -> list[tuple[str, Any]] | None:
+    """The names and columns of a frame of pandas, polars or Arrow; None for anything else."""
+    of = package(x)
+    if of == "pandas" and hasattr(x, "columns"):
+        return [(str(name), x.iloc[:, place]) for place, name in enumerate(x.columns)]
+    if of == "polars" and hasattr(type(x), "columns"):
+        eager = x.collect() if hasattr(x, "collect") else x
+        return [(name, eager[name]) for name in eager.columns]
+    if of == "pyarrow" and hasattr(x, "schema") and hasattr(x, "column"):
+        return [(name, x.column(place)) for place, name in enumerate(x.schema.names)]
+    return None

@@ -1,0 +1,176 @@
+"""The one entrance for data: whatever a caller passes becomes columns of a declared kind.
+
+The kind comes from the container's own type, never from its rows; each row is read by itself, and one that does not fit
+is a missing value. So neither how other rows are read nor whether there is an error depends on any row. Behind the
+entrance no code looks at a type of NumPy or of another library.
+"""
+
+from __future__ import annotations
+
+import array
+from collections import Counter
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+from uptack.columns import containers
+from uptack.columns.fields import Array, Field, Floats, listed
+from uptack.columns.kinds import NUMERIC, Kind, number
+from uptack.errors import InvalidArgument
+
+HELD: dict[Kind, tuple[str, str]] = {
+    "text": ("texts or categories", "Convert it to numbers first, or count its values with uptack.histogram."),
+    "time": ("times", "Pass the time since a public date as a number, as in (x - date) / np.timedelta64(1, 's')."),
+    "duration": ("durations", "Divide it by a unit, as in x / np.timedelta64(1, 's')."),
+    "other": ("values of another type than numbers", "Pick one numeric column."),
+}
+"""What a column that is no numeric one holds, and what to do."""
+
+
+def field(name: str, x: Any, must: str = "a one-dimensional column", fix: str = "Pick one column.") -> Field:
+    """A column of any kind. `name` is what it is called in an error."""
+    found = containers.foreign(x)
+    if found is not None:
+        return found
+    if isinstance(x, np.ndarray) or (hasattr(x, "__array__") and containers.frame(x) is None):
+        made = x if isinstance(x, np.ndarray) else np.asarray(x)
+        if made.ndim == 1:
+            return containers.of_numpy(made)
+    elif isinstance(x, range | array.array):
+        return containers.of_numpy(np.asarray(x))
+    elif isinstance(x, Sequence) and not isinstance(x, str | bytes | bytearray | memoryview):
+        return containers.of_list(list(x))
+    raise InvalidArgument(name, must, checks.outline(x), fix)
+
+
+def column(name: str, x: Any) -> Field:
+    """A column of numbers. A column of another kind is refused by its declared type alone.
+
+    >>> column("x", [1, None, "a", 2.5]).floats()
+    array([1. , nan, nan, 2.5])
+    >>> column("x", np.array(["2024-02-29"], "M8[D]"))
+    Traceback (most recent call last):
+    uptack.errors.InvalidArgument: x must be a one-dimensional column of numbers, got a column of times. Pass the time
+    since a public date as a number, as in (x - date) / np.timedelta64(1, 's').
+    """
+    must = "a one-dimensional column of numbers"
+    return numeric(name, field(name, x, must, "Pick one numeric column."), must)
+
+
+def numeric(name: str, found: Field, must: str) -> Field:
+    """The field itself, if its rows can be read as numbers."""
+    if found.kind not in NUMERIC:
+        what, fix = HELD[found.kind]
+        raise InvalidArgument(name, must, f"a column of {what}", fix)
+    return found
+
+
+def matrix(name: str, x: Any, must: str = "a table of numbers") -> Floats:
+    """Columns of numbers side by side, one line a row; a missing value is NaN. A single column gives one dimension.
+
+    x is a column, a frame, an array of two dimensions, or a list of rows. A list has no declared shape: it has as many
+    columns as most of its rows have, and a row of another length has no value.
+
+    >>> matrix("x", [[1, 2], [3, None], [4]])
+    array([[ 1.,  2.],
+           [ 3., nan],
+           [nan, nan]])
+    """
+    columns = containers.frame(x)
+    if columns is not None:
+        fields = [column(f"{name}[{label!r}]", part) for label, part in columns]
+        return np.column_stack([part.floats() for part in fields]) if fields else np.empty((len(x), 0))
+    if isinstance(x, np.ndarray) and x.ndim == 2:
+        flat = numeric(name, containers.of_numpy(x.reshape(-1)), must)
+        return flat.floats().reshape(x.shape)
+    if isinstance(x, list | tuple) and (width := _width(x)) is not None:
+        return np.array([_line(row, width) for row in x], np.float64).reshape(len(x), width)
+    return numeric(name, field(name, x, must, ""), must).floats()
+
+
+def _width(rows: Sequence[Any]) -> int | None:
+    """How many entries most rows have; None where most rows are no lists."""
+    lengths = Counter(_length(row) for row in rows)
+    return max(lengths, key=lambda n: (lengths[n], -1 if n is None else n)) if lengths else None
+
+
+def _length(row: Any) -> int | None:
+    return len(row) if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1) else None
+
+
+def _line(row: Any, width: int) -> Floats:
+    return listed(row) if _length(row) == width else np.full(width, np.nan)
+
+
+def flags(rows: Any) -> NDArray[np.bool_] | None:
+    """Which rows of a column of truth values, or of one without a declared type, are True; None for other columns.
+
+    One row that is None or a text does not change how the others are read.
+
+    >>> flags([True, None, False, "yes", True]).tolist()
+    [True, False, False, False, True]
+    """
+    try:
+        found = field("rows", rows)
+    except InvalidArgument:  # a table
+        return None
+    return found.flags() if found.kind in ("boolean", "any") else None
+
+
+def indexed(name: str, x: Any) -> Array:
+    """Rows that can be picked by their numbers: a column by its kind, a table as an array of floats."""
+    if isinstance(x, np.ndarray) and x.ndim > 1:
+        return x
+    if containers.frame(x) is not None:
+        return matrix(name, x)
+    if isinstance(x, list | tuple) and _width(x) is not None:
+        return matrix(name, x)
+    return field(name, x).array()
+
+
+# --------------------------------------------------------------------------------------------- values that get noise
+
+MOST = 1 << 53
+"""Integers are clamped to ± this many: floats can't tell larger ones apart evenly."""
+
+
+def numbers(name: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> Floats:
+    """Real numbers computed from rows, as floats; NaN and what is no number is read as 0, ±inf as the largest float.
+
+    An error must not depend on the data, so only the shape and the declared type are checked. Integers are clamped to
+    ±2^53, one by one, which brings no two of them further apart.
+    """
+    words = {0: "a number", 1: "a one-dimensional array", 2: "a two-dimensional array"}
+    must = " or ".join(words[d] for d in dimensions) + " of real numbers"
+    if isinstance(value, Real | np.bool_):
+        made = np.array(_exact(value))
+    elif isinstance(value, np.ndarray):
+        flat = numeric(name, containers.of_numpy(value.reshape(-1)), must)
+        made = _clamped(flat).reshape(value.shape)
+    elif 2 in dimensions and isinstance(value, list | tuple):
+        made = matrix(name, value, must)
+    else:
+        made = _clamped(numeric(name, field(name, value, must, ""), must))
+    if made.ndim not in dimensions or made.size == 0:
+        raise InvalidArgument(name, must, checks.outline(value))
+    bounded: Floats = np.nan_to_num(made)
+    return bounded
+
+
+def _clamped(found: Field) -> Floats:
+    if found.kind == "any":
+        return np.fromiter(map(_exact, found.array()), np.float64, found.size)
+    if found.kind == "number":
+        return found.floats()
+    values, missing = found.numbers()
+    clamped = np.minimum(values, MOST) if values.dtype == np.uint64 else np.clip(values, -MOST, MOST)
+    floats: Floats = clamped.astype(np.float64)
+    return floats if missing is None else np.where(missing, 0.0, floats)
+
+
+def _exact(value: Any) -> float:
+    return min(max(number(value), -MOST), MOST) if isinstance(value, Integral) else number(value)

@@ -1,0 +1,182 @@
+"""A column in memory: its declared kind, its values, and which rows have none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from datetime import UTC, datetime
+from functools import cached_property
+from types import NoneType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.columns.kinds import LARGEST, Kind, canonical, in_order, labelled, number
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+LEAST_INTEGER, MOST_INTEGER = -(1 << 63), (1 << 63) - 1
+
+
+class Field:
+    """One column: its kind by its type, and its values, read when they are asked for.
+
+    `read` gives an array, and a mask of the rows without a value. The mask is None where the container has no way to
+    say that a row is missing; whether any row is, is not looked at. What the array holds in such a row does not matter.
+    `utc` says that times are those of a column with a zone, `categories` that texts may be categories of any type.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        size: int,
+        read: Callable[[], tuple[Array, Mask | None]],
+        *,
+        utc: bool = False,
+        categories: bool = False,
+    ) -> None:
+        self.kind, self.size, self.categories, self._read, self._utc = kind, size, categories, read, utc
+
+    @cached_property
+    def _values(self) -> tuple[Array, Mask | None]:
+        """Integers as int64 or uint64, floats as float64."""
+        values, missing = self._read()
+        code = values.dtype.kind
+        if code == "f" and values.dtype != np.float64:
+            values = _doubles(values)
+        elif code in "iu" and values.dtype not in (np.int64, np.uint64):
+            values = values.astype(np.int64)
+        return values, missing
+
+    @property
+    def missing(self) -> Mask | None:
+        """The rows without a value, where the container can say so."""
+        return self._values[1]
+
+    # ------------------------------------------------------------------------------------------------------ as numbers
+
+    def numbers(self) -> tuple[Array, Mask | None]:
+        """int64, uint64 or float64, and the rows without a value; in floats these are NaN as well.
+
+        The type follows the kind, whatever the rows: whole numbers are never read as floats. Rows of integers with 128
+        bits are clamped to 64 of them, one by one.
+        """
+        values, missing = self._values
+        if self.kind == "boolean":
+            return values.astype(np.int64), missing
+        if self.kind == "integer" and values.dtype.kind == "O":
+            clamped = (min(max(v or 0, LEAST_INTEGER), MOST_INTEGER) for v in values)
+            return np.fromiter(clamped, np.int64, self.size), missing
+        if self.kind == "integer":
+            return values, missing
+        floats = values if values.dtype == np.float64 else listed(values)
+        return (floats if missing is None else np.where(missing, np.nan, floats)), missing
+
+    def floats(self) -> Floats:
+        """The nearest floats, with NaN for rows without a value."""
+        values, missing = self.numbers()
+        floats = values.astype(np.float64, copy=False)
+        return floats if missing is None else np.where(missing, np.nan, floats)
+
+    def flags(self) -> Mask:
+        """The rows that are True. A row of another type is not, nor is one without a value."""
+        values, missing = self._values
+        if self.kind == "any":
+            return np.fromiter((isinstance(v, bool | np.bool_) and bool(v) for v in self._present()), bool, self.size)
+        return values.astype(bool) if missing is None else values.astype(bool) & ~missing
+
+    # ---------------------------------------------------------------------------------------------------- as categories
+
+    def codes(self) -> tuple[list[Hashable], NDArray[np.int64]]:
+        """The canonical values that occur, in order and as the kind shows them, and each row's place in that list.
+
+        Canonical first, and then counted: see `uptack.columns.kinds.canonical`.
+        """
+        values, missing = self._values
+        code = values.dtype.kind
+        if code not in "iufbMm":
+            found, codes = _numbered(self._present())
+            labels, places = _merged(found)
+            return labelled(labels, self.kind), places[codes]
+        gone = np.zeros(self.size, bool) if missing is None else missing
+        gone = gone | (np.isnan(values) if code == "f" else np.isnat(values) if code in "Mm" else False)
+        there = values[~gone]
+        distinct, inverse = np.unique(there + 0.0 if code == "f" else there, return_inverse=True)  # -0.0 is 0.0
+        found = distinct.tolist()
+        if code in "Mm":
+            found, places = _merged([self._zoned(canonical(value)) for value in distinct])
+            inverse = places[inverse]
+        codes = np.full(self.size, len(found), np.int64)
+        codes[~gone] = inverse
+        return found + [None] * bool(gone.any()), codes
+
+    def equal(self, value: Any) -> Mask:
+        """The rows that have this value; those that have none, if it is a missing one."""
+        wanted, (found, codes) = canonical(value), self.codes()
+        return np.isin(codes, [i for i, other in enumerate(found) if canonical(other) == wanted])
+
+    def _present(self) -> list[Any]:
+        """The rows as a list, None for those without a value."""
+        values, missing = self._values
+        rows: list[Any] = list(values) if values.dtype.kind == "O" else values.tolist()
+        return rows if missing is None else [None if gone else v for v, gone in zip(rows, missing, strict=True)]
+
+    def _zoned(self, value: Hashable) -> Hashable:
+        return value.replace(tzinfo=UTC) if self._utc and isinstance(value, datetime) else value
+
+    # ------------------------------------------------------------------------------------------------------------ parts
+
+    def array(self) -> Array:
+        """The rows as an array of NumPy, of a type that follows the kind.
+
+        Whole numbers and truth values are a masked array where the container can say that a row is missing; texts are
+        objects, since the width of a NumPy text is that of the longest row.
+        """
+        values, missing = self._values
+        if self.kind == "number":
+            return self.floats()
+        if self.kind == "boolean" or self.kind == "integer":
+            plain = values if self.kind == "boolean" else self.numbers()[0]
+            return plain if missing is None else np.ma.MaskedArray(plain, missing)
+        if values.dtype.kind in "Mm":
+            return values if missing is None else np.where(missing, np.array("NaT", values.dtype), values)
+        return np.fromiter(self._present(), object, self.size)
+
+    def taken(self, rows: NDArray[np.int64]) -> Field:
+        """Some of the rows."""
+        values, missing = self._values
+
+        def read() -> tuple[Array, Mask | None]:
+            return values[rows], None if missing is None else missing[rows]
+
+        return Field(self.kind, rows.size, read, utc=self._utc, categories=self.categories)
+
+
+def _doubles(values: Array) -> Floats:
+    """Floats of any width as those of 64 bits; a finite number beyond them is ±the largest."""
+    bounded = values if values.itemsize < 8 else np.where(np.isinf(values), values, np.clip(values, -LARGEST, LARGEST))
+    return bounded.astype(np.float64)
+
+
+def listed(values: Any) -> Floats:
+    """Each of many values as a float, by itself: see `uptack.columns.kinds.number`."""
+    return np.fromiter(map(number, values), np.float64, len(values))
+
+
+def _numbered(rows: list[Any]) -> tuple[list[Hashable], NDArray[np.int64]]:
+    """The canonical values of rows, and each row's place in that list."""
+    if set(map(type, rows)) <= {str, int, NoneType}:  # of which equal ones are alike: canonical once for all of them
+        plain: list[Any] = rows
+    else:
+        plain = [canonical(value) for value in rows]
+    places: dict[Any, int] = {}
+    codes = np.fromiter((places.setdefault(value, len(places)) for value in plain), np.int64, len(rows))
+    return [canonical(value) for value in places], codes
+
+
+def _merged(found: list[Hashable]) -> tuple[list[Hashable], NDArray[np.int64]]:
+    """Canonical values in order, each once, and where those of a list are among them."""
+    labels = sorted(set(found), key=in_order)
+    order = {label: i for i, label in enumerate(labels)}
+    return labels, np.array([order[label] for label in found], np.int64)

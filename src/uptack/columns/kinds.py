@@ -1,0 +1,275 @@
+"""What a column holds, by its declared type, and what a row's value looks like, from that value alone."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from numbers import Integral, Rational, Real
+from typing import Any, Literal
+
+import numpy as np
+
+Kind = Literal["integer", "number", "boolean", "text", "time", "duration", "other", "any"]
+"""What a column holds: declared by its container or by the curator, never read off its rows.
+
+"any" stands for a column without a declared type, such as a list or a column of Python objects: each of its rows is
+read by itself, as what it is asked for. "other" stands for a declared type that none of the others describes.
+"""
+NUMERIC: tuple[Kind, ...] = ("integer", "number", "boolean", "any")
+"""Kinds whose rows can be read as numbers."""
+
+LARGEST = float(np.finfo(np.float64).max)
+BEYOND = 1 << 1024
+"""The least integer beyond all floats."""
+DEEPEST = 8
+"""How many tuples inside each other are looked into."""
+ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+
+
+def whole(kind: Kind) -> bool:
+    """Whether a column of this kind holds whole numbers by its type."""
+    return kind in ("integer", "boolean")
+
+
+# ----------------------------------------------------------------------------------------------------- canonical values
+
+
+def canonical(value: Any) -> Hashable:
+    """A row's value in one plain form, from that value alone. It can't raise.
+
+    | what a row holds                                         | its canonical form                               |
+    |----------------------------------------------------------|--------------------------------------------------|
+    | None, NaN, NaT, NA, what is masked                       | None                                             |
+    | a real number of any type, True and False too            | an int where it is whole, else the nearest float |
+    | a number beyond all floats                               | ±inf                                             |
+    | a time with a zone                                       | a datetime in UTC                                |
+    | a time without a zone, a date, a duration, a time of day | Python's own, to the microsecond                 |
+    | a text, bytes                                            | a str, bytes                                     |
+    | a tuple or list, a set                                   | a tuple, a frozenset of canonical values         |
+    | anything else                                            | its text, without addresses in memory            |
+
+    **Lemma.** canonical(canonical(v)) = canonical(v); and two canonical values that are equal have the same type and
+    the same repr. So whatever counts canonical values counts alike ones, and shows no row's own spelling.
+
+    *Proof.* A canonical value is of exactly one of the types None, str, int, float, bytes, date, datetime, time,
+    timedelta, tuple and frozenset. Between two of these types == holds only for an int and a float, and a canonical
+    float is no whole number. Within one type: equal ints, strs, bytes, dates, timedeltas and floats other than ±0 and
+    NaN, which do not occur, have the same repr. datetimes and times are equal also if they differ in `fold`, which is 0
+    here, or in their zones, of which there is one. Tuples hold by induction; so do frozensets, which are built from
+    their elements in one order. Each of these forms is mapped to itself. ∎
+
+    >>> from fractions import Fraction
+    >>> [canonical(v) for v in (1, 1.0, True, Decimal("1.00"), np.float32(1), Fraction(1))]
+    [1, 1, 1, 1, 1, 1]
+    >>> [canonical(v) for v in (-0.0, 0.5, float("nan"), np.datetime64("NaT"), "1", ["a", 2.0], {})]
+    [0, 0.5, None, None, '1', ('a', 2), '{}']
+    """
+    return _canonical(value, DEEPEST)
+
+
+def _canonical(value: Any, depth: int) -> Hashable:
+    exact = type(value)
+    if exact is str or value is None:
+        return value  # type: ignore[no-any-return]
+    if exact is int:
+        return _integer(value)
+    if exact is float:
+        return _real(value)
+    try:
+        if exact.__name__ in ("NAType", "NaTType", "MaskedConstant"):
+            return None
+        for types, form in _FORMS:
+            if isinstance(value, types):
+                return form(value, depth)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # whatever a row's own methods do, an error would tell of that row
+        pass
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    """The text of a value; the name of its type, where it has none."""
+    try:
+        text = str.__str__(str(value)).replace(hex(id(value)), "")
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # as above
+        text = type(value).__name__
+    return ADDRESS.sub("", text)
+
+
+def _real(value: float) -> int | float | None:
+    if value != value:
+        return None
+    return int(value) if value.is_integer() else value
+
+
+def _integer(value: Any, depth: int = 0) -> int | float:
+    plain = int(value)
+    return plain if -BEYOND < plain < BEYOND else _unbounded(plain)
+
+
+def _unbounded(value: Any) -> float:
+    return math.inf if value > 0 else -math.inf
+
+
+def _decimal(value: Decimal, depth: int) -> Hashable:
+    if value.is_nan():
+        return None
+    if value.is_finite() and value.adjusted() <= 308 and value == value.to_integral_value():
+        return _integer(value)
+    return _real(float(value))
+
+
+def _rational(value: Any, depth: int) -> Hashable:
+    if value.denominator == 1:
+        return _integer(value.numerator)
+    try:
+        return _real(float(value))
+    except OverflowError:
+        return _unbounded(value)
+
+
+def _complex(value: complex, depth: int) -> Hashable:
+    if value != value:
+        return None
+    return str(complex(value.real + 0.0, value.imag + 0.0)) if value.imag else _real(value.real)
+
+
+def _datetime(value: datetime, depth: int) -> Hashable:
+    """Field by field, since a subclass may have further ones."""
+    day, clock = (value.year, value.month, value.day), (value.hour, value.minute, value.second, value.microsecond)
+    moment, offset = datetime(*day, *clock), value.utcoffset()
+    return moment if offset is None else (moment - offset).replace(tzinfo=UTC)
+
+
+def _time(value: time, depth: int) -> Hashable:
+    if value.tzinfo is not None:
+        return _text(value)
+    return time(value.hour, value.minute, value.second, value.microsecond)
+
+
+def _sequence(value: Any, depth: int) -> Hashable:
+    if depth == 0:
+        return type(value).__name__
+    return tuple(_canonical(part, depth - 1) for part in value)
+
+
+def _set(value: AbstractSet[Any], depth: int) -> Hashable:
+    """Built in one order, so that equal ones are also listed in one order."""
+    if depth == 0:
+        return type(value).__name__
+    return frozenset(sorted({_canonical(part, depth - 1) for part in value}, key=in_order))
+
+
+def _mapping(value: Mapping[Any, Any], depth: int) -> Hashable:
+    if depth == 0:
+        return type(value).__name__
+    pairs = {(_canonical(key, depth - 1), _canonical(part, depth - 1)) for key, part in value.items()}
+    return "{" + ", ".join(f"{key!r}: {part!r}" for key, part in sorted(pairs, key=in_order)) + "}"
+
+
+def _array(value: Any, depth: int) -> Hashable:
+    if value.ndim:
+        return _sequence(value.tolist(), depth)
+    return _scalar(value[()], depth)
+
+
+def _scalar(value: Any, depth: int) -> Hashable:
+    """A scalar of NumPy."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return None if np.isnat(value) else _moment(value)
+    if isinstance(value, np.floating):
+        with np.errstate(all="ignore"):
+            return _real(float(value))
+    if isinstance(value, np.complexfloating):
+        with np.errstate(all="ignore"):
+            return _complex(complex(value), depth)
+    return _canonical(value.item(), depth)
+
+
+NANOSECONDS = {"W": 7 * 86400 * 10**9, "D": 86400 * 10**9, "h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9}
+NANOSECONDS |= {"ms": 10**6, "us": 10**3, "ns": 1}
+
+
+def _moment(value: Any) -> Hashable:
+    """A time or duration of NumPy by exact arithmetic: its own conversions overflow in silence."""
+    unit, step = np.datetime_data(value.dtype)
+    if isinstance(value, np.datetime64) and unit in ("Y", "M", "W", "D"):
+        day = value.item()
+        return day if isinstance(day, date) else str(value)
+    ticks = int(value.astype(np.int64)) * step
+    finer = {"ps": 10**3, "fs": 10**6, "as": 10**9}.get(unit, 1)
+    try:
+        span = timedelta(microseconds=ticks * NANOSECONDS.get(unit, 1) // finer // 1000)
+        known = unit in NANOSECONDS or finer > 1
+        if isinstance(value, np.timedelta64):
+            return span if known else str(value)
+        return datetime(1970, 1, 1) + span
+    except OverflowError:
+        return str(value)
+
+
+_FORMS: tuple[tuple[Any, Callable[[Any, int], Hashable]], ...] = (
+    (np.generic, _scalar),
+    (np.ndarray, _array),
+    (str, lambda value, depth: str.__str__(value)),
+    (Integral, _integer),
+    (float, lambda value, depth: _real(float(value))),
+    (Decimal, _decimal),
+    (Rational, _rational),
+    (Real, lambda value, depth: _real(float(value))),
+    (complex, _complex),
+    (datetime, _datetime),
+    (date, lambda value, depth: date(value.year, value.month, value.day)),
+    (timedelta, lambda value, depth: timedelta(value.days, value.seconds, value.microseconds)),
+    (time, _time),
+    (bytes | bytearray | memoryview, lambda value, depth: bytes(value)),
+    (tuple | list, _sequence),
+    (AbstractSet, _set),
+    (Mapping, _mapping),
+)
+
+
+# ------------------------------------------------------------------------------------------ what is made of such values
+
+
+def in_order(value: Hashable) -> tuple[bool, str, Any]:
+    """A total order of canonical values: numbers first, then by type, then by value; what is missing comes last."""
+    if isinstance(value, int | float):
+        return False, "", value
+    return value is None, type(value).__name__, value if isinstance(value, str | bytes) else _listed(value)
+
+
+def _listed(value: Hashable) -> str:
+    """The text of a value, with the elements of sets in their order."""
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(map(_listed, sorted(value, key=in_order))) + "}"
+    return "(" + ", ".join(map(_listed, value)) + ")" if isinstance(value, tuple) else repr(value)
+
+
+def labelled(values: Iterable[Hashable], kind: Kind) -> list[Hashable]:
+    """Canonical values as a column of this kind shows them: truth values as True and False, numbers as floats."""
+    if kind == "boolean":
+        return [value if value is None else bool(value) for value in values]
+    if kind == "number":
+        return [number(value) if isinstance(value, int) else value for value in values]
+    return list(values)
+
+
+def number(value: Any) -> float:
+    """A row's value as a float: the nearest one, ±the largest for integers beyond all floats, NaN for what is none."""
+    if type(value) is float:
+        return value
+    plain = value if type(value) is int else canonical(value)
+    if not isinstance(plain, int):
+        return plain if isinstance(plain, float) else math.nan
+    try:
+        return float(plain)
+    except OverflowError:
+        return LARGEST if plain > 0 else -LARGEST

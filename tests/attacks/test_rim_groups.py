@@ -1,0 +1,156 @@
+"""Canonical first, then counted: no category shows one row's spelling, and no group of one row is shown."""
+
+import datetime as dt
+import zoneinfo
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import uptack as ut
+from uptack.columns import ArrayColumn, canonical
+from uptack.data import source
+from uptack.groups import ArrayGroups
+from uptack.reach.mode import mode_distance, winner
+from uptack.session.grouping import SourceGroups
+
+DAY = dt.datetime(2024, 6, 1, 12, tzinfo=dt.UTC)
+PARIS = DAY.astimezone(zoneinfo.ZoneInfo("Europe/Paris"))
+SPELLINGS = {
+    "decimals": (Decimal("1.0"), Decimal("1.00")),
+    "zones": (DAY, PARIS),
+    "pandas": (dt.datetime(2024, 1, 1), pd.Timestamp("2024-01-01")),
+    "signs": (-0.0, 0.0),
+    "types": (1, True),
+    "texts": ("a", np.str_("a")),
+    "tuples": ((1, "a"), (True, "a")),
+    "folds": (dt.datetime(2024, 1, 1, fold=0), dt.datetime(2024, 1, 1, fold=1)),
+}
+
+
+# ------------------------------------------------------------------------------------------------- labels of categories
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_the_label_of_a_category_is_no_rows_own(name):
+    one, other = SPELLINGS[name]
+    for rows in ([one] * 600 + [other], [other] + [one] * 600, [one] + [other] * 600):
+        for column in (rows, np.fromiter(rows, object, len(rows)), pd.Series(rows, dtype=object)):
+            shown = ut.histogram(column, epsilon=1, delta=1e-6, entropy=ut.SeededEntropy(1)).value
+            session = ut.open({"x": column}, entropy=ut.SeededEntropy(1))
+            listed = session["x"].histogram(epsilon=1, delta=1e-6).value
+            assert [repr(cell) for cell in shown] == [repr(cell) for cell in listed] == [repr(canonical(one))]
+
+
+@pytest.mark.parametrize("name", ["decimals", "zones", "pandas", "signs", "folds", "tuples"])
+def test_the_most_frequent_value_is_no_rows_own(name):
+    one, other = SPELLINGS[name]
+    tops = [winner(rows) for rows in ([one] * 9 + [other], [other] + [one] * 9, [other] * 9 + [one])]
+    assert {repr(top) for top in tops} == {f"Winner(value={canonical(one)!r}, votes=10, gap=10)"}
+
+
+@pytest.mark.parametrize("seed", [36, 72, 172, 299])  # where the block with the other spelling comes last
+def test_a_stable_value_shows_no_blocks_own_spelling(seed):
+    def made(spelling):
+        rows = np.fromiter([Decimal("1.0")] * 679 + [spelling], object, 680)
+        entropy = ut.SeededEntropy(seed)
+        return ut.stable_value(lambda block: max(block, key=str), rows, epsilon=1, delta=1e-6, entropy=entropy)
+
+    assert repr(made(Decimal("1.00"))) == repr(made(Decimal("1.0")))
+
+
+def test_distances_of_values_that_cannot_be_hashed_are_no_error():
+    assert mode_distance([1, 1, 1, 1, [], float("nan")], "add/remove") == mode_distance(
+        [1, 1, 1, 1, "a", "b"], "add/remove"
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- groups
+
+
+MERGED = {
+    "a text and a time": (str(DAY), DAY),
+    "none and nat": (None, pd.NaT),
+    "two zones": (DAY, PARIS),
+    "decimals": (Decimal("2.0"), Decimal("2.00")),
+}
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_no_group_of_one_row_is_shown(name):
+    """Keys that were merged after they had been counted moved the counts of all that follow by one."""
+    one, other = MERGED[name]
+    many, alice = dt.datetime(2025, 1, 1), dt.datetime(2026, 1, 1)
+    wards = [one, other, alice, *[many] * 3000]
+    session = ut.open({"x": np.arange(len(wards)) * 1.0, "w": np.fromiter(wards, object, len(wards))})
+    for _ in range(3):
+        made = session["x"].median(epsilon=1, delta=1e-6, by="w").value
+        assert list(made) == [many]
+
+
+class Untidy:
+    """A source of somebody else: its keys are as it found them."""
+
+    keys = (DAY, PARIS, Decimal("1.0"), Decimal("1.00"), 1, None, pd.NaT)
+
+    def __init__(self):
+        self.columns = {"x": "number", "w": "other"}
+
+    def counts(self, names):
+        return [(key,) for key in self.keys], np.arange(1, len(self.keys) + 1)
+
+    def restricted(self, name, value):
+        place = next(i for i, key in enumerate(self.keys) if key is value)
+        made = Untidy()
+        made.column = lambda name: ArrayColumn(np.full(place + 1, float(place)))
+        return made
+
+
+def test_keys_that_are_canonically_equal_are_one_group_with_all_rows():
+    groups = SourceGroups(Untidy(), "x", "w")
+    assert dict(zip(*groups.sizes(), strict=True)) == {DAY: 3, 1: 12, None: 13}
+    rows = groups.rows(Decimal("1.000"))
+    assert (rows.size, rows.integers, rows.finite()) == (12, False, True)
+    ordered = rows.filled(0.0).present().floats().ordered([(1, 12)])
+    assert ordered.at(np.arange(0, 14)).tolist() == [-np.inf, *[2.0] * 3, *[3.0] * 4, *[4.0] * 5, np.inf]
+    assert rows.sums(lambda x: [x.size, x.sum()]) == [12, 38.0]
+    assert groups.rows("nowhere").size == 0
+
+
+def test_sources_in_memory_merge_before_they_count():
+    wards = np.fromiter([DAY, PARIS, Decimal("1.0"), 1, True, None, pd.NaT, float("nan"), "x"], object, 9)
+    table = source({"w": wards, "x": np.arange(9.0)})
+    assert list(table.categories("w").items()) == [(1, 3), (DAY, 2), ("x", 1), (None, 3)]
+    for key, count in table.categories("w").items():
+        assert table.restricted("w", key).rows == count
+    assert table.restricted("w", Decimal("1.000")).rows == 3
+    assert table.counts(["w"])[1].tolist() == [3, 2, 1, 3]
+
+
+def test_public_groups_are_found_whatever_they_are_spelled():
+    wards = np.array([1.0, 2.0, 2.0])
+    for two in (2, 2.0, Decimal(2), np.float32(2)):
+        assert ArrayGroups(np.arange(3), wards).rows(two).tolist() == [1, 2]
+    flags = ArrayGroups(np.arange(3), np.array([True, False, True]))
+    assert flags.sizes()[0] == [False, True]
+    assert [type(label) for label in flags.sizes()[0]] == [bool, bool]
+    with pytest.raises(ut.InvalidArgument, match=r"^groups must be"):
+        ut.median([1, 2], by=[1, 2], groups=[1, Decimal("1.0")], epsilon=1)
+
+
+def test_rows_that_cannot_be_hashed_are_outside_all_cells():
+    hostile = [([],), [], {}, {1: []}, "a", "b"]
+    made = ut.histogram(hostile, keys=["a", "b"], epsilon=10**6).value
+    assert dict(made) == {"a": 1, "b": 1}
+    domain = ut.Domain({"x": ["a", "b"], "y": 2})
+    for rows in (hostile, np.fromiter(hostile, object, 6), pd.Series(hostile)):
+        table = {"x": rows, "y": [0, 1, ([],), None, 1, 0]}
+        assert ut.margins(table, domain=domain, epsilon=10**6, through="direct").value["x"].sum() == 2
+
+
+def test_categories_keep_integers_beyond_floats_apart():
+    keys = [2**62, 2**62 + 1, 2**64 + 1]
+    assert list(ut.histogram([*keys, None], keys=keys, epsilon=10**6).value.counts) == [1, 1, 1]
+    assert ArrayGroups(np.arange(2), np.array([2**64 - 1, 2**64 - 2], np.uint64)).rows(2**64 - 2).tolist() == [1]
+    assert dict(ut.sparse_histogram([2**61 + 1] * 99, 2**62, 5).value).keys() == {2**61 + 1}

@@ -1,7 +1,7 @@
 """Loss trees to and from plain JSON values, for the records of a ledger.
 
-A node becomes an object with its kind and its fields. A rational becomes the text "p/q". Nothing is rounded, so the tree
-that is read equals the one that was written. Every node of `uptack.privacy.loss` is known; others are refused.
+A node becomes an object with its kind and its fields. A rational becomes the text "p/q". Nothing is rounded, so the
+tree that is read equals the one that was written. Every node of `uptack.privacy.loss` is known; others are refused.
 """
 
 from __future__ import annotations

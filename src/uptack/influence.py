@@ -1,10 +1,10 @@
-"""Influence functions: how far one row at z moves a statistic. **Not private**: for the curator's own eyes.
+"""Influence functions: how far one row at z moves a statistic. **Not private**: for the curator only.
 
-A statistic is named by a word, or by a word with its levels: "mean", "median", "iqr", "midhinge", "trimean",
-("quantile", 0.9), ("interquantile_range", 0.1, 0.9), ("trimmed_mean", 0.1), ("winsorized_mean", 0.1); the last two
-have a cut of 0.1 if none is given.
+A statistic is named by a string, or by a tuple of a string and its levels: "mean", "median", "iqr", "midhinge",
+"trimean", ("quantile", 0.9), ("interquantile_range", 0.1, 0.9), ("trimmed_mean", 0.1), ("winsorized_mean", 0.1). For
+the last two the default cut is 0.1.
 
-All of them are sums of two kinds of terms, with F⁻¹ the quantile function of a law or of a table:
+Each of them is a sum of two kinds of terms, where F⁻¹ is the quantile function of a distribution or of a table:
 
     T(F) = w·∫ F⁻¹(u) du over [a, b]  +  Σ v_j·F⁻¹(p_j)
 
@@ -38,7 +38,7 @@ HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """Values of an influence function at some points. **Not private**: for the curator's own eyes."""
+    """Values of an influence function at some points. **Not private**: for the curator only."""
 
     points: Floats
     values: Floats
@@ -175,12 +175,13 @@ def _named(statistic: object, also: str = "") -> _Statistic:
 def empirical_influence(x: Any, statistic: Name | Estimator, points: ArrayLike) -> Influence:
     """EIF(z) = (n + 1)·(T(x_1, ..., x_n, z) - T(x_1, ..., x_n)) at each of the points z (Definition 1).
 
-    So one more row at z moves the statistic by EIF(z)/(n + 1). The statistic is named (see the module) or a function of
-    an array. For a named one the table is sorted once: with z in it, ranks a to b hold the rows x(a), ..., x(b-1) and
-    z clamped to [x(a-1), x(b)].
+    One more row at z moves the statistic by EIF(z)/(n + 1). The statistic is a name (see the module) or a function of
+    an array. For a name the table is sorted once: with z added, ranks a to b hold the rows x(a), ..., x(b-1) and z
+    clamped to [x(a-1), x(b)].
 
-    As n grows, the EIF of a mean tends to the influence function. That of a quantile does not: it is n times the gap
-    beside one rank, which stays random, and it is one-sided, as ⌈pn⌉ jumps or not (Example 3 of the report).
+    As n grows, the EIF of a mean converges to the influence function. That of a quantile does not. It is n times the
+    gap next to one rank, which stays random. It is also one-sided, since ⌈pn⌉ either jumps or does not (Example 3 of
+    the report).
 
     >>> empirical_influence([1, 2, 3, 4, 5], "median", [0, 100]).values
     array([-6.,  0.])
@@ -222,14 +223,14 @@ def _sums_with_row(x: Floats, segments: tuple[Segment, ...], z: Floats) -> Float
 def influence(statistic: Name, distribution: Any, points: ArrayLike) -> Influence:
     """IF(z) = lim (T((1-t)F + t·δ_z) - T(F))/t as t falls to 0, at each of the points z (Definition 2).
 
-    `distribution` is a continuous law with its parameters, such as `scipy.stats.norm(3, 2)`. In closed form, with
-    a = F⁻¹(low), b = F⁻¹(high) and X drawn from F:
+    `distribution` is a continuous distribution with its parameters, such as `scipy.stats.norm(3, 2)`. The closed forms,
+    with a = F⁻¹(low), b = F⁻¹(high) and X drawn from F, are:
 
     - of a quantile q = F⁻¹(p): (p - 1)/f(q) for z < q, p/f(q) for z > q, and 0 at q;
     - of ∫ F⁻¹ over [low, high]: clamp(z, a, b) - E clamp(X, a, b).
 
-    Hence the mean has z - μ, and the trimmed mean (clamp(z, a, b) - E clamp(X, a, b))/(1 - 2·cut). Where the density at
-    a quantile is 0 its influence is infinite.
+    So the mean has z - μ, and the trimmed mean has (clamp(z, a, b) - E clamp(X, a, b))/(1 - 2·cut). If the density at a
+    quantile is 0, the influence is infinite.
 
     >>> from scipy.stats import norm
     >>> influence("median", norm(), [-5, 0, 5]).values.round(3)
@@ -241,9 +242,9 @@ def influence(statistic: Name, distribution: Any, points: ArrayLike) -> Influenc
 
 
 def gross_error_sensitivity(statistic: Name, distribution: Any) -> float:
-    """γ* = sup over z of |IF(z)|: infinite for the mean, finite for what a single row can't carry away.
+    """γ* = sup over z of |IF(z)|: infinite for the mean, finite for a robust statistic.
 
-    IF is monotone between the quantiles that T rests on, so the supremum is beside one of them or far out.
+    IF is monotone between the quantiles that T uses, so the supremum is attained next to one of them or at ±∞.
 
     >>> from scipy.stats import norm
     >>> round(gross_error_sensitivity("median", norm()), 4), gross_error_sensitivity("mean", norm())

@@ -52,7 +52,7 @@ def _reason(error: BaseException) -> tuple[str, str]:
 
 
 class Store:
-    """A database with ledgers in it, one for each data set."""
+    """A database with ledgers, one per data set."""
 
     def __init__(self, place: str | Path, timeout: float) -> None:
         self.timeout = timeout
@@ -96,7 +96,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one moment of the ledger."""
+        """A transaction that sees one state of the ledger."""
         self._identity()
         with self._clear(), self._engine.begin() as connection:
             if self._path is not None:
@@ -107,7 +107,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is on the disk when it ends, and undone where an error leaves it."""
+        """A transaction that is on disk when it ends, and is rolled back on an error."""
         before = self._identity()
         with self._clear(), self._engine.begin() as connection:
             if self._path is not None:
@@ -122,7 +122,7 @@ class Store:
             raise LedgerError(self.name, "was moved or replaced while it was written to", "Nothing may be released.")
 
     def exists(self) -> bool:
-        """Whether there are ledgers here. A file of another kind is refused, and left as it is."""
+        """Whether there are ledgers here. A file of another kind is refused and not changed."""
         if self._path is None:
             with self.reading() as connection:
                 return inspect(connection).has_table(heads.name)
@@ -141,7 +141,7 @@ class Store:
 
     @contextmanager
     def creating(self) -> Iterator[Connection]:
-        """A writing transaction, alone of its kind, in a database with the tables in it."""
+        """A writing transaction in a database with the tables, one at a time."""
         if self._path is not None and not self.exists():
             with self._clear():
                 self._make_file()
@@ -184,14 +184,14 @@ def _server(url: URL) -> Engine:
 
 
 def head(connection: Connection, dataset: str, lock: bool = False) -> Head | None:
-    """The head of a data set's chain, if it has one; with `lock` nobody else can append until the transaction ends."""
+    """The head of a chain, if there is one. With `lock` nobody else can append until the transaction ends."""
     query = select(heads.c.number, heads.c.hash).where(heads.c.dataset == dataset)
     found = connection.execute(query.with_for_update() if lock else query).first()
     return None if found is None else Head(found.number, found.hash)
 
 
 def rows(connection: Connection, dataset: str, **equal: str | int) -> Iterator[Row]:
-    """The rows of a data set in their order, where the given columns have the given values."""
+    """The rows of a data set in order, filtered by values of columns."""
     query = select(entries).where(entries.c.dataset == dataset).order_by(entries.c.number)
     query = query.where(*(entries.c[name] == value for name, value in equal.items()))
     for row in connection.execute(query.execution_options(yield_per=1000)):
@@ -207,7 +207,7 @@ def last(connection: Connection, dataset: str, **equal: str | int) -> Row | None
 
 
 def append(connection: Connection, row: Row) -> None:
-    """Add a row, and move the head on to it."""
+    """Add a row, and move the head to it."""
     connection.execute(insert(entries).values(dict(row)))
     place = Head(row["number"], row["hash"])
     if place.number == 1:

@@ -1,4 +1,4 @@
-"""Guarantees, neighbours, loss trees and what they cost. No data and no randomness in here."""
+"""Guarantees, adjacencies, loss trees and their costs. Nothing here touches data or draws random numbers."""
 
 from uptack.privacy import loss
 from uptack.privacy.accounting import tight

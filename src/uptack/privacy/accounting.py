@@ -1,4 +1,4 @@
-"""Tight composition of a whole session, through Google's `dp-accounting` (privacy loss distributions)."""
+"""Tight composition of many releases, through Google's `dp-accounting` (privacy loss distributions)."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ def _distribution(piece: loss.Loss, adjacency: Adjacency) -> Any:
 
 
 def tight(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SUBSTITUTE) -> Privacy:
-    """The least ε known to cover all the trees together at the given δ; never more than their plain sum.
+    """An ε that covers all the trees together at the given δ. It is never above basic composition, where that holds.
 
-    Exact numerical composition of privacy loss distributions (Koskela et al. 2020, Doroshenko et al. 2022). Basic
-    composition is the floor of quality: where it gives the smaller ε at this δ, its answer is returned.
+    Numerical composition of privacy loss distributions, rounded up (Koskela et al. 2020, Doroshenko et al. 2022). If
+    basic composition gives a smaller ε at this δ, that ε is returned. The theorem is about costs that are fixed
+    beforehand.
 
     >>> from uptack.privacy.loss import Pure
     >>> tight([Pure(0.1)] * 100, 1e-6).epsilon < 6

@@ -245,11 +245,11 @@ def public_size(n: int, question: Question) -> tuple[int, Question]:
     """
     if not question.size_is_secret:
         return n, question
-    counting, rest = question.split(COUNT_SHARE, 1 - COUNT_SHARE)
-    law = IntegerLaplace(question.rows / counting.epsilon)
+    share = question.epsilon * COUNT_SHARE
+    law = IntegerLaplace(question.rows / share)
     noisy = n + law.sample(entropy=question.entropy)
-    question.account.spend(loss.Pure(counting.epsilon))
-    return max(noisy, 0), replace(rest, count=law)
+    question.account.spend(loss.Pure(share))
+    return max(noisy, 0), replace(question.worth(question.epsilon - share, question.delta), count=law)
 
 
 def count_noise(question: Question) -> IntegerLaplace:

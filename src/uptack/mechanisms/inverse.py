@@ -12,14 +12,14 @@ so also their sum, changes by a factor of at most 1/ρ ≤ e^(ε/2). The draw is
 
 **⊥ as a candidate.** Interval k says something as long as both its ends are inside the data: up to k = κ. Let ⊥ be one
 more candidate, of weight W = L·ρ^(κ + 1)/f, or max(0, W - 1) where κ is public. κ may be secret if it changes by at
-most one between neighbours.
+most one between neighbours. Unless L·ρ^(K + 1) ≤ f it is brought down to K.
 
-**Theorem.** The draw is still ε-differentially private, and where κ ≤ K, or L·ρ^(K + 1) ≤ f, the chance of a reply from
-outside interval min(κ, K) is at most f, whatever the data and however few they are. *Proof.* A public weight does not
-change between neighbours, and a secret one changes by a factor of at most 1/ρ, as the others do. So each weight, and
-their sum, changes by a factor of at most 1/ρ. Candidates outside interval κ weigh at most L·ρ^(κ + 1) together. The sum
-of all weights is at least W + 1 with the first weight, since T(D) weighs 1, and at least max(W, 1) with the second: both
-are at least L·ρ^(κ + 1)/f. For κ > K read K in place of κ, and compare with the weight 1 of T(D). ∎
+**Theorem.** The draw is still ε-differentially private, and the chance of a reply from outside interval min(κ, K) is at
+most f, whatever the data and however few they are. *Proof.* A public weight does not change between neighbours, and a
+secret one changes by a factor of at most 1/ρ, as the others do. So each weight, and their sum, changes by a factor of
+at most 1/ρ. For κ ≤ K, candidates outside interval κ weigh at most L·ρ^(κ + 1) together, and all candidates with ⊥ at
+least L·ρ^(κ + 1)/f: ⊥ alone does where κ is secret, and ⊥ with T(D), which weighs 1, where it is public. For κ > K,
+candidates outside interval K weigh at most L·ρ^(K + 1) ≤ f, and T(D) weighs 1. ∎
 
 With enough rows a public W is 0, and nothing is refused. With fewer, ⊥ is drawn where its weight is more than that of
 the candidates near T(D). So it counts how many candidates are near, not how many there are: most columns get a reply
@@ -31,7 +31,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar, overload
 
@@ -191,6 +191,13 @@ class Boxes:
         if refusal is not None:
             yield refusal.weight(rho, self.candidates)
 
+    def bounded(self, rho: Fraction, refusal: Refusal) -> Refusal:
+        """The same with κ ≤ K, unless L·ρ^(K + 1) ≤ f, to within rounding. All this is public."""
+        steps = self.lows.shape[1] - 1
+        outside = math.log(self.candidates) + (steps + 1) * logarithm(rho)
+        sure = outside <= math.log(refusal.failure) + 1e-9
+        return refusal if sure else replace(refusal, bears=min(refusal.bears, steps))
+
     @overload
     def draw(self, rho: Fraction, entropy: Entropy, refusal: None = None) -> list[int]: ...
 
@@ -205,6 +212,7 @@ class Boxes:
         logs = np.array([math.log(count) if count else -math.inf for count in self.shells()])
         logs += logarithm(rho) * np.arange(logs.size)
         if refusal is not None:
+            refusal = self.bounded(rho, refusal)
             logs = np.append(logs, refusal.log_weight(rho, self.candidates))
         k = pick(logs, lambda: self.weights(ball(rho), refusal), entropy)
         return None if k > self.lows.shape[1] else self._point(k, entropy)

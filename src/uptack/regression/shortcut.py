@@ -5,8 +5,8 @@ block estimates has as its reach the product of the coordinates' intervals [β(r
 coordinate by coordinate, and no coordinate pays for another.
 
 **No silent failure.** Blocks without enough rows, and coefficients that a block does not tell, lie beyond all others,
-on both sides alike (`uptack.regression.fits`). ⊥ is a candidate of the draw (`uptack.mechanisms.inverse`). So the chance of
-a reply from beyond the blocks that do tell each coefficient is at most one in a million, whatever the data.
+on both sides alike (`uptack.regression.fits`). ⊥ is a candidate of the draw (`uptack.mechanisms.inverse`). So the
+chance of a reply from beyond the blocks that do tell each coefficient is at most one in a million, whatever the data.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from uptack.regression.intervals import CoefficientErrors, Draw
 from uptack.regression.shortcut import SPREAD_SHARE, _with_errors
 from uptack.regression.spreads import told
 from uptack.release import Advice
-from uptack.statistics.arguments import call
+from uptack.statistics.arguments import asked
 
 
 def coverage(blocks, p, epsilon, runs, confidence):
@@ -24,8 +24,8 @@ def coverage(blocks, p, epsilon, runs, confidence):
     held, spread = [], np.geomspace(0.01, 100, p)
     for seed in range(runs):
         estimates = np.random.default_rng(seed).normal(size=(blocks, p)) * spread + 1000
-        request = call("regression", epsilon, {"entropy": SeededEntropy(seed)})
-        low, high = _with_errors(estimates, request, Advice(n=1)).interval(confidence)
+        request = asked("regression", epsilon, {"entropy": SeededEntropy(seed)})
+        low, high = request.account.close(_with_errors(estimates, request, Advice(n=1))).interval(confidence)
         held.append((np.array(low) <= 1000) & (np.array(high) >= 1000))
     return float(np.mean(held))
 

@@ -25,8 +25,7 @@ def coverage(blocks, p, epsilon, runs, confidence):
     for seed in range(runs):
         estimates = np.random.default_rng(seed).normal(size=(blocks, p)) * spread + 1000
         request = asked("regression", epsilon, {"entropy": SeededEntropy(seed)})
-        found = _with_errors(estimates, request, Advice(n=1))
-        low, high = found.noise.around(found.value, confidence)
+        low, high = request.account.close(_with_errors(estimates, request, Advice(n=1))).interval(confidence)
         held.append((np.array(low) <= 1000) & (np.array(high) >= 1000))
     return float(np.mean(held))
 

@@ -52,7 +52,7 @@ def test_mean():
         r = ut.mean(x, epsilon=1, adjacency=adjacency, entropy=ut.SeededEntropy(0))
         assert r.value == pytest.approx(3, abs=0.02)
         assert r.privacy == Privacy(1, 0, adjacency)
-    with pytest.raises(ut.InvalidArgument, match="method must be 'inverse' for the mean"):
+    with pytest.raises(ut.InvalidArgument, match="method must be left out: mean has no such option"):
         ut.mean(x, epsilon=1, delta=1e-6, method="ptr")
 
 
@@ -314,6 +314,8 @@ def test_bad_arguments_are_named_before_the_data_are_read(argument, wrong):
         ut.mean,
         lambda x, **o: ut.quantile(x, 0.3, **o),
     ):
+        if ask is ut.mean and "method" in argument:
+            continue  # which it has not
         data = Untouchable()
         with pytest.raises(ut.InvalidArgument) as caught:
             ask(data, **{"epsilon": 1, **argument})
@@ -333,7 +335,7 @@ def test_other_bad_arguments():
         ut.median(np.zeros((3, 3)), epsilon=1)
     with pytest.raises(ut.InvalidArgument, match="x must be a one-dimensional column"):
         ut.median(np.array(["a", "b"]), epsilon=1)
-    with pytest.raises(TypeError, match="unknown argument 'eps'"):
+    with pytest.raises(TypeError, match="eps must be left out"):
         ut.median(NORMAL, epsilon=1, eps=3)
 
 

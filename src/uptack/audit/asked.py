@@ -5,6 +5,7 @@ To cover a new function or option add a line; `uptack.audit.coverage` says what 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from uptack.audit import makers
@@ -16,6 +17,8 @@ from uptack.kernels import FourierBasis, Gaussian, Kernel
 from uptack.kernels.minimisers import Huber
 from uptack.noise import LInfBall
 from uptack.privacy import ADD_REMOVE
+from uptack.registry import Declaration, declared
+from uptack.registry.reads import COLUMN
 
 EPSILON, DELTA = 20, 0.01
 LOUD = {"epsilon": EPSILON}
@@ -28,41 +31,37 @@ COUNTED = frozenset({"⊥", "stamps"})
 LABELS = frozenset({"labels", "type"})
 
 
-def statistic(name: str, *, methods: bool = True, **needed: Any) -> list[Ask]:
-    """The options that all order statistics have."""
-    path, base = f"uptack.{name}", {**needed, **LOUD}
+def statistic(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:
+    """The options that statistics of one column have, with one of the examples of its declaration."""
+    path, base = declaration.path, {**needed, **LOUD}
     asks = [
         Ask(path, "numbers", base, basic=True),
         Ask(path, "gaps", {**base, "missing": "drop"}, free=COUNTED, basic=True),
         *(Ask(path, "gaps", {**base, "missing": how}) for how in ("low", "high", 0)),
-        Ask(path, "numbers", {**base, "granularity": 1}),
-        Ask(path, "any numbers", {**base, "granularity": "0.01", "missing": "low"}),
         Ask(path, "numbers", {**base, "rows_per_person": 2}),
         Ask(path, "any numbers", {**needed, **SECRET, "missing": "drop"}, free=COUNTED),
         Ask(path, "by group", {**base, "groups": [1, "a"]}, makers.by, COUNTED | LABELS),
         Ask(path, "by group", {**base, "delta": DELTA, "groups": None}, makers.by, COUNTED | LABELS),
     ]
-    if methods:
-        ways = ("ptr", "dwork-lei")
-        asks += [Ask(path, "numbers", {**base, "delta": DELTA, "method": way}, free=MAY_REFUSE) for way in ways]
-    else:
-        asks += [Ask(path, "numbers", {**base, "delta": DELTA, "method": "inverse"})]
+    if "share" in declaration.allowed:
+        more = {**base, "delta": DELTA, "groups": None, "share": 0.5}
+        asks += [Ask(path, "by group", more, makers.by, COUNTED | LABELS)]
+    if "granularity" in declaration.allowed:
+        asks += [
+            Ask(path, "numbers", {**base, "granularity": 1}),
+            Ask(path, "any numbers", {**base, "granularity": "0.01", "missing": "low"}),
+        ]
+    ways = ("ptr", "dwork-lei") if "method" in declaration.allowed and "interval" not in needed else ()
+    asks += [Ask(path, "numbers", {**base, "delta": DELTA, "method": way}, free=MAY_REFUSE) for way in ways]
     return asks
 
 
 def statistics() -> list[Ask]:
-    """Order statistics and means."""
+    """Whatever the registry has of one column that can be asked by group: order statistics and means."""
+    columns = [one for one in declared().values() if one.reads is COLUMN and one.by]
+    asks = [ask for one in columns for example in one.examples for ask in statistic(one, example)]
     return [
-        *statistic("median"),
-        Ask("uptack.median", "numbers", {**LOUD, "interval": 0.9}),
-        *statistic("quantile", p=[0.25, 0.75]),
-        *statistic("quantile", p=0.3),
-        Ask("uptack.quantile", "numbers", {**LOUD, "p": 0.4, "interval": 0.9}),
-        *statistic("iqr"),
-        *statistic("interquantile_range", low=0.2, high=0.8),
-        *statistic("trimmed_mean", cut=0.2),
-        *statistic("winsorized_mean", cut=0.2),
-        *statistic("mean", methods=False),
+        *asks,
         Ask(
             "uptack.per_group",
             "by group",
@@ -155,7 +154,9 @@ def blocks() -> list[Ask]:
         Ask(stable, "blocks", {**mode, "rows_per_person": 2, "progress": False}, makers.blocks, types),
         Ask(stable, "blocks", {**mode, **SECRET}, makers.blocks, types),
         Ask(stable, "numbers", {**mode, "blocks": 4, "workers": 2}, makers.blocks, types),
-        Ask(path, "numbers", {**first, "blocks": 40, "workers": 2}, makers.blocks, types),
+        Ask(path, "numbers", {**first, "blocks": 40, "workers": 2, "timeout": 60}, makers.blocks, types),
+        Ask(path, "blocks", {**first, "blocks": 40, "trusted": True}, makers.blocks),
+        Ask(stable, "blocks", {**mode, "blocks": 20, "trusted": True, "timeout": 60}, makers.blocks, types),
     ]
 
 
@@ -245,13 +246,19 @@ def papers() -> list[Ask]:
         Ask("uptack.papers.A_dist", "numbers", far, makers.blocks, labels),
         Ask("uptack.papers.A_samp", "labels", {**samp, "limit": None, "fallback": "none"}, makers.blocks, labels),
         Ask("uptack.papers.A_samp", "labels", {**samp, "dry_run": True, "progress": False}, makers.blocks, labels),
-        Ask("uptack.papers.A_samp", "numbers", {**samp, "limit": 10, "workers": 2}, makers.blocks, labels),
+        Ask(
+            "uptack.papers.A_samp",
+            "numbers",
+            {**samp, "limit": 10, "workers": 2, "trusted": True, "timeout": 60},
+            makers.blocks,
+            labels,
+        ),
         Ask("uptack.random_dp.binomial_proportion", "proportion", half),
         *(
             Ask("uptack.random_dp.random_sparse_histogram", "integers", {**half, "version": v}, makers.tally)
             for v in ("rare", "empty")
         ),
-        Ask("uptack.random_dp.sensitivity_analysis", "function", half, makers.analysed, may),
+        Ask("uptack.random_dp.sensitivity_analysis", "function", {**half, "fallback": 1.0}, makers.analysed, may),
     ]
 
 

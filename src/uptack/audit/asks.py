@@ -62,8 +62,11 @@ class Ask:
 def made(path: str) -> Any:
     """A public function by its path, whatever is bound to that name at the moment."""
 
-    def call(*arguments: Any, **options: Any) -> Any:
+    def call(*given: Any, **options: Any) -> Any:
+        arguments = list(given)
         owner, name, _ = resolve(path)
+        if isinstance(owner, type):  # a method, which may be made when it is asked for
+            owner, *arguments = arguments
         return getattr(owner, name)(*arguments, **options)
 
     return call

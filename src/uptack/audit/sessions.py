@@ -19,7 +19,8 @@ from uptack.errors import UptackError
 from uptack.ledger import Ledger
 from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
-from uptack.session.requests import KINDS, Request
+from uptack.registry import declared
+from uptack.session.requests import Request, in_tables
 
 REGRESSIONS = {"shortcut_regression": "regression", "hampel_regression": "robust_regression"}
 COLUMN, WHOLE = "uptack.session.SessionColumn", "uptack.session.Session"
@@ -31,8 +32,8 @@ def session_asks(direct: Iterable[Ask]) -> list[Ask]:
     made = []
     for ask in direct:
         name = ask.function.removeprefix("uptack.")
-        statistic = REGRESSIONS.get(name, name)
-        if statistic not in KINDS:
+        statistic, declaration = REGRESSIONS.get(name, name), declared().get(name)
+        if declaration is None or not in_tables(declaration):
             continue
         place = WHOLE if name in REGRESSIONS else COLUMN
         made.append(replace(ask, function=f"{place}.{statistic}", make=partial(asked, statistic), basic=False))

@@ -67,7 +67,9 @@ class PrivateKernelMachine(BaseEstimator):  # type: ignore[misc]
 
 
 class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
-    """A private support vector machine (`loss="hinge"`) or logistic one, of two classes: see `uptack.kernel_machine`.
+    """A private support vector machine (`loss="hinge"`) or logistic one, of two classes.
+
+    See `uptack.kernels.kernel_machine`.
 
     The names of the classes are taken as public: they are read off y unless `classes` lists both, and then y may hold
     one of them only. Without `classes`, that y holds two of them is taken as public too. How many rows each has stays
@@ -140,7 +142,7 @@ class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
 
 
 class KernelRegressor(RegressorMixin, PrivateKernelMachine):  # type: ignore[misc]
-    """A private robust regression in a space of functions: see `uptack.kernel_machine`.
+    """A private robust regression in a space of functions: see `uptack.kernels.kernel_machine`.
 
     `loss` is "huber" or "insensitive", or `Huber(cutoff)` or `Insensitive(width)` in units of the scale of y.
     `centre` and `scale` are public numbers; without them they come from private quartiles, for a fifth of ε. With

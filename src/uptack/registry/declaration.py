@@ -99,6 +99,15 @@ class Declaration:
         return tuple(option.name for option in self.options)
 
     @property
+    def path(self) -> str:
+        """Where everybody finds it: "uptack.median", or in its room, "uptack.mechanisms.laplace"."""
+        package, *rooms = self.function.__module__.split(".")
+        here = importlib.import_module(package)
+        if package != "uptack" or self.name in here.__all__:
+            return f"{package}.{self.name}"
+        return ".".join([package, rooms[0], self.name])
+
+    @property
     def summary(self) -> str:
         """The first line of its docstring."""
         return (self.function.__doc__ or "").strip().partition("\n")[0]

@@ -49,7 +49,7 @@ def open(
 
     `data` is whatever `uptack.data.source` takes. With a `ledger` every release is debited, durably, before the data
     are touched; `analyst` says on whose behalf. The other arguments are what each release is made with unless it says
-    otherwise; a person's rows can only be said to be more. `types` says what the columns of a CSV file hold,
+    otherwise; a request may raise `rows_per_person`, not lower it. `types` says what the columns of a CSV file hold,
     `delimiter` and `header` how it is written: see `uptack.data.source`. Types that are guessed are kept by the ledger,
     and used again the next time. An error about missing values is an answer about the data, so `missing="error"` is
     for a curator who opens a session with it.

@@ -70,7 +70,7 @@ def _cut(value: Rational) -> Fraction:
     return cut
 
 
-@release(reads=COLUMN, by=True, plan=ranks, statistic=_trimmed)
+@release(reads=COLUMN, by=True, plan=ranks, examples=({"cut": 0.2},), statistic=_trimmed)
 def trimmed_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -89,7 +89,7 @@ def trimmed_mean(
     return released(_trimmed(cut), x, epsilon, options)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, page="trimmed_mean", statistic=_winsorized)
+@release(reads=COLUMN, by=True, plan=ranks, examples=({"cut": 0.2},), page="trimmed_mean", statistic=_winsorized)
 def winsorized_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:

@@ -56,7 +56,7 @@ def _of_level(p: Rational) -> Statistic:
     return statistic(level("p", p))
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({}, {"interval": 0.95}), statistic=lambda: statistic(HALF))
+@release(reads=COLUMN, by=True, plan=ranks, examples=({}, {"interval": 0.9}), statistic=lambda: statistic(HALF))
 def median(
     x: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -69,7 +69,13 @@ def median(
     return _one("median", x, HALF, interval, epsilon, options)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({"p": 0.3}, {"p": [0.25, 0.75]}), statistic=_of_level)
+@release(
+    reads=COLUMN,
+    by=True,
+    plan=ranks,
+    examples=({"p": 0.3}, {"p": [0.25, 0.75]}, {"p": 0.4, "interval": 0.9}),
+    statistic=_of_level,
+)
 def quantile(
     x: Any, p: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[Any] | NoReply:

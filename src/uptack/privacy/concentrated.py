@@ -159,7 +159,7 @@ def concentrated_epsilon(rho: Rational, delta: Rational) -> Fraction:
     in floats. Whichever u comes out, the bound is valid there, and it is worked out in balls and rounded up.
 
     >>> round(float(concentrated_epsilon(0.1, 1e-6)), 3)
-    2.083
+    2.142
     """
     total, bound = checks.nonnegative("rho", rho), checks.inside_unit("delta", delta)
     if total > LARGEST_RHO:
@@ -194,7 +194,7 @@ def concentrated_rho(epsilon: Rational, delta: Rational) -> Fraction:
     """The largest ρ that `concentrated_epsilon` turns into at most (ε, δ), rounded down by less than a 2^-40 part.
 
     >>> round(float(concentrated_rho(2, 1e-6)), 4)
-    0.0881
+    0.0882
     """
     eps, bound = checks.epsilon(epsilon), checks.inside_unit("delta", delta)
     needed = -logarithm(bound)

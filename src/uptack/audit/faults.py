@@ -41,9 +41,9 @@ from uptack.audit.wrong import (
     true_count,
     warn,
 )
+from uptack.blocks.partition import equal_blocks
 from uptack.discrete.categories import Capped
 from uptack.privacy import ADD_REMOVE, Privacy
-from uptack.regression.blocks import equal_blocks
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ FAULTS = (
     Fault("Hampel: half its sensitivity", "uptack.regression.cells.RowTest.sensitivity", lambda p: property(lambda t: p.fget(t) // 2), INNER, "robust, a clear fit"),
     Fault("Hampel: rows scaled by all rows", "uptack.regression.hampel_fit.normalised", scaled_by_all, INNER, "robust, one row far away"),
     Fault("short cut at 4ε", "uptack.mechanisms.inverse.coordinate_medians", given(1, lambda e: 4 * e), INNER, "short cut"),
-    Fault("short cut: max|y| leaks under huber", "uptack.regression.blocks.fit_blocks", after(lambda b, x, y, m, kind, *_: b + np.abs(y).max() * (kind == "huber")), INNER, "short cut, huber"),
-    Fault("short cut: blocks shuffled anew where rows come and go", "uptack.regression.blocks.independent_blocks", lambda f: equal_blocks, INNER, "short cut, add/remove"),
+    Fault("short cut: max|y| leaks under huber", "uptack.regression.fits.fit_blocks", after(lambda b, x, y, m, kind, *_: b + np.abs(y).max() * (kind == "huber")), INNER, "short cut, huber"),
+    Fault("short cut: blocks shuffled anew where rows come and go", "uptack.blocks.partition.independent_blocks", lambda f: equal_blocks, INNER, "short cut, add/remove"),
     Fault("standard errors at 3ε", "uptack.regression.spreads.draw", given(3, lambda e: 3 * e), INNER, "short cut, standard errors"),
     # -------------------------------------------------------------------------------------------------- blocks
     Fault("vector median at 8ε", "uptack.mechanisms.inverse.coordinate_medians", given(1, lambda e: 8 * e), INNER, "vector median"),

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from uptack.columns.table import Floats
 from uptack.later import Later
-from uptack.regression.arguments import Floats
 from uptack.regression.vertex import vertex
 
 optimize = Later("scipy.optimize")

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from uptack.columns.table import Floats
 from uptack.exact import Rational, read
 from uptack.later import Later
-from uptack.regression.arguments import Floats
 
 optimize = Later("scipy.optimize")
 

@@ -21,13 +21,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import quad
 
 from uptack import checks
 from uptack.drawing import axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.later import Later
 from uptack.reach import Segment, order
+
+integrate = Later("scipy.integrate")
 
 Floats = NDArray[np.float64]
 Name: TypeAlias = str | tuple[Any, ...]
@@ -283,7 +285,7 @@ def _mean_clamped(law: Any, low: float, high: float, a: float, b: float) -> floa
         if not np.isfinite(mean):
             raise InvalidArgument("distribution", "a law with a finite mean", f"one with mean {mean}", "Trim some.")
         return mean
-    return float(low * a + (1 - high) * b + quad(law.ppf, low, high, limit=200)[0])
+    return float(low * a + (1 - high) * b + integrate.quad(law.ppf, low, high, limit=200)[0])
 
 
 def _law(distribution: Any) -> Any:

@@ -22,12 +22,14 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from uptack import checks
 from uptack.discrete.optimal import LossFunction, Problem, minimax_program
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.later import Later
+
+stats = Later("scipy.stats")
 
 Floats = NDArray[np.float64]
 LARGEST_EXPONENT = 700.0
@@ -172,7 +174,7 @@ def margins(n: int, columns: int, epsilon: Rational) -> float:
     if k > 1000:
         raise InvalidArgument("columns", "at most 1000", k, "A bound for fewer columns holds for more.")
     t = np.arange(k + 1)
-    mass, partial = binom.cdf(t, k, 0.5), np.cumsum(t * binom.pmf(t, k, 0.5))
+    mass, partial = stats.binom.cdf(t, k, 0.5), np.cumsum(t * stats.binom.pmf(t, k, 0.5))
 
     def bound(shift: Floats) -> Floats:
         excess = np.expm1(eps * shift)[:, None]

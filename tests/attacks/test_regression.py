@@ -7,9 +7,9 @@ import pytest
 
 import uptack as ut
 from tests.attacks.hostile import TABLES, VALUES
+from uptack.blocks.partition import equal_blocks
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy
-from uptack.regression.blocks import equal_blocks
 from uptack.regression.fits import BEYOND, fit_blocks
 from uptack.regression.vertex import vertex
 

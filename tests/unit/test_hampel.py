@@ -10,13 +10,13 @@ from scipy.optimize import linprog
 
 import uptack as ut
 from tests.helpers import CountingEntropy
+from uptack.blocks.partition import independent_blocks, of_width
 from uptack.mechanisms.additive import k_norm
 from uptack.noise import Box
 from uptack.papers import R_H, R_S
 from uptack.privacy import Privacy, cost
 from uptack.reach.hampel import Cell, Hyperplanes
 from uptack.regression import hampel_regression
-from uptack.regression.blocks import independent_blocks, of_width
 from uptack.regression.cells import cells
 from uptack.regression.hampel import RUNGS, SCALES, noisy_vertex
 from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalised

@@ -10,9 +10,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
+from uptack.blocks.partition import equal_blocks, independent_blocks
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy, cost
-from uptack.regression.blocks import equal_blocks, independent_blocks
 from uptack.regression.fits import fit_blocks
 
 BETA = np.array([3.0, 1.0, -2.0])  # intercept first

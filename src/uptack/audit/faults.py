@@ -41,9 +41,9 @@ from uptack.audit.wrong import (
     true_count,
     warn,
 )
+from uptack.blocks.partition import equal_blocks
 from uptack.discrete.categories import Capped
 from uptack.privacy import ADD_REMOVE, Privacy
-from uptack.regression.blocks import equal_blocks
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ FAULTS = (
     Fault("chain: e^(-ε/4g) for e^(-ε/8g)", "uptack.mechanisms.joint.chain_decay", given(0, twice), INNER, "quartiles"),
     Fault("chain: rows a person ignored", "uptack.mechanisms.joint.chain_decay", given(1, lambda g: 1), INNER, "quartiles, 2 rows"),
     Fault("chain: float keys without a successor", "uptack.statistics.windows._below_and_tied", lambda f: successor, INNER, "quartiles, nanoseconds"),
-    Fault("secret n: the true number of rows", "uptack.statistics.arguments.public_size", true_count, INNER, "mean, add/remove"),
-    Fault("secret n: in a density", "uptack.statistics.arguments.public_size", true_count, INNER, "density, add/remove"),
-    Fault("secret n: noise for one row a person", "uptack.statistics.arguments.public_size", count_of_one_row, INNER, "median, add/remove, 2 rows"),
+    Fault("secret n: the true number of rows", "uptack.statistics.arguments.noisy_size", true_count, INNER, "mean, add/remove"),
+    Fault("secret n: in a density", "uptack.statistics.arguments.noisy_size", true_count, INNER, "density, add/remove"),
+    Fault("secret n: noise for one row a person", "uptack.statistics.arguments.noisy_size", count_of_one_row, INNER, "median, add/remove, 2 rows"),
     Fault("mean: sensitivity of one row a person", "uptack.mechanisms.additive.laplace", told(sensitivity=lambda s: s / 2), INNER, "mean, 2 rows"),
     Fault("mean: noise at twice its ε", "uptack.mechanisms.additive.laplace", told(epsilon=twice), INNER, "mean"),
     Fault("TM: a tenth of its noise", "uptack.mechanisms.dwork_lei.noisy_mean", given(1, lambda b: b / 100), INNER, "TM"),
@@ -98,8 +98,8 @@ FAULTS = (
     Fault("Hampel: half its sensitivity", "uptack.regression.cells.RowTest.sensitivity", lambda p: property(lambda t: p.fget(t) // 2), INNER, "robust, a clear fit"),
     Fault("Hampel: rows scaled by all rows", "uptack.regression.hampel_fit.normalised", scaled_by_all, INNER, "robust, one row far away"),
     Fault("short cut at 4ε", "uptack.mechanisms.inverse.coordinate_medians", given(1, lambda e: 4 * e), INNER, "short cut"),
-    Fault("short cut: max|y| leaks under huber", "uptack.regression.blocks.fit_blocks", after(lambda b, x, y, m, kind, *_: b + np.abs(y).max() * (kind == "huber")), INNER, "short cut, huber"),
-    Fault("short cut: blocks shuffled anew where rows come and go", "uptack.regression.blocks.independent_blocks", lambda f: equal_blocks, INNER, "short cut, add/remove"),
+    Fault("short cut: max|y| leaks under huber", "uptack.regression.fits.fit_blocks", after(lambda b, x, y, m, kind, *_: b + np.abs(y).max() * (kind == "huber")), INNER, "short cut, huber"),
+    Fault("short cut: blocks shuffled anew where rows come and go", "uptack.blocks.partition.independent_blocks", lambda f: equal_blocks, INNER, "short cut, add/remove"),
     Fault("standard errors at 3ε", "uptack.regression.spreads.draw", given(3, lambda e: 3 * e), INNER, "short cut, standard errors"),
     # -------------------------------------------------------------------------------------------------- blocks
     Fault("vector median at 8ε", "uptack.mechanisms.inverse.coordinate_medians", given(1, lambda e: 8 * e), INNER, "vector median"),

@@ -31,14 +31,19 @@ def coin_faults(coin: Any) -> list[str]:
 
 
 SPOTS = (
-    Spot("uptack.statistics.arguments.public_size", lambda n, request: int(n), prices.counted),
+    Spot("uptack.statistics.arguments.noisy_size", lambda n, law, _: int(n), prices.counted),
     Spot("uptack.mechanisms.additive.laplace", lambda value, **told: (value, prices.public(told)), prices.added),
     Spot("uptack.mechanisms.additive.gaussian", lambda value, **told: (value, prices.public(told)), prices.added),
     Spot("uptack.mechanisms.additive._real_noise", lambda x, body, scale, *_: (x, body, scale), prices.stretched),
     Spot("uptack.regression.hampel.noisy_vertex", lambda beta, box, *_: (beta, box), prices.vertex),
     Spot("uptack.mechanisms.dwork_lei.noisy_mean", lambda value, *_: value, prices.mean),
     Spot("uptack.noise.grid.Grid.move", lambda grid, x, noise: (grid, np.array(x)), prices.moved),
-    Spot("uptack.mechanisms.inverse.Boxes.draw", lambda boxes, rho, _: (boxes, rho), scores.drawn),
+    Spot("uptack.mechanisms.inverse.Boxes.draw", lambda boxes, rho, _, refusal=None: (boxes, rho, refusal), scores.drawn),
+    Spot(
+        "uptack.mechanisms.inverse.Boxes.draw_or_refuse",
+        lambda boxes, rho, told, slack, _: (boxes, rho, told),
+        scores.drawn_or_refused,
+    ),
     Spot("uptack.mechanisms.joint.Chain.draw", lambda chain, _: chain, scores.chained),
     Spot("uptack.mechanisms.exponential._weighted", lambda scores, rate, _: (scores, rate), scores.scored),
     Spot("uptack.mechanisms.exponential._permute_and_flip", lambda scores, rate, _: (scores, rate), scores.scored),
@@ -82,7 +87,7 @@ VALUES: dict[str, Callable[[Any], list[Any]]] = {
     "uptack.densities.caratheodory.moment_sums": lambda found: [found],
 }
 LOOKS = ("uptack.mechanisms.ptr.Proposal.look", "uptack.regression.cells.RowTest.needs")
-LINES = ("uptack.regression.blocks.fit_blocks", "uptack.blocks.evaluation.evaluate")
+LINES = ("uptack.regression.fits.fit_blocks", "uptack.blocks.evaluation.evaluate")
 COINS = ("uptack.noise.coins.Coin.flip",)
 OVERLAPPING = ("uptack.papers.A_samp",)
 """A row is in many of its subsamples, by chance: how many it moves is priced, not counted."""

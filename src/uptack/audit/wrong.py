@@ -128,26 +128,12 @@ def note(release: Any, x: Any, *_: Any) -> Any:
 
 def true_count(original: Any) -> Any:
     """The secret number of rows as it is."""
-
-    def public_size(n: int, request: Any) -> Any:
-        _, spent = original(n, request)
-        return n, spent
-
-    return public_size
-
-
-def _one_row(request: Any) -> Any:
-    return replace(request, adjacency=Adjacency(request.adjacency.kind))
+    return lambda n, law, entropy: n
 
 
 def count_of_one_row(original: Any) -> Any:
-    """Its noise for people with one row, whatever they have."""
-
-    def public_size(n: int, request: Any) -> Any:
-        size, spent = original(n, _one_row(request))
-        return size, replace(spent, adjacency=request.adjacency)
-
-    return public_size
+    """Its noise for people with one row, whatever they have: here half of what two rows need."""
+    return lambda n, law, entropy: original(n, IntegerLaplace(law.scale / 2), entropy)
 
 
 def successor(x: Any, keys: Any, lattice: Any, step: Any) -> list[int]:

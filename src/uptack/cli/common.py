@@ -20,7 +20,7 @@ from uptack.data.textfiles import GUESS
 from uptack.errors import NoInterval
 from uptack.exact import read
 from uptack.labels import json_text, label, lines
-from uptack.ledger import Ledger
+from uptack.later import Later
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.release import NoReply, Release
@@ -28,6 +28,8 @@ from uptack.report.pictures import number
 from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
+
+ledgers = Later("uptack.ledger")
 
 ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
 SIGNALS: list[int] = []
@@ -127,7 +129,7 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
             types=types,
             delimiter=own["delimiter"],
             header=own["header"],
-            ledger=None if own["ledger"] is None else Ledger(own["ledger"], dataset=own["dataset"]),
+            ledger=None if own["ledger"] is None else ledgers.Ledger(own["ledger"], dataset=own["dataset"]),
             analyst=own["analyst"],
             adjacency=ADJACENCIES[own["adjacency"]],
             rows_per_person=own["rows_per_person"],

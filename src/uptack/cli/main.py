@@ -18,7 +18,9 @@ from uptack.cli import reporting
 from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, Exact, as_json, say
 from uptack.errors import UptackError
 from uptack.labels import json_text
-from uptack.ledger import Ledger
+from uptack.later import Later
+
+ledgers = Later("uptack.ledger")
 
 LEDGER = click.argument("path", metavar="LEDGER", type=click.Path(path_type=Path))
 DATASET = click.option("--dataset", default="data", show_default=True, help="What the budget is for.")
@@ -83,7 +85,7 @@ def ledger() -> None:
 def create(path: Path, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int) -> int:
     """Create a ledger with a budget."""
     relation = ADJACENCIES[adjacency].per_person(rows_per_person)
-    say(repr(Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)))
+    say(repr(ledgers.Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)))
     return ANSWER
 
 
@@ -93,7 +95,7 @@ def create(path: Path, epsilon: Any, delta: Any, dataset: str, adjacency: str, r
 @as_json
 def show(path: Path, dataset: str, as_json: bool) -> int:
     """What was spent on what, and what is left."""
-    book = Ledger(path, dataset=dataset)
+    book = ledgers.Ledger(path, dataset=dataset)
     if as_json:
         history = [entry.to_dict() for entry in book.history()]
         left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
@@ -110,7 +112,7 @@ def show(path: Path, dataset: str, as_json: bool) -> int:
 @DATASET
 def verify(path: Path, dataset: str) -> int:
     """Check that no entry was changed, lost or left out."""
-    found = Ledger(path, dataset=dataset).verify()
+    found = ledgers.Ledger(path, dataset=dataset).verify()
     say(str(found))
     return ANSWER if found else BROKEN
 

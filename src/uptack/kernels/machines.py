@@ -12,6 +12,7 @@ import numpy as np
 from uptack import checks
 from uptack.account import Outcome
 from uptack.columns import ArrayColumn
+from uptack.columns.table import Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.kernel import Floats, Gaussian, Kernel
@@ -27,7 +28,6 @@ from uptack.mechanisms.additive import GridNoise, gaussian
 from uptack.noise import Entropy, IntegerGaussian
 from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
 from uptack.registry import release
-from uptack.regression.arguments import Table, choice, table
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Question, asked, public_size
 from uptack.statistics.many import quantiles
@@ -61,7 +61,7 @@ class Design:
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Penalty):
-            choice("loss", self.loss, tuple(LOSSES))
+            checks.choice("loss", self.loss, tuple(LOSSES))
         if self.kernel is not None:
             spectrum(checks.instance("kernel", self.kernel, Kernel, "a kernel of uptack.kernels"), 1)
         if self.bandwidth is not None:

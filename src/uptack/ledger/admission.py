@@ -41,8 +41,16 @@ neither the entries of others nor their sums. Otherwise an allowance only ration
 of the whole budget.
 
 **Plans.** Several releases whose parameters are all fixed beforehand are one mechanism, with any guarantee that
-composition gives for them together. They are one request of the theorem. Tight composition (`uptack.privacy.tight`) is
-proved for such fixed lists and not for parameters chosen along the way, so it is used for plans only.
+composition gives them together: one request of the theorem. Tight composition (`uptack.privacy.tight`: the best of the
+sum, of privacy loss distributions and of zCDP) is proved for such fixed lists and not for parameters chosen along the
+way, so it is used for plans and for nothing else.
+
+**Why the filter itself does not count in zCDP.** It could: with E[(P/P')^α] ≤ exp(α(α - 1)·r) in place of the claim
+above, r what is left of ρ, the same induction makes "Σρ_i ≤ ρ" a filter for ρ-zCDP (Feldman and Zrnic 2021; Whitehouse
+et al. 2023). A request that passes one of two filters, for (ε, δ₁) and for (ε, δ₂), could be admitted as well: the
+transcripts that end within the first filter and all others are two sets, so everything is (ε, δ₁ + δ₂)-private. But
+then what remains is no (ε, δ) any more, while lines, allowances and refusals all speak of one; and a line and its hash
+would have to hold ρ. So the ledger counts in (ε, δ), and plans have the gain.
 """
 
 from __future__ import annotations

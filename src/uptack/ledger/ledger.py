@@ -118,9 +118,10 @@ class Ledger:
     ) -> Entry:
         """Debit several releases together, at their tight (ε, δ): one entry, often far below the sum.
 
-        **Only for releases whose loss trees are all fixed before the first of them runs.** The questions may still
-        depend on earlier answers, but the costs may not: such a list composes as if it were fixed (Zhu, Dong and Wang
-        2022, on dominating pairs). If δ is at least the sum of all δ, no more than the sum of all ε is charged.
+        **Only for releases whose loss trees are all fixed before the first of them runs.** What is asked may still
+        depend on earlier answers, the costs may not: such a list composes as if it were all fixed (Zhu, Dong and Wang
+        2022, on dominating pairs; Bun and Steinke 2016, on zCDP). What is charged is the best of the ways of
+        `uptack.privacy.tight`. With a δ of at least the sum's, never more than the sum of ε is charged.
 
         >>> import tempfile, pathlib
         >>> from uptack.privacy.loss import Pure

@@ -8,6 +8,12 @@ numbers, so no bounds are needed.
 lattice is ε-differentially private, under the adjacency that the axioms hold for: between neighbours each weight, and
 so also their sum, changes by a factor of at most 1/ρ ≤ e^(ε/2). The draw is exact (`uptack.noise.choice`).
 
+**Bounded range.** It has bounded range ε (`uptack.privacy.loss.BoundedRange`): between neighbours the log-ratio
+ln(P(y)/P'(y)) = (score'(y) - score(y))·ln(1/ρ) + ln(Σ'/Σ), where Σ and Σ' are the sums of all weights and don't depend
+on y. The first term is between -ln(1/ρ) and ln(1/ρ), so the log-ratio lies in an interval of length 2·ln(1/ρ) ≤ ε. It
+makes no difference which candidates there are, in how many dimensions, or by which public factors weights are
+multiplied. So the draw is also ε²/8-zCDP. `inverse_loss` says so.
+
 **Accuracy.** With L candidates, P(score > k) ≤ L·ρ^(k+1): the sum of all weights is at least 1, that of T(D) itself.
 
 **⊥ as a candidate.** Interval k says something as long as both its ends are inside the data: up to k = κ. Let ⊥ be one
@@ -39,10 +45,11 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from uptack.exact import ball, logarithm
+from uptack.exact import Rational, ball, logarithm
 from uptack.noise import Entropy, MachineNumbers
 from uptack.noise.choice import pick
 from uptack.noise.coins import exp_minus
+from uptack.privacy import loss
 from uptack.reach import LStatistic, Reach
 
 Number = TypeVar("Number", Fraction, arb)
@@ -70,6 +77,11 @@ SPARE_BITS = 32
 def decay(epsilon: Fraction) -> Fraction:
     """ρ: e^(-ε/2) rounded up to a multiple of 2^-64."""
     return Fraction(exp_minus(epsilon / 2).floor(64) + 1, 1 << 64)
+
+
+def inverse_loss(epsilon: Rational) -> loss.BoundedRange:
+    """What a draw by the theorem above, or by that of `uptack.mechanisms.joint`, does to the data."""
+    return loss.BoundedRange(epsilon)
 
 
 def finest(

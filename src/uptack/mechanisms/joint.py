@@ -11,9 +11,14 @@ v_j between a and b, and those j are neighbours of each other; adding or removin
 on. So f changes by ±2 on one run of coordinates, and V by at most 4. With g rows, weights and their sum change by a
 factor of at most q^(-4g) ≤ e^(ε/2). ∎
 
+**Bounded range.** It has bounded range ε: with s = min(V, c), ln(P(v)/P'(v)) = (s' - s)·ln(1/q) + ln(Σ'/Σ), where the
+sums Σ and Σ' of all weights don't depend on v, and |s' - s| ≤ 4g. So the log-ratio lies in an interval of length
+8g·ln(1/q) ≤ ε. `inverse_loss` is what the draw reports.
+
 All rows may first be changed by themselves, with randomness that is independent of the other rows: neighbours stay
 neighbours. So ties are broken by random digits behind the lattice points, and values with a granularity are spread over
-their cell.
+their cell. The draw is then a mixture over digits that neighbours may share, the replaced row's with those of the row
+in its place: each draw in the mixture has bounded range ε, which is what the loss node asks for.
 
 **The draw.** Only the rows within K of each rank are known; beyond, V ≥ c = 4K + 2. The law is a mixture: all vectors
 alike, with weight q^c each, and those within the windows with weight (q^V - q^c)₊ on top. The second part is a Markov

@@ -12,6 +12,7 @@ import numpy as np
 from uptack import checks
 from uptack.account import Account
 from uptack.account import Outcome as Found
+from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
@@ -25,7 +26,6 @@ from uptack.reach import LStatistic
 from uptack.reach.hampel import LARGEST, Cell
 from uptack.reach.order import quartiles
 from uptack.registry import release
-from uptack.regression.arguments import Floats, Table, table
 from uptack.regression.cells import LONGER, STEPS, RowTest, cells, passes
 from uptack.regression.dealing import dealt
 from uptack.regression.fits import fit_blocks

@@ -45,6 +45,12 @@ def _(node: loss.Pure, adjacency: Adjacency) -> Privacy:
     return Privacy(node.epsilon, 0, adjacency)
 
 
+@_cost.register(loss.BoundedRange)
+def _(node: loss.BoundedRange, adjacency: Adjacency) -> Privacy:
+    """(ε, 0): the interval of log-ratios has length ε and holds 0. A mixture keeps P(S) ≤ e^ε·P'(S)."""
+    return Privacy(node.epsilon, 0, adjacency)
+
+
 @_cost.register(loss.Approximate)
 @_cost.register(loss.Gaussian)
 def _(node: loss.Approximate | loss.Gaussian, adjacency: Adjacency) -> Privacy:

@@ -98,7 +98,7 @@ class Privacy:
         steps = checks.integer("steps", steps, least=1)
         grown = self.exact_delta
         if steps > 1 and grown > 0:
-            grown = _shorter(_grown(grown, self.exact_epsilon, steps))
+            grown = shorter(_grown(grown, self.exact_epsilon, steps))
         return Privacy._implied(steps * self.exact_epsilon, grown, self.adjacency)
 
     def under(self, relation: Adjacency) -> Privacy:
@@ -169,7 +169,7 @@ def _grown(delta: Fraction, epsilon: Fraction, steps: int) -> Fraction:
     return min(delta * factor.bounds()[1], Fraction(1))
 
 
-def _shorter(value: Fraction) -> Fraction:
+def shorter(value: Fraction) -> Fraction:
     """A rational with 64 bits of numerator at or above this one, so that repeated conversions stay short."""
     unit = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length() - 63)
     return math.ceil(value / unit) * unit

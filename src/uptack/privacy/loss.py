@@ -37,7 +37,27 @@ def _parts(name: str, values: object, kind: type = Loss) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Pure(Loss):
-    """A mechanism that is ε-differentially private: Laplace, geometric, K-norm, exponential, inverse sensitivity."""
+    """A mechanism that is ε-differentially private: Laplace, geometric, K-norm, report noisy max."""
+
+    epsilon: Rational
+
+    def __post_init__(self) -> None:
+        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon))
+
+
+@dataclass(frozen=True)
+class BoundedRange(Loss):
+    """A mechanism of bounded range ε: for any two neighbours, ln(P(y)/P'(y)) lies in *one interval of length ε*.
+
+    Draws with weights that depend on a score: inverse sensitivity, the chain, the exponential mechanism. An ε-private
+    mechanism has an interval of length 2ε, from -ε to ε. Here the length is ε, and the interval must hold 0, since
+    neither law can be everywhere the likelier one. So bounded range ε is ε-private too, and many such draws cost less
+    together than many pure ones (Durfee and Rogers 2019; Dong, Durfee and Rogers 2020).
+
+    Post-processing keeps the range. A mechanism may also be a mixture of such draws, over randomness that is the same
+    under both neighbours (digits that break ties, blocks, subsamples). The log-ratio of a mixture need not have the
+    range, but all that is claimed for the node passes on to it: see `uptack.privacy.cost`, `zcdp` and `tight`.
+    """
 
     epsilon: Rational
 

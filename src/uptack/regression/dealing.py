@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy.special import gammainccinv
 
 from uptack.account import Account
-from uptack.regression.arguments import Table
-from uptack.regression.blocks import equal_blocks, independent_blocks, of_width
+from uptack.blocks.partition import equal_blocks, independent_blocks, of_width
+from uptack.columns.table import Table
 from uptack.statistics.arguments import Question
 
 SHORT = 0.02

@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.columns.table import Floats
 from uptack.progress import track
-from uptack.regression.arguments import Floats
 from uptack.regression.vertices import inverses, vertices
 
 ITERATIONS = 30

@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from uptack import checks
 from uptack.account import Outcome
+from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball
 from uptack.mechanisms.additive import NormNoise
@@ -33,7 +35,6 @@ from uptack.reach.hampel import LARGEST
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.regression import spreads
-from uptack.regression.arguments import Floats, Table, choice, table
 from uptack.regression.cells import LONGER, RowTest, cells, passes
 from uptack.regression.dealing import dealt, rows_needed
 from uptack.regression.fits import fit_blocks
@@ -97,7 +98,7 @@ def hampel_regression(
     >>> bool(np.abs(fit.value - [1, 2]).max() < 0.5), fit.privacy
     (True, Privacy(epsilon=1.0, delta=1e-06))
     """
-    kind = choice("missing", missing, ("error", "ignore"))
+    kind = checks.choice("missing", missing, ("error", "ignore"))
     promised = {"delta": delta, "rows_per_person": rows_per_person, "adjacency": adjacency, "entropy": entropy}
     how = {"method": "ptr", "missing": "drop" if kind == "ignore" else "error"}
     question = asked("robust regression", epsilon, {**promised, **how})

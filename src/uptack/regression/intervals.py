@@ -27,15 +27,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtr
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
+from uptack.columns.table import Floats
 from uptack.exact import Rational, read
-from uptack.regression.arguments import Floats
+from uptack.later import Later
+
+optimize = Later("scipy.optimize")
 
 GRID, TINY = 128, 1e-300
-QUARTILE = float(norm.ppf(0.75))
+QUARTILE = float(ndtri(0.75))
 RANGE_ERROR = 1.1664
 """The standard deviation of an interquartile range of m normal numbers, over the range, times sqrt(m)."""
 
@@ -88,22 +89,22 @@ class CoefficientErrors:
 
     def times(self, outside: float) -> float:
         """t with P(|error| > t·spread) = `outside`."""
-        return math.exp(brentq(lambda log: self._beyond(math.exp(log)) - outside, -40.0, 20.0, xtol=1e-6))
+        return math.exp(optimize.brentq(lambda log: self._beyond(math.exp(log)) - outside, -40.0, 20.0, xtol=1e-6))
 
     @cached_property
     def _noise(self) -> tuple[Floats, Floats]:
         """How far the noise carries a median, one rank more for rounding outward, and with which chance."""
         scores, per_score = self.medians.scores(0.499), self.medians.rows / self.medians.blocks
-        carried = norm.ppf(0.5 + np.minimum(((scores[1:] + scores[:-1]) / 2 + 1) * per_score, 0.4999))
-        return carried, self.medians.shares(norm.ppf(0.5 + scores * per_score) * 2, scores)
+        carried = ndtri(0.5 + np.minimum(((scores[1:] + scores[:-1]) / 2 + 1) * per_score, 0.4999))
+        return carried, self.medians.shares(ndtri(0.5 + scores * per_score) * 2, scores)
 
     @cached_property
     def _spread(self) -> tuple[Floats, Floats]:
         """Released spreads over true ones, and with which chance: first the pieces below 1, then those above."""
         scores = self.ranges.scores(0.249)
         share = scores * self.ranges.rows / self.ranges.blocks
-        low = np.log(norm.ppf(0.75 - share / 2) / QUARTILE)
-        high = np.log((1 + norm.ppf(0.75 + share) / QUARTILE) / 2)
+        low = np.log(ndtri(0.75 - share / 2) / QUARTILE)
+        high = np.log((1 + ndtri(0.75 + share) / QUARTILE) / 2)
         shares = self.ranges.shares(high - low, scores)
         below = shares * np.diff(-low) / np.diff(high - low)
         ratios = np.concatenate([(low[1:] + low[:-1]) / 2, (high[1:] + high[:-1]) / 2])

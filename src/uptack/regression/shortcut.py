@@ -23,6 +23,7 @@ import numpy as np
 from uptack import checks
 from uptack.account import Outcome
 from uptack.columns import ArrayColumn
+from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.inverse import (
@@ -40,7 +41,7 @@ from uptack.privacy import loss
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.regression import spreads
-from uptack.regression.arguments import Floats, RegressionOptions, Table, choice, table
+from uptack.regression.arguments import RegressionOptions
 from uptack.regression.dealing import dealt, rows_needed
 from uptack.regression.fits import fit_blocks
 from uptack.regression.intervals import QUARTILE, CoefficientErrors, Draw
@@ -100,10 +101,10 @@ def shortcut_regression(
     `result.interval()` is then an interval for the population's coefficients that allows for sampling and for the
     privacy noise. `progress=True` shows how far a long fit is.
     """
-    missing = choice("missing", options.get("missing", "error"), ("error", "ignore"))
+    missing = checks.choice("missing", options.get("missing", "error"), ("error", "ignore"))
     told = {**options, "missing": "drop" if missing == "ignore" else "error"}
     question = asked("short-cut regression", epsilon, told)
-    kind = choice("block_fit", block_fit, FITS)
+    kind = checks.choice("block_fit", block_fit, FITS)
     wanted = None if blocks is None else checks.integer("blocks", blocks, least=1)
     if standard_errors and question.method != "inverse":
         raise InvalidArgument("standard_errors", "False for this method", True, "Take method='inverse'.")

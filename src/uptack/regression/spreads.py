@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from uptack.columns.table import Floats
 from uptack.mechanisms.inverse import Refusal, boxes, decay, finest, slack_needed
 from uptack.noise import Entropy, MachineNumbers
 from uptack.reach import InterquantileRange, Reach
 from uptack.reach.order import quartiles
-from uptack.regression.arguments import Floats
 from uptack.regression.fits import BEYOND
 
 Room = tuple[MachineNumbers, int]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.regression.arguments import Floats
+from uptack.columns.table import Floats
 
 SLIGHT = 2.0**-20
 """What the row of a coefficient counts for."""

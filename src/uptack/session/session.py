@@ -7,7 +7,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uptack import checks
 from uptack.data import Source, source
@@ -15,7 +15,6 @@ from uptack.data.protocol import known
 from uptack.data.textfiles import Types
 from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import label
-from uptack.ledger import Ledger
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy
@@ -26,6 +25,9 @@ from uptack.session.kinds import settled
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request, in_tables
 from uptack.statistics.arguments import asked
+
+if TYPE_CHECKING:
+    from uptack.ledger import Ledger
 
 LONGEST = 300
 """Characters of a line in the ledger."""
@@ -67,7 +69,9 @@ def open(
     """
     relation = check_adjacency(adjacency, rows_per_person)
     if ledger is not None:
-        checks.instance("ledger", ledger, Ledger, "an uptack.Ledger or None", "Try uptack.Ledger('budget.db').")
+        from uptack.ledger import Ledger as Kind  # and with it a database toolkit, for those who have a ledger
+
+        checks.instance("ledger", ledger, Kind, "an uptack.Ledger or None", "Try uptack.Ledger('budget.db').")
         if ledger.adjacency.rows_per_person < relation.rows_per_person:
             must = f"about people with {relation.rows_per_person} or more rows, as the session is"
             fix = "Create it with adjacency=SUBSTITUTE.per_person(...)."

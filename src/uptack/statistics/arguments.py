@@ -247,9 +247,14 @@ def public_size(n: int, question: Question) -> tuple[int, Question]:
         return n, question
     share = question.epsilon * COUNT_SHARE
     law = IntegerLaplace(question.rows / share)
-    noisy = n + law.sample(entropy=question.entropy)
+    noisy = noisy_size(n, law, question.entropy)
     question.account.spend(loss.Pure(share))
-    return max(noisy, 0), replace(question.worth(question.epsilon - share, question.delta), count=law)
+    return noisy, replace(question.worth(question.epsilon - share, question.delta), count=law)
+
+
+def noisy_size(n: int, law: IntegerLaplace, entropy: Entropy) -> int:
+    """A number of rows with noise of this law, at least 0."""
+    return max(n + law.sample(entropy=entropy), 0)
 
 
 def count_noise(question: Question) -> IntegerLaplace:

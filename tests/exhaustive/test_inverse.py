@@ -12,7 +12,8 @@ from tests.exhaustive.universe import STATISTICS, VALUES, substituted, tables
 from tests.helpers import FALSE_ALARM
 from uptack.columns.numeric import ArrayColumn
 from uptack.exact import Real, ball
-from uptack.mechanisms.inverse import Boxes, Refusal, boxes, decay, steps_needed
+from uptack.mechanisms.inverse import LATTICES, Boxes, Refusal, boxes, decay, steps_needed
+from uptack.mechanisms.plausible import MOST, Plausible
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.noise import choice as choice_module
 from uptack.noise.choice import pick
@@ -287,3 +288,48 @@ def test_with_enough_rows_nothing_is_refused():
     shells = boxes([STATISTICS["median"]((0.0,) * 5, 5, steps=steps)], steps, LATTICE)
     assert list(shells.weights(rho, Refusal(steps)))[-1] < Fraction(1, 10**9)  # K is rounded to a float
     assert list(shells.weights(rho, Refusal(steps + 1)))[-1] == 0
+
+
+# -------------------------------------------------------------------------------------------------- plausible values
+
+GUESSES = [(0.0, 1.0), (-3.0, 4.0), (0.5, 0.5), (100.0, 200.0), (-1e300, 1e300), (0.3, 0.4)]
+
+
+@pytest.mark.parametrize("guess", GUESSES, ids=str)
+@pytest.mark.parametrize("lattice", [LATTICE, MachineNumbers(4, 3), MachineNumbers(9, 2, tapered=True)], ids=str)
+def test_a_guess_is_so_many_copies_of_each_number(lattice, guess):
+    held = Plausible(lattice, *guess)
+    values = lattice.values(np.arange(-lattice.top, lattice.top + 1))
+    first, last = held.floors(values), held.ceils(values)
+    times = last - first + 1
+    assert first[0] == 0
+    assert last[-1] == held.top == held.size - 1
+    assert (first[1:] == last[:-1] + 1).all()
+    assert (held.values(np.arange(held.size)) == np.repeat(values, times)).all()
+    inside = (values >= lattice.value(lattice.floor(guess[0]))) & (values <= lattice.value(lattice.ceil(guess[1])))
+    assert (times[~inside] == 1).all()
+    assert 1 <= times.min() <= times.max() <= MOST
+    assert held.size <= 2 * lattice.size + inside.sum() / 2
+    near = np.nextafter(values, 0)
+    assert (held.floors(near) == first[lattice.floors(near) + lattice.top]).all()
+    assert (held.ceils(near) == last[lattice.ceils(near) + lattice.top]).all()
+
+
+def test_inside_and_outside_weigh_about_the_same():
+    for low, high in ((0.0, 120.0), (1900.0, 2100.0), (-50.0, 50.0), (1e4, 1e6)):
+        held = Plausible(LATTICES[-1], low, high)
+        inside = held.ceil(high) - held.floor(low) + 1
+        assert 0.4 < inside / held.size < 0.75
+
+
+@pytest.mark.parametrize("guess", GUESSES, ids=str)
+@pytest.mark.parametrize("name", ["median", "iqr", "trimmed mean"])
+def test_with_a_guess_it_is_private_and_never_silent(name, guess):
+    n, room, rho, failure = 4, 1, decay(Fraction(3)), Fraction(1, 50)
+    held, laws = Plausible(LATTICE, *guess), {}
+    for table in tables(n):
+        shells = boxes([STATISTICS[name](table, n, steps=room)], room, held, nonnegative=name == "iqr")
+        laws[table] = law(shells, rho, shells.bounded(rho, Refusal(room, failure=failure)))
+        assert sum(laws[table].values()) == 1
+        assert outside(shells, laws[table], room) <= failure
+    assert_private(laws, substituted, rho**-2)

@@ -505,3 +505,61 @@ def test_the_mean_of_a_secret_number_of_rows_counts_the_rounding_of_its_centre(m
     monkeypatch.setattr(means, "public_size", lambda n, request: (n, request))
     assert ut.mean(np.full(5000, low), epsilon=2, adjacency=ut.ADD_REMOVE, entropy=ut.SeededEntropy(1))
     assert seen[0] * 5000 >= max(high - centre, centre - low)
+
+
+# --------------------------------------------------------------------------------------------- a guess that can't hurt
+
+
+@pytest.mark.parametrize("options", [{}, {"adjacency": ut.ADD_REMOVE}], ids=str)
+def test_a_guess_gets_replies_with_fewer_rows_and_need_not_be_right(options):
+    x = np.random.default_rng(0).normal(10_000, 1, 120)
+    replies = {}
+    for guess in (None, (9990, 10_010), (0, 100)):
+        made = [ut.median(x, epsilon=1, plausible=guess, entropy=ut.SeededEntropy(s), **options) for s in range(40)]
+        replies[guess] = sum(map(bool, made))
+        assert all(abs(r.value - 10_000) < 1 for r in made if r)
+        assert {r.privacy.epsilon for r in made} == {1}
+    assert replies[9990, 10_010] > 35
+    assert replies[None] < 25
+    assert replies[0, 100] <= replies[None]
+
+
+def test_a_guess_is_for_all_order_statistics():
+    x = np.random.default_rng(0).normal(10_000, 1, 5000)
+    for ask, truth in (
+        (lambda **o: ut.quantile(x, 0.1, **o), 9998.72),
+        (lambda **o: ut.quantile(x, 0.9, **o), 10_001.28),
+        (lambda **o: ut.iqr(x, **o), 1.35),
+        (lambda **o: ut.trimmed_mean(x, **o), 10_000),
+        (lambda **o: ut.median(x, interval=0.9, **o), 10_000),
+    ):
+        for guess in ((9000, 11_000), (-5, 5)):
+            found = ask(epsilon=1, plausible=guess, entropy=ut.SeededEntropy(2))
+            assert found.value == pytest.approx(truth, abs=0.15)
+    few = x[:400]
+    both = ut.quantile(few, [0.25, 0.75], epsilon=1, plausible=[9990, 10_010], entropy=ut.SeededEntropy(2))
+    assert both.value == pytest.approx([9999.3, 10_000.7], abs=0.5)
+
+
+@pytest.mark.parametrize(
+    "guess",
+    [(1, 1), (2, 1), (1,), (0, 1, 2), (np.nan, 1), (0, np.inf), "ab", 5, ("a", "b"), (True, 3), (0, 10**400)],
+    ids=str,
+)
+def test_bad_guesses_are_named(guess):
+    for ask in (ut.median, ut.iqr, ut.trimmed_mean):
+        with pytest.raises(ut.InvalidArgument, match="plausible must be a pair of numbers"):
+            ask(object(), epsilon=1, plausible=guess)
+
+
+def test_a_guess_is_for_the_inverse_method():
+    with pytest.raises(ut.InvalidArgument, match="plausible must be left out but for method='inverse'"):
+        ut.median(NORMAL, epsilon=1, delta=1e-6, method="ptr", plausible=(0, 1))
+    with pytest.raises(ut.InvalidArgument, match="plausible must be left out"):
+        ut.mean(NORMAL, epsilon=1, plausible=(0, 1))
+
+
+@pytest.mark.parametrize("guess", [(-1e308, 1e308), (1e300, 1e301), (0, 1e-300), (1, 1 + 1e-15), (-1e-320, 0)], ids=str)
+def test_guesses_at_the_limits_are_answered(guess):
+    for ask in (ut.median, ut.iqr, ut.trimmed_mean):
+        assert ask(NORMAL, epsilon=1, plausible=guess)

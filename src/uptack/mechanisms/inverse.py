@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar, overload
@@ -46,6 +46,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from uptack.exact import Rational, ball, logarithm
+from uptack.mechanisms.plausible import Lattice
 from uptack.noise import Entropy, MachineNumbers
 from uptack.noise.choice import pick
 from uptack.noise.coins import exp_minus
@@ -88,8 +89,8 @@ def finest(
     room: int,
     epsilon: Fraction,
     dimension: int = 1,
-    lattices: tuple[MachineNumbers, ...] = LATTICES,
-) -> tuple[MachineNumbers, int] | None:
+    lattices: Sequence[Lattice] = LATTICES,
+) -> tuple[Lattice, int] | None:
     """The finest lattice whose guarantee needs no more than `room` steps, with these; None where there is none.
 
     The error of a typical answer hardly depends on the mantissa bits, but the guarantee pays for them. `room` must be
@@ -103,8 +104,8 @@ def finest(
 
 
 def chosen(
-    room: int, epsilon: Fraction, dimension: int = 1, lattices: tuple[MachineNumbers, ...] = LATTICES
-) -> tuple[MachineNumbers, int] | None:
+    room: int, epsilon: Fraction, dimension: int = 1, lattices: Sequence[Lattice] = LATTICES
+) -> tuple[Lattice, int] | None:
     """The lattice and K for data that are known to bear `room` steps; None where hardly any would get a reply.
 
     The finest lattice that never refuses, if there is one. Otherwise one of `SPARE_BITS`, or the coarsest if that has
@@ -262,7 +263,7 @@ def _uniform_between(inner: list[tuple[int, int]] | None, outer: list[tuple[int,
 def boxes(
     reaches: list[Reach],
     steps: int,
-    lattice: MachineNumbers = LATTICE,
+    lattice: Lattice = LATTICE,
     *,
     widen: float = 0.0,
     nonnegative: bool = False,
@@ -278,8 +279,8 @@ def boxes(
         low, high = (np.clip(end, -largest, largest) for end in reach.intervals(steps))
         lows.append(lattice.floors(low - widen))
         highs.append(lattice.ceils(high + widen))
-    least = 0 if nonnegative else -lattice.top
-    return Boxes(np.maximum(np.array(lows), least), np.array(highs), ((least, lattice.top),) * len(reaches))
+    least, most = lattice.floor(0.0 if nonnegative else -largest), lattice.ceil(largest)
+    return Boxes(np.maximum(np.array(lows), least), np.array(highs), ((least, most),) * len(reaches))
 
 
 def round_to(value: float, granularity: Fraction | None) -> float:
@@ -298,7 +299,7 @@ def inverse_sensitivity(
     *,
     granularity: Fraction | None = None,
     nonnegative: bool = False,
-    lattice: MachineNumbers = LATTICE,
+    lattice: Lattice = LATTICE,
 ) -> float | None:
     """One number, or None for ⊥, by the theorems above.
 
@@ -316,7 +317,7 @@ def median_room(rows: int, moves: int = 1) -> int:
     return ((rows + 1) // 2 - 1) // moves
 
 
-def median_boxes(rows: NDArray[np.float64], given: tuple[MachineNumbers, int], moves: int = 1) -> Boxes:
+def median_boxes(rows: NDArray[np.float64], given: tuple[Lattice, int], moves: int = 1) -> Boxes:
     """The boxes that the vector of the columns' medians is drawn from, on a lattice and with so many steps.
 
     **Reach.** Replacing one row moves each median by at most one rank, so the product of the columns' intervals

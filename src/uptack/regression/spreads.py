@@ -8,12 +8,13 @@ import numpy as np
 
 from uptack.columns.table import Floats
 from uptack.mechanisms.inverse import Refusal, boxes, decay, finest, slack_needed
+from uptack.mechanisms.plausible import Lattice
 from uptack.noise import Entropy, MachineNumbers
 from uptack.reach import InterquantileRange, Reach
 from uptack.reach.order import quartiles
 from uptack.regression.fits import BEYOND
 
-Room = tuple[MachineNumbers, int]
+Room = tuple[Lattice, int]
 """The lattice of candidates, and how many people may change before the draw sees the end of the data."""
 
 

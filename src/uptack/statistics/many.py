@@ -52,9 +52,10 @@ def quantiles(
     dimension, ranks = len(levels), [quantile_rank(p, n) for p in levels]
     if dimension > 1 and (found := _chained(data, n, ranks, question)) is not None:
         return question.answer(found, loss.Pure(question.epsilon), HOW)
-    advice = partial(inverse_advice, fits, n, question, dimension, VECTOR_LATTICES[-1])
+    lattices = question.guessed(VECTOR_LATTICES)
+    advice = partial(inverse_advice, fits, n, question, dimension, lattices[-1])
     room, bears = (min(ranks[0] - 1, size - ranks[-1]) // question.rows for size in (n, data.size))
-    seen = sight(room, question, dimension, VECTOR_LATTICES)
+    seen = sight(room, question, dimension, lattices)
     if seen is None:
         return question.refuse(HOW, advice())
     lattice, steps = seen

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from uptack.account import Outcome
 from uptack.exact import Rational
 from uptack.mechanisms.inverse import LATTICES, Refusal, chosen, inverse_sensitivity, slack_needed, steps_needed
-from uptack.noise import MachineNumbers
+from uptack.mechanisms.plausible import Lattice
 from uptack.privacy import loss
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import tested
@@ -55,8 +55,9 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
     n is what ranks are worked out from: the number of rows, public or not, or a noisy one.
     """
     how, spent = "inverse sensitivity", loss.Pure(question.epsilon)
-    advice = partial(inverse_advice, statistic.fits, n, question)
-    seen = sight(statistic.room(n, n) // question.rows, question)
+    lattices = question.guessed(LATTICES, statistic.scale)
+    advice = partial(inverse_advice, statistic.fits, n, question, 1, lattices[-1])
+    seen = sight(statistic.room(n, n) // question.rows, question, 1, lattices)
     if seen is None:
         return question.refuse(how, advice())
     lattice, steps = seen
@@ -73,9 +74,7 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
     return question.refuse(how, advice(), spent) if value is None else question.answer(value, spent, how)
 
 
-def sight(
-    room: int, question: Question, dimension: int = 1, lattices: tuple[MachineNumbers, ...] = LATTICES
-) -> tuple[MachineNumbers, int] | None:
+def sight(room: int, question: Question, dimension: int, lattices: Sequence[Lattice]) -> tuple[Lattice, int] | None:
     """The lattice and K where the rows, as far as is public, bear so many steps; None for a ⊥ that is free.
 
     Where the number of rows is secret, K is what the guarantee needs: beyond the rows that there are it sees nothing.
@@ -92,7 +91,7 @@ def inverse_advice(
     n: int,
     question: Question,
     dimension: int = 1,
-    coarsest: MachineNumbers = LATTICES[-1],
+    coarsest: Lattice = LATTICES[-1],
 ) -> Advice:
     """The number of rows, or the ε, from which on the inverse engine replies whatever the data; all of it public.
 

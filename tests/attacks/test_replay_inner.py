@@ -19,7 +19,6 @@ from uptack.noise import MachineNumbers
 from uptack.privacy import gaussian_epsilon
 from uptack.reach import LStatistic
 
-
 FAST = [fault for fault in FAULTS if fault.check != "drawn"]
 
 

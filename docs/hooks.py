@@ -1,4 +1,7 @@
-"""Formulas in LaTeX become MathML while the docs are built: browsers draw it themselves, without a script."""
+"""What is made while the docs are built: formulas in MathML, the list of release functions, pages of statistics.
+
+Browsers draw MathML themselves, without a script. What is said of release functions comes from the registry.
+"""
 
 from __future__ import annotations
 
@@ -21,3 +24,37 @@ def _as_mathml(found: re.Match[str]) -> str:
 
     display = "inline" if found["open"] == "(" else "block"
     return str(convert(html.unescape(found["tex"]).strip(), display=display))
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """The list of all release functions in the place of its mark."""
+    return (
+        markdown.replace("<!-- release functions -->", _listed())
+        if "<!-- release functions -->" in markdown
+        else markdown
+    )
+
+
+def _listed() -> str:
+    from uptack.registry import declared
+
+    lines = ["| function | what | can be told |", "|---|---|---|"]
+    for one in declared().values():
+        options = ", ".join(f"`{option.name}`" for option in one.options)
+        lines.append(f"| `{one.path}` | {one.summary.replace('|', chr(92) + '|')} | {options} |")
+    return "\n".join(lines)
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """A page from its docstring for every statistic that nobody has written one for."""
+    from mkdocs.structure.files import File
+
+    from uptack.registry import declared
+
+    known = {file.src_uri for file in files}
+    for name, one in declared().items():
+        page = f"statistics/{one.page.replace('_', '-')}.md"
+        if one.reads is not None and page not in known:
+            text = f"# {name}\n\n::: {one.function.__module__}.{name}\n"
+            files.append(File.generated(config, page, content=text))
+    return files

@@ -16,7 +16,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,17 +24,16 @@ from numpy.typing import ArrayLike, NDArray
 from uptack import checks
 from uptack.drawing import axes
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational
 from uptack.later import Later
-from uptack.reach import Segment, order
+from uptack.reach import Segment
+from uptack.registry import declared
+from uptack.statistics.statistic import Functional, Statistic
 
 integrate = Later("scipy.integrate")
 
 Floats = NDArray[np.float64]
 Name: TypeAlias = str | tuple[Any, ...]
 Estimator: TypeAlias = Callable[[Floats], float]
-
-HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,101 +72,29 @@ class Influence:
 # --------------------------------------------------------------------------------------------------- the statistics
 
 
-@dataclass(frozen=True)
-class _Statistic:
-    """T(F) = weight·∫ F⁻¹ over [low, high] + Σ v·F⁻¹(p); on n rows the library's own weights on ranks."""
-
-    name: str
-    segments: Callable[[int], tuple[Segment, ...]]
-    levels: tuple[tuple[Fraction, Fraction], ...] = ()  # (v, p)
-    weight: Fraction = Fraction(0)
-    between: tuple[Fraction, Fraction] = (Fraction(0), Fraction(1))
+def _described() -> dict[str, Callable[..., Statistic]]:
+    """The statistics that the registry can describe, by name."""
+    return {name: one.statistic for name, one in declared().items() if one.statistic is not None}
 
 
-def _mean() -> _Statistic:
-    return _Statistic("mean", lambda n: (Segment(1, n, Fraction(1, n)),), weight=Fraction(1))
-
-
-def _quantile(p: Rational) -> _Statistic:
-    level = checks.inside_unit("statistic's p", p)
-
-    def segments(n: int) -> tuple[Segment, ...]:
-        rank = order.quantile_rank(level, n)
-        return (Segment(rank, rank),)
-
-    name = "median" if level == HALF else f"{float(level):g}-quantile"
-    return _Statistic(name, segments, ((Fraction(1), level),))
-
-
-def _interquantile_range(low: Rational, high: Rational) -> _Statistic:
-    below, above = checks.inside_unit("statistic's low", low), checks.inside_unit("statistic's high", high)
-    if not below < above:
-        raise InvalidArgument("statistic's high", "above low", checks.describe(high))
-
-    def segments(n: int) -> tuple[Segment, ...]:
-        a, b = order.spread_ranks(below, above, n)
-        return Segment(b, b), Segment(a, a, Fraction(-1))
-
-    quarters = (below, above) == (QUARTER, 1 - QUARTER)
-    name = "interquartile range" if quarters else f"({float(below):g}, {float(above):g})-interquantile range"
-    return _Statistic(name, segments, ((Fraction(1), above), (Fraction(-1), below)))
-
-
-def _cut(cut: Rational) -> Fraction:
-    share = checks.rational("statistic's cut", cut)
-    if not 0 < share < HALF:
-        must = "a number strictly between 0 and 1/2"
-        raise InvalidArgument("statistic's cut", must, checks.describe(cut), "For no cut at all use 'mean'.")
-    return share
-
-
-def _trimmed_mean(cut: Rational = 0.1) -> _Statistic:
-    share = _cut(cut)
-    kept = 1 - 2 * share
-    name = f"{float(share):g}-trimmed mean"
-    return _Statistic(name, lambda n: order.trimmed_mean(share, n), (), 1 / kept, (share, 1 - share))
-
-
-def _winsorized_mean(cut: Rational = 0.1) -> _Statistic:
-    share = _cut(cut)
-    ends, name = ((share, share), (share, 1 - share)), f"{float(share):g}-Winsorized mean"
-    return _Statistic(name, lambda n: order.winsorized_mean(share, n), ends, Fraction(1), (share, 1 - share))
-
-
-def _midhinge() -> _Statistic:
-    return _Statistic("midhinge", order.midhinge, ((HALF, QUARTER), (HALF, 1 - QUARTER)))
-
-
-def _trimean() -> _Statistic:
-    return _Statistic("trimean", order.trimean, ((QUARTER, QUARTER), (HALF, HALF), (QUARTER, 1 - QUARTER)))
-
-
-_NAMED: dict[str, Callable[..., _Statistic]] = {
-    "mean": _mean,
-    "median": lambda: _quantile(HALF),
-    "quantile": _quantile,
-    "iqr": lambda: _interquantile_range(QUARTER, 1 - QUARTER),
-    "interquantile_range": _interquantile_range,
-    "trimmed_mean": _trimmed_mean,
-    "winsorized_mean": _winsorized_mean,
-    "midhinge": _midhinge,
-    "trimean": _trimean,
-}
-
-
-def _named(statistic: object, also: str = "") -> _Statistic:
-    """The statistic of that name."""
+def _named(statistic: object, also: str = "") -> tuple[Statistic, Functional, str]:
+    """The statistic of that name, its functional, and what it is called with its levels."""
     name, *levels = statistic if isinstance(statistic, tuple) and statistic else (statistic,)
-    build = _NAMED.get(name) if isinstance(name, str) else None
+    described = _described()
+    build = described.get(name) if isinstance(name, str) else None
     if build is None:
-        must = f"one of {', '.join(map(repr, _NAMED))}, alone or in a tuple with its levels{also}"
+        must = f"one of {', '.join(map(repr, described))}, alone or in a tuple with its levels{also}"
         raise InvalidArgument("statistic", must, checks.describe(name))
     try:
         inspect.signature(build).bind(*levels)
     except TypeError:
         wanted = ", ".join([repr(name), *inspect.signature(build).parameters])
         raise InvalidArgument("statistic", f"({wanted})", repr(statistic)) from None
-    return build(*levels)
+    made = build(*levels)
+    if made.functional is None:
+        raise InvalidArgument("statistic", "one with a functional of quantiles", repr(name))
+    shown = ", ".join(f"{float(checks.rational('level', level)):g}" for level in levels)
+    return made, made.functional, f"({shown})-{made.name}" if shown else made.name
 
 
 # ------------------------------------------------------------------------------------------------------- on a table
@@ -197,8 +123,9 @@ def empirical_influence(x: Any, statistic: Name | Estimator, points: ArrayLike) 
     n = rows.size
     if known is not None:
         ordered = np.concatenate(([-np.inf], np.sort(rows), [np.inf]))
-        without, name = _sum(ordered, known.segments(n)), known.name
-        with_row = _sums_with_row(ordered, known.segments(n + 1), z)
+        described, _, name = known
+        without = _sum(ordered, described.segments(n))
+        with_row = _sums_with_row(ordered, described.segments(n + 1), z)
     else:
         assert callable(statistic)
         without, name = float(statistic(rows)), getattr(statistic, "__name__", "statistic")
@@ -238,9 +165,9 @@ def influence(statistic: Name, distribution: Any, points: ArrayLike) -> Influenc
     >>> influence("median", norm(), [-5, 0, 5]).values.round(3)
     array([-1.253,  0.   ,  1.253])
     """
-    known = _named(statistic)
+    _, functional, name = _named(statistic)
     law, z = _law(distribution), _numbers("points", points)
-    return Influence(z, _influence(known, law, z), known.name, "influence")
+    return Influence(z, _influence(functional, law, z), name, "influence")
 
 
 def gross_error_sensitivity(statistic: Name, distribution: Any) -> float:
@@ -252,13 +179,13 @@ def gross_error_sensitivity(statistic: Name, distribution: Any) -> float:
     >>> round(gross_error_sensitivity("median", norm()), 4), gross_error_sensitivity("mean", norm())
     (1.2533, inf)
     """
-    known, law = _named(statistic), _law(distribution)
+    (_, known, _), law = _named(statistic), _law(distribution)
     corners = law.ppf([float(p) for p in {p for _, p in known.levels} | set(known.between)])
     beside = np.concatenate((np.nextafter(corners, -np.inf), np.nextafter(corners, np.inf), [-np.inf, np.inf]))
     return float(np.abs(_influence(known, law, beside)).max())
 
 
-def _influence(statistic: _Statistic, law: Any, z: Floats) -> Floats:
+def _influence(statistic: Functional, law: Any, z: Floats) -> Floats:
     """The weighted sum of the closed forms."""
     total = np.zeros(z.size)
     if statistic.weight:

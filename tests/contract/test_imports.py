@@ -40,7 +40,7 @@ ALLOWED = {
     "session": GROUND | BASE | {"data", "discrete", "groups", "ledger", "statistics", "progress"},
     "report": GROUND | {"data", "kernels", "privacy", "release", "session", "progress"},
     "samples": {"errors"},
-    "influence": GROUND | {"reach", "drawing"},
+    "influence": GROUND | {"reach", "registry", "statistics", "drawing"},
     "audit": None,  # attacks everything
     "cli": None,  # commands for everything
     "__main__": {"cli"},

@@ -102,10 +102,8 @@ class Declaration:
     def path(self) -> str:
         """Where everybody finds it: "uptack.median", or in its room, "uptack.mechanisms.laplace"."""
         package, *rooms = self.function.__module__.split(".")
-        here = importlib.import_module(package)
-        if package != "uptack" or self.name in here.__all__:
-            return f"{package}.{self.name}"
-        return ".".join([package, rooms[0], self.name])
+        top = package != "uptack" or hasattr(importlib.import_module(package), self.name)
+        return ".".join([package, self.name] if top else [package, rooms[0], self.name])
 
     @property
     def summary(self) -> str:
@@ -198,6 +196,12 @@ def load() -> None:
         for point in entry_points(group=ENTRY_POINTS):
             point.load()
         _loaded = True
+
+
+def declared_in(package: str) -> dict[str, Callable[..., Any]]:
+    """The release functions that the modules of a package have declared so far, as everybody calls them."""
+    with _LOCK:
+        return {n: d.public for n, d in _DECLARED.items() if d.function.__module__.startswith(f"{package}.")}
 
 
 def declared() -> dict[str, Declaration]:

@@ -20,9 +20,8 @@ from functools import partial
 import numpy as np
 
 from uptack.account import Outcome
-from uptack.mechanisms.inverse import VECTOR_LATTICES, Refusal, boxes, decay, round_to, steps_needed
+from uptack.mechanisms.inverse import VECTOR_LATTICES, Refusal, boxes, decay, inverse_loss, round_to, steps_needed
 from uptack.mechanisms.joint import Chain, chain_decay
-from uptack.privacy import loss
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
@@ -51,7 +50,7 @@ def quantiles(
 
     dimension, ranks = len(levels), [quantile_rank(p, n) for p in levels]
     if dimension > 1 and (found := _chained(data, n, ranks, question)) is not None:
-        return question.answer(found, loss.Pure(question.epsilon), HOW)
+        return question.answer(found, inverse_loss(question.epsilon), HOW)
     lattices = question.guessed(VECTOR_LATTICES)
     advice = partial(inverse_advice, fits, n, question, dimension, lattices[-1])
     room, bears = (min(ranks[0] - 1, size - ranks[-1]) // question.rows for size in (n, data.size))
@@ -64,7 +63,7 @@ def quantiles(
     selected = data.ordered(windows)
     reaches: list[Reach] = [LStatistic(selected, s, question.rows) for s in segments]
     widen = float(question.granularity / 2) if question.granularity is not None else 0.0
-    nested, spent = boxes(reaches, steps, lattice, widen=widen), loss.Pure(question.epsilon)
+    nested, spent = boxes(reaches, steps, lattice, widen=widen), inverse_loss(question.epsilon)
     drawn = nested.draw(decay(question.epsilon), question.entropy, Refusal(bears, question.size_is_secret))
     if drawn is None:
         return question.refuse(HOW, advice(), spent)

@@ -51,6 +51,8 @@ def statistic(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:
             Ask(path, "numbers", {**base, "granularity": 1}),
             Ask(path, "any numbers", {**base, "granularity": "0.01", "missing": "low"}),
         ]
+    if "plausible" in declaration.allowed:
+        asks += [Ask(path, "any numbers", {**base, "plausible": (-1, 10**6), "missing": "low"})]
     ways = ("ptr", "dwork-lei") if "method" in declaration.allowed and "interval" not in needed else ()
     asks += [Ask(path, "numbers", {**base, "delta": DELTA, "method": way}, free=MAY_REFUSE) for way in ways]
     return asks

@@ -44,6 +44,7 @@ from uptack.audit.wrong import (
 from uptack.blocks.partition import equal_blocks
 from uptack.discrete.categories import Capped
 from uptack.privacy import ADD_REMOVE, Privacy
+from uptack.reach.order import spread_ranks
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,9 @@ FAULTS = (
     Fault("chain: float keys without a successor", "uptack.statistics.windows._below_and_tied", lambda f: successor, INNER, "quartiles, nanoseconds"),
     Fault("secret n: the true number of rows", "uptack.statistics.arguments.noisy_size", true_count, INNER, "mean, add/remove"),
     Fault("secret n: in a density", "uptack.statistics.arguments.noisy_size", true_count, INNER, "density, add/remove"),
-    Fault("secret n: noise for one row a person", "uptack.statistics.arguments.noisy_size", count_of_one_row, INNER, "median, add/remove, 2 rows"),
+    Fault("secret n: noise for one row a person", "uptack.statistics.arguments.noisy_size", count_of_one_row, INNER, "medians, add/remove, 2 rows"),
+    Fault("secret n: ranks of a range that don't follow", "uptack.statistics.spreads.steady_ranks", lambda f: spread_ranks, INNER, "spread, add/remove"),
+    Fault("⊥: a secret weight that moves by three steps", "uptack.statistics.statistic.Statistic.room", after(lambda room, *_: 3 * room), INNER, "median, few rows"),
     Fault("mean: sensitivity of one row a person", "uptack.mechanisms.additive.laplace", told(sensitivity=lambda s: s / 2), INNER, "mean, 2 rows"),
     Fault("mean: noise at twice its ε", "uptack.mechanisms.additive.laplace", told(epsilon=twice), INNER, "mean"),
     Fault("TM: a tenth of its noise", "uptack.mechanisms.dwork_lei.noisy_mean", given(1, lambda b: b / 100), INNER, "TM"),
@@ -97,12 +100,12 @@ FAULTS = (
     Fault("Hampel: noise ÷ 1000", "uptack.regression.hampel.noisy_vertex", given(2, lambda e: 1000 * e), INNER, "robust"),
     Fault("Hampel: half its sensitivity", "uptack.regression.cells.RowTest.sensitivity", lambda p: property(lambda t: p.fget(t) // 2), INNER, "robust, a clear fit"),
     Fault("Hampel: rows scaled by all rows", "uptack.regression.hampel_fit.normalised", scaled_by_all, INNER, "robust, one row far away"),
-    Fault("short cut at 4ε", "uptack.mechanisms.inverse.coordinate_medians", given(1, lambda e: 4 * e), INNER, "short cut"),
+    Fault("short cut at 4ε", "uptack.mechanisms.inverse.decay", given(0, lambda e: 4 * e), INNER, "short cut"),
     Fault("short cut: max|y| leaks under huber", "uptack.regression.fits.fit_blocks", after(lambda b, x, y, m, kind, *_: b + np.abs(y).max() * (kind == "huber")), INNER, "short cut, huber"),
     Fault("short cut: blocks shuffled anew where rows come and go", "uptack.blocks.partition.independent_blocks", lambda f: equal_blocks, INNER, "short cut, add/remove"),
     Fault("standard errors at 3ε", "uptack.regression.spreads.draw", given(3, lambda e: 3 * e), INNER, "short cut, standard errors"),
     # -------------------------------------------------------------------------------------------------- blocks
-    Fault("vector median at 8ε", "uptack.mechanisms.inverse.coordinate_medians", given(1, lambda e: 8 * e), INNER, "vector median"),
+    Fault("vector median at 8ε", "uptack.mechanisms.inverse.decay", given(0, lambda e: 8 * e), INNER, "vector median"),
     Fault("blocks: rows in two blocks counted once", "uptack.blocks.subsample._task", given(2, lambda moves: 1), INNER, "block median, twice"),
     Fault("blocks: rows are shared", "uptack.blocks.evaluation.select", lambda f: lambda data, rows: [data[i] for i in rows.tolist()], INNER, "blocks of records"),
     Fault("blocks: the types of the whole table", "uptack.blocks.evaluation.select", lambda f: lambda data, rows: data[rows], INNER, "blocks of texts"),

@@ -49,6 +49,13 @@ def _gap(n: int = N) -> Pair:
     return changed(x, slice(0, 1), x[-1])
 
 
+def _thick(n: int = N) -> Pair:
+    """A column that spreads out from its quartiles, and the same without a row between them: n is a multiple of 4."""
+    quarter = 2.0 ** np.arange(n // 4)
+    x = np.r_[-quarter[::-1], np.linspace(-0.5, 0.5, n // 2), quarter]
+    return x, np.delete(x, n // 2)
+
+
 def _times() -> Pair:
     """Days in nanoseconds, int64, with ties at the lower quartile. Floats of that size are 256 apart."""
     day, start = 86_400 * 10**9, 1_699_920_000 * 10**9
@@ -105,6 +112,10 @@ def statistics() -> list[Replay]:
         _case("median, 2 rows", "uptack.median", pairs, rows_per_person=2),
         _case("median, add/remove, 2 rows", "uptack.median", two_values(N, 60, ADD_REMOVE.per_person(2)),
               adjacency=ADD_REMOVE, rows_per_person=2),
+        _case("medians, add/remove, 2 rows", q, two_values(N, 60, ADD_REMOVE.per_person(2)), p=[0.45, 0.55],
+              adjacency=ADD_REMOVE, rows_per_person=2),
+        _case("spread, add/remove", "uptack.iqr", _thick(), adjacency=ADD_REMOVE),
+        _case("median, few rows", "uptack.median", _removed(two_values(9, 5)), adjacency=ADD_REMOVE),
         _case("median, drop", "uptack.median", gone, missing="drop"),
         _case("median, an interval", "uptack.median", _gap(400), interval=0.9),
         _case("quartiles", q, _gap(400), p=low),

@@ -38,7 +38,7 @@ SPOTS = (
     Spot("uptack.regression.hampel.noisy_vertex", lambda beta, box, *_: (beta, box), prices.vertex),
     Spot("uptack.mechanisms.dwork_lei.noisy_mean", lambda value, *_: value, prices.mean),
     Spot("uptack.noise.grid.Grid.move", lambda grid, x, noise: (grid, np.array(x)), prices.moved),
-    Spot("uptack.mechanisms.inverse.Boxes.draw", lambda boxes, rho, _: (boxes, rho), scores.drawn),
+    Spot("uptack.mechanisms.inverse.Boxes.draw", lambda boxes, rho, _, bottom=None: (boxes, rho, bottom), scores.drawn),
     Spot(
         "uptack.mechanisms.inverse.Boxes.draw_or_refuse",
         lambda boxes, rho, told, slack, _: (boxes, rho, told),

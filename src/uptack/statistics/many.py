@@ -15,11 +15,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from uptack.account import Outcome
-from uptack.mechanisms.inverse import VECTOR_LATTICES, boxes, decay, finest, round_to, steps_needed
+from uptack.mechanisms.inverse import VECTOR_LATTICES, Refusal, boxes, decay, round_to, steps_needed
 from uptack.mechanisms.joint import Chain, chain_decay
 from uptack.privacy import loss
 from uptack.reach import LStatistic, Reach, Segment
@@ -28,7 +29,7 @@ from uptack.reach.protocol import Floats
 from uptack.release import EachNoise
 from uptack.statistics.arguments import Question
 from uptack.statistics.cells import Candidates, choices
-from uptack.statistics.methods import inverse_advice, run
+from uptack.statistics.methods import inverse_advice, run, sight
 from uptack.statistics.statistic import Data, Statistic
 from uptack.statistics.windows import Windows
 
@@ -51,18 +52,24 @@ def quantiles(
     dimension, ranks = len(levels), [quantile_rank(p, n) for p in levels]
     if dimension > 1 and (found := _chained(data, n, ranks, question)) is not None:
         return question.answer(found, loss.Pure(question.epsilon), HOW)
-    chosen = finest(lambda steps: fits(n, steps * question.rows), question.epsilon, dimension, VECTOR_LATTICES)
-    if chosen is None:
-        return question.refuse(HOW, inverse_advice(fits, n, question, dimension, VECTOR_LATTICES[-1]))
-    lattice, steps = chosen
+    lattices = question.guessed(VECTOR_LATTICES)
+    advice = partial(inverse_advice, fits, n, question, dimension, lattices[-1])
+    room, bears = (min(ranks[0] - 1, size - ranks[-1]) // question.rows for size in (n, data.size))
+    seen = sight(room, question, dimension, lattices)
+    if seen is None:
+        return question.refuse(HOW, advice())
+    lattice, steps = seen
     segments = [(Segment(rank, rank),) for rank in ranks]
     windows = [w for s in segments for w in LStatistic.windows(s, steps, question.rows)]
     selected = data.ordered(windows)
     reaches: list[Reach] = [LStatistic(selected, s, question.rows) for s in segments]
     widen = float(question.granularity / 2) if question.granularity is not None else 0.0
-    drawn = boxes(reaches, steps, lattice, widen=widen).draw(decay(question.epsilon), question.entropy)
+    nested, spent = boxes(reaches, steps, lattice, widen=widen), loss.Pure(question.epsilon)
+    drawn = nested.draw(decay(question.epsilon), question.entropy, Refusal(bears, question.size_is_secret))
+    if drawn is None:
+        return question.refuse(HOW, advice(), spent)
     values = np.sort([round_to(lattice.value(o), question.granularity) for o in drawn])
-    return question.answer(values, loss.Pure(question.epsilon), HOW)
+    return question.answer(values, spent, HOW)
 
 
 def _chained(data: Data, n: int, ranks: list[int], question: Question) -> Floats | None:

@@ -32,7 +32,7 @@ def resolve(path: str) -> tuple[Any, str, Any]:
             continue
         for part in parts[cut:-1]:
             owner = getattr(owner, part)
-        found = getattr(owner, parts[-1], None)  # which loads what is loaded when it is used
+        found = getattr(owner, parts[-1])  # which loads what is loaded when it is used
         return owner, parts[-1], vars(owner).get(parts[-1], found)
     raise ModuleNotFoundError(path)
 

@@ -65,7 +65,7 @@ class Windows:
         """The rows of these ranks as candidates in their order; past the last row, the end of the candidates."""
         digits, ends = np.zeros(keys.size, np.int64), np.unique(keys[[0, -1]] if keys.size else keys)
         inside = ~np.isin(keys, ends)
-        digits[inside] = self._entropy.integers(1 << BITS, int(np.count_nonzero(inside)))
+        digits[inside] = self._drawn(keys[inside])
         for key in ends.tolist():  # rows in this cell may lie outside the window
             first, last = (int(np.searchsorted(keys, key, side)) for side in ("left", "right"))
             start = ranks.start - 1 + first - self._counted[key][0]
@@ -78,8 +78,12 @@ class Windows:
     def _digits(self, key: int) -> Integers:
         """The digits of all rows in a cell, in their order; drawn once."""
         if key not in self._shared:
-            self._shared[key] = np.sort(self._entropy.integers(1 << BITS, self._counted[key][1]))
+            self._shared[key] = np.sort(self._drawn(np.full(self._counted[key][1], key)))
         return self._shared[key]
+
+    def _drawn(self, keys: Integers) -> Integers:
+        """New digits for rows in these cells, whichever they are."""
+        return self._entropy.integers(1 << BITS, keys.size)
 
 
 def _below(x: Floats, bounds: Sequence[float]) -> list[int]:

@@ -1,6 +1,6 @@
 """Several quantiles for one ε.
 
-Where n allows windows around the ranks that don't overlap, they are drawn by a chain (`uptack.mechanisms.joint`): each
+Where n allows it, they are drawn by a chain, or if there are many by a tree of chains (`uptack.mechanisms.tree`): each
 quantile is nearly as close as if it alone had all of ε, since a changed row moves them all together.
 
 Otherwise by nested boxes. **Theorem.** The product of the quantiles' intervals is a reach of their vector: each of the
@@ -12,28 +12,21 @@ n, ε and the levels alone.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from uptack.mechanisms.inverse import VECTOR_LATTICES, boxes, decay, finest, round_to, steps_needed
-from uptack.mechanisms.joint import Chain, chain_decay
+from uptack.mechanisms.inverse import VECTOR_LATTICES, boxes, decay, finest, round_to
 from uptack.privacy import loss
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.release import EachNoise, NoReply, Release
+from uptack.statistics import trees
 from uptack.statistics.arguments import Call
-from uptack.statistics.cells import Candidates, choices
 from uptack.statistics.methods import Data, Statistic, answered, inverse_advice, refused, run
-from uptack.statistics.windows import Windows
-
-SLACK = 4
-"""Rows that the nearest candidate to a rank may be off, where that many rows are tied that digits don't tell apart."""
-
 
 def quantiles(
     data: Data, n: int, levels: tuple[Fraction, ...], request: Call, statistic: Callable[[Fraction], Statistic]
@@ -47,13 +40,15 @@ def quantiles(
         return min(ranks) - moves >= 1 and max(ranks) + moves <= size
 
     dimension, ranks = len(levels), [quantile_rank(p, n) for p in levels]
-    if dimension > 1 and (found := _chained(data, n, ranks, request)) is not None:
+    given = (request.epsilon, request.granularity, request.rows, request.entropy)
+    if dimension > 1 and (found := trees.tree_quantiles(data, n, ranks, *given)) is not None:
         return answered(request, found, loss.Pure(request.epsilon), "inverse sensitivity")
     chosen = finest(lambda steps: fits(n, steps * request.rows), request.epsilon, dimension, VECTOR_LATTICES)
     if chosen is None:
-        return refused(
-            request, None, "inverse sensitivity", inverse_advice(fits, n, request, dimension, VECTOR_LATTICES[-1])
-        )
+        advice = inverse_advice(fits, n, request, dimension, VECTOR_LATTICES[-1])
+        if dimension > 1:
+            advice = trees.advice(advice, n, levels, request.epsilon, request.rows)
+        return refused(request, None, "inverse sensitivity", advice)
     lattice, steps = chosen
     segments = [(Segment(rank, rank),) for rank in ranks]
     windows = [w for s in segments for w in LStatistic.windows(s, steps, request.rows)]
@@ -65,30 +60,9 @@ def quantiles(
     return answered(request, values, loss.Pure(request.epsilon), "inverse sensitivity")
 
 
-def _chained(data: Data, n: int, ranks: list[int], request: Call) -> Floats | None:
-    """All the quantiles by a chain; None where their windows would overlap or leave the table, which is public."""
-    g, m = request.rows, len(ranks)
-    for candidates in choices(n):
-        reach = _looks(candidates, m, request)
-        apart = all(b - a > 2 * reach + 1 for a, b in itertools.pairwise(ranks))
-        if apart and ranks[0] - reach >= 1 and ranks[-1] + reach + 1 <= n:
-            break
-    else:
-        return None
-    around = [range(rank - reach, rank + reach + 2) for rank in ranks]
-    edges = Windows(data, around, candidates, request.granularity, request.entropy).edges
-    drawn = Chain(edges, candidates.size, chain_decay(request.epsilon, g)).draw(request.entropy)
-    return np.sort([round_to(candidates.value(v), request.granularity) for v in drawn])
-
-
-def _looks(candidates: Candidates, dimension: int, request: Call) -> int:
-    """K, in rows: how far a chain of so many quantiles looks around each of them."""
-    return request.rows * steps_needed(request.epsilon, candidates.size**dimension) + SLACK * dimension
-
-
 def least_rank(n: int, dimension: int, request: Call) -> int:
     """The least rank that a chain of so many quantiles of n rows can aim at; n where there is no chain."""
-    return min((_looks(candidates, dimension, request) + 1 for candidates in choices(n)), default=n)
+    return trees.least_rank(n, dimension, request.epsilon, request.rows)
 
 
 def _in_turn(

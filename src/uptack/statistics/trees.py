@@ -1,0 +1,84 @@
+"""Several or many quantiles of a column, by a chain or by a tree of chains: `uptack.mechanisms.tree`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from uptack.columns import Column
+from uptack.mechanisms.inverse import round_to
+from uptack.mechanisms.tree import FEW, Tree
+from uptack.noise import Entropy
+from uptack.reach.order import quantile_rank
+from uptack.reach.protocol import Floats
+from uptack.release import Advice
+from uptack.statistics.cells import Candidates, choices
+from uptack.statistics.statistic import least_n
+from uptack.statistics.windows import Rows
+
+FEWER_DIGITS = 4
+"""Digits that a tree leaves out: its released values need the bits more, and its windows can take tied rows together."""
+
+SLACK = 4
+"""Rows that the nearest candidate to a rank may be off, where that many rows are tied that digits don't tell apart."""
+
+
+def tree_quantiles(
+    data: Column,
+    n: int,
+    ranks: Sequence[int],
+    epsilon: Fraction,
+    granularity: Fraction | None,
+    rows_per_person: int,
+    entropy: Entropy,
+) -> Floats | None:
+    """The order statistics of increasing ranks for one ε; None where n is too small for them, which is public."""
+    chosen = planned(n, ranks, epsilon, rows_per_person)
+    if chosen is None:
+        return None
+    candidates, tree = chosen
+    drawn = tree.draw(Rows(data, n, candidates, granularity, entropy), entropy)
+    if granularity is None:
+        return candidates.lattice.values((np.array(drawn) >> candidates.digits) - candidates.lattice.top)
+    return np.array([round_to(candidates.value(v), granularity) for v in drawn])
+
+
+def planned(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: int) -> tuple[Candidates, Tree] | None:
+    """The finest candidates that n allows, and the tree over them; None where even the coarsest ask too much."""
+    for candidates in choices(n, FEWER_DIGITS if len(ranks) > FEW else 0):
+        slack = max(SLACK, 2 + 2 * (n >> candidates.digits))
+        tree = Tree.of(ranks, n, candidates.size, epsilon, rows_per_person, slack)
+        if tree.fits():
+            return candidates, tree
+    return None
+
+
+def least_rank(n: int, count: int, epsilon: Fraction, rows_per_person: int) -> int:
+    """The least rank that so few quantiles of n rows can aim at; n where there is none."""
+    for candidates in reversed(choices(n)):
+        tree = Tree.of(range(1, count + 1), n, candidates.size, epsilon, rows_per_person, SLACK)
+        return tree.steps(tree.tiers[0], count, candidates.size) + 1
+    return n
+
+
+def advice(other: Advice, n: int, levels: Sequence[Fraction], epsilon: Fraction, rows_per_person: int) -> Advice:
+    """The n, and the ε, from which on there is a reply, where boxes have an advice of their own."""
+
+    def fits(size: int, eps: Fraction) -> bool:
+        return planned(size, [quantile_rank(p, size) for p in levels], eps, rows_per_person) is not None
+
+    enough = least_n(lambda size: fits(size, epsilon))
+    if other.n is not None and other.n <= enough:
+        return other
+    factor = next((k for k in range(1, 41) if fits(n, epsilon * 2**k)), None)
+    if factor is None:
+        return replace(other, n=enough)
+    low, high = epsilon * 2 ** (factor - 1), epsilon * 2**factor
+    for _ in range(10):
+        middle = (low + high) / 2
+        low, high = (low, middle) if fits(n, middle) else (middle, high)
+    return Advice(n=enough, epsilon=min(math.ceil(float(1000 * high)) / 1000, other.epsilon or math.inf))

@@ -1,7 +1,7 @@
 """Many quantiles for one ε: a tree of chains.
 
 A chain of m quantiles (`uptack.mechanisms.joint`) is a random walk from one to the next, so its error grows like the root
-of m. A tree has two or more tiers, each with a part of ε. The first draws a few knots among all rows. They cut the rows
+of m. A tree has two or more tiers, each with an equal part of ε. The first draws a few knots among all rows. They cut the rows
 into bins, and the next draws a few more in every bin, and so on: a walk is never longer than a node has targets.
 
 **Theorem.** If tier t draws every node by the law of a chain at ε_t, in bins that earlier tiers released, with public
@@ -19,7 +19,8 @@ leave the rows altogether with a probability of at most L^b·e^(-ε_t(R - h)/2g)
 innermost of the b, given that the next target is not more than h rows too far out. *Proof.* Compare each such vector with
 one that has these b where they would be h rows too far out. It is a vector of the same chain, it has a V that is less
 by 4(R - h), and fewer than L^b vectors are compared with it. ∎ So every node at an end keeps R above what makes this one
-in a million for h = 0: `Tree.fits`, by public numbers.
+in a million for h = 0; `Tree.fits` says so by public numbers. With few quantiles R is enough for b = J: then the first
+bound alone keeps them all among the rows, whatever the data.
 """
 
 from __future__ import annotations
@@ -41,9 +42,6 @@ FEW = 14
 
 WIDEST = 17
 """A node splits its bin into at most so many."""
-
-ROOT_SHARE = Fraction(2, 5)
-"""The part of ε for the first of three or more tiers; of two, each gets a half."""
 
 
 class Ranked(Protocol):
@@ -101,20 +99,28 @@ class Tree:
     tiers: tuple[Tier, ...]
 
     @staticmethod
-    def of(ranks: Sequence[int], n: int, size: int, epsilon: Fraction, rows_per_person: int = 1, slack: int = 0) -> Tree:
-        """As many tiers as the number of ranks asks for, with about as many targets in each node."""
-        shares, tiers, known = _shares(len(ranks)), list[Tier](), [0, len(ranks) + 1]
-        parts = (len(ranks) + 1) ** (1 / len(shares))
-        least = rows_per_person * steps_needed(epsilon * shares[0], size, FAILURE)
-        for depth, share in enumerate(shares):
+    def of(
+        ranks: Sequence[int],
+        n: int,
+        size: int,
+        epsilon: Fraction,
+        rows_per_person: int = 1,
+        slack: int = 0,
+        depth: int | None = None,
+    ) -> Tree:
+        """So many tiers, or as many as the number of ranks asks for, with about as many targets in each node."""
+        depth, tiers, known = depth or depth_for(len(ranks)), list[Tier](), [0, len(ranks) + 1]
+        width, part = (len(ranks) + 1) ** (1 / depth), epsilon / depth
+        least = rows_per_person * steps_needed(part, size, FAILURE)
+        for tier in range(depth):
             nodes = []
             for low, high in itertools.pairwise(known):
-                chosen = _between(low, high, high - low if depth + 1 == len(shares) else parts)
-                if depth == 0 and len(shares) > 1:
+                chosen = _between(low, high, high - low if tier + 1 == depth else width)
+                if tier == 0 and depth > 1:
                     chosen = _root(ranks, n, chosen, least)
                 if chosen:
                     nodes.append(Node(low, high, chosen))
-            tiers.append(Tier(epsilon * share, tuple(nodes)))
+            tiers.append(Tier(part, tuple(nodes)))
             known = sorted({*known, *(j for node in nodes for j in node.chosen)})
         return Tree(tuple(ranks), n, size, rows_per_person, slack, tuple(tiers))
 
@@ -133,20 +139,19 @@ class Tree:
         needed = steps_needed(tier.epsilon, max(candidates, 1) ** targets, self.failure)
         return self.rows_per_person * needed + self.slack * targets
 
-    def fits(self) -> bool:
-        """Whether enough rows lie beyond the outermost targets of every node that has an end of the table."""
-        if len(self.tiers) == 1:
-            needed = self.steps(self.tiers[0], len(self.ranks), self.size)
-            return self.ranks[0] > needed and self.n - self.ranks[-1] > needed
-        return all(self._inside(tier, node) for tier in self.tiers for node in tier.nodes)
+    def fits(self, strict: bool = False) -> bool:
+        """Whether enough rows lie beyond the outermost targets of every node that has an end of the table.
 
-    def _inside(self, tier: Tier, node: Node) -> bool:
-        at, found = (0, *self.ranks, self.n), True
-        if node.low == 0:
-            found &= all(at[j] > self.steps(tier, b, self.size) for b, j in enumerate(node.chosen, 1))
-        if node.high == len(self.ranks) + 1:
-            found &= all(self.n - at[j] > self.steps(tier, b, self.size) for b, j in enumerate(node.chosen[::-1], 1))
-        return found
+        Strictly, the outermost one must have enough rows beyond it for all targets of its node, whatever the data.
+        """
+        return all(self._inside(tier, node, strict) for tier in self.tiers for node in tier.nodes)
+
+    def _inside(self, tier: Tier, node: Node, strict: bool) -> bool:
+        at, count = (0, *self.ranks, self.n), len(node.chosen)
+        needed = [self.steps(tier, count if strict else b, self.size) for b in range(1, count + 1)]
+        low = node.low > 0 or all(at[j] > k for j, k in zip(node.chosen, needed, strict=True))
+        last = node.high <= len(self.ranks)
+        return low and (last or all(self.n - at[j] > k for j, k in zip(node.chosen[::-1], needed, strict=True)))
 
     def draw(self, rows: Ranked, entropy: Entropy) -> list[int]:
         """A candidate for each rank, by the theorem above."""
@@ -183,12 +188,9 @@ def _drawn(
     return list(zip(drawn, counts, strict=True))
 
 
-def _shares(ranks: int) -> list[Fraction]:
-    """Each tier's part of ε: as many tiers as keep nodes narrow."""
-    tiers = 1 if ranks <= FEW else max(2, math.ceil(math.log(ranks + 1) / math.log(WIDEST) - 1e-9))
-    if tiers <= 2:
-        return [Fraction(1, tiers)] * tiers
-    return [ROOT_SHARE, *[(1 - ROOT_SHARE) / (tiers - 1)] * (tiers - 1)]
+def depth_for(ranks: int) -> int:
+    """As many tiers as keep nodes narrow."""
+    return 1 if ranks <= FEW else max(2, math.ceil(math.log(ranks + 1) / math.log(WIDEST) - 1e-9))
 
 
 def _between(low: int, high: int, parts: float) -> tuple[int, ...]:

@@ -49,11 +49,13 @@ def tree_quantiles(
 
 def planned(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: int) -> tuple[Candidates, Tree] | None:
     """The finest candidates that n allows, and the tree over them; None where even the coarsest ask too much."""
-    for candidates in choices(n, FEWER_DIGITS if len(ranks) > FEW else 0):
-        slack = max(SLACK, 2 + 2 * (n >> candidates.digits))
-        tree = Tree.of(ranks, n, candidates.size, epsilon, rows_per_person, slack)
-        if tree.fits():
-            return candidates, tree
+    few = len(ranks) <= FEW
+    for depth in (1, 2) if few else (None,):
+        for candidates in choices(n, 0 if few else FEWER_DIGITS):
+            slack = max(SLACK, 2 + 2 * (n >> candidates.digits))
+            tree = Tree.of(ranks, n, candidates.size, epsilon, rows_per_person, slack, depth)
+            if tree.fits(strict=few):
+                return candidates, tree
     return None
 
 

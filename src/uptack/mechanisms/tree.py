@@ -108,8 +108,12 @@ class Tree:
         slack: int = 0,
         depth: int | None = None,
     ) -> Tree:
-        """So many tiers, or as many as the number of ranks asks for, with about as many targets in each node."""
-        depth, tiers, known = depth or depth_for(len(ranks)), list[Tier](), [0, len(ranks) + 1]
+        """So many tiers, or as many as keep nodes narrow, with about as many targets in each node."""
+        if depth is None:
+            first = depth_for(len(ranks))
+            made = (Tree.of(ranks, n, size, epsilon, rows_per_person, slack, d) for d in itertools.count(first))
+            return next(tree for tree in made if tree.widest <= 2 * WIDEST)
+        tiers, known = list[Tier](), [0, len(ranks) + 1]
         width, part = (len(ranks) + 1) ** (1 / depth), epsilon / depth
         least = rows_per_person * steps_needed(part, size, FAILURE)
         for tier in range(depth):
@@ -123,6 +127,11 @@ class Tree:
             tiers.append(Tier(part, tuple(nodes)))
             known = sorted({*known, *(j for node in nodes for j in node.chosen)})
         return Tree(tuple(ranks), n, size, rows_per_person, slack, tuple(tiers))
+
+    @property
+    def widest(self) -> int:
+        """The most targets that a node has: more than planned where the root had to leave out some that were close."""
+        return max(len(node.chosen) for tier in self.tiers for node in tier.nodes)
 
     @property
     def failure(self) -> Fraction:

@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+MINIMUM := .venv-minimum
 OUT := out
 
-.PHONY: demo test lint audit bench docs clean
+.PHONY: demo test lint coverage minimum audit bench docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py --out $(OUT)
@@ -17,6 +18,16 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Which lines and branches the tests reach: a table on the terminal, all of it in out/coverage.
+coverage: export OMP_NUM_THREADS = 1
+coverage: $(VENV)/.system
+	$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term --cov-report=html:$(OUT)/coverage
+
+# The oldest versions of all libraries that pyproject.toml allows, in an environment of their own.
+minimum: export OMP_NUM_THREADS = 1
+minimum: $(MINIMUM)/.installed
+	$(MINIMUM)/bin/python -m pytest -x -q -n auto --dist loadgroup tests/contract tests/unit tests/attacks
 
 audit: $(VENV)/.audit
 	mkdir -p $(OUT)
@@ -31,7 +42,7 @@ docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(OUT) site
+	rm -rf $(VENV) $(MINIMUM) $(OUT) site
 
 # One virtual environment; a stamp for each set of extras that has been installed into it.
 $(VENV)/bin/pip:
@@ -45,10 +56,17 @@ $(VENV)/.bench: EXTRAS = all,bench
 $(VENV)/.docs: EXTRAS = docs
 
 # What tests need beside Python: a browser for the report.
-$(VENV)/.system: | $(VENV)/bin/pip
+$(VENV)/.system: $(VENV)/.test
 	.ci/system
 	touch $@
 
 $(VENV)/.demo $(VENV)/.test $(VENV)/.audit $(VENV)/.bench $(VENV)/.docs: pyproject.toml | $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --editable ".[$(EXTRAS)]"
+	touch $@
+
+$(MINIMUM)/.installed: pyproject.toml .ci/minimum.py
+	$(PYTHON) -m venv --clear $(MINIMUM)
+	$(MINIMUM)/bin/python .ci/minimum.py > $(MINIMUM)/constraints.txt
+	$(MINIMUM)/bin/pip install --quiet --constraint $(MINIMUM)/constraints.txt \
+		--editable ".[sklearn,data,postgres,plots]" pandas polars pytest pytest-xdist hypothesis mpmath opendp
 	touch $@

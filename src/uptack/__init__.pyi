@@ -1,5 +1,7 @@
 """The public names of uptack and where they live. `uptack/__init__.py` reads this list when it is imported."""
 
+from typing import Any
+
 from uptack import audit as audit
 from uptack import blocks as blocks
 from uptack import columns as columns
@@ -64,3 +66,5 @@ from uptack.statistics import trimmed_mean as trimmed_mean
 from uptack.statistics import winsorized_mean as winsorized_mean
 
 __version__: str
+
+def __getattr__(name: str) -> Any: ...  # statistics that are public by their declaration

@@ -47,7 +47,7 @@ class Outcome(Generic[T]):
 class _Book:
     """What was promised for the whole release, and what has been spent so far."""
 
-    promised: Privacy
+    promised: Privacy | None
     spent: list[loss.Loss] = field(default_factory=list)
     closed: bool = False
 
@@ -82,11 +82,17 @@ class Account:
         adjacency: Adjacency = SUBSTITUTE,
         rows_per_person: int = 1,
         entropy: Entropy | None = None,
+        unit: str = "",
     ) -> Account:
-        """The account of a whole release. Checks everything that is promised."""
-        eps, dlt = checks.positive("epsilon", epsilon), checks.delta("delta", delta)
+        """The account of a whole release. Checks everything that is promised.
+
+        In the papers ε is no total but what every stage spends; such a release names the argument in `unit`, and what
+        it costs is what its theorem says.
+        """
+        eps, dlt = checks.epsilon(epsilon, unit or "epsilon"), checks.delta("delta", delta)
         relation = check_adjacency(adjacency, rows_per_person)
-        return Account(name, eps, dlt, relation, source(entropy), _Book(Privacy(eps, dlt, relation)))
+        promised = None if unit else Privacy(eps, dlt, relation)
+        return Account(name, eps, dlt, relation, source(entropy), _Book(promised))
 
     @property
     def rows(self) -> int:
@@ -103,6 +109,12 @@ class Account:
     def part(self, share: Rational) -> Account:
         """An account with one share, where the stages are taken one by one."""
         return self.split(share, 1 - checks.probability("share", share))[0]
+
+    def allot(self, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Account:
+        """An account with so much of ε and δ, where a stage does not take equal shares of both."""
+        if not (0 <= epsilon <= self.epsilon and 0 <= delta <= self.delta):
+            raise InvalidArgument("epsilon and delta", "within the account", f"{float(epsilon):g}, {float(delta):g}")
+        return replace(self, epsilon=epsilon, delta=delta)
 
     def through(self, wrap: Wrap) -> Account:
         """An account that writes `wrap(loss)` for every loss, such as `loss.Partition` for block results."""
@@ -126,8 +138,8 @@ class Account:
         self._book.closed = True
         spent, promised = self.spent, self._book.promised
         tree = None if not spent else spent[0] if len(spent) == 1 else loss.Composed(spent)
-        price = Privacy(0, 0, promised.adjacency) if tree is None else cost(tree, promised.adjacency)
-        if not price <= promised:
+        price = Privacy(0, 0, self.adjacency) if tree is None else cost(tree, self.adjacency)
+        if promised is not None and not price <= promised:
             raise UptackError(f"this {self.name} cost {price}, more than it promised; it is withheld")
         how = f"{self.name} by {outcome.how}" if outcome.how else self.name
         if outcome.value is None:

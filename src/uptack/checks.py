@@ -105,6 +105,13 @@ def integer(name: str, value: object, least: int) -> int:
     return int(value)
 
 
+def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if value not in allowed:
+        raise InvalidArgument(name, " or ".join(map(repr, allowed)), describe(value))
+    return str(value)
+
+
 def instance(name: str, value: object, kind: type, must: str, fix: str = "") -> Any:
     """An object of the given type."""
     if not isinstance(value, kind):

@@ -1,4 +1,4 @@
-"""Where pictures begin: axes to draw on, and a word on what is missing where there is no matplotlib."""
+"""Axes to draw on, and a clear error if matplotlib is not installed."""
 
 from __future__ import annotations
 

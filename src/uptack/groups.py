@@ -1,4 +1,4 @@
-"""Statistics per group. A row lies in one group, so all groups together cost what one of them costs."""
+"""Statistics per group. A row lies in one group, so all groups together cost as much as one."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
+from uptack.labels import lines
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
@@ -35,18 +36,18 @@ Reply = Release[Any] | NoReply
 
 @runtime_checkable
 class Grouped(Protocol):
-    """Rows in groups, wherever they are kept. Which group a row is in depends on that row alone."""
+    """Rows in groups, wherever they are stored. The group of a row depends on that row only."""
 
     def sizes(self) -> tuple[Sequence[Hashable], Integers]:
         """The groups that occur, distinct also in their canonical form (`uptack.columns`), and their sizes."""
         ...
 
     def rows(self, group: Hashable) -> Any:
-        """What a statistic is given of a group: the same as `nothing()` where the group does not occur."""
+        """The rows of a group, as a statistic takes them: the same as `nothing()` if the group does not occur."""
         ...
 
     def nothing(self) -> Any:
-        """What a statistic is given of a group without rows."""
+        """A group without rows, as a statistic takes it."""
         ...
 
 
@@ -76,14 +77,14 @@ class ArrayGroups:
         return self._groups, np.diff(self._ends, prepend=0)
 
     def rows(self, group: Hashable) -> Any:
-        """The rows of a group, in their order."""
+        """The rows of a group, in the order of the table."""
         i = self._number.get(canonical(group))
         if i is None:
             return self.nothing()
         return self._picked(self._order[self._ends[i - 1] if i else 0 : self._ends[i]])
 
     def nothing(self) -> Any:
-        """No rows, of the type of all."""
+        """No rows, with the type of the column."""
         return self._picked(np.zeros(0, np.int64))
 
     def _picked(self, rows: Integers) -> Any:
@@ -100,9 +101,9 @@ class ArrayGroups:
 
 @dataclass(frozen=True, eq=False)
 class Groups(Mapping[Hashable, Reply]):
-    """What a statistic replied for each group: a mapping from groups to releases and ⊥s.
+    """The replies of a statistic: a mapping from groups to releases and ⊥s.
 
-    `sizes` are the noisy numbers of rows where the list of groups was made from the data, and None where it is public.
+    `sizes` holds the noisy numbers of rows if the list of groups came from the data. It is None if the list is public.
     """
 
     replies: Mapping[Hashable, Reply]
@@ -118,13 +119,17 @@ class Groups(Mapping[Hashable, Reply]):
         return len(self.replies)
 
     def __repr__(self) -> str:
-        shown = [f"{group!r}: {reply.value if reply else '⊥'}" for group, reply in list(self.items())[:6]]
-        return f"Groups({{{', '.join(shown)}{', …' if len(self) > 6 else ''}}})"
+        shown = [f"{group!r}: {_shown(reply.value) if reply else '⊥'}" for group, reply in list(self.items())[:6]]
+        return lines(f"Groups({{{', '.join(shown)}{', …' if len(self) > 6 else ''}}})")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         sizes = {} if self.sizes is None else {"sizes": self.sizes.to_dict()}
         return {"groups": list(self), "replies": [reply.to_dict() for reply in self.values()]} | sizes
+
+
+def _shown(value: object) -> str:
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 # ------------------------------------------------------------------------------------------------------------- budget
@@ -198,25 +203,26 @@ def per_group(
     entropy: Entropy | None = None,
     **options: Any,
 ) -> Release[Groups]:
-    """A statistic for every group of rows: f(rows, epsilon=..., adjacency=ADD_REMOVE, entropy=..., **options) of each.
+    """One reply per group of rows: f(rows, epsilon=..., adjacency=ADD_REMOVE, entropy=..., **options) for each group.
 
-    `by` is a column with the group of every row of x; missing ones are the group None. `groups` are the public groups,
-    in the order of the answer. A row of another group is not looked at, and a group without rows gets what f says of
-    no rows, mostly ⊥. All this is for tables where a row is added or removed, since sizes of groups are secret.
+    `by` is a column with the group of every row of x; rows without a group are the group None. `groups` are the public
+    groups, in the order of the answer. Rows of other groups are ignored. A group without rows gets the reply of f to no
+    rows, usually ⊥. The guarantee is for added or removed rows, since the sizes of groups are secret.
 
-    **Theorem.** Let f be (ε/g, δ/S)-differentially private where a row is added or removed, S = 1 + e^(ε/g) + ... +
+    **Theorem.** Let f be (ε/g, δ/S)-differentially private for an added or removed row, S = 1 + e^(ε/g) + ... +
     e^((g-1)ε/g), and let a person own up to g rows, in any groups. Then the answers for all public groups together are
-    (ε, δ)-private: not ε times the number of groups (`uptack.privacy.cost`, Disjoint). f is run at these parameters.
-    (A statistic for g rows a person at ε in each group would not do: a person with a row in each of g groups could pay
-    ε in each.)
+    (ε, δ)-private, whatever the number of groups (`uptack.privacy.cost`, Disjoint). f is run at these parameters. (It
+    would not be enough that f is ε-private for g rows per person in each group: a person with one row in each of g
+    groups could lose ε in each.)
 
-    **Unknown groups** (`groups=None`) need δ. A `share` of ε buys the list: the groups whose noisy number of rows is at
-    least a cutoff (`uptack.discrete.categories.Screen`), which is (share·ε, δ)-private; f has the rest of ε. Nothing is
-    said about the other groups. By composition (ε, δ) in all; the groups come in the order of their values. All of δ
-    goes into the list, but half of it where a `method` other than "inverse" needs some; with public groups f has it.
+    **Unknown groups** (`groups=None`) need δ. A `share` of ε pays for a list of the groups whose noisy number of rows
+    reaches a cutoff (`uptack.discrete.categories.Screen`), which is (share·ε, δ)-private. f gets the rest of ε. Nothing
+    is said about other groups. By composition the total is (ε, δ). The groups come in the order of their values. All of
+    δ goes into the list, or half of it if a `method` other than "inverse" needs some. With public groups f gets all of
+    δ.
 
-    f must keep to the ε and δ that it is given. It is first run without rows, so that a wrong option, or a statistic
-    that can't do without rows, is found whatever the data. x may also be a `Grouped`, without `by`.
+    f must stay within the ε and δ that it is given. It is first run without rows. This finds wrong options, and
+    statistics that need rows, whatever the data. x may also be a `Grouped`, without `by`.
 
     >>> from uptack import SeededEntropy, median
     >>> ward, stay = ["a", "b", "b", "c"] * 500, [3, 8, 8, 1] * 500

@@ -1,10 +1,10 @@
-"""Influence functions: how far one row at z moves a statistic. **Not private**: for the curator's own eyes.
+"""Influence functions: how far one row at z moves a statistic. **Not private**: for the curator only.
 
-A statistic is named by a word, or by a word with its levels: "mean", "median", "iqr", "midhinge", "trimean",
-("quantile", 0.9), ("interquantile_range", 0.1, 0.9), ("trimmed_mean", 0.1), ("winsorized_mean", 0.1); the last two
-have a cut of 0.1 if none is given.
+A statistic is named by a string, or by a tuple of a string and its levels: "mean", "median", "iqr", "midhinge",
+"trimean", ("quantile", 0.9), ("interquantile_range", 0.1, 0.9), ("trimmed_mean", 0.1), ("winsorized_mean", 0.1). For
+the last two the default cut is 0.1.
 
-All of them are sums of two kinds of terms, with F⁻¹ the quantile function of a law or of a table:
+Each of them is a sum of two kinds of terms, where F⁻¹ is the quantile function of a distribution or of a table:
 
     T(F) = w·∫ F⁻¹(u) du over [a, b]  +  Σ v_j·F⁻¹(p_j)
 
@@ -16,29 +16,29 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import quad
 
 from uptack import checks
 from uptack.drawing import axes
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational
-from uptack.reach import Segment, order
+from uptack.later import Later
+from uptack.reach import Segment
+from uptack.registry import declared
+from uptack.statistics.statistic import Functional, Statistic
+
+integrate = Later("scipy.integrate")
 
 Floats = NDArray[np.float64]
 Name: TypeAlias = str | tuple[Any, ...]
 Estimator: TypeAlias = Callable[[Floats], float]
 
-HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
-
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """Values of an influence function at some points. **Not private**: for the curator's own eyes."""
+    """Values of an influence function at some points. **Not private**: for the curator only."""
 
     points: Floats
     values: Floats
@@ -72,101 +72,29 @@ class Influence:
 # --------------------------------------------------------------------------------------------------- the statistics
 
 
-@dataclass(frozen=True)
-class _Statistic:
-    """T(F) = weight·∫ F⁻¹ over [low, high] + Σ v·F⁻¹(p); on n rows the library's own weights on ranks."""
-
-    name: str
-    segments: Callable[[int], tuple[Segment, ...]]
-    levels: tuple[tuple[Fraction, Fraction], ...] = ()  # (v, p)
-    weight: Fraction = Fraction(0)
-    between: tuple[Fraction, Fraction] = (Fraction(0), Fraction(1))
+def _described() -> dict[str, Callable[..., Statistic]]:
+    """The statistics that the registry can describe, by name."""
+    return {name: one.statistic for name, one in declared().items() if one.statistic is not None}
 
 
-def _mean() -> _Statistic:
-    return _Statistic("mean", lambda n: (Segment(1, n, Fraction(1, n)),), weight=Fraction(1))
-
-
-def _quantile(p: Rational) -> _Statistic:
-    level = checks.inside_unit("statistic's p", p)
-
-    def segments(n: int) -> tuple[Segment, ...]:
-        rank = order.quantile_rank(level, n)
-        return (Segment(rank, rank),)
-
-    name = "median" if level == HALF else f"{float(level):g}-quantile"
-    return _Statistic(name, segments, ((Fraction(1), level),))
-
-
-def _interquantile_range(low: Rational, high: Rational) -> _Statistic:
-    below, above = checks.inside_unit("statistic's low", low), checks.inside_unit("statistic's high", high)
-    if not below < above:
-        raise InvalidArgument("statistic's high", "above low", checks.describe(high))
-
-    def segments(n: int) -> tuple[Segment, ...]:
-        a, b = order.spread_ranks(below, above, n)
-        return Segment(b, b), Segment(a, a, Fraction(-1))
-
-    quarters = (below, above) == (QUARTER, 1 - QUARTER)
-    name = "interquartile range" if quarters else f"({float(below):g}, {float(above):g})-interquantile range"
-    return _Statistic(name, segments, ((Fraction(1), above), (Fraction(-1), below)))
-
-
-def _cut(cut: Rational) -> Fraction:
-    share = checks.rational("statistic's cut", cut)
-    if not 0 < share < HALF:
-        must = "a number strictly between 0 and 1/2"
-        raise InvalidArgument("statistic's cut", must, checks.describe(cut), "For no cut at all use 'mean'.")
-    return share
-
-
-def _trimmed_mean(cut: Rational = 0.1) -> _Statistic:
-    share = _cut(cut)
-    kept = 1 - 2 * share
-    name = f"{float(share):g}-trimmed mean"
-    return _Statistic(name, lambda n: order.trimmed_mean(share, n), (), 1 / kept, (share, 1 - share))
-
-
-def _winsorized_mean(cut: Rational = 0.1) -> _Statistic:
-    share = _cut(cut)
-    ends, name = ((share, share), (share, 1 - share)), f"{float(share):g}-Winsorized mean"
-    return _Statistic(name, lambda n: order.winsorized_mean(share, n), ends, Fraction(1), (share, 1 - share))
-
-
-def _midhinge() -> _Statistic:
-    return _Statistic("midhinge", order.midhinge, ((HALF, QUARTER), (HALF, 1 - QUARTER)))
-
-
-def _trimean() -> _Statistic:
-    return _Statistic("trimean", order.trimean, ((QUARTER, QUARTER), (HALF, HALF), (QUARTER, 1 - QUARTER)))
-
-
-_NAMED: dict[str, Callable[..., _Statistic]] = {
-    "mean": _mean,
-    "median": lambda: _quantile(HALF),
-    "quantile": _quantile,
-    "iqr": lambda: _interquantile_range(QUARTER, 1 - QUARTER),
-    "interquantile_range": _interquantile_range,
-    "trimmed_mean": _trimmed_mean,
-    "winsorized_mean": _winsorized_mean,
-    "midhinge": _midhinge,
-    "trimean": _trimean,
-}
-
-
-def _named(statistic: object, also: str = "") -> _Statistic:
-    """The statistic of that name."""
+def _named(statistic: object, also: str = "") -> tuple[Statistic, Functional, str]:
+    """The statistic of that name, its functional, and what it is called with its levels."""
     name, *levels = statistic if isinstance(statistic, tuple) and statistic else (statistic,)
-    build = _NAMED.get(name) if isinstance(name, str) else None
+    described = _described()
+    build = described.get(name) if isinstance(name, str) else None
     if build is None:
-        must = f"one of {', '.join(map(repr, _NAMED))}, alone or in a tuple with its levels{also}"
+        must = f"one of {', '.join(map(repr, described))}, alone or in a tuple with its levels{also}"
         raise InvalidArgument("statistic", must, checks.describe(name))
     try:
         inspect.signature(build).bind(*levels)
     except TypeError:
         wanted = ", ".join([repr(name), *inspect.signature(build).parameters])
         raise InvalidArgument("statistic", f"({wanted})", repr(statistic)) from None
-    return build(*levels)
+    made = build(*levels)
+    if made.functional is None:
+        raise InvalidArgument("statistic", "one with a functional of quantiles", repr(name))
+    shown = ", ".join(f"{float(checks.rational('level', level)):g}" for level in levels)
+    return made, made.functional, f"({shown})-{made.name}" if shown else made.name
 
 
 # ------------------------------------------------------------------------------------------------------- on a table
@@ -175,12 +103,13 @@ def _named(statistic: object, also: str = "") -> _Statistic:
 def empirical_influence(x: Any, statistic: Name | Estimator, points: ArrayLike) -> Influence:
     """EIF(z) = (n + 1)·(T(x_1, ..., x_n, z) - T(x_1, ..., x_n)) at each of the points z (Definition 1).
 
-    So one more row at z moves the statistic by EIF(z)/(n + 1). The statistic is named (see the module) or a function of
-    an array. For a named one the table is sorted once: with z in it, ranks a to b hold the rows x(a), ..., x(b-1) and
-    z clamped to [x(a-1), x(b)].
+    One more row at z moves the statistic by EIF(z)/(n + 1). The statistic is a name (see the module) or a function of
+    an array. For a name the table is sorted once: with z added, ranks a to b hold the rows x(a), ..., x(b-1) and z
+    clamped to [x(a-1), x(b)].
 
-    As n grows, the EIF of a mean tends to the influence function. That of a quantile does not: it is n times the gap
-    beside one rank, which stays random, and it is one-sided, as ⌈pn⌉ jumps or not (Example 3 of the report).
+    As n grows, the EIF of a mean converges to the influence function. That of a quantile does not. It is n times the
+    gap next to one rank, which stays random. It is also one-sided, since ⌈pn⌉ either jumps or does not (Example 3 of
+    the report).
 
     >>> empirical_influence([1, 2, 3, 4, 5], "median", [0, 100]).values
     array([-6.,  0.])
@@ -194,8 +123,9 @@ def empirical_influence(x: Any, statistic: Name | Estimator, points: ArrayLike) 
     n = rows.size
     if known is not None:
         ordered = np.concatenate(([-np.inf], np.sort(rows), [np.inf]))
-        without, name = _sum(ordered, known.segments(n)), known.name
-        with_row = _sums_with_row(ordered, known.segments(n + 1), z)
+        described, _, name = known
+        without = _sum(ordered, described.segments(n))
+        with_row = _sums_with_row(ordered, described.segments(n + 1), z)
     else:
         assert callable(statistic)
         without, name = float(statistic(rows)), getattr(statistic, "__name__", "statistic")
@@ -222,40 +152,40 @@ def _sums_with_row(x: Floats, segments: tuple[Segment, ...], z: Floats) -> Float
 def influence(statistic: Name, distribution: Any, points: ArrayLike) -> Influence:
     """IF(z) = lim (T((1-t)F + t·δ_z) - T(F))/t as t falls to 0, at each of the points z (Definition 2).
 
-    `distribution` is a continuous law with its parameters, such as `scipy.stats.norm(3, 2)`. In closed form, with
-    a = F⁻¹(low), b = F⁻¹(high) and X drawn from F:
+    `distribution` is a continuous distribution with its parameters, such as `scipy.stats.norm(3, 2)`. The closed forms,
+    with a = F⁻¹(low), b = F⁻¹(high) and X drawn from F, are:
 
     - of a quantile q = F⁻¹(p): (p - 1)/f(q) for z < q, p/f(q) for z > q, and 0 at q;
     - of ∫ F⁻¹ over [low, high]: clamp(z, a, b) - E clamp(X, a, b).
 
-    Hence the mean has z - μ, and the trimmed mean (clamp(z, a, b) - E clamp(X, a, b))/(1 - 2·cut). Where the density at
-    a quantile is 0 its influence is infinite.
+    So the mean has z - μ, and the trimmed mean has (clamp(z, a, b) - E clamp(X, a, b))/(1 - 2·cut). If the density at a
+    quantile is 0, the influence is infinite.
 
     >>> from scipy.stats import norm
     >>> influence("median", norm(), [-5, 0, 5]).values.round(3)
     array([-1.253,  0.   ,  1.253])
     """
-    known = _named(statistic)
+    _, functional, name = _named(statistic)
     law, z = _law(distribution), _numbers("points", points)
-    return Influence(z, _influence(known, law, z), known.name, "influence")
+    return Influence(z, _influence(functional, law, z), name, "influence")
 
 
 def gross_error_sensitivity(statistic: Name, distribution: Any) -> float:
-    """γ* = sup over z of |IF(z)|: infinite for the mean, finite for what a single row can't carry away.
+    """γ* = sup over z of |IF(z)|: infinite for the mean, finite for a robust statistic.
 
-    IF is monotone between the quantiles that T rests on, so the supremum is beside one of them or far out.
+    IF is monotone between the quantiles that T uses, so the supremum is attained next to one of them or at ±∞.
 
     >>> from scipy.stats import norm
     >>> round(gross_error_sensitivity("median", norm()), 4), gross_error_sensitivity("mean", norm())
     (1.2533, inf)
     """
-    known, law = _named(statistic), _law(distribution)
+    (_, known, _), law = _named(statistic), _law(distribution)
     corners = law.ppf([float(p) for p in {p for _, p in known.levels} | set(known.between)])
     beside = np.concatenate((np.nextafter(corners, -np.inf), np.nextafter(corners, np.inf), [-np.inf, np.inf]))
     return float(np.abs(_influence(known, law, beside)).max())
 
 
-def _influence(statistic: _Statistic, law: Any, z: Floats) -> Floats:
+def _influence(statistic: Functional, law: Any, z: Floats) -> Floats:
     """The weighted sum of the closed forms."""
     total = np.zeros(z.size)
     if statistic.weight:
@@ -282,7 +212,7 @@ def _mean_clamped(law: Any, low: float, high: float, a: float, b: float) -> floa
         if not np.isfinite(mean):
             raise InvalidArgument("distribution", "a law with a finite mean", f"one with mean {mean}", "Trim some.")
         return mean
-    return float(low * a + (1 - high) * b + quad(law.ppf, low, high, limit=200)[0])
+    return float(low * a + (1 - high) * b + integrate.quad(law.ppf, low, high, limit=200)[0])
 
 
 def _law(distribution: Any) -> Any:

@@ -1,16 +1,18 @@
-"""What no private method can do better than: lower bounds on the expected error of any ε-differentially private answer.
+"""Lower bounds on the expected error of every ε-differentially private method.
 
-All bounds hold for pure ε-differential privacy under SUBSTITUTE (one row replaced, n public) and every post-processing;
-a method that is ε-private under ADD_REMOVE is 2ε-private under SUBSTITUTE. Errors are absolute, summed over cells.
+The bounds hold for pure ε-differential privacy under SUBSTITUTE (one row replaced, n public), after any
+post-processing. A method that is ε-private under ADD_REMOVE is 2ε-private under SUBSTITUTE. Errors are absolute, summed
+over cells.
 
-Hall's chapter 2 gives the orders, with constants for counts only. Here every bound has its constant, by one lemma.
+Hall's chapter 2 gives the orders of magnitude, with constants for counts only. Here every bound has a constant. Those
+of the histograms rest on one lemma.
 
-**Lemma.** Let b laws be within a factor E of each other, and let law c belong to the vector η·e_c. Whatever is computed
-from one draw, its mean ℓ1 error over the b laws is at least η·min(1, 2(b - 1)/(b - 1 + E)).
+**Lemma.** Let b laws be within a factor E of each other, and let law c belong to the vector η·e_c. Any estimate from
+one draw has a mean ℓ1 error over the b laws of at least η·min(1, 2(b - 1)/(b - 1 + E)).
 
-*Proof.* At a point with densities p_1..p_b of sum S the best vector errs by η·Σ_c min(p_c, S - p_c), coordinate by
-coordinate: that is ηS, or 2η(S - p) if some p exceeds S/2. The others are at least p/E, so that
-S - p ≥ S·(b - 1)/(b - 1 + E). Integrate: S has the mass b, and the mean over the laws divides by b. ∎
+*Proof.* At a point with densities p_1..p_b of sum S, the best vector has the error η·Σ_c min(p_c, S - p_c), coordinate
+by coordinate. That is ηS, or 2η(S - p) if some p exceeds S/2. The other densities are at least p/E, so
+S - p ≥ S·(b - 1)/(b - 1 + E). Integrate: S has mass b, and the mean over the laws divides by b. ∎
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from uptack import checks
 from uptack.discrete.optimal import LossFunction, Problem, minimax_program
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.later import Later
+
+stats = Later("scipy.stats")
 
 Floats = NDArray[np.float64]
 LARGEST_EXPONENT = 700.0
@@ -54,10 +58,11 @@ def _at_least(name: str, value: int, least: float, why: str) -> None:
 
 
 def count_minimax(n: int, epsilon: Rational) -> float:
-    """e^-2/ε: the largest expected error of any ε-private count is at least this (Hall, Prop. 2.3.1).
+    """e^-2/ε: the worst-case expected error of any ε-private count is at least this (Hall, Prop. 2.3.1).
 
-    **Conditions.** ε < 2 and n ≥ 6/ε; the text forgets the second, without which its proof leaves the range of counts
-    (and as n·ε goes to 0 the claim is false: answering n/2 errs by n/2). `count` is sharper and has no conditions.
+    **Conditions.** ε < 2 and n ≥ 6/ε. The text omits the second one, without which its proof leaves the range of
+    counts. As n·ε goes to 0 the claim is false: the constant answer n/2 has an error of at most n/2. `count` is sharper
+    and has no conditions.
 
     >>> round(count_minimax(70, 0.1), 4)
     1.3534
@@ -70,10 +75,11 @@ def count_minimax(n: int, epsilon: Rational) -> float:
 
 
 def count(n: int, epsilon: Rational) -> float:
-    """max over d ≤ n of d/(1 + e^(εd)), about 0.278/ε: the largest expected error of any ε-private count in 0..n.
+    """A bound for any ε-private count in 0..n: the maximum over d ≤ n of d/(1 + e^(εd)), about 0.278/ε.
 
-    **Theorem.** For the counts 0 and d the two errors of an answer add up to d at least, and the two laws are within a
-    factor e^(εd), so their overlap is at least 2/(1 + e^(εd)). No condition on n or ε.
+    **Theorem.** The worst-case expected error is at least this. For the counts 0 and d the two errors of an answer sum
+    to at least d. The two laws are within a factor e^(εd), so their overlap is at least 2/(1 + e^(εd)). There is no
+    condition on n or ε.
 
     >>> round(count(70, 0.1), 3), round(count(1, 1), 4)  # at n = 1 it is the minimax risk itself
     (2.784, 0.2689)
@@ -83,12 +89,12 @@ def count(n: int, epsilon: Rational) -> float:
 
 
 def count_uniform(n: int, epsilon: Rational, worst_risk: Rational) -> float:
-    """What a count whose expected error is never above `worst_risk` errs by at *every* input (Hall, Prop. 2.3.2).
+    """A bound at *every* input, for a count whose expected error is never above `worst_risk` (Hall, Prop. 2.3.2).
 
-    **Theorem** (repaired). With c = ε·worst_risk, τ = ⌈4c/ε⌉ and n ≥ 2τ - 1 the error is at least (c/ε)e^(-4c - ε)
-    everywhere. By Markov's inequality the answer is within τ/2 of the truth with probability 1 - 2c/(ετ) ≥ 1/2; a table
-    τ rows away sees the same answers, now wrong by τ/2, with at least e^(-ετ)/2. (The text has 1 - c/(ετ) there, and
-    the bound (c/2ε)e^(-2c - ε), which does not follow.)
+    **Theorem** (repaired). With c = ε·worst_risk, τ = ⌈4c/ε⌉ and n ≥ 2τ - 1 the expected error is at least
+    (c/ε)e^(-4c - ε) at every input. By Markov's inequality the answer is within τ/2 of the truth with probability
+    1 - 2c/(ετ) ≥ 1/2. A table τ rows away gives the same answers, now wrong by τ/2, with probability at least
+    e^(-ετ)/2. (The text has 1 - c/(ετ) there, and the bound (c/2ε)e^(-2c - ε), which does not follow.)
     """
     rows, eps = checks.integer("n", n, least=1), _epsilon(epsilon)
     worst = float(checks.positive("worst_risk", worst_risk))
@@ -120,10 +126,10 @@ def _blocks(blocks: int, size: int, rows: int, eps: float) -> float:
 
 
 def histogram(n: int, cells: int, epsilon: Rational) -> float:
-    """About 0.3·p/ε: the largest expected ℓ1 error of an ε-private histogram of p cells and n rows is at least this.
+    """About 0.3·p/ε: a bound on the worst-case expected ℓ1 error of an ε-private histogram of p cells and n rows.
 
-    **Theorem** (Hall, Prop. 2.4.2: of the order (p - 1)/ε): `sparse_histogram` with all cells occupied. With many rows
-    blocks of 3 cells are best; where rows are few so are the blocks, and the bound is of the order n.
+    **Theorem** (Hall, Prop. 2.4.2: of order (p - 1)/ε): `sparse_histogram` with all cells occupied. With many rows,
+    blocks of 3 cells give the best bound. With few rows the bound is of order n.
 
     >>> round(histogram(10_000, 64, 0.1), 1)
     194.4
@@ -132,12 +138,13 @@ def histogram(n: int, cells: int, epsilon: Rational) -> float:
 
 
 def sparse_histogram(n: int, cells: int, occupied: int, epsilon: Rational) -> float:
-    """The same where at most q cells are known to be occupied: about (q - 1)·ln((p - 1)/(q - 1))/ε for q far below p.
+    """The same if at most q cells are known to be occupied: about (q - 1)·ln((p - 1)/(q - 1))/ε for q far below p.
 
-    **Theorem** (Hall, Prop. 2.4.4: of the order q·ln((p - 1)/q)/ε). Either k < q cells hold 0 or τ rows each, with the
-    argument of `count` in every one: k·τ/(1 + e^(ετ)) for kτ ≤ n. Or in each of k < q blocks of b cells one cell,
-    anywhere, holds η rows: k·η·min(1, 2(b - 1)/(b - 1 + e^(εη))) for kη ≤ n, by the lemma. In both one further cell
-    holds the other rows. The best of many k, b, τ and η is taken; each is a valid bound.
+    **Theorem** (Hall, Prop. 2.4.4: of order q·ln((p - 1)/q)/ε). There are two constructions. In the first, k < q cells
+    hold 0 or τ rows each, and the argument of `count` applies to each: k·τ/(1 + e^(ετ)) for kτ ≤ n. In the second, each
+    of k < q blocks of b cells has one cell, anywhere, with η rows: k·η·min(1, 2(b - 1)/(b - 1 + e^(εη))) for kη ≤ n, by
+    the lemma. In both, one further cell holds the other rows. Every choice of k, b, τ and η is a valid bound, and the
+    best of many is returned.
 
     >>> round(sparse_histogram(21_574, 2**16, 3_152, 1))
     9190
@@ -152,12 +159,12 @@ def sparse_histogram(n: int, cells: int, occupied: int, epsilon: Rational) -> fl
 
 
 def margins(n: int, columns: int, epsilon: Rational) -> float:
-    """Above 0.04·k²/ε: the largest expected ℓ1 error of all one-way margins of k binary columns is at least this.
+    """Above 0.04·k²/ε: a bound on the worst-case expected ℓ1 error of all one-way margins of k binary columns.
 
-    **Theorem** (Hall, Prop. 2.4.5: of the order k²/ε). τ ≤ n rows share one of the 2^k cells σ, the others are in cell
-    0; the margins are τσ, and all 2^k laws are within a factor E = e^(ετ). The error at a point with densities p_σ is
-    at least τ·Σ|σ|p_σ after counting every column from its likelier side, and that is the least part of Σp_σ where
-    p = E on {|σ| ≤ t} and 1 elsewhere. So with X binomial(k, 1/2) the risk is at least
+    **Theorem** (Hall, Prop. 2.4.5: of order k²/ε). Put τ ≤ n rows into one of the 2^k cells, σ, and the others into
+    cell 0. The margins are τσ, and all 2^k laws are within a factor E = e^(ετ). At a point with densities p_σ the error
+    is at least τ·Σ|σ|p_σ, with every column counted from its likelier side. As a share of Σp_σ this is least if p = E
+    on {|σ| ≤ t} and 1 elsewhere. So with X binomial(k, 1/2) the risk is at least
     τ·min over t of (k/2 + (E - 1)·E[X; X ≤ t])/(1 + (E - 1)·P(X ≤ t)).
 
     >>> round(margins(10_000, 16, 1), 1), round(margins(70, 1, 0.1), 3)  # one column is a count
@@ -167,7 +174,7 @@ def margins(n: int, columns: int, epsilon: Rational) -> float:
     if k > 1000:
         raise InvalidArgument("columns", "at most 1000", k, "A bound for fewer columns holds for more.")
     t = np.arange(k + 1)
-    mass, partial = binom.cdf(t, k, 0.5), np.cumsum(t * binom.pmf(t, k, 0.5))
+    mass, partial = stats.binom.cdf(t, k, 0.5), np.cumsum(t * stats.binom.pmf(t, k, 0.5))
 
     def bound(shift: Floats) -> Floats:
         excess = np.expm1(eps * shift)[:, None]
@@ -177,10 +184,10 @@ def margins(n: int, columns: int, epsilon: Rational) -> float:
 
 
 def threshold_ceiling(cells: int, occupied: int, epsilon: Rational) -> float:
-    """(2q + 1)(ln p + 1)/ε, an *upper* bound: what noise and the threshold (2/ε)·ln p can do (Hall, Prop. 2.4.3).
+    """(2q + 1)(ln p + 1)/ε: an *upper* bound for noise with the threshold (2/ε)·ln p (Hall, Prop. 2.4.3).
 
-    Laplace noise of scale 2/ε in each of p cells, of which at most q are occupied; cells at or below the threshold
-    become 0. Expected ℓ1 error, under SUBSTITUTE.
+    It bounds the expected ℓ1 error of Laplace noise of scale 2/ε in each of p cells, of which at most q are occupied,
+    if cells at or below the threshold become 0. Under SUBSTITUTE.
     """
     size, filled = checks.integer("cells", cells, least=1), checks.integer("occupied", occupied, least=0)
     if filled > size:
@@ -189,10 +196,10 @@ def threshold_ceiling(cells: int, occupied: int, epsilon: Rational) -> float:
 
 
 def computed_minimax_risk(n: int, epsilon: Rational, loss: LossFunction = "absolute") -> float:
-    """The least worst risk of any ε-private mechanism for a count in 0..n, by linear program (Hall, section 2.3.3).
+    """The minimax risk of ε-private mechanisms for a count in 0..n, by linear programming (Hall, section 2.3.3).
 
-    No lower bound but the number itself, to the solver's precision, about 1e-6 of it. For the absolute loss it rises
-    with n to 1/sinh(ε), the risk of the two-sided geometric mechanism.
+    This is the minimax risk itself and not a bound, to the relative precision of the solver, about 1e-6. For the
+    absolute loss it increases with n to 1/sinh(ε), the risk of the two-sided geometric mechanism.
 
     >>> round(computed_minimax_risk(1, 1), 4)
     0.2689

@@ -1,4 +1,4 @@
-"""A progress line for long work, on standard error and only for a person who watches."""
+"""A progress line for long work, on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATIENCE = 1.0
 
 
 def track(items: Iterable[T], label: str, *, show: bool | None = None, total: int | None = None) -> Iterator[T]:
-    """The items, with a line that says how far along they are. `show=None` asks whether a terminal is there.
+    """The items, with a line that shows the progress. `show=None` shows it if standard error is a terminal.
 
     >>> list(track(range(3), "counting"))
     [0, 1, 2]

@@ -1,4 +1,4 @@
-"""What a private computation returns: a value with its price, or ⊥ with its price."""
+"""What a private computation returns: a value with its cost, or ⊥ with its cost."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from uptack import checks
 from uptack.errors import InvalidArgument, NoInterval, NoReplyError
 from uptack.exact import Rational
+from uptack.labels import lines
 from uptack.privacy import Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss
 
@@ -21,7 +22,7 @@ class Noise(Protocol):
     """What a reader may know about the error of a released value."""
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
-        """Bounds that hold what was estimated with this confidence, each coordinate by itself."""
+        """Bounds that cover the estimated quantity with this confidence, separately for each coordinate."""
         ...
 
 
@@ -50,7 +51,7 @@ def _plain(value: Any) -> Any:
 
 
 def _frozen(value: Any) -> Any:
-    """An array that can't be written to; other values as they are."""
+    """A read-only copy of an array; other values unchanged."""
     if isinstance(value, np.ndarray):
         value = value.copy()
         value.setflags(write=False)
@@ -61,7 +62,7 @@ def _frozen(value: Any) -> Any:
 class Release(Generic[T]):
     """A value that may be published, with what it cost and how it was made.
 
-    `private` is False where the noise came from a seeded source: such a value must not leave the study it was made for.
+    `private` is False if the noise came from a seeded source. Such a value must not be published.
     """
 
     value: T
@@ -83,10 +84,10 @@ class Release(Generic[T]):
         return self.value
 
     def interval(self, confidence: Rational = 0.95) -> tuple[Any, Any]:
-        """Where the curator's own value lies, with this confidence. It allows for the privacy noise and nothing else,
-        unless the release was made with an interval for the population, which is then the one returned.
+        """An interval for the value without noise, at this confidence. It accounts for the privacy noise only.
 
-        For a vector, bounds for each coordinate by itself.
+        If the release was made with an interval for the population, that interval is returned. For a vector, each
+        coordinate has its own interval, and each holds with this confidence.
         """
         checks.inside_unit("confidence", confidence)
         if self.noise is None:
@@ -111,14 +112,14 @@ class Release(Generic[T]):
 
     def __repr__(self) -> str:
         stamp = "" if self.private else ", NOT PRIVATE: seeded randomness"
-        return f"Release({_python(self.value)!r}, {self.mechanism}, {self.privacy}{stamp})"
+        return lines(f"Release({_python(self.value)!r}, {self.mechanism}, {self.privacy}{stamp})")
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What would get a reply, worked out from public numbers alone: any one of these, the others as they are.
+    """What would give a reply, computed from public numbers only. Any one of the changes is enough.
 
-    More data or a weaker question is always among it; a larger ε is never the only way out.
+    It always includes more rows or another question. A larger ε is never the only option.
     """
 
     n: int | None = None
@@ -147,7 +148,7 @@ class Advice:
 
 @dataclass(frozen=True, eq=False)
 class NoReply:
-    """⊥: no reply. It holds what the attempt cost and nothing about the data.
+    """⊥: no reply. It holds the cost of the attempt, and nothing about the data.
 
     >>> reply = NoReply(Privacy(0), "median", None, Advice(n=200, epsilon=2.5))
     >>> reply
@@ -190,4 +191,4 @@ class NoReply:
         return json.dumps(self.to_dict(), **options)
 
     def __repr__(self) -> str:
-        return f"⊥ ({self.mechanism}, {self.privacy}; a reply needs {self.advice})"
+        return lines(f"⊥ ({self.mechanism}, {self.privacy}; a reply needs {self.advice})")

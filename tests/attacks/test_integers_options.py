@@ -12,7 +12,7 @@ from tests.helpers import FALSE_ALARM
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy
 from uptack.statistics import quantiles
-from uptack.statistics.arguments import call, public_size, size_bounds
+from uptack.statistics.arguments import asked, public_size, size_bounds
 
 NORMAL = np.random.default_rng(4).normal(size=5000)
 
@@ -56,12 +56,12 @@ def test_refused_by_name_before_data_are_read(ask, wrong):
 
 def test_a_session_refuses_a_granularity_of_the_mean_before_the_debit(tmp_path):
     session = ut.open({"x": NORMAL}, ledger=ut.Ledger(tmp_path / "budget.db", epsilon=1))
-    with pytest.raises(ut.InvalidArgument, match="granularity must be left out for the mean"):
+    with pytest.raises(ut.InvalidArgument, match="granularity must be left out: mean has no such option"):
         session["x"].mean(epsilon=1, granularity=1)
     assert session["x"].mean(epsilon=1)
 
 
-@pytest.mark.parametrize("epsilon", [10, 100, 10**4, 10**6, 10**12])
+@pytest.mark.parametrize("epsilon", [10, 100, 10**4, 10**6, 10**9])
 @pytest.mark.parametrize("rows_per_person", [1, 3])
 def test_a_mean_with_a_large_epsilon_is_answered(epsilon, rows_per_person):
     found = ut.mean(NORMAL, epsilon=epsilon, rows_per_person=rows_per_person)
@@ -90,7 +90,7 @@ BLOCK = 16
 
 def ranks(n, p, confidence, options):
     """The ranks that an interval rests on, before its ends are moved out by what they may miss."""
-    request = public_size(4000, call("median", "0.2", {"entropy": ut.SeededEntropy(0), **options}))[1]
+    request = public_size(4000, asked("median", "0.2", {"entropy": ut.SeededEntropy(0), **options}))[1]
     made = quantiles._Ends.of(max(n, 0), p, confidence, request.epsilon / 4, request)
     return made.low + request.rows * made.steps, made.high - request.rows * made.steps, request
 
@@ -108,7 +108,7 @@ def test_the_ranks_of_an_interval_hold_with_the_noise_in_n(options, p, confidenc
     failing, request = float(1 - sure), ranks(n, level, sure, options)[2]
     chances = {(0, 0): 1.0}
     if options:
-        noise = IntegerLaplace(request.rows / Fraction(request.spent[0].epsilon))
+        noise = IntegerLaplace(request.rows / Fraction(request.account.spent[0].epsilon))
         least, most = size_bounds(n, request, (1 - sure) / 10)
         off = n - least
         assert most == n + off

@@ -12,7 +12,7 @@ from scipy import stats
 
 import uptack as ut
 from tests.helpers import FALSE_ALARM
-from uptack import checks, discrete, engines, functions, limits, papers, privacy, random_dp
+from uptack import checks, columns, discrete, kernels, limits, mechanisms, papers, privacy, random_dp
 from uptack.exact import read
 from uptack.noise import Ellipsoid, Grid, IntegerLaplace, L1Ball, SampledBody, SeededEntropy
 from uptack.reach.mode import median_distance
@@ -39,7 +39,7 @@ def told(call) -> str:
     "value", ["9187", 9187j, b"9187", {"9187": 1}, {9187}, np.array(["9187"]), np.array([[[9187.0]]])]
 )
 def test_an_error_shows_what_sort_of_object_it_was_and_no_value(value):
-    for mechanism in (engines.laplace, engines.gamma):
+    for mechanism in (mechanisms.laplace, mechanisms.gamma):
         assert "9187" not in told(lambda m=mechanism: m(value, sensitivity=1, epsilon=1))
 
 
@@ -51,14 +51,14 @@ class Shy:
 
 
 def test_an_error_of_a_conversion_is_not_passed_on():
-    assert "9187" not in told(lambda: engines.laplace(Shy(), sensitivity=1, epsilon=1))
+    assert "9187" not in told(lambda: mechanisms.laplace(Shy(), sensitivity=1, epsilon=1))
 
 
 @pytest.mark.parametrize(
     "value", [2**63, 2**64, -(2**64), 10**400, HUGE, Fraction(10**400), Decimal("1e400")], ids=range(7)
 )
 def test_a_number_of_any_size_is_released(value):
-    near = engines.laplace(value, sensitivity=1, epsilon=1, granularity=1, entropy=SeededEntropy(1)).value
+    near = mechanisms.laplace(value, sensitivity=1, epsilon=1, granularity=1, entropy=SeededEntropy(1)).value
     assert np.sign(near) == np.sign(value)
     assert abs(near) >= 2**53 - 100
 
@@ -84,16 +84,16 @@ OTHERS = [
 
 @pytest.mark.parametrize("first", [1, 2**53, 2**60 + 1, 2**63, 2**64, -(2**63), 0.25, float("inf"), None, "a"])
 def test_no_entry_changes_how_another_is_read(first):
-    read_alone = checks.numbers("value", [first])[0]
+    read_alone = columns.numbers("value", [first])[0]
     for other in OTHERS:
-        assert checks.numbers("value", [first, other])[0] == read_alone
-        assert checks.numbers("value", [other, first])[1] == read_alone
-        assert checks.numbers("value", np.array([first, other], object))[0] == read_alone
+        assert columns.numbers("value", [first, other])[0] == read_alone
+        assert columns.numbers("value", [other, first])[1] == read_alone
+        assert columns.numbers("value", np.array([first, other], object))[0] == read_alone
 
 
 def test_numbers_are_never_pulled_apart_by_their_reading():
     values = [2**53 - 2, 2**53, 2**53 + 1, 2**60, 2**63 - 1, 2**63, 2**64, 10**400]
-    made = checks.numbers("value", values)
+    made = columns.numbers("value", values)
     assert (made == [2**53 - 2] + [2**53] * 7).all()
 
 
@@ -113,7 +113,7 @@ def test_what_is_public_is_checked_entry_by_entry():
 EPSILONS = [1e-300, LONG, "1e-13", 1e-12, 1e-6, 1e6, 1e9, 1e300, "1e400", float("inf"), float("nan"), -0.0, True, None]
 EPSILONS += ["x", 10**400, HUGE, "1e999999999", Decimal("1e999999"), Fraction(HUGE), 1j, [1], np.array([1.0])]
 DELTAS = [1e-300, LONG, "1e-301", 0.999999, Fraction(10**30 - 1, 10**30), *EPSILONS[5:]]
-LINE = {"kernel": functions.Gaussian(1.0), "sensitivity": 1, "norm": 1}
+LINE = {"kernel": kernels.Gaussian(1.0), "sensitivity": 1, "norm": 1}
 CALLS = {
     "median": lambda e, d: ut.median(ROWS, epsilon=e),
     "median, ptr": lambda e, d: ut.median(ROWS, epsilon=e, delta=d, method="ptr"),
@@ -133,21 +133,21 @@ CALLS = {
     "kde": lambda e, d: ut.kde(ROWS, epsilon=e, delta=d, bandwidth=0.5),
     "kde, secret n": lambda e, d: ut.kde(ROWS, epsilon=e, delta=d, bandwidth=0.5, adjacency=ut.ADD_REMOVE),
     "fourier_density": lambda e, d: ut.fourier_density(ROWS, e, low=-3, high=3),
-    "kernel_machine": lambda e, d: functions.kernel_machine(
+    "kernel_machine": lambda e, d: kernels.kernel_machine(
         ROWS[:, None], np.sign(ROWS), loss="hinge", epsilon=e, delta=d
     ),
-    "release_function": lambda e, d: functions.release_function(lambda x: x[:, 0] * 0, epsilon=e, delta=d, **LINE),
+    "release_function": lambda e, d: kernels.release_function(lambda x: x[:, 0] * 0, epsilon=e, delta=d, **LINE),
     "shortcut_regression": lambda e, d: ut.shortcut_regression(ROWS, ROWS, epsilon=e),
     "hampel_regression": lambda e, d: ut.hampel_regression(ROWS, ROWS, epsilon=e, delta=d),
     "per_group": lambda e, d: ut.per_group(ut.median, ROWS, by=CODES, groups=[0, 1], epsilon=e),
     "stable_value": lambda e, d: ut.stable_value(lambda t: 1, ROWS, epsilon=e, delta=d),
     "release_if_stable": lambda e, d: ut.release_if_stable(1, 50, epsilon=e, delta=d),
-    "laplace": lambda e, d: engines.laplace(ROWS, sensitivity=1, epsilon=e),
-    "gaussian": lambda e, d: engines.gaussian(ROWS, sensitivity=1, epsilon=e, delta=d),
-    "gamma": lambda e, d: engines.gamma([1.0, 2.0], sensitivity=1, epsilon=e),
-    "k_norm": lambda e, d: engines.k_norm([1.0, 2.0], body=L1Ball(2), sensitivity=1, epsilon=e),
-    "exponential": lambda e, d: engines.exponential("abc", [1, 2, 3], sensitivity=1, epsilon=e),
-    "report_noisy_max": lambda e, d: engines.report_noisy_max("abc", [1, 2, 3], sensitivity=1, epsilon=e),
+    "laplace": lambda e, d: mechanisms.laplace(ROWS, sensitivity=1, epsilon=e),
+    "gaussian": lambda e, d: mechanisms.gaussian(ROWS, sensitivity=1, epsilon=e, delta=d),
+    "gamma": lambda e, d: mechanisms.gamma([1.0, 2.0], sensitivity=1, epsilon=e),
+    "k_norm": lambda e, d: mechanisms.k_norm([1.0, 2.0], body=L1Ball(2), sensitivity=1, epsilon=e),
+    "exponential": lambda e, d: mechanisms.exponential("abc", [1, 2, 3], sensitivity=1, epsilon=e),
+    "report_noisy_max": lambda e, d: mechanisms.report_noisy_max("abc", [1, 2, 3], sensitivity=1, epsilon=e),
     "Privacy": lambda e, d: privacy.Privacy(e, d).explain(),
     "group": lambda e, d: privacy.Privacy(e, d, ut.ADD_REMOVE).under(ut.SUBSTITUTE.per_person(1000)),
     "gaussian_delta": lambda e, d: float(privacy.gaussian_delta(1, e)),
@@ -219,7 +219,7 @@ def test_an_answer_or_a_typed_error_at_every_sensitivity(mechanism, sensitivity)
         options = {"sensitivity": sensitivity, "epsilon": epsilon}
         if mechanism in ("exponential", "report_noisy_max"):
             for scores in ([0, 1], [1.7e308, -1.7e308], [5e-324, 0]):
-                error = refusal(lambda o=options, s=scores: getattr(engines, mechanism)("ab", s, **o))
+                error = refusal(lambda o=options, s=scores: getattr(mechanisms, mechanism)("ab", s, **o))
         else:
             error = refusal(_noisy, mechanism, options | ({"delta": 1e-6} if mechanism == "gaussian" else {}))
         assert error is None or error.name in (
@@ -232,7 +232,7 @@ def test_an_answer_or_a_typed_error_at_every_sensitivity(mechanism, sensitivity)
 
 
 def _noisy(mechanism, options):
-    release = getattr(engines, mechanism)([1.0, 1e308, -1e308, 5e-324], **options)
+    release = getattr(mechanisms, mechanism)([1.0, 1e308, -1e308, 5e-324], **options)
     assert np.isfinite(release.value).all()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # post-processing of a released value
@@ -243,7 +243,7 @@ def test_scores_that_are_further_apart_than_floats_reach_have_the_right_law():
     """The exponent is 2·1.5e308/3e308 = 1: the coin is e^-1, though the difference of the scores is no float."""
     scores, entropy = [1.5e308, -1.5e308], SeededEntropy(3)
     options = {"sensitivity": 10**308, "epsilon": Fraction(1, 3), "monotone": True, "entropy": entropy}
-    seen = sum(engines.exponential("ab", scores, **options).value == "b" for _ in range(3000))
+    seen = sum(mechanisms.exponential("ab", scores, **options).value == "b" for _ in range(3000))
     rate = np.exp(-1) / (1 + np.exp(-1))
     assert stats.binomtest(seen, 3000, rate).pvalue > FALSE_ALARM
     assert stats.binomtest(seen, 3000, 0.5).pvalue < FALSE_ALARM

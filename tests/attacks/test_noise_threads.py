@@ -13,7 +13,7 @@ from flint import ctx
 
 import uptack as ut
 from tests.helpers import FALSE_ALARM, law_p_value
-from uptack import engines
+from uptack import mechanisms
 from uptack.densities.caratheodory import CaratheodoryNoise
 from uptack.exact import Real, reals
 from uptack.noise import (
@@ -158,10 +158,10 @@ RELEASES = {
     "quantile": lambda e: ut.quantile(ROWS, [0.25, 0.5, 0.75], epsilon=1, entropy=e).value,
     "iqr": lambda e: ut.iqr(ROWS, epsilon=1, delta=1e-6, method="ptr", entropy=e).value,
     "mean": lambda e: ut.mean(ROWS, epsilon=1, entropy=e).value,
-    "laplace": lambda e: engines.laplace(ROWS[:50], sensitivity=1, epsilon="1/3", entropy=e).value,
-    "gaussian": lambda e: engines.gaussian(ROWS[:50], sensitivity=1, epsilon=1, delta=1e-6, entropy=e).value,
-    "gamma": lambda e: engines.gamma(ROWS[:5], sensitivity=1, epsilon=1, entropy=e).value,
-    "exponential": lambda e: engines.exponential(range(9), range(9), sensitivity=1, epsilon=1, entropy=e).value,
+    "laplace": lambda e: mechanisms.laplace(ROWS[:50], sensitivity=1, epsilon="1/3", entropy=e).value,
+    "gaussian": lambda e: mechanisms.gaussian(ROWS[:50], sensitivity=1, epsilon=1, delta=1e-6, entropy=e).value,
+    "gamma": lambda e: mechanisms.gamma(ROWS[:5], sensitivity=1, epsilon=1, entropy=e).value,
+    "exponential": lambda e: mechanisms.exponential(range(9), range(9), sensitivity=1, epsilon=1, entropy=e).value,
     "count": lambda e: ut.count(ROWS > 0, epsilon="1/7", entropy=e).value,
     "histogram": lambda e: ut.histogram(ROWS, edges=[-1, 0, 1], epsilon=1, entropy=e).value.counts,
     "kde": lambda e: ut.kde(ROWS, epsilon=1, delta=1e-6, bandwidth=0.5, points=[0.0], entropy=e).value.answers,

@@ -41,8 +41,7 @@ def spark(tmp_path_factory) -> Iterator[Place]:
 @pytest.fixture(scope="session")
 def postgres_uri(tmp_path_factory) -> Iterator[str]:
     """A PostgreSQL server of its own, thrown away after the run."""
-    import pgserver
-
+    pgserver = pytest.importorskip("pgserver")
     server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
     yield server.get_uri()
     server.cleanup()

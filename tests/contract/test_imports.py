@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "uptack"
-GROUND = {"errors", "exact", "checks"}
+GROUND = {"errors", "exact", "checks", "labels", "later"}
 BASE = {"noise", "privacy", "release", "account", "registry", "columns", "reach", "mechanisms"}
 ALLOWED = {
     "errors": set(),
     "exact": set(),
     "deprecated": set(),
+    "labels": set(),
+    "later": set(),
     "checks": {"errors", "exact"},
     "columns": GROUND,  # what data look like
     "noise": GROUND,  # nothing of ours but the ground
@@ -30,15 +32,15 @@ ALLOWED = {
     "groups": GROUND | {"noise", "privacy", "release", "registry", "columns", "discrete", "progress"},
     "limits": GROUND | {"discrete"},
     "random_dp": GROUND | BASE | {"blocks"},
-    "regression": GROUND | BASE | {"data", "statistics", "progress", "drawing"},
-    "blocks": GROUND | BASE | {"statistics", "regression", "progress"},
-    "kernels": GROUND | BASE | {"statistics", "regression", "drawing"},
+    "regression": GROUND | BASE | {"blocks", "statistics", "progress", "drawing"},
+    "blocks": GROUND | BASE | {"statistics", "progress"},
+    "kernels": GROUND | BASE | {"statistics", "drawing"},
     "densities": GROUND | BASE | {"statistics", "kernels"},
     "ledger": GROUND | {"privacy"},
     "session": GROUND | BASE | {"data", "discrete", "groups", "ledger", "statistics", "progress"},
     "report": GROUND | {"data", "kernels", "privacy", "release", "session", "progress"},
     "samples": {"errors"},
-    "influence": GROUND | {"reach", "drawing"},
+    "influence": GROUND | {"reach", "registry", "statistics", "drawing"},
     "audit": None,  # attacks everything
     "cli": None,  # commands for everything
     "__main__": {"cli"},

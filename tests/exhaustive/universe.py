@@ -5,9 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from uptack.columns import ArrayColumn
 from uptack.reach import InterquantileRange, LStatistic
 from uptack.reach.deviation import MedianDeviation
 from uptack.reach.order import midhinge, quantile_rank, quartiles, trimean, trimmed_mean, winsorized_mean
+from uptack.registry import declared
 
 VALUES = (-3.0, 0.0, 0.5, 1.0, 4.0)
 
@@ -26,7 +28,21 @@ def _l(segments):
     return lambda table, n, steps=9, rows=1: LStatistic.of(np.array(table), segments(n), steps, rows)
 
 
-STATISTICS = {
+def _declared():
+    """What the registry has: a new statistic is tested by being declared."""
+    made = {}
+    for name, one in declared().items():
+        for example in one.examples if one.statistic is not None and name != "mean" else ():
+            if "interval" not in example and not isinstance(example.get("p"), list):
+                made[name] = _built(one.statistic(**example))
+    return made
+
+
+def _built(statistic):
+    return lambda t, n, steps=9, rows=1: statistic.build(ArrayColumn(np.array(t)), n, steps, rows)
+
+
+STATISTICS = _declared() | {
     "median": lambda t, n, steps=9, rows=1: LStatistic.quantile(
         np.array(t), quantile_rank(Fraction(1, 2), n), steps, rows
     ),

@@ -83,7 +83,7 @@ def test_any_data_give_a_number_or_no_reply(x, method, adjacency, rows, missing,
         ut.iqr(x, **options),
         ut.trimmed_mean(x, 0.2, **options),
         ut.winsorized_mean(x, 0.2, **options),
-        ut.mean(x, **{**options, "method": "inverse"}),
+        ut.mean(x, **{name: value for name, value in options.items() if name != "method"}),
     ):
         assert not result.private
         if result:

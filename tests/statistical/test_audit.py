@@ -14,7 +14,9 @@ from tests.helpers import FALSE_ALARM
 from uptack.audit import Case, ExactCase, cases, controls, delta_lower_bound, epsilon_lower_bound, run
 from uptack.audit.broken import DELTA, FIFTH, LOW, ONE, ZERO, printed_cutoff, two_grids, unit_noise
 from uptack.audit.estimate import witness
+from uptack.audit.faults import FAULTS
 from uptack.audit.neighbours import two_values
+from uptack.audit.planted import trace
 from uptack.mechanisms import laplace
 from uptack.noise import IntegerLaplace, SeededEntropy
 from uptack.papers import Scale
@@ -155,6 +157,14 @@ def test_noise_of_scale_one_over_epsilon_is_clean():
 def test_unit_noise_is_what_a_larger_epsilon_allows():
     report = run([Case("unit noise", unit_noise, (0.0, 1.0), Privacy(1))], draws=1000, confidence=SURE)
     assert report.ok
+
+
+DRAWN = [fault for fault in FAULTS if fault.check == "drawn"]
+
+
+@pytest.mark.parametrize("fault", DRAWN, ids=lambda fault: fault.name)
+def test_a_planted_fault_that_only_draws_show_is_found(fault):
+    assert trace(fault).found
 
 
 # ------------------------------------------------------------------------------------------------- every public promise

@@ -3,6 +3,7 @@
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -27,7 +28,10 @@ from uptack.audit import (
 from uptack.audit.battery import laws
 from uptack.audit.events import LEAST, ZERO_BIT, Event, Score, candidates, counted, tables
 from uptack.audit.exact import chosen, inverse, passed, shifted, together
+from uptack.audit.faults import FAULTS
 from uptack.audit.neighbours import changed, lines, two_values
+from uptack.audit.planted import Trace
+from uptack.audit.whole import Audit, Look
 from uptack.exact import ball
 from uptack.mechanisms import laplace
 from uptack.mechanisms.inverse import boxes, decay
@@ -272,6 +276,34 @@ def test_the_command(tmp_path, capsys):
         audit.main(["--only", "no such case"])
 
 
+def test_the_command_plants_faults_and_replays(tmp_path, capsys):
+    plain, table = tmp_path / "audit.json", tmp_path / "audit.md"
+    assert audit.main(["--only", "Hampel: n", "--draws", "16", "--json", str(plain), "--markdown", str(table)]) == 0
+    shown = capsys.readouterr().out
+    assert "Hampel: no test" in shown
+    assert "2 of 2 planted faults found" in shown
+    found = json.loads(plain.read_text())
+    assert [one["found"] for one in found["planted"]] == [True, True]
+    assert "| Hampel: noise ÷ 1000 | inner |" in table.read_text()
+    assert audit.main(["--only", "uptack.median(epsilon=20): 2^53", "--draws", "16"]) == 0
+    assert "Replays on hostile neighbours: 1 of 1 show nothing" in capsys.readouterr().out
+
+
+def test_a_whole_audit_fails_where_any_part_does():
+    good, fault = Report((finding(1, 0.5),)), FAULTS[0]
+    fine = Audit(good, (Look("replays", 2, ()),), (Trace(fault, ("a sign",)),), 9, ())
+    assert fine.ok
+    assert fine.summary().endswith("1 of 1 planted faults found, 9 of 9 release functions covered")
+    broken = Look("replays", 2, (("a case", ("a warning",)),))
+    for part in ({"report": Report((finding(1, 2),))}, {"looks": (broken,)}, {"traces": (Trace(fault, ()),)}):
+        assert not replace(fine, **part).ok
+    uncovered = replace(fine, missing=("uptack.mode",))
+    assert not uncovered.ok
+    assert "NOT COVERED uptack.mode" in str(uncovered)
+    assert "BROKEN a case: a warning" in str(replace(fine, looks=(broken,)))
+    assert "MISSED" in str(replace(fine, traces=(Trace(fault, ()),)))
+
+
 def test_names_differ_and_every_public_mechanism_is_there():
     every = [*cases(), *controls()]
     names = [(type(case), case.name) for case in every]
@@ -283,7 +315,9 @@ def test_names_differ_and_every_public_mechanism_is_there():
         *("histogram", "sparse histogram, printed", "margins, direct", "optimal count", "minimax count"),
         *("Laplace noise", "Gaussian noise", "Gamma noise", "K-norm noise", "exponential mechanism"),
         *("report noisy max", "release if stable", "median of blocks", "stable value", "short-cut regression"),
-        *("S", "M", "TM", "Scale", "A_dist", "R_S"),
+        *("S", "M", "TM", "Scale", "A_dist", "A_samp", "R_S", "R_H", "vector median of blocks", "standard errors"),
+        *("function", "spectral function", "binomial proportion", "random sparse histogram"),
+        *("median in a session", "groups in a session"),
     ):
         assert name in families
 

@@ -10,13 +10,13 @@ from scipy.optimize import linprog
 
 import uptack as ut
 from tests.helpers import CountingEntropy
+from uptack.blocks.partition import independent_blocks, of_width
 from uptack.mechanisms.additive import k_norm
 from uptack.noise import Box
 from uptack.papers import R_H, R_S
 from uptack.privacy import Privacy, cost
 from uptack.reach.hampel import Cell, Hyperplanes
 from uptack.regression import hampel_regression
-from uptack.regression.blocks import independent_blocks, of_width
 from uptack.regression.cells import cells
 from uptack.regression.hampel import RUNGS, SCALES, noisy_vertex
 from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalised
@@ -44,7 +44,9 @@ def least(u, y):
     n, p = u.shape
     sides = np.block([[u, -np.eye(n)], [-u, -np.eye(n)]])
     free = [(None, None)] * p + [(0, None)] * n
-    return linprog(np.r_[np.zeros(p), np.ones(n)], A_ub=sides, b_ub=np.r_[y, -y], bounds=free).fun
+    problem = {"c": np.r_[np.zeros(p), np.ones(n)], "A_ub": sides, "b_ub": np.r_[y, -y], "bounds": free}
+    found = (linprog(**problem, method=method) for method in ("highs", "highs-ipm"))  # some versions fail by the first
+    return next(result.fun for result in found if result.success)
 
 
 KINDS = {

@@ -25,13 +25,14 @@ from uptack.errors import (
 from uptack.ledger import Entry, Head, Ledger
 from uptack.ledger.admission import Balance, brief
 from uptack.ledger.entries import FIELDS, digest, short
-from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, RandomPrivacy, cost, loss, tight
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, RandomPrivacy, cost, fair_shares, loss, tight
 from uptack.privacy.encoding import KINDS, decode, encode, rational, rational_text
 from uptack.privacy.loss import Answer, Approximate, Cascade, Composed, Gaussian, Pure, Test, Unit
 
 UNIT = Unit(Test("1/3", 1e-9), Answer(0.5))
 TREES = [
     Pure("1/3"),
+    loss.BoundedRange("2/7"),
     Approximate(0.1, 1e-6),
     Gaussian(1, 1e-5, 4),
     Test(1, 1e-6),
@@ -275,6 +276,33 @@ class TestPrice:
         assert entry.loss == Composed(tuple(trees))
         assert ledger.spent() == entry.cost
 
+    @pytest.mark.parametrize(("count", "share"), [(5, 0.445), (15, 0.2168), (50, 0.1187)])
+    def test_a_plan_of_draws_of_bounded_range_is_charged_what_is_claimed(self, path, count, share):
+        ledger = Ledger(path, epsilon=2, delta=1e-6)
+        trees = [loss.BoundedRange(share)] * count
+        entry = ledger.debit_plan(trees, delta=1e-6, what="medians")
+        assert entry.cost == tight(trees, 1e-6)
+        assert 1.99 < entry.cost.epsilon <= 2 < count * share
+        again = Ledger(path)
+        assert again.spent() == entry.cost
+        assert [line.loss for line in again.history()] == [Composed(tuple(trees))]
+        assert again.verify()
+        with pytest.raises(BudgetExceeded):
+            again.debit_plan(trees, delta=1e-6, what="medians once more")
+
+    def test_shares_of_a_budget_fit_it(self, path):
+        ledger = Ledger(path, epsilon=2, delta=1e-6)
+        wanted = [loss.BoundedRange(1)] * 8 + [Pure(1), loss.Composed((Pure("1/10"), loss.BoundedRange("9/10")))]
+        entry = ledger.debit_plan(fair_shares(wanted, ledger.remaining()), delta=1e-6, what="a report")
+        assert 1.95 < entry.cost.epsilon <= 2
+
+    def test_draws_one_by_one_add_up(self, path):
+        ledger = Ledger(path, epsilon=1, delta=1e-6)
+        for _ in range(2):
+            ledger.debit(loss.BoundedRange("1/2"), what="not planned")
+        with pytest.raises(BudgetExceeded):
+            ledger.debit(loss.BoundedRange("1/100"), what="not planned")
+
     def test_the_history_as_if_it_had_been_planned(self, path):
         ledger = Ledger(path, epsilon=9, delta=1e-5)
         for _ in range(4):
@@ -478,7 +506,7 @@ class TestOpening:
             pragma = {
                 name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("synchronous", "journal_mode")
             }
-        assert pragma == {"synchronous": 2, "journal_mode": "wal"}
+        assert pragma == {"synchronous": 3, "journal_mode": "delete"}
 
 
 class TestDebits:

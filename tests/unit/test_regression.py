@@ -10,9 +10,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
+from uptack.blocks.partition import equal_blocks, independent_blocks
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy, cost
-from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks
+from uptack.regression.fits import fit_blocks
 
 BETA = np.array([3.0, 1.0, -2.0])  # intercept first
 
@@ -71,7 +72,7 @@ def test_standard_errors_are_paid_for_and_cover():
         low, high = r.interval(0.95)
         covered.append((np.array(low) <= BETA) & (np.array(high) >= BETA))
         assert r.privacy == Privacy(2)
-    assert 0.8 < np.mean(covered) <= 1  # the privacy noise itself is small beside the sampling error
+    assert 0.88 < np.mean(covered) <= 1
     with pytest.raises(ut.errors.NoInterval):
         ut.shortcut_regression(X, Y, epsilon=1).interval()
 
@@ -95,7 +96,7 @@ def test_one_row_moves_one_block():
         changed = y.copy()
         changed[17] = 1e300
         after = fit_blocks(x, changed, members, kind)
-        assert (before != after).any(axis=1).sum() == 1
+        assert (before != after).any(axis=1).sum() == (kind != "lad")  # the row stays on its side of the fit
         assert np.isfinite(after).all()
 
 
@@ -115,16 +116,6 @@ def test_the_partition_is_uniform():
     for seed in range(2000):
         counts[np.argwhere(equal_blocks(10, 5, SeededEntropy(seed)) == 0)[0, 0]] += 1
     assert np.abs(counts - 400).max() < 6 * np.sqrt(400 * 0.8)
-
-
-def test_singular_blocks_collinear_columns_and_constant_ones():
-    x, y = sample(20_000)
-    doubled = np.column_stack([x, x[:, 0]])  # collinear: the two share what one had
-    r = ut.shortcut_regression(doubled, y, epsilon=2, entropy=SeededEntropy(1))
-    assert r.value[1] + r.value[3] == pytest.approx(BETA[1], abs=0.1)
-    rare = np.column_stack([x, np.arange(len(x)) == 0])  # 1 in one row only: singular in all other blocks
-    assert ut.shortcut_regression(rare, y, epsilon=2, entropy=SeededEntropy(1)).value[1] == pytest.approx(1, abs=0.1)
-    assert ut.shortcut_regression(np.zeros((5000, 1)), y[:5000], epsilon=2, entropy=SeededEntropy(1)).value[1] == 0
 
 
 def test_many_columns():

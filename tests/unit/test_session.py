@@ -66,7 +66,7 @@ class Watched:
         self._source, self._book, self.read = source, book, []
 
     def __getattr__(self, name):
-        if name in ("column", "counts", "matrix", "blocks", "restricted", "categories"):
+        if name in ("column", "counts", "trues", "matrix", "blocks", "restricted", "categories"):
             self.read.append((name, self._book.spent().epsilon))
         return getattr(self._source, name)
 

@@ -13,7 +13,7 @@ from uptack.mechanisms.inverse import LATTICES, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, cost
 from uptack.statistics import means
-from uptack.statistics.arguments import call
+from uptack.statistics.arguments import asked
 from uptack.statistics.arguments import column as column_of
 from uptack.statistics.cells import Candidates, Cells, choices
 from uptack.statistics.windows import Rows, below
@@ -52,7 +52,7 @@ def test_mean():
         r = ut.mean(x, epsilon=1, adjacency=adjacency, entropy=ut.SeededEntropy(0))
         assert r.value == pytest.approx(3, abs=0.02)
         assert r.privacy == Privacy(1, 0, adjacency)
-    with pytest.raises(ut.InvalidArgument, match="method must be 'inverse' for the mean"):
+    with pytest.raises(ut.InvalidArgument, match="method must be left out: mean has no such option"):
         ut.mean(x, epsilon=1, delta=1e-6, method="ptr")
 
 
@@ -331,6 +331,8 @@ def test_bad_arguments_are_named_before_the_data_are_read(argument, wrong):
         ut.mean,
         lambda x, **o: ut.quantile(x, 0.3, **o),
     ):
+        if ask is ut.mean and "method" in argument:
+            continue  # which it has not
         data = Untouchable()
         with pytest.raises(ut.InvalidArgument) as caught:
             ask(data, **{"epsilon": 1, **argument})
@@ -350,7 +352,7 @@ def test_other_bad_arguments():
         ut.median(np.zeros((3, 3)), epsilon=1)
     with pytest.raises(ut.InvalidArgument, match="x must be a one-dimensional column"):
         ut.median(np.array(["a", "b"]), epsilon=1)
-    with pytest.raises(TypeError, match="unknown argument 'eps'"):
+    with pytest.raises(TypeError, match="eps must be left out"):
         ut.median(NORMAL, epsilon=1, eps=3)
 
 
@@ -374,7 +376,7 @@ def test_the_lattice_gets_coarser_before_there_is_no_reply():
 def test_a_missing_value_does_not_change_the_type_of_a_column(made, holes):
     rows = [1, 2, 2] * 500
     rows[:holes] = [None] * holes
-    column, request = column_of(made(rows), call("median", 1, {"missing": "high"}))
+    column, request = column_of(made(rows), asked("median", 1, {"missing": "high"}))
     assert request.granularity == 1
     assert column.integers
     assert ut.median(made(rows), epsilon=1, missing="high", entropy=ut.SeededEntropy(1)).value == 2.0

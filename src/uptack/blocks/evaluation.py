@@ -41,13 +41,13 @@ from uptack import checks
 from uptack.blocks.answers import packed, unpacked
 from uptack.blocks.isolation import FORKS, apart
 from uptack.blocks.keeper import Job
+from uptack.blocks.partition import equal_blocks, independent_blocks
 from uptack.blocks.tables import Indices, library, parcels
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.progress import track
 from uptack.reach.mode import outcome
-from uptack.regression.blocks import equal_blocks, independent_blocks
 
 Function = Callable[[Any], Any]
 Functions = Function | Sequence[Function]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import json
 import shlex
-import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +14,13 @@ from typing import Any
 import click
 import numpy as np
 
-from uptack.data import files, private
+from uptack.cli.stdin import kept
+from uptack.data import files
 from uptack.data.textfiles import GUESS
 from uptack.errors import NoInterval
 from uptack.exact import read
-from uptack.ledger import Ledger
+from uptack.labels import json_text, label, lines
+from uptack.later import Later
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.release import NoReply, Release
@@ -29,7 +29,11 @@ from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
 
+ledgers = Later("uptack.ledger")
+
 ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
+SIGNALS: list[int] = []
+"""The signals that have come to stop the command. An engine may have turned one into an error of its own."""
 ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
 
 
@@ -117,12 +121,7 @@ SESSION = (
 def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
     """A session on a file, or on CSV from standard input. Takes its own options out of the others."""
     own = {name: options.pop(name) for name in SESSION}
-    with private.temporary() if path == "-" else nullcontext(Path()) as folder:
-        data: str | Path = path
-        if path == "-":
-            data = folder / "stdin.csv"
-            with data.open("wb") as file:
-                shutil.copyfileobj(sys.stdin.buffer, file)
+    with kept(sys.stdin.buffer) if path == "-" else nullcontext(path) as data:
         types = _types(data, own)
         session = open_session(
             data,
@@ -130,7 +129,7 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
             types=types,
             delimiter=own["delimiter"],
             header=own["header"],
-            ledger=None if own["ledger"] is None else Ledger(own["ledger"], dataset=own["dataset"]),
+            ledger=None if own["ledger"] is None else ledgers.Ledger(own["ledger"], dataset=own["dataset"]),
             analyst=own["analyst"],
             adjacency=ADJACENCIES[own["adjacency"]],
             rows_per_person=own["rows_per_person"],
@@ -155,8 +154,12 @@ def _show_guesses(session: Session, types: dict[str, str] | None) -> None:
     guessed = [name for name, kind in (types or {}).items() if kind == GUESS]
     if guessed:
         said = " ".join(f"--type {shlex.quote(f'{name}={session.source.columns[name]}')}" for name in guessed)
-        shown = "".join(sign if sign.isprintable() else "?" for sign in said)
-        click.echo(f"uptack: guessed from the rows, and public from now on (state what is wrong): {shown}", err=True)
+        say(f"uptack: guessed from the rows, and public from now on (state what is wrong): {said}", err=True)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print lines. What could not be printed, and might act on a terminal, is shown as an escape."""
+    click.echo(lines(text), err=err)
 
 
 def release(
@@ -177,7 +180,7 @@ def release(
         result = session.run(request(session, *columns, **given))
         if finish is not None and isinstance(result, Release):
             result = replace(result, value=finish(result.value), noise=None)
-    click.echo(json.dumps(as_dict(result), default=str, ensure_ascii=False) if json_wanted else as_text(result))
+    say(json_text(as_dict(result)) if json_wanted else as_text(result))
     return ANSWER if result else NO_REPLY
 
 
@@ -192,14 +195,14 @@ def as_text(result: Made) -> str:
     if not result:
         return f"⊥  no reply ({result.mechanism}, {result.privacy}); a reply needs {result.advice}"
     ends = _ends(result)
-    lines = _value_lines(result.value, ends)
+    shown = _value_lines(result.value, ends)
     stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
-    return "\n".join([*lines, f"({result.mechanism}, {result.privacy}{stamp})"])
+    return "\n".join([*shown, f"({result.mechanism}, {result.privacy}{stamp})"])
 
 
 def _value_lines(value: Any, ends: Any) -> list[str]:
-    if hasattr(value, "items"):
-        return [f"{'missing' if k is None else k}\t{_short(v)}" for k, v in value.items()]
+    if isinstance(value, Mapping):
+        return [f"{label(k)}\t{_short(v)}" for k, v in value.items()]
     if hasattr(value, "points"):
         return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
     if np.ndim(value) == 0:

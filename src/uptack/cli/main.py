@@ -1,8 +1,12 @@
-"""The command line: exit code 0 for an answer, 3 for ⊥, 2 for misuse, 1 for a broken promise, 130 when interrupted."""
+"""The command line.
+
+Exit codes: 0 for an answer, 3 for ⊥, 2 for misuse, 1 for a broken promise, 130 (or 128 and the signal's number) when
+interrupted.
+"""
 
 from __future__ import annotations
 
-import json
+import io
 import signal
 import sys
 from pathlib import Path
@@ -11,14 +15,17 @@ from typing import Any
 import click
 
 from uptack.cli import reporting
-from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, Exact, as_json
+from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, Exact, as_json, say
 from uptack.errors import UptackError
-from uptack.ledger import Ledger
+from uptack.labels import json_text
+from uptack.later import Later
+
+ledgers = Later("uptack.ledger")
 
 LEDGER = click.argument("path", metavar="LEDGER", type=click.Path(path_type=Path))
 DATASET = click.option("--dataset", default="data", show_default=True, help="What the budget is for.")
 ENGINES = ("_duckdb", "duckdb", "pyarrow", "ibis", "sqlglot", "sqlalchemy")
-"""Packages whose errors are about the curator's own files and databases."""
+"""Packages whose errors are about files and databases. Their text may show a row, so only their kind is printed."""
 
 
 class Commands(click.Group):
@@ -41,7 +48,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is meant. `regression --robust` is the name of an earlier version."""
         if args[:1] == ["regression"] and "--robust" in args:
-            click.echo("uptack: `regression --robust` is called `robust-regression` now", err=True)
+            say("uptack: `regression --robust` is called `robust-regression` now", err=True)
             args = ["robust-regression", *(word for word in args[1:] if word != "--robust")]
         return super().resolve_command(ctx, args)
 
@@ -54,7 +61,8 @@ Examples:
   uptack report patients.parquet --epsilon 2 -o report.html
   uptack median patients.parquet age --epsilon 0.1 --ledger budget.db
 
-Exit codes: 0 an answer, 3 no reply (⊥), 2 misuse, 1 an audit or a ledger that does not hold, 130 interrupted.
+Exit codes: 0 an answer, 3 no reply (⊥), 2 misuse, 130 interrupted, 1 an audit or a ledger that does not
+hold, or a report that could not be written.
 """,
 )
 @click.version_option(package_name="uptack")
@@ -77,7 +85,7 @@ def ledger() -> None:
 def create(path: Path, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int) -> int:
     """Create a ledger with a budget."""
     relation = ADJACENCIES[adjacency].per_person(rows_per_person)
-    click.echo(repr(Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)))
+    say(repr(ledgers.Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)))
     return ANSWER
 
 
@@ -87,15 +95,15 @@ def create(path: Path, epsilon: Any, delta: Any, dataset: str, adjacency: str, r
 @as_json
 def show(path: Path, dataset: str, as_json: bool) -> int:
     """What was spent on what, and what is left."""
-    book = Ledger(path, dataset=dataset)
+    book = ledgers.Ledger(path, dataset=dataset)
     if as_json:
         history = [entry.to_dict() for entry in book.history()]
         left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
-        click.echo(json.dumps({**left, "history": history}, indent=2, ensure_ascii=False, default=str))
+        say(json_text({**left, "history": history}, indent=2))
         return ANSWER
     for entry in book.history():
-        click.echo(f"{entry.number:>5}  {entry.time}  {entry.analyst or '':<10} {entry.what}")
-    click.echo(f"spent: {book.spent()}\nleft:  {book.remaining()}")
+        say(f"{entry.number:>5}  {entry.time}  {entry.analyst or '':<10} {entry.what}")
+    say(f"spent: {book.spent()}\nleft:  {book.remaining()}")
     return ANSWER
 
 
@@ -104,8 +112,8 @@ def show(path: Path, dataset: str, as_json: bool) -> int:
 @DATASET
 def verify(path: Path, dataset: str) -> int:
     """Check that no entry was changed, lost or left out."""
-    found = Ledger(path, dataset=dataset).verify()
-    click.echo(str(found))
+    found = ledgers.Ledger(path, dataset=dataset).verify()
+    say(str(found))
     return ANSWER if found else BROKEN
 
 
@@ -126,7 +134,7 @@ def completion(shell: str) -> int:
 
     found = get_completion_class(shell)
     assert found is not None
-    click.echo(found(cli, {}, "uptack", "_UPTACK_COMPLETE").source())
+    say(found(cli, {}, "uptack", "_UPTACK_COMPLETE").source())
     return ANSWER
 
 
@@ -139,39 +147,57 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return int(cli.main(arguments, prog_name="uptack", standalone_mode=False) or ANSWER)
     except click.exceptions.Abort:
-        click.echo("interrupted; what was debited stays debited", err=True)
+        say("interrupted; what was debited stays debited", err=True)
         return INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        say(shown.getvalue().rstrip("\n"), err=True)
         return MISUSE
     except (UptackError, OverflowError) as error:
-        click.echo(f"uptack: {error}", err=True)
+        say(f"uptack: {error}", err=True)
         return MISUSE
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in ENGINES:
             raise
-        click.echo(f"uptack: the data can't be read: {str(error).splitlines()[0]}", err=True)
+        say(f"uptack: the data can't be read ({type(error).__name__})", err=True)
         return MISUSE
 
 
 def run() -> None:
     """The entry point of the command `uptack`.
 
-    An engine that is interrupted in the middle of a query may raise an error of its own, so whether Ctrl-C was pressed
-    is remembered here.
+    Whoever ends the command (Ctrl-C, `kill`, a terminal that is closed) lets it clean up: files with rows go away. An
+    engine that is stopped in the middle of a query may raise an error of its own, so which signal came is remembered
+    here. A paid answer must not be lost to a terminal that can't show some letter: it is shown as an escape.
     """
-    pressed = []
-
-    def interrupt(signum: int, frame: object) -> None:
-        pressed.append(signum)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    _catch_signals()
     try:
         code = main()
-    except Exception:
-        if not pressed:
+    except (Exception, SystemExit):
+        if not SIGNALS:
             raise
-        click.echo("interrupted; what was debited stays debited", err=True)
-        code = INTERRUPTED
-    sys.exit(INTERRUPTED if pressed else code)
+        say("interrupted; what was debited stays debited", err=True)
+    sys.exit(128 + SIGNALS[0] if SIGNALS else code)
+
+
+def _catch_signals() -> None:
+    """Let each of them stop the command as Ctrl-C does, and be remembered."""
+
+    def stop(signum: int, frame: object) -> None:
+        SIGNALS.append(signum)
+        raise KeyboardInterrupt if signum == signal.SIGINT else SystemExit(128 + signum)
+
+    def unraisable(error: Any) -> None:
+        if not SIGNALS:  # else it is the signal, which came where nothing can be raised
+            sys.__unraisablehook__(error)
+
+    sys.unraisablehook = unraisable
+    signal.signal(signal.SIGINT, stop)
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays in force
+            signal.signal(number, stop)

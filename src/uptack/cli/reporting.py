@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import webbrowser
 from pathlib import Path
 from typing import Any
 
 import click
 
-from uptack.cli.common import ANSWER, NO_REPLY, Exact, as_json, epsilon, opened, pairs, session_options, stacked
+from uptack.cli.common import (
+    ANSWER,
+    BROKEN,
+    NO_REPLY,
+    SIGNALS,
+    Exact,
+    as_json,
+    epsilon,
+    opened,
+    pairs,
+    say,
+    session_options,
+    stacked,
+)
 from uptack.errors import InvalidArgument
 from uptack.exact import read
+from uptack.labels import json_text
+from uptack.report import Output, Profile, profile, to_json, to_text
 from uptack.report import plan as report_plan
-from uptack.report import profile, to_json, to_markdown, write
-from uptack.report.writing import check_target
 from uptack.session import Plan, Request
 
 
@@ -47,29 +59,41 @@ def report(path: str, output: str, only_plan: bool, show: bool, **options: Any) 
 
     TABLE is a CSV, Parquet, Arrow or DuckDB file, or - for CSV from standard input.
     """
-    json_wanted, target = options.pop("as_json"), check_target(output)
-    columns = options.pop("columns")
+    json_wanted, columns = options.pop("as_json"), options.pop("columns")
     names = None if columns is None else [name.strip() for name in columns.split(",")]
-    with opened(path, options) as session:
-        choices = {"columns": names, "shares": options["shares"], "target": options["target"]}
-        if only_plan:
-            return _show_plan(report_plan(session, options["epsilon"], options["delta"], **choices), json_wanted)
-        title = "standard input" if path == "-" else Path(path).name
+    choices = {"columns": names, "shares": options.pop("shares"), "target": options.pop("target")}
+    if only_plan:
+        with opened(path, options) as session:
+            planned = report_plan(session, options["epsilon"], options["delta"], **choices)
+        return _show_plan(planned, json_wanted)
+    title = "standard input" if path == "-" else Path(path).name
+    with Output(output) as place, opened(path, options) as session:
         made = profile(session, options["epsilon"], options["delta"], title=title, **choices)
-    written = write(made, target)
-    click.echo(to_json(made) if json_wanted else _summary(to_markdown(made), written))
+        if SIGNALS:
+            raise KeyboardInterrupt
+        try:
+            written = place.write(made)
+        except Exception as error:
+            return _rescued(place, made, error)
+    say(to_json(made) if json_wanted else f"{to_text(made)}\nThe whole report: {written}")
     if show:
         webbrowser.open(written.resolve().as_uri())
     return ANSWER if any(figure.value is not None for column in made.columns for figure in column.figures) else NO_REPLY
 
 
-def _summary(markdown: str, written: Path) -> str:
-    """The main lines of a report, without the bill."""
-    return markdown.partition("## What each figure cost")[0] + f"The whole report: {written}"
+def _rescued(place: Output, made: Profile, error: Exception) -> int:
+    """A report that was paid for and can't be written where it should be is printed, all of it, and saved elsewhere."""
+    say(to_json(made))
+    try:
+        where = f"It is saved as {place.rescue(made)}."
+    except OSError:
+        where = "It could not be saved elsewhere either: keep what was printed."
+    say(f"uptack: {place.path} can't be written ({error}); the report above is paid for. {where}", err=True)
+    return BROKEN
 
 
 def _show_plan(plan: Plan, json_wanted: bool) -> int:
-    click.echo(json.dumps(plan.to_dict(), indent=2, ensure_ascii=False) if json_wanted else str(plan))
+    say(json_text(plan.to_dict(), indent=2) if json_wanted else str(plan))
     return ANSWER if all(line.refusal is None for line in plan.releases) else NO_REPLY
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import array
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -37,14 +38,22 @@ def field(name: str, x: Any, must: str = "a one-dimensional column", fix: str = 
     if found is not None:
         return found
     if isinstance(x, np.ndarray) or (hasattr(x, "__array__") and containers.frame(x) is None):
-        made = x if isinstance(x, np.ndarray) else np.asarray(x)
-        if made.ndim == 1:
+        made = x if isinstance(x, np.ndarray) else _converted(x)
+        if made is not None and made.ndim == 1:
             return containers.of_numpy(made)
     elif isinstance(x, range | array.array):
         return containers.of_numpy(np.asarray(x))
     elif isinstance(x, Sequence) and not isinstance(x, str | bytes | bytearray | memoryview):
         return containers.of_list(list(x))
     raise InvalidArgument(name, must, checks.outline(x), fix)
+
+
+def _converted(x: Any) -> Any:
+    """What an object says it is as an array; None where that fails, for a reason that may tell of its content."""
+    try:
+        return np.asarray(x)
+    except Exception:
+        return None
 
 
 def column(name: str, x: Any) -> Field:
@@ -146,7 +155,7 @@ def numbers(name: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> Floa
     """
     words = {0: "a number", 1: "a one-dimensional array", 2: "a two-dimensional array"}
     must = " or ".join(words[d] for d in dimensions) + " of real numbers"
-    if isinstance(value, Real | np.bool_):
+    if isinstance(value, Real | Decimal | np.bool_):
         made = np.array(_exact(value))
     elif isinstance(value, np.ndarray):
         flat = numeric(name, containers.of_numpy(value.reshape(-1)), must)

@@ -9,7 +9,7 @@ import numpy as np
 from uptack import checks
 from uptack.columns import Column, matrix
 from uptack.errors import InvalidArgument
-from uptack.statistics.arguments import Call, column
+from uptack.statistics.arguments import Question, column
 
 MOST = 3
 
@@ -27,9 +27,9 @@ def coordinates(x: Any) -> list[Any]:
     return list(table.T)
 
 
-def read(columns: list[Any], request: Call) -> list[Column]:
+def read(columns: list[Any], question: Question) -> list[Column]:
     """The columns as floats without NaN. Where there are several, a row is dropped as a whole."""
-    if len(columns) > 1 and request.missing == "drop":
+    if len(columns) > 1 and question.missing == "drop":
         there = ~np.isnan(columns).any(axis=0)
         columns = [c[there] for c in columns]
-    return [column(c, request, floats=True)[0] for c in columns]
+    return [column(c, question, floats=True)[0] for c in columns]

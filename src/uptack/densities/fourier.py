@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from uptack import checks
+from uptack.account import Outcome
 from uptack.columns import ArrayColumn, Column
 from uptack.densities.caratheodory import (
     CELLS,
@@ -41,10 +42,10 @@ from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.registry.reads import POINTS
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import COUNT_SHARE, Call, call, public_size
+from uptack.statistics.arguments import COUNT_SHARE, Question, asked, public_size
 from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.statistic import answered, least_n, refused
+from uptack.statistics.statistic import least_n
 
 MOST = {1: 1000, 2: 50, 3: 10}
 """The highest degree, by dimension."""
@@ -201,7 +202,7 @@ def fourier_density(
     >>> abs(release.value.at(50) - 0.0399) < 0.003
     True
     """
-    request = call(
+    question = asked(
         "Fourier density",
         epsilon,
         {"rows_per_person": rows_per_person, "adjacency": adjacency, "missing": missing, "entropy": entropy},
@@ -210,34 +211,40 @@ def fourier_density(
     wanted = None if degree is None else checks.integer("degree", degree, least=1)
     dimension = len(given)
     box = None if ends is None else ends.over(dimension)
-    plan = _plan(kind, dimension, request, box is None, wanted)
-    columns = read(given, request)
-    n, request = public_size(columns[0].size, request)
+    plan = _plan(kind, dimension, question, box is None, wanted)
+    columns = read(given, question)
+    n, question = public_size(columns[0].size, question)
+    return question.account.close(_found(columns, n, box, plan, wanted, question))
+
+
+def _found(
+    columns: Sequence[Column], n: int, box: Box | None, plan: _Plan, wanted: int | None, question: Question
+) -> Outcome[FourierDensity]:
+    """The series in a public box, or in a private one; ⊥ where there are too few rows."""
     if not plan.fits(n, wanted):
-        rows = 0 if box else _tail_rows(request, dimension) / MOST_TAIL
+        rows = 0 if box else _tail_rows(question, plan.dimension) / MOST_TAIL
         enough = least_n(lambda size: size >= rows and plan.fits(size, wanted))
-        return refused(request, None, plan.noise(wanted or 1).label, Advice(n=enough))
-    if box is None:
-        found = _private_box(columns, n, request)
-        if isinstance(found, NoReply):
-            return found
-        box, request = found
-    return _release(columns, n, box, plan, wanted, request)
+        return question.refuse(plan.noise(wanted or 1).label, Advice(n=enough))
+    if box is not None:
+        return _released(columns, n, box, plan, wanted, question)
+    around, rest = question.split(BOX_SHARE, 1 - BOX_SHARE)
+    found = _private_box(columns, n, around, _tail_rows(question, plan.dimension))
+    return found if isinstance(found, Outcome) else _released(columns, n, found, plan, wanted, rest)
 
 
-def _release(
-    columns: Sequence[Column], n: int, box: Box, plan: _Plan, wanted: int | None, request: Call
-) -> Release[FourierDensity]:
+def _released(
+    columns: Sequence[Column], n: int, box: Box, plan: _Plan, wanted: int | None, question: Question
+) -> Outcome[FourierDensity]:
     """The noisy sums over the number of rows, turned from the edges of the cells to their centres."""
     degree, n = plan.degree(n, wanted), max(n, 1)
     noise, frequencies = plan.noise(degree), half_lattice(degree, plan.dimension)
-    noisy = moment_sums(*_counted(columns, box), frequencies) + noise.draw(request.entropy)
+    noisy = moment_sums(*_counted(columns, box), frequencies) + noise.draw(question.entropy)
     turn = np.exp(1j * np.pi * frequencies.sum(axis=1) / CELLS)
     means, errors = turn * (noisy[:, 0] + 1j * noisy[:, 1]) / (UNIT * n), noise.squares / n**2
     kept = _kept(frequencies, means, errors + 1 / n) if wanted is None else np.full(len(means), True)
     error = math.sqrt(2 * errors[kept].sum()) / math.prod(b - a for a, b in zip(box.low, box.high, strict=True))
     value = FourierDensity(frequencies[kept], means[kept], box.low, box.high, error)
-    return answered(request, value, loss.Pure(plan.epsilon), noise.label)
+    return question.answer(value, loss.Pure(plan.epsilon), noise.label)
 
 
 def _kept(frequencies: Integers, means: NDArray[np.complex128], variances: Floats) -> NDArray[np.bool_]:
@@ -251,9 +258,9 @@ def _kept(frequencies: Integers, means: NDArray[np.complex128], variances: Float
     return np.asarray(shell <= max(int(estimate.argmin()), 1))
 
 
-def _tail_rows(request: Call, dimension: int) -> Fraction:
+def _tail_rows(question: Question, dimension: int) -> Fraction:
     """How many rows beyond each quantile are enough for quantiles that are good and don't refuse."""
-    return TAIL_ROWS * request.rows * dimension / (request.epsilon * BOX_SHARE)
+    return TAIL_ROWS * question.rows * dimension / (question.epsilon * BOX_SHARE)
 
 
 def _least_tail(n: int) -> Fraction:
@@ -261,27 +268,24 @@ def _least_tail(n: int) -> Fraction:
     return Fraction(min(max(max(n, 1) ** -0.4, 0.001), 0.01)).limit_denominator(10**6)
 
 
-def _private_box(columns: Sequence[Column], n: int, request: Call) -> tuple[Box, Call] | NoReply:
-    """Two quantiles of each column, moved outward, and the call with what they cost.
+def _private_box(columns: Sequence[Column], n: int, question: Question, rows: Fraction) -> Box | Outcome[Any]:
+    """Two quantiles of each column, with so many rows beyond, moved outward.
 
     For a normal law the ends are then at ±3.5 standard deviations, however far in the quantiles had to be.
     """
-    part = request.epsilon * BOX_SHARE / len(columns)
-    tail = min(max(_tail_rows(request, len(columns)) / max(n, 1), _least_tail(n)), MOST_TAIL)
+    tail = min(max(rows / max(n, 1), _least_tail(n)), MOST_TAIL)
     outward = NORMAL_REACH / -float(ndtri(float(tail)))
-    lows, highs, spent = [], [], request.spent
-    for data in columns:
-        ask = replace(request, epsilon=part, granularity=None, spent=spent)
-        ends = quantiles(data, n, (tail, 1 - tail), ask, quantile_statistic)
-        if not ends:
-            return replace(ends, advice=replace(ends.advice, epsilon=None))  # what it says of ε is about a part of it
+    lows, highs, d = [], [], len(columns)
+    for data, part in zip(columns, question.split(*[Fraction(1, d)] * d), strict=True):
+        ends = quantiles(data, n, (tail, 1 - tail), replace(part, granularity=None), quantile_statistic)
+        if ends.value is None:  # what it says of ε is about a part of it
+            return replace(ends, advice=ends.advice and replace(ends.advice, epsilon=None))
         a, b = (float(v) for v in ends.value)
         least = max(abs(a), abs(b), 1.0) * 1e-9  # rows that are all the same still get a box
         centre, reach = (a + b) / 2, max((b - a) / 2 * outward, least)
         lows.append(centre - reach)
         highs.append(centre + reach)
-        spent = (*spent, loss.Pure(part))
-    return Box(tuple(lows), tuple(highs)), replace(request, spent=spent)
+    return Box(tuple(lows), tuple(highs))
 
 
 # ----------------------------------------------------------------------------------------------------------- arguments
@@ -312,7 +316,7 @@ def _ends(name: str, value: Any) -> tuple[float, ...]:
     return tuple(float(checks.rational(name, v, "a number, or one a column")) for v in values)
 
 
-def _plan(kind: str | None, dimension: int, request: Call, private_box: bool, wanted: int | None) -> _Plan:
+def _plan(kind: str | None, dimension: int, question: Question, private_box: bool, wanted: int | None) -> _Plan:
     """The noise at what will be left of ε, checked before anything is drawn."""
     kind = kind or ("caratheodory" if dimension == 1 else "laplace")
     if kind == "caratheodory" and dimension > 1:
@@ -320,9 +324,9 @@ def _plan(kind: str | None, dimension: int, request: Call, private_box: bool, wa
         raise InvalidArgument("noise", "'laplace' for several columns", repr(kind), fix)
     if wanted is not None and wanted > MOST[dimension]:
         raise InvalidArgument("degree", f"at most {MOST[dimension]} in {dimension} dimensions", wanted)
-    left = (1 - COUNT_SHARE if request.size_is_secret else 1) * (1 - BOX_SHARE if private_box else 1)
-    plan = _Plan(kind, dimension, request.epsilon * left, request.adjacency)
+    left = (1 - COUNT_SHARE if question.size_is_secret else 1) * (1 - BOX_SHARE if private_box else 1)
+    plan = _Plan(kind, dimension, question.epsilon * left, question.adjacency)
     if (steps := plan.noise(wanted or 1).scale) > LARGEST_SCALE:
-        least = float(request.epsilon * steps / LARGEST_SCALE)
-        raise InvalidArgument("epsilon", f"at least {least:.2g} for this degree", float(request.epsilon))
+        least = float(question.epsilon * steps / LARGEST_SCALE)
+        raise InvalidArgument("epsilon", f"at least {least:.2g} for this degree", float(question.epsilon))
     return plan

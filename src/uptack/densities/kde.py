@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.account import Outcome
 from uptack.columns import ArrayColumn, Column
 from uptack.columns.numeric import LARGEST
 from uptack.densities.coordinates import coordinates, read
@@ -22,15 +23,14 @@ from uptack.kernels.kernel import UNIT, Floats, Gaussian, Kernel, Tensor
 from uptack.kernels.kernel import points as check_points
 from uptack.kernels.norms import KernelSum
 from uptack.kernels.process import FunctionRelease
-from uptack.noise import Entropy, IntegerLaplace
+from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.registry.reads import POINTS
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Call, call, public_size
+from uptack.statistics.arguments import Question, asked, count_noise, public_size
 from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic
-from uptack.statistics.statistic import answered, refused
 
 FINENESS = {1: 64, 2: 16, 3: 8}
 """Bins to a bandwidth, by dimension: every row is moved to the middle of its bin."""
@@ -132,22 +132,17 @@ def kde(
     array([0.24, 0.38, 0.25])
     """
     checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
-    request = call(
+    question = asked(
         "kernel density",
         epsilon,
-        {
-            "delta": delta,
-            "adjacency": adjacency,
-            "rows_per_person": rows_per_person,
-            "missing": missing,
-            "entropy": entropy,
-        },
+        {"delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person, "missing": missing}
+        | {"entropy": entropy},
     )
     checks.integer("most_points", most_points, least=1)
     columns = coordinates(x)
     given = None if bandwidth is None else _bandwidths(bandwidth, len(columns))
-    asked = None if points is None else check_points("points", points, len(columns))
-    return _released(read(columns, request), request, given, asked, most_points)
+    wanted = None if points is None else check_points("points", points, len(columns))
+    return question.account.close(_released(read(columns, question), question, given, wanted, most_points))
 
 
 def _bandwidths(value: Any, dimension: int) -> tuple[float, ...]:
@@ -163,92 +158,85 @@ def _bandwidths(value: Any, dimension: int) -> tuple[float, ...]:
 
 
 def _released(
-    columns: list[Column], request: Call, given: tuple[float, ...] | None, asked: Floats | None, most_points: int
-) -> Release[FunctionRelease] | NoReply:
-    n, request = public_size(columns[0].size, request)
+    columns: list[Column], question: Question, given: tuple[float, ...] | None, wanted: Floats | None, most_points: int
+) -> Outcome[FunctionRelease]:
+    n, question = public_size(columns[0].size, question)
     if n < 1:
-        return refused(request, None, HOW, Advice(n=1))
+        return question.refuse(HOW, Advice(n=1))
     window = None
     if given is None:
-        found = _private_bandwidths(columns, n, request)
-        if isinstance(found, NoReply):
+        share = question.epsilon * BANDWIDTH_SHARE
+        found = _private_bandwidths(columns, n, question.worth(share))
+        if isinstance(found, Outcome):
             return found
-        given, window, request = found
+        (given, window), question = found, question.worth(question.epsilon - share, question.delta)
     weight = 1 / (n * math.prod(math.sqrt(2 * math.pi) * h for h in given))
     if not (min(given) > 1e-90 and max(given) < 1e90 and 1e-90 < weight < 1e90):
-        return refused(request, None, HOW, Advice(other="data in other units, or a bandwidth of your own"))
-    return _process(columns, n, request, given, weight, window, asked, most_points)
+        return question.refuse(HOW, Advice(other="data in other units, or a bandwidth of your own"))
+    return _process(columns, n, question, given, weight, window, wanted, most_points)
 
 
 def _process(
     columns: list[Column],
     n: int,
-    request: Call,
+    question: Question,
     bandwidths: tuple[float, ...],
     weight: float,
     window: Floats | None,
-    asked: Floats | None,
+    wanted: Floats | None,
     most_points: int,
-) -> Release[FunctionRelease]:
+) -> Outcome[FunctionRelease]:
     """The estimate with these bandwidths, weight and public number of rows."""
     sides: list[Kernel] = [Gaussian(h) for h in bandwidths]
     kernel = reduce(Tensor, sides)
     bumps = KernelSum(kernel, Fraction(weight))
-    most_rows, delta, excess = _most_rows(n, request)
+    most_rows, delta = _most_rows(n, question)
     made = release_function(
         Density(_bins(columns, bandwidths), kernel, weight, NEAR * bandwidths[0]),
         kernel=kernel,
-        sensitivity=bumps.sensitivity(request.adjacency),
+        sensitivity=bumps.sensitivity(question.adjacency),
         norm=bumps.norm(most_rows),
         error=ERROR,
-        epsilon=request.epsilon,
+        epsilon=question.epsilon,
         delta=delta,
-        adjacency=request.adjacency,
+        adjacency=question.adjacency,
         most_points=most_points,
-        entropy=request.entropy,
+        entropy=question.entropy,
     )
     made.value.window, made.value.can_resume = window, False  # its binned function is not to be had from outside
-    if asked is not None:
-        made.value.at(asked)
-    request = replace(request, spent=(*request.spent, *excess))
-    return answered(request, made.value, made.loss, HOW, made.noise)
+    if wanted is not None:
+        made.value.at(wanted)
+    return question.answer(made.value, made.loss, HOW, made.noise)
 
 
-def _most_rows(n: int, request: Call) -> tuple[int, Fraction, tuple[loss.Loss, ...]]:
-    """A public bound on the rows of both neighbours, the δ that is left for the noise, and what the bound costs."""
-    if not request.size_is_secret:
-        return n, request.delta, ()
-    part = request.delta * EXCESS
-    first = request.spent[0]
-    assert isinstance(first, loss.Pure)
-    far = IntegerLaplace(request.rows / Fraction(first.epsilon)).cutoff(part)
-    return n + far + request.rows, request.delta - part, (loss.Approximate(0, part),)
+def _most_rows(n: int, question: Question) -> tuple[int, Fraction]:
+    """A public bound on the rows of both neighbours, and the δ that is left for the noise. The bound costs the rest."""
+    if not question.size_is_secret:
+        return n, question.delta
+    part = question.delta * EXCESS
+    question.account.spend(loss.Approximate(0, part))
+    return n + count_noise(question).cutoff(part) + question.rows, question.delta - part
 
 
 def _private_bandwidths(
-    columns: list[Column], n: int, request: Call
-) -> tuple[tuple[float, ...], Floats, Call] | NoReply:
+    columns: list[Column], n: int, question: Question
+) -> tuple[tuple[float, ...], Floats] | Outcome[Any]:
     """h_j = 0.85·σ_j·(4/((d + 2)n))^(1/(d + 4)), with σ_j the distance of two released quartiles over 1.349.
 
     At d = 1 that is Silverman's 0.9·σ·n^(-1/5). The quartiles also tell where to look: three distances around them.
     """
-    d, spent = len(columns), request.epsilon * BANDWIDTH_SHARE
-    rest = replace(request, epsilon=request.epsilon - spent)
-    ends = []
+    d, ends = len(columns), []
     for values in columns:
-        share = replace(request, epsilon=spent / d, delta=Fraction(0), spent=rest.spent)
-        found = quantiles(values, n, QUARTILES, share, statistic)
-        if not found:
-            return replace(found, advice=_for_all(found.advice, BANDWIDTH_SHARE / d))
+        found = quantiles(values, n, QUARTILES, question.worth(question.epsilon / d), statistic)
+        if found.value is None:
+            return replace(found, advice=found.advice and _for_all(found.advice, BANDWIDTH_SHARE / d))
         ends.append(found.value)
-        rest = replace(rest, spent=(*rest.spent, loss.Pure(spent / d)))
     low, high = np.array(ends).T
     if not (np.isfinite(high - low) & (high > low)).all():
-        other = "a bandwidth of your own: the quartiles came out equal"
-        return refused(rest, None, HOW, Advice(other=other))
+        return question.refuse(HOW, Advice(other="a bandwidth of your own: the quartiles came out equal"))
     sides = 0.85 * (high - low) / 1.349 * (4 / ((d + 2) * n)) ** (1 / (d + 4))
     reach = 3 * (high - low)
-    return tuple(sides.tolist()), np.column_stack([low - reach, high + reach]), rest
+    return tuple(sides.tolist()), np.column_stack([low - reach, high + reach])
 
 
 def _for_all(advice: Advice, share: Fraction) -> Advice:

@@ -22,6 +22,7 @@ from uptack.discrete.laws import cell_noise
 from uptack.discrete.planning import each_count
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.labels import printable
 from uptack.noise import Entropy, IntegerLaw
 from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
@@ -60,7 +61,7 @@ class Histogram(Mapping[Hashable, int]):
 
     def __repr__(self) -> str:
         some = ", ".join(f"{cell!r}: {count}" for cell, count in zip(self.cells[:6], self.counts, strict=False))
-        return f"Histogram({{{some}{', …' if len(self) > 6 else ''}}})"
+        return printable(f"Histogram({{{some}{', …' if len(self) > 6 else ''}}})")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -14,15 +14,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
 from uptack import checks
 from uptack.discrete.mechanism import LEAST_EPSILON, CountMechanism, Floats, check_prior, repair
 from uptack.drawing import axes
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational
+from uptack.later import Later
+
+optimize, sparse = Later("scipy.optimize"), Later("scipy.sparse")
 
 LossFunction = str | Callable[[int, int], float]
 LOSSES: dict[str, Callable[[Any, Any], Any]] = {
@@ -69,18 +70,18 @@ class Problem:
         """The largest loss: the solver's tolerances are made for coefficients of about 1."""
         return float(np.abs(self.losses).max()) or 1.0
 
-    def privacy(self) -> sparse.csr_matrix:
+    def privacy(self) -> Any:
         """e^-ε·Q[i, j] - Q[i ± 1, j] ≤ 0, for Q written row after row."""
         size, fall = self.n + 1, math.exp(-self.epsilon)
         here, above = sparse.eye(self.n, size), sparse.eye(self.n, size, k=1)
         both = sparse.vstack([fall * here - above, fall * above - here])
         return sparse.kron(both, sparse.identity(size), format="csr")
 
-    def sums(self) -> sparse.csr_matrix:
+    def sums(self) -> Any:
         """Σ_j Q[i, j]."""
         return sparse.kron(sparse.identity(self.n + 1), np.ones((1, self.n + 1)), format="csr")
 
-    def risks(self) -> sparse.csr_matrix:
+    def risks(self) -> Any:
         """Σ_j losses[i, j]·Q[i, j] over the largest loss."""
         return sparse.block_diag([row[None, :] for row in self.losses / self.scale], format="csr")
 
@@ -98,7 +99,9 @@ def _minimise(objective: Floats, upper: Any, equal: Any, right: Floats) -> Any:
     found: list[tuple[float, Any]] = []
     for method, tolerance in ATTEMPTS:
         options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
-        answer = linprog(objective, upper, np.zeros(upper.shape[0]), equal, right, method=method, options=options)
+        answer = optimize.linprog(
+            objective, upper, np.zeros(upper.shape[0]), equal, right, method=method, options=options
+        )
         if answer.status == 0:
             broken = max(float((upper @ answer.x).max()), float(np.abs(equal @ answer.x - right).max()))
             found.append((broken, answer))

@@ -21,6 +21,7 @@ from uptack.discrete.laws import SkewedLaplace, cell_noise
 from uptack.discrete.sparse import sparse_histogram
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
@@ -57,7 +58,7 @@ class Margins(Mapping[Names, Floats]):
         return Margins, (dict(self), self.domain)
 
     def __repr__(self) -> str:
-        return f"Margins({len(self)} of the columns {', '.join(self.domain.columns)})"
+        return f"Margins({len(self)} of the columns {', '.join(map(label, self.domain.columns))})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: names joined by commas."""

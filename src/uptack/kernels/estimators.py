@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from uptack import checks
 from uptack.errors import InvalidArgument, NoReplyError
 from uptack.kernels.kernel import Floats, Kernel
 from uptack.kernels.machines import kernel_machine
@@ -20,7 +21,6 @@ from uptack.kernels.minimisers import Penalty
 from uptack.kernels.regions import KernelMachine
 from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency
-from uptack.regression.arguments import choice
 from uptack.release import NoReply, Release
 
 
@@ -67,7 +67,9 @@ class PrivateKernelMachine(BaseEstimator):  # type: ignore[misc]
 
 
 class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
-    """A private support vector machine (`loss="hinge"`) or logistic one, of two classes: see `uptack.kernel_machine`.
+    """A private support vector machine (`loss="hinge"`) or logistic one, of two classes.
+
+    See `uptack.kernels.kernel_machine`.
 
     The names of the classes are taken as public: they are read off y unless `classes` lists both, and then y may hold
     one of them only. Without `classes`, that y holds two of them is taken as public too. How many rows each has stays
@@ -110,7 +112,7 @@ class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 - scikit-learn's name
         """Fit privately; every call spends ε again."""
-        choice("loss", self.loss, ("hinge", "logistic"))
+        checks.choice("loss", self.loss, ("hinge", "logistic"))
         x, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
         self.classes_ = np.unique(labels if self.classes is None else np.asarray(self.classes))
@@ -140,7 +142,7 @@ class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
 
 
 class KernelRegressor(RegressorMixin, PrivateKernelMachine):  # type: ignore[misc]
-    """A private robust regression in a space of functions: see `uptack.kernel_machine`.
+    """A private robust regression in a space of functions: see `uptack.kernels.kernel_machine`.
 
     `loss` is "huber" or "insensitive", or `Huber(cutoff)` or `Insensitive(width)` in units of the scale of y.
     `centre` and `scale` are public numbers; without them they come from private quartiles, for a fifth of ε. With
@@ -188,8 +190,8 @@ class KernelRegressor(RegressorMixin, PrivateKernelMachine):  # type: ignore[mis
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 - scikit-learn's name
         """Fit privately; every call spends ε again."""
         if not isinstance(self.loss, Penalty) or self.loss.labels:
-            choice("loss", self.loss, ("huber", "insensitive"))
-        choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
+            checks.choice("loss", self.loss, ("huber", "insensitive"))
+        checks.choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
         x, response = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         self._fit(x, np.asarray(response, np.float64), centre=self.centre, scale=self.scale)
         return self

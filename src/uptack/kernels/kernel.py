@@ -36,13 +36,14 @@ def points(name: str, value: ArrayLike, dimension: int) -> Floats:
     """Public points as an array of shape (k, dimension); in one dimension a plain list will do."""
     must = f"finite points, in an array of shape (k, {dimension})"
     try:
-        array = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgument(name, must, checks.describe(value)) from None
+        with np.errstate(over="ignore"):
+            array = np.asarray(value, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        array = np.empty((0, 0, 0))
     if dimension == 1 and array.ndim <= 1:
         array = array.reshape(-1, 1)
     if array.ndim != 2 or array.shape[1] != dimension or not np.isfinite(array).all():
-        raise InvalidArgument(name, must, checks.describe(array))
+        raise InvalidArgument(name, must, checks.describe(value))
     return array + 0.0  # a copy, without -0.0
 
 

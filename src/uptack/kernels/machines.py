@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
+from uptack.account import Outcome
+from uptack.columns import ArrayColumn
+from uptack.columns.table import Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.kernel import Floats, Gaussian, Kernel
@@ -25,16 +28,16 @@ from uptack.mechanisms.additive import GridNoise, gaussian
 from uptack.noise import Entropy, IntegerGaussian
 from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
 from uptack.registry import release
-from uptack.regression.arguments import Table, choice, table
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Call, Options, call, public_size
-from uptack.statistics.quantiles import quantile
-from uptack.statistics.statistic import answered, refused
+from uptack.statistics.arguments import Question, asked, public_size
+from uptack.statistics.many import quantiles
+from uptack.statistics.quantiles import statistic as quantile_statistic
 
 SLACK = Fraction(1, 100)
 """What the solver may add to the sensitivity."""
 NOISE = Fraction(1, 5)
 """The standard deviation of the noise at a point, with the regularization that is chosen if none is given."""
+QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 SHARE = Fraction(1, 5)
 """The part of ε that goes into the quartiles of y where its scale is not given, and as much into those of X."""
 LEAST = 2.0**-20
@@ -58,7 +61,7 @@ class Design:
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Penalty):
-            choice("loss", self.loss, tuple(LOSSES))
+            checks.choice("loss", self.loss, tuple(LOSSES))
         if self.kernel is not None:
             spectrum(checks.instance("kernel", self.kernel, Kernel, "a kernel of uptack.kernels"), 1)
         if self.bandwidth is not None:
@@ -193,25 +196,28 @@ def kernel_machine(
     """
     design = Design(loss, kernel, bandwidth, regularization, frequencies, centre, scale)
     checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
-    asked: Options = {"delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person, "entropy": entropy}
-    request = call("kernel machine", epsilon, asked)
+    promised = {"delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person, "entropy": entropy}
+    question = asked("kernel machine", epsilon, promised)
     data = design.table(x, y)
-    rows, request = public_size(data.n, request)
+    return question.account.close(_found(design, data, question))
+
+
+def _found(design: Design, data: Table, question: Question) -> Outcome[KernelMachine]:
+    """The quartiles that were called for, then the coefficients with noise."""
+    rows, question = public_size(data.n, question)
     if rows * 2 * design.frequencies > MOST_ENTRIES:  # of the public number of rows: the other may be secret
-        return refused(request, None, HOW, Advice(other=f"at most {MOST_ENTRIES // (2 * rows)} frequencies"))
+        return question.refuse(HOW, Advice(other=f"at most {MOST_ENTRIES // (2 * rows)} frequencies"))
     rows, share = max(rows, 1), 1 - SHARE * design.measures_y - SHARE * design.measures_x
-    multiplier = gaussian_noise_multiplier(request.epsilon * share, request.delta)
-    terms = Terms.of(design, rows, request.adjacency, multiplier)
+    last = question.worth(question.epsilon * share, question.delta)
+    multiplier = gaussian_noise_multiplier(last.epsilon, last.delta)
+    terms = Terms.of(design, rows, question.adjacency, multiplier)
     if advice := terms.refuse(design, rows, multiplier):
-        return refused(request, None, HOW, advice)
-    measured = _measured(design, data, request)
-    if isinstance(measured, NoReply):
-        return measured
-    machine, request = measured
+        return question.refuse(HOW, advice)
+    machine = _measured(design, data, rows, question)
+    if isinstance(machine, Outcome):
+        return machine
     w = _coefficients(machine, data, design.penalty, rows, terms)
-    return _released(
-        replace(machine, coefficients=w), terms.sensitivity, replace(request, epsilon=request.epsilon * share)
-    )
+    return _released(replace(machine, coefficients=w), terms.sensitivity, last)
 
 
 def own_machine(x: Any, y: Any, **design: Any) -> KernelMachine:
@@ -227,26 +233,25 @@ def own_machine(x: Any, y: Any, **design: Any) -> KernelMachine:
     return replace(machine, coefficients=_coefficients(machine, data, wanted.penalty, data.n, terms))
 
 
-def _measured(design: Design, data: Table, request: Call) -> tuple[KernelMachine, Call] | NoReply:
-    """The machine but for its coefficients, and the call with what the quartiles cost, where they were called for."""
+def _measured(design: Design, data: Table, rows: int, question: Question) -> KernelMachine | Outcome[Any]:
+    """The machine but for its coefficients, with centre, scale and widths from quartiles where they were called for."""
     place, widths = design.place(), np.ones(data.p)
     kernel = design.kernel or Gaussian(float(design.bandwidth or 1), data.p)
     columns = [(SHARE, data.y)] if design.measures_y else []
     columns += [(SHARE / data.p, column) for column in data.x.T] if design.measures_x else []
     found: list[tuple[float, float]] = []
-    for part, column in columns:
-        options: Options = {"adjacency": request.adjacency, "entropy": request.entropy}
-        made = quantile(np.ascontiguousarray(column), [0.25, 0.75], epsilon=request.epsilon * part, **options)
-        if not made:
-            way = "a public centre and scale" if column is data.y else "a public bandwidth"
-            return refused(request, made.loss, "quartiles", Advice(n=made.advice.n, other=way))
-        request = replace(request, spent=(*request.spent, made.loss))
+    for part, values in columns:
+        own, column = question.worth(question.epsilon * part), ArrayColumn(np.ascontiguousarray(values))
+        made = quantiles(column, rows, QUARTILES, own, quantile_statistic)
+        if made.value is None:
+            way = "a public centre and scale" if values is data.y else "a public bandwidth"
+            return Outcome.refusal("quartiles", Advice(n=made.advice.n if made.advice else None, other=way))
         found.append(_place(*made.value.tolist()))
     if design.measures_y:
         place = found.pop(0)
     if design.measures_x:
         widths = np.array([spread for _, spread in found]) * math.sqrt(data.p / 2)
-    return KernelMachine(spectrum(kernel, design.frequencies) / widths, np.empty(0), *place, noise=0.0), request
+    return KernelMachine(spectrum(kernel, design.frequencies) / widths, np.empty(0), *place, noise=0.0)
 
 
 def _place(low: float, high: float) -> tuple[float, float]:
@@ -262,18 +267,19 @@ def _coefficients(machine: KernelMachine, data: Table, penalty: Penalty, rows: i
     return minimiser(Objective.of(phi, y, penalty, rows, terms.regularization), terms.tolerance)
 
 
-def _released(machine: KernelMachine, sensitivity: Fraction, request: Call) -> Release[KernelMachine]:
+def _released(machine: KernelMachine, sensitivity: Fraction, question: Question) -> Outcome[KernelMachine]:
     """The machine with noise on its coefficients."""
     noisy = gaussian(
         machine.coefficients,
         sensitivity=sensitivity,
-        epsilon=request.epsilon,
-        delta=request.delta,
-        adjacency=request.adjacency,
-        entropy=request.entropy,
+        epsilon=question.epsilon,
+        delta=question.delta,
+        adjacency=question.adjacency,
+        entropy=question.entropy,
     )
     noise = noisy.noise
     assert isinstance(noise, GridNoise)
     assert isinstance(noise.law, IntegerGaussian)
     spread = math.sqrt(Fraction(noise.law.variance)) * noise.step * machine.scale
-    return answered(request, replace(machine, coefficients=noisy.value, noise=spread), noisy.loss, HOW, MachineNoise())
+    value = replace(machine, coefficients=noisy.value, noise=spread)
+    return question.answer(value, noisy.loss, HOW, MachineNoise())

@@ -29,7 +29,7 @@ M-Lipschitz as they are.
 
 **Features.** A stationary kernel is the mean of cos(2πω·(x - x')) over its spectral law. With m public frequencies in
 place of the law it is a kernel again, with K(x, x) = 1 and the space R^2m: f(x) = w·φ(x), ‖f‖ = ‖w‖₂,
-φ(x) = (cos 2πω_j·x, sin 2πω_j·x)/sqrt(m) (Rahimi and Recht 2007; for private machines Rubinstein et al. 2010). Noise
+φ(x) = (cos 2πω_j·x, sin 2πω_j·x)/sqrt(m) (Rahimi and Recht 2007; for private machines Rubinstein et al. 2012). Noise
 N(0, c²) on each coordinate of w is the Gaussian process of covariance c²K on f, Hall's release (section 3.2), for the
 whole function at once: its values anywhere, any number of times, need no data and cost nothing more.
 """

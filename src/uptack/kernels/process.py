@@ -24,6 +24,7 @@ from uptack.kernels.kernel import Floats, Kernel, points
 from uptack.noise import Entropy, Grid, IntegerGaussian
 from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
+from uptack.registry.rim import SILENCE
 
 AHEAD = 256
 """Coordinates of noise that are drawn at a time."""
@@ -117,11 +118,15 @@ class FunctionRelease:
         return drawn
 
     def _values(self, where: Floats) -> Floats:
-        """f at points, within its public bound: whatever is not a number is read as one, so no error tells of data."""
+        """f at points, within its public bound: whatever is not a number is read as one, so no error tells of data.
+
+        Warnings of f are kept back. Of an error of f only that there was one is told: its text may be about data.
+        """
         assert self._f is not None
-        values = np.asarray(self._f(where.copy()), np.float64).reshape(-1)
-        if values.size != len(where):
-            raise InvalidArgument("f", "a function of points (k, d) with k values", f"{values.size} for {len(where)}")
+        values = _numbers(self._f, where)
+        if values is None or values.size != len(where):
+            got = "an error, or what is not numbers" if values is None else f"{values.size} for {len(where)}"
+            raise InvalidArgument("f", "a function of points (k, d) with k values", got)
         return np.clip(np.nan_to_num(values), -self._bound, self._bound)
 
     def _whitened(self, known: Floats, values: Floats) -> Floats:
@@ -259,3 +264,12 @@ class FunctionRelease:
     def __repr__(self) -> str:
         stamp = "" if self.private else ", NOT PRIVATE: seeded randomness"
         return f"FunctionRelease({self._factor.size} points asked, {self.kernel}, scale {self.scale:.3g}{stamp})"
+
+
+def _numbers(f: Function, where: Floats) -> Floats | None:
+    """What f returns, as numbers; None where that can't be."""
+    try:
+        with np.errstate(all="ignore"), SILENCE:
+            return np.asarray(f(where.copy()), np.float64).reshape(-1)
+    except Exception:
+        return None

@@ -8,13 +8,15 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2, norm, qmc
 
 from uptack import checks
 from uptack.drawing import axes
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
 from uptack.kernels.kernel import Exponential, Floats, Gaussian, Kernel, Matern32, Matern52, Tensor, points
+from uptack.later import Later
+
+stats = Later("scipy.stats")
 
 FEATURE_ERROR = 2.0**-46
 """A bound on ‖φ computed - φ‖: the phase is a fixed function of the row, less its whole turns it is exact, and cosine
@@ -34,7 +36,7 @@ def spectrum(kernel: Kernel, count: int) -> Floats:
     >>> bool(np.abs(phi @ phi.T - Gaussian(0.5)(x, x)).max() < 0.005)
     True
     """
-    uniform = qmc.Sobol(_uniforms(kernel), scramble=True, seed=0).random_base2((count - 1).bit_length())[:count]
+    uniform = stats.qmc.Sobol(_uniforms(kernel), scramble=True, seed=0).random_base2((count - 1).bit_length())[:count]
     return _spectral(kernel, np.clip(uniform, 2.0**-40, 1 - 2.0**-40)) / (2 * np.pi)
 
 
@@ -56,11 +58,11 @@ def _spectral(kernel: Kernel, uniform: Floats) -> Floats:
     assert isinstance(kernel, Gaussian | Exponential | Matern32 | Matern52)
     if isinstance(kernel, Exponential):
         return np.tan(np.pi * (uniform - 0.5)) / kernel.scale
-    normal: Floats = norm.ppf(uniform[:, : kernel.dimension]) / kernel.scale
+    normal: Floats = stats.norm.ppf(uniform[:, : kernel.dimension]) / kernel.scale
     if isinstance(kernel, Gaussian):
         return normal
     degrees = 3 if isinstance(kernel, Matern32) else 5
-    student: Floats = normal * np.sqrt(degrees / chi2.ppf(uniform[:, -1:], degrees))
+    student: Floats = normal * np.sqrt(degrees / stats.chi2.ppf(uniform[:, -1:], degrees))
     return student
 
 
@@ -116,7 +118,7 @@ class KernelMachine:
         It allows for the noise and nothing else. Rounding, less than a 2^-16 part of the sensitivity, is left out.
         """
         level = float(checks.inside_unit("confidence", confidence))
-        middle, reach = self.at(x), self.noise * norm.ppf(0.5 + level / 2)
+        middle, reach = self.at(x), self.noise * stats.norm.ppf(0.5 + level / 2)
         return middle - reach, middle + reach
 
     def to_dict(self) -> dict[str, Any]:

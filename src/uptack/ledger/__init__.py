@@ -1,4 +1,4 @@
-"""The durable budget: every release is debited, for good, before it looks at data."""
+"""The durable budget: every release is debited, permanently, before it reads data."""
 
 from uptack.ledger.chain import Fault, Head, Verification
 from uptack.ledger.entries import Entry

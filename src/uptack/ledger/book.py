@@ -16,13 +16,13 @@ from uptack.privacy.loss import Loss
 
 
 class Book:
-    """What a ledger is written in. All sums that a debit needs are in the last lines, so a long chain is no slower."""
+    """The entries of a data set. The last entries hold all sums that a debit needs, so a long chain is not slower."""
 
     def __init__(self, place: str | Path, dataset: str, timeout: float) -> None:
         self.store, self.dataset = store.Store(place, timeout), dataset
 
     def open(self, budget: Privacy | None) -> Privacy:
-        """The budget of the data set. Where it has none yet, it gets this one as its first line."""
+        """The budget of the data set. If it has none yet, the given one becomes its first entry."""
         known = self.store.datasets() if self.store.exists() else []
         if self.dataset not in known:
             if budget is None:
@@ -46,7 +46,7 @@ class Book:
                 store.append(connection, first)
 
     def debit(self, cost: Privacy, what: str, analyst: str, tree: Loss, relation: Adjacency) -> Entry:
-        """One more debit, in one transaction with the look at what is left."""
+        """Checks what is left and adds a debit, in one transaction."""
         with self.store.writing() as connection:
             end, balance = self._standing(connection, analyst, lock=True)
             whose = f"the budget of {self.dataset!r}" if balance.allowance is None else f"what {analyst!r} may spend"
@@ -57,7 +57,7 @@ class Book:
         return entry(row, after.budget.adjacency)
 
     def allow(self, allowance: Privacy, analyst: str) -> Entry:
-        """A line that grants an allowance."""
+        """Adds an entry that grants an allowance."""
         with self.store.writing() as connection:
             end, balance = self._standing(connection, analyst, lock=True)
             said = {"dataset": self.dataset, "kind": "allowance", "analyst": analyst, "what": "an allowance"}
@@ -66,23 +66,23 @@ class Book:
         return entry(row, allowance.adjacency)
 
     def balance(self, analyst: str) -> Balance:
-        """What was spent and what may be."""
+        """What was spent and what may still be spent."""
         with self.store.reading() as connection:
             return self._standing(connection, analyst)[1]
 
     def entries(self, **equal: str) -> list[Entry]:
-        """The lines in their order, where the given columns have the given values."""
+        """The entries in order, filtered by values of columns."""
         with self.store.reading() as connection:
             relation = self._budget(connection).adjacency
             return [entry(row, relation) for row in store.rows(connection, self.dataset, **equal)]
 
     def head(self) -> Head:
-        """The number and hash of the last line."""
+        """The number and the hash of the last entry."""
         with self.store.reading() as connection:
             return self._head(connection)
 
     def verify(self, witness: Head | None) -> Verification:
-        """A walk along the whole chain, as it is at one moment."""
+        """Checks the whole chain, as of one moment."""
         with self.store.reading() as connection:
             return walk(store.rows(connection, self.dataset), store.head(connection, self.dataset), witness)
 

@@ -1,6 +1,6 @@
-"""The chain of lines: how a line follows another, and whether a whole chain holds.
+"""The chain of entries: how one entry follows another, and whether a chain is valid.
 
-Nothing in here knows of a database: a chain is an iterable of rows, its head the number and hash of the last line.
+Nothing here depends on a database. A chain is an iterable of rows, and its head is the number and hash of the last one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from uptack.privacy.loss import Loss
 
 @dataclass(frozen=True)
 class Head:
-    """The number and the hash of the last line: whoever keeps them notices a chain that was cut or written anew."""
+    """The number and the hash of the last entry. A copy kept elsewhere reveals a chain that was cut or rewritten."""
 
     number: int
     hash: str
@@ -25,7 +25,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Fault:
-    """The first line that does not hold, and why."""
+    """The first invalid entry, and what is wrong with it."""
 
     number: int
     reason: str
@@ -36,7 +36,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Verification:
-    """What a walk along the chain found. True where all lines hold."""
+    """The result of checking a chain. True if all entries are valid."""
 
     entries: int
     fault: Fault | None = None
@@ -49,7 +49,7 @@ class Verification:
 
 
 def following(last: Row | None, said: dict[str, Any], balance: Balance, relation: Adjacency, tree: Loss | None) -> Row:
-    """The row after `last` (None for the first) that says these things and leaves this balance."""
+    """The row after `last` (None for the first) with these fields and this balance."""
     row = said | {
         "number": 1 if last is None else last["number"] + 1,
         "previous": GENESIS if last is None else last["hash"],
@@ -63,7 +63,7 @@ def following(last: Row | None, said: dict[str, Any], balance: Balance, relation
 
 @dataclass
 class Replay:
-    """All sums of a chain, added up again from its first line."""
+    """All sums of a chain, added up again from its first entry."""
 
     budget: Privacy | None = None
     spent: Privacy = field(default_factory=lambda: Privacy(0))
@@ -72,7 +72,7 @@ class Replay:
     last: Row | None = None
 
     def read(self, row: Row) -> str:
-        """Take the next row. Empty where it holds, else what is wrong with it."""
+        """Takes the next row. Returns what is wrong with it, or an empty text."""
         return self._link(row) or self._sums(row)
 
     def _link(self, row: Row) -> str:
@@ -119,7 +119,7 @@ class Replay:
 def walk(rows: Iterable[Row], head: Head | None, witness: Head | None = None) -> Verification:
     """Whether each row follows from those before it, the sums are right, and the last row is the head.
 
-    A witness is a head that was noted down earlier: its line must still be there with its hash.
+    A witness is a head that was noted earlier. Its entry must still be there, with its hash.
     """
     replay, count = Replay(), 0
     for row in rows:

@@ -1,7 +1,7 @@
-"""One line of a ledger: what it says, its plain form in the database, and its hash.
+"""One entry of a ledger: its content, its plain form in the database, and its hash.
 
-In the database a line is a flat row of texts. Its hash is SHA-256 over the canonical JSON of all other fields, among
-them the hash of the line before it, so that no line can be changed without changing all lines after it.
+In the database an entry is a flat row of texts. Its hash is SHA-256 over the canonical JSON of all other fields. These
+include the hash of the entry before it, so no entry can be changed without changing all later ones.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the ledger. It holds no data: only what was asked, by whom, and what it cost.
+    """An entry of the ledger. It holds no data, only what was asked, by whom, and what it cost.
 
-    - `kind`: "debit"; or "budget", always the first line, or "allowance", where `cost` is the amount that was granted.
-    - `loss`: what was going to happen to the data, a loss tree about the neighbours `adjacency`; None but for debits.
-    - `hash`: of this line and, through the line before, of all lines up to it.
+    - `kind`: "debit", "budget" (always the first entry) or "allowance". For the last two `cost` is the granted amount.
+    - `loss`: the loss tree of a debit, under the neighbours `adjacency`; None for other entries.
+    - `hash`: depends on this entry and, through the entry before it, on all earlier ones.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Entry:
     hash: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; the cost also exactly, as p/q."""
+        """Plain values, for JSON. The exact cost is included, as p/q."""
         exact = {"epsilon": self.cost.exact_epsilon, "delta": self.cost.exact_delta}
         return {
             "number": self.number,
@@ -72,7 +72,7 @@ class Entry:
 
 
 def canonical(value: object) -> str:
-    """The one JSON text of a value: sorted keys, no spaces, ASCII."""
+    """The canonical JSON text of a value: sorted keys, no spaces, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
@@ -100,18 +100,18 @@ def amount(row: Row, prefix: str, relation: Adjacency) -> Privacy:
 
 
 def details(relation: Adjacency, tree: Loss | None = None) -> str:
-    """The neighbours that a line is about, and the loss tree of a debit, as canonical JSON."""
+    """The adjacency of an entry, and the loss tree of a debit, as canonical JSON."""
     neighbours = {"kind": relation.kind, "rows_per_person": relation.rows_per_person}
     return canonical({"adjacency": neighbours, "loss": None if tree is None else encode(tree)})
 
 
 def neighbours(row: Row) -> Adjacency:
-    """The adjacency in a row's details; for the first line that of the ledger."""
+    """The adjacency in the details of a row. In the first entry it is that of the ledger."""
     return Adjacency(**json.loads(row["details"])["adjacency"])
 
 
 def entry(row: Row, relation: Adjacency) -> Entry:
-    """The line that a row stands for, in a ledger under the given adjacency."""
+    """The entry of a row, in a ledger under the given adjacency."""
     tree = json.loads(row["details"])["loss"]
     return Entry(
         number=row["number"],
@@ -128,16 +128,16 @@ def entry(row: Row, relation: Adjacency) -> Entry:
 
 
 def as_loss(guarantee: Privacy) -> Loss:
-    """The least that can be said of a release with this guarantee."""
+    """A loss tree that states this guarantee and nothing else."""
     if guarantee.pure:
         return Pure(guarantee.exact_epsilon)
     return Approximate(guarantee.exact_epsilon, guarantee.exact_delta)
 
 
 def short(value: Fraction, bits: int = 4096) -> Fraction:
-    """The value, or where its denominator is longer than `bits` the next multiple of 2^-bits above it.
+    """The value, or the next multiple of 2^-bits above it if its denominator is longer than `bits`.
 
-    Amounts are exact; this only keeps sums of thousands of unrelated denominators from growing without bound.
+    Amounts are exact. This only keeps sums of thousands of unrelated denominators from growing without bound.
     """
     if value.denominator.bit_length() <= bits:
         return value

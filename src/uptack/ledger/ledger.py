@@ -23,21 +23,21 @@ LONGEST_TEXT = 1000
 
 
 class Ledger:
-    """A privacy budget that outlives the process, shared by all who query a data set.
+    """A privacy budget on disk, shared by all who query a data set.
 
     `place` is the path of an SQLite file, or the URL of a PostgreSQL database. With `epsilon` the ledger of the data
-    set is created, or opened if it is there with the same budget; without, it is opened. A budget never changes.
+    set is created, or opened if it exists with the same budget. Without `epsilon` it is opened. A budget never changes.
 
-    **Theorem.** All releases that were debited, by whomever, with parameters chosen in any way from earlier answers,
-    are together (ε, δ)-differentially private under the ledger's adjacency, where (ε, δ) is the budget. Assumption:
-    each is debited before it runs, at a guarantee that holds for it. Proof: `uptack.ledger.admission`.
+    **Theorem.** All releases that were debited, by anyone, with parameters chosen in any way from earlier answers, are
+    together (ε, δ)-differentially private under the ledger's adjacency, where (ε, δ) is the budget. The assumption is
+    that each is debited before it runs, at a guarantee that holds for it. Proof: `uptack.ledger.admission`.
 
-    A person who is in two data sets is protected by the sum of the two budgets.
+    For a person who is in two data sets, the two budgets add up.
 
     - `dataset`: one place may hold the ledgers of several data sets.
     - `analyst`: who debits, unless `debit` names another; None is the curator.
-    - `adjacency`: the neighbours that the budget is about, `SUBSTITUTE` if nothing else is said at the creation.
-    - `timeout`: for how many seconds to wait for others that write.
+    - `adjacency`: the adjacency of the budget; `SUBSTITUTE` unless another is given when the ledger is created.
+    - `timeout`: how many seconds to wait for other writers.
 
     >>> import tempfile, pathlib
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "budget.db"
@@ -79,22 +79,22 @@ class Ledger:
 
     @property
     def adjacency(self) -> Adjacency:
-        """The neighbours that the budget is about."""
+        """The adjacency of the budget."""
         return self.budget.adjacency
 
     def debit(
         self, spent: Privacy | Loss, *, what: str, analyst: str | None = None, adjacency: Adjacency | None = None
     ) -> Entry:
-        """Take the cost of a release from the budget, for good, before the release runs.
+        """Debit the cost of a release, permanently, before the release runs.
 
-        One transaction: where this returns, the debit is on the disk. Where the request is refused or wrong, nothing
-        was debited (`BudgetExceeded` has `requested` and `remaining`); where the database fails in the midst of it
-        (`LedgerError`), the debit may stand or not, and nothing may be released.
+        This is one transaction. When it returns, the debit is on disk. If the request is refused or wrong, nothing was
+        debited (`BudgetExceeded` has `requested` and `remaining`). If the database fails meanwhile (`LedgerError`), the
+        debit may or may not stand, and nothing may be released.
 
-        `spent` is a guarantee, or a loss tree about the neighbours `adjacency` (the ledger's own if not given). A
-        guarantee about other neighbours is brought under the ledger's.
+        `spent` is a guarantee, or a loss tree under `adjacency` (by default the ledger's own). A guarantee under
+        another adjacency is converted to the ledger's.
 
-        `what` says what the release is. It is kept for good, so it must not tell anything about the data.
+        `what` describes the release. It is kept permanently, so it must not reveal anything about the data.
         """
         if isinstance(spent, Loss):
             relation = self._relation(adjacency)
@@ -116,11 +116,12 @@ class Ledger:
         analyst: str | None = None,
         adjacency: Adjacency | None = None,
     ) -> Entry:
-        """Take the cost of several releases together, at their tight (ε, δ): one entry, often far below the sum.
+        """Debit several releases together, at their tight (ε, δ): one entry, often far below the sum.
 
         **Only for releases whose loss trees are all fixed before the first of them runs.** What is asked may still
         depend on earlier answers, the costs may not: such a list composes as if it were all fixed (Zhu, Dong and Wang
-        2022, on dominating pairs). With a δ of at least the sum's, never more than the sum of ε is charged.
+        2022, on dominating pairs; Bun and Steinke 2016, on zCDP). What is charged is the best of the ways of
+        `uptack.privacy.tight`. With a δ of at least the sum's, never more than the sum of ε is charged.
 
         >>> import tempfile, pathlib
         >>> from uptack.privacy.loss import Pure
@@ -133,9 +134,9 @@ class Ledger:
         return self._debit(plan, tight(plan.parts, delta, relation), what, analyst)
 
     def charged(self, spent: Privacy | Loss, run: Callable[[], T], *, what: str, analyst: str | None = None) -> T:
-        """Debit first, run second: what `run()` returns. A crash, an error or a ⊥ keeps the debit.
+        """Debit, then run, and return what `run()` returns. The debit stands after a crash, an error or a ⊥.
 
-        A result that says it cost more than was debited is not handed out.
+        A result whose stated cost exceeds the debit is withheld.
         """
         paid = self.debit(spent, what=what, analyst=analyst)
         result = run()
@@ -157,16 +158,16 @@ class Ledger:
         return _text("analyst", analyst) if analyst is not None else self.analyst or ""
 
     def allow(self, analyst: str, epsilon: Rational, delta: Rational = 0) -> Entry:
-        """Grant an analyst an allowance within the budget, in place of the one she had, if any.
+        """Grant an analyst an allowance within the budget. It replaces an earlier one.
 
-        What she has spent counts against it. Once somebody has an allowance, an analyst without one may spend nothing;
-        the curator, who has no name, may. When an allowance protects against its analyst alone, and when it is
-        a ration only: `uptack.ledger.admission`.
+        What she has already spent counts against it. Once one analyst has an allowance, analysts without one may spend
+        nothing. The curator, who has no name, still may. `uptack.ledger.admission` says when an allowance is a
+        guarantee against its analyst alone, and when it only rations the budget.
         """
         return self._book.allow(Privacy(epsilon, delta, self.adjacency), _text("analyst", analyst))
 
     def remaining(self, analyst: str | None = None) -> Privacy:
-        """What may still be spent: the budget less all debits, and no more than is left of the analyst's allowance."""
+        """What may still be spent: the budget minus all debits, and at most what is left of the analyst's allowance."""
         return self._book.balance(self._name(analyst)).remaining
 
     def spent(self, analyst: str | None = None) -> Privacy:
@@ -176,19 +177,19 @@ class Ledger:
         return self._book.balance(_text("analyst", analyst)).own
 
     def history(self, analyst: str | None = None) -> list[Entry]:
-        """All debits in their order, or those of one analyst."""
+        """All debits in order, or those of one analyst."""
         who = {} if analyst is None else {"analyst": _text("analyst", analyst)}
         return self._book.entries(kind="debit", **who)
 
     def entries(self) -> list[Entry]:
-        """All lines in their order: the budget, allowances and debits."""
+        """All entries in order: the budget, allowances and debits."""
         return self._book.entries()
 
     def tight(self, delta: Rational) -> Privacy:
-        """What the history would cost, had all its loss trees been fixed before the first release.
+        """What the history would have cost if all its loss trees had been fixed before the first release.
 
-        **Not a guarantee where a cost was chosen in the light of earlier answers**, and never used to admit anything:
-        it shows what `debit_plan` would have saved.
+        **Not a guarantee if a cost was chosen in view of earlier answers.** It is never used to admit a request. It
+        shows what `debit_plan` would have saved.
         """
         return tight([self._own_terms(line) for line in self.history()], delta, self.adjacency)
 
@@ -197,13 +198,13 @@ class Ledger:
         return line.loss if line.loss is not None and line.adjacency == self.adjacency else as_loss(line.cost)
 
     def head(self) -> Head:
-        """Number and hash of the last line. Kept elsewhere, they let `verify` notice a ledger that was swapped."""
+        """Number and hash of the last entry. If you keep them elsewhere, `verify` notices a replaced ledger."""
         return self._book.head()
 
     def verify(self, witness: Head | Entry | None = None) -> Verification:
-        """Walk the chain: every hash, every link, every sum, the head. True where all hold; else `fault` is the first.
+        """Check every hash, every link, every sum and the head. True if all are right; else `fault` is the first fault.
 
-        A `witness` is a head or an entry noted down earlier: it must still be in the chain.
+        A `witness` is a head or an entry that was noted earlier. It must still be in the chain.
         """
         if witness is not None and not isinstance(witness, Head | Entry):
             raise InvalidArgument("witness", "a head or an entry of this ledger", checks.describe(witness))

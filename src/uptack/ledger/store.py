@@ -1,7 +1,8 @@
 """Where a ledger is kept: transactions, locks and durability in SQLite and PostgreSQL, through one code path.
 
-- SQLite: write-ahead log with `synchronous=FULL`, so that a commit is on the disk before it returns; writers queue up
-  with `BEGIN IMMEDIATE`. The file must be on a local disk: the log needs shared memory.
+- SQLite: a rollback journal with `synchronous=EXTRA`, so that a commit is on the disk before it returns, the end of its
+  journal too; writers queue up with `BEGIN IMMEDIATE`. Locks are on the file itself, and there must be one way to it
+  (`uptack.ledger.files`). The file must be on a local disk: network drives don't keep locks.
 - PostgreSQL: `synchronous_commit=on`; writers to one data set queue up with `SELECT ... FOR UPDATE` on its head.
 
 No connection outlives a transaction, so that a ledger may be used across threads and forked processes, and over
@@ -10,8 +11,8 @@ restarts of the server.
 
 from __future__ import annotations
 
+import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +22,8 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, insert, insp
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from uptack import checks
 from uptack.errors import InvalidArgument, LedgerError, UptackError
+from uptack.ledger import files
 from uptack.ledger.chain import Head
 from uptack.ledger.entries import Row
 from uptack.ledger.schema import entries, heads, metadata
@@ -51,7 +52,7 @@ def _reason(error: BaseException) -> tuple[str, str]:
 
 
 class Store:
-    """A database with ledgers in it, one for each data set."""
+    """A database with ledgers, one per data set."""
 
     def __init__(self, place: str | Path, timeout: float) -> None:
         self.timeout = timeout
@@ -61,17 +62,27 @@ class Store:
             self.name = url.render_as_string(hide_password=True)
             self._engine = _server(url)
         else:
-            self._path = _file(place)
+            self._path = files.resolved(place)
             self.name = str(self._path)
             self._engine = create_engine("sqlite://", creator=lambda: self._connect("rw"), poolclass=NullPool)
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         """A connection to the file, with transactions left to us. The mode "rwc" makes the file if there is none."""
-        place = f"file:{quote(str(self._path))}?mode={mode}"
+        place = f"file:{quote(os.fsencode(str(self._path)))}?mode={mode}"
         raw = sqlite3.connect(place, uri=True, timeout=self.timeout, isolation_level=None, check_same_thread=False)
-        raw.execute("PRAGMA synchronous = FULL")
-        raw.execute("PRAGMA fullfsync = ON")
+        try:
+            raw.execute("PRAGMA synchronous = EXTRA")
+            raw.execute("PRAGMA fullfsync = ON")
+            if raw.execute("PRAGMA journal_mode = DELETE").fetchone() != ("delete",):
+                raise LedgerError(self.name, *_REASONS["SQLITE_BUSY"])
+        except BaseException:
+            raw.close()
+            raise
         return raw
+
+    def _identity(self) -> files.Identity | None:
+        """Which file the name leads to now; one that has other names is refused."""
+        return None if self._path is None else files.identity(self._path)
 
     @contextmanager
     def _clear(self) -> Iterator[None]:
@@ -85,7 +96,8 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one moment of the ledger."""
+        """A transaction that sees one state of the ledger."""
+        self._identity()
         with self._clear(), self._engine.begin() as connection:
             if self._path is not None:
                 connection.exec_driver_sql("BEGIN")
@@ -95,7 +107,8 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is on the disk when it ends, and undone where an error leaves it."""
+        """A transaction that is on disk when it ends, and is rolled back on an error."""
+        before = self._identity()
         with self._clear(), self._engine.begin() as connection:
             if self._path is not None:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -105,13 +118,15 @@ class Store:
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = {patience}")
                 connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
             yield connection
+        if self._identity() != before:
+            raise LedgerError(self.name, "was moved or replaced while it was written to", "Nothing may be released.")
 
     def exists(self) -> bool:
-        """Whether there are ledgers here. A file of another kind is refused, and left as it is."""
+        """Whether there are ledgers here. A file of another kind is refused and not changed."""
         if self._path is None:
             with self.reading() as connection:
                 return inspect(connection).has_table(heads.name)
-        if not self._path.exists() or self._path.stat().st_size == 0:
+        if self._identity() is None or self._path.stat().st_size == 0:
             return False
         with self._clear():
             raw = self._connect("rw")
@@ -126,7 +141,7 @@ class Store:
 
     @contextmanager
     def creating(self) -> Iterator[Connection]:
-        """A writing transaction, alone of its kind, in a database with the tables in it."""
+        """A writing transaction in a database with the tables, one at a time."""
         if self._path is not None and not self.exists():
             with self._clear():
                 self._make_file()
@@ -137,20 +152,12 @@ class Store:
             yield connection
 
     def _make_file(self) -> None:
-        """The file, marked as ours and set to its write-ahead log. Switching may find the file busy: then once more."""
-        deadline = time.monotonic() + self.timeout
-        while True:
-            raw = self._connect("rwc")
-            try:
-                raw.execute(f"PRAGMA application_id = {APPLICATION}")
-                raw.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if not str(error.sqlite_errorname).startswith("SQLITE_BUSY") or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-            finally:
-                raw.close()
+        """The file, marked as ours."""
+        raw = self._connect("rwc")
+        try:
+            raw.execute(f"PRAGMA application_id = {APPLICATION}")
+        finally:
+            raw.close()
 
     def datasets(self) -> list[str]:
         """The data sets that have a ledger here."""
@@ -176,26 +183,15 @@ def _server(url: URL) -> Engine:
         raise UptackError('a ledger in PostgreSQL needs psycopg: pip install "uptack[postgres]"') from missing
 
 
-def _file(place: str | Path) -> Path:
-    if str(place) in ("", ".", ":memory:"):
-        raise InvalidArgument("place", "a path of a file, or a URL", checks.describe(str(place)), "It has to last.")
-    path = Path(place).absolute()
-    if path.is_dir():
-        raise LedgerError(str(path), "is a directory", "Give the path of a file in it.")
-    if not path.parent.is_dir():
-        raise LedgerError(str(path), "is in a directory that does not exist", f"Make {path.parent} first.")
-    return path
-
-
 def head(connection: Connection, dataset: str, lock: bool = False) -> Head | None:
-    """The head of a data set's chain, if it has one; with `lock` nobody else can append until the transaction ends."""
+    """The head of a chain, if there is one. With `lock` nobody else can append until the transaction ends."""
     query = select(heads.c.number, heads.c.hash).where(heads.c.dataset == dataset)
     found = connection.execute(query.with_for_update() if lock else query).first()
     return None if found is None else Head(found.number, found.hash)
 
 
 def rows(connection: Connection, dataset: str, **equal: str | int) -> Iterator[Row]:
-    """The rows of a data set in their order, where the given columns have the given values."""
+    """The rows of a data set in order, filtered by values of columns."""
     query = select(entries).where(entries.c.dataset == dataset).order_by(entries.c.number)
     query = query.where(*(entries.c[name] == value for name, value in equal.items()))
     for row in connection.execute(query.execution_options(yield_per=1000)):
@@ -211,7 +207,7 @@ def last(connection: Connection, dataset: str, **equal: str | int) -> Row | None
 
 
 def append(connection: Connection, row: Row) -> None:
-    """Add a row, and move the head on to it."""
+    """Add a row, and move the head to it."""
     connection.execute(insert(entries).values(dict(row)))
     place = Head(row["number"], row["hash"])
     if place.number == 1:

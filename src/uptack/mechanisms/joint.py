@@ -15,11 +15,16 @@ minimum moves no more than the larger of its two sides. So the sum of the expone
 With g rows, the product of the weights and the product of their sums change by a factor of at most q^(-4g) ≤ e^(ε/2)
 each. The sizes of bins are used, but nowhere told. ∎
 
+**Bounded range.** All vectors together have bounded range ε: with s the sum of the exponents over all bins,
+ln(P/P') = (s' - s)·ln(1/q) plus a number that does not depend on the vectors, and |s' - s| ≤ 4g. So the log-ratio lies in
+an interval of length 8g·ln(1/q) ≤ ε. `inverse_loss` is what the draw reports.
+
 **Other adjacencies.** Replace the table by its n least rows, filled up with rows at +∞ where there are fewer, for a
 public n. Neighbours under ADD_REMOVE, or with rows dropped, become tables of n rows that differ in at most one row. ∎
 All rows may first be changed by themselves, with randomness that is independent of the other rows: neighbours stay
 neighbours. So ties are broken by random digits behind the lattice points, and values with a granularity are spread over
-their cell.
+their cell. The draw is then a mixture over digits that neighbours may share, the replaced row's with those of the row
+in its place: each draw in the mixture has bounded range ε, which is what the loss node asks for.
 
 **The draw.** Let D_l be twice the number of rows up to v_l, minus the gaps before it. A path from D_0 = 0 to E has
 V = |E| + V', where V' is twice what it moves against the direction of E. Only the rows within K of each target are known;

@@ -1,4 +1,4 @@
-"""Exact noise: entropy, integer laws, bodies and lattices. Nothing here knows of data or of privacy budgets."""
+"""Exact noise: entropy, integer laws, bodies and lattices. Nothing here touches data or privacy budgets."""
 
 from uptack.noise.bernoulli import Bernoulli, BernoulliExp, UniformInteger
 from uptack.noise.bodies import Body, Box, Ellipsoid, L1Ball, L2Ball, LInfBall, SampledBody

@@ -35,7 +35,7 @@ def _rational_coin(p: Fraction) -> Coin:
 
 @lru_cache(maxsize=256)
 def exp_coin(x: Fraction) -> Coin:
-    """The coin with heads probability e^-x; its digits are kept between calls."""
+    """The coin with heads probability e^-x. Its digits are cached."""
     return Coin(exp_minus(x))
 
 
@@ -57,7 +57,7 @@ class Bernoulli(IntegerLaw):
         return Real.of(Fraction(self.p))
 
     def draw(self, size: int, entropy: Entropy) -> Integers:
-        """Digits of random numbers against digits of p."""
+        """Compares random digits with the digits of p."""
         return _rational_coin(Fraction(self.p)).flip(size, entropy).astype(np.int64)
 
     def exact_pmf(self, k: int) -> Real:
@@ -83,7 +83,7 @@ class BernoulliExp(IntegerLaw):
         object.__setattr__(self, "x", checks.nonnegative("x", self.x))
 
     def draw(self, size: int, entropy: Entropy) -> Integers:
-        """Digits of random numbers against digits of e^-x."""
+        """Compares random digits with the digits of e^-x."""
         return exp_coin(Fraction(self.x)).flip(size, entropy).astype(np.int64)
 
     def exact_pmf(self, k: int) -> Real:
@@ -97,7 +97,7 @@ class BernoulliExp(IntegerLaw):
 
 @dataclass(frozen=True)
 class UniformInteger(IntegerLaw):
-    """Each integer in [low, high] alike; the range may hold at most 2^63 of them.
+    """The uniform law on the integers in [low, high], of which there may be at most 2^63.
 
     >>> UniformInteger(1, 6).cutoff("1/3")
     5
@@ -117,7 +117,7 @@ class UniformInteger(IntegerLaw):
         return self.high - self.low + 1
 
     def draw(self, size: int, entropy: Entropy) -> Integers:
-        """Random bits, drawn again where they leave the range."""
+        """Random bits, redrawn if they fall outside the range."""
         return entropy.integers(self._size, size) + np.int64(self.low)
 
     def exact_pmf(self, k: int) -> Real:

@@ -1,7 +1,7 @@
-"""Convex bodies that are symmetric about 0, each with an exact uniform sampler: the unit balls of K-norm mechanisms.
+"""Convex bodies that are symmetric about 0: the unit balls of K-norm mechanisms, with exact uniform samplers.
 
-A body turns independent uniform reals into a uniform point of itself (`point`), and knows the half-widths of the
-smallest box around it (`extent`).
+A body maps independent uniform reals to a uniform point of itself (`point`). `extent` gives the half-widths of the
+smallest box around it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ CHOLESKY_BITS = 128
 
 
 class Body(ABC):
-    """A convex body in R^d, symmetric about 0: K = -K. Without the symmetry its K-norm mechanism is not private."""
+    """A convex body in R^d with K = -K. Without this symmetry the K-norm mechanism does not have the stated ε."""
 
     dimension: int
 
     @property
     @abstractmethod
     def uniforms(self) -> int:
-        """How many uniform reals a point is made from."""
+        """How many uniform reals a point needs."""
 
     @abstractmethod
     def point(self, us: Sequence[arb]) -> list[arb]:
@@ -46,7 +46,7 @@ class Body(ABC):
         """The largest |x_i| in the body, for each coordinate i."""
 
     def settled(self, entropy: Entropy) -> Callable[[Sequence[arb]], list[arb]]:
-        """The function from uniform reals to a point, for one draw: the same however often it is refined."""
+        """The map from uniform reals to a point, for one draw. It stays the same while digits are added."""
         return self.point
 
 
@@ -69,7 +69,7 @@ class Box(Body):
 
     @property
     def uniforms(self) -> int:
-        """One a coordinate."""
+        """One per coordinate."""
         return self.dimension
 
     def point(self, us: Sequence[arb]) -> list[arb]:
@@ -98,7 +98,7 @@ class LInfBall(_UnitBall):
 
     @property
     def uniforms(self) -> int:
-        """One a coordinate."""
+        """One per coordinate."""
         return self.dimension
 
     def point(self, us: Sequence[arb]) -> list[arb]:
@@ -111,11 +111,11 @@ class L1Ball(_UnitBall):
 
     @property
     def uniforms(self) -> int:
-        """One a coordinate and one for the radius."""
+        """One per coordinate, and one for the radius."""
         return self.dimension + 1
 
     def point(self, us: Sequence[arb]) -> list[arb]:
-        """Laplace variables over the sum of their sizes and one more exponential variable."""
+        """Laplace variables, divided by the sum of their absolute values and one more exponential variable."""
         signed = [laplace(u) for u in us[:-1]]
         total = sum((abs(v) for v in signed), exponential(us[-1]))
         return [v / total for v in signed]
@@ -126,7 +126,7 @@ class L2Ball(_UnitBall):
 
     @property
     def uniforms(self) -> int:
-        """Enough for d + 2 normal variables, made in pairs."""
+        """Enough for d + 2 normal variables, which are drawn in pairs."""
         return self.dimension + 2 + self.dimension % 2
 
     def point(self, us: Sequence[arb]) -> list[arb]:
@@ -188,8 +188,8 @@ class Ellipsoid(Body):
 class SampledBody(Body):
     """A body given by its own uniform sampler, a function of the entropy source that returns d numbers.
 
-    The guarantee of a release is then as exact as the sampler: it must be uniform on a convex body that is symmetric
-    about 0, which can't be checked here. `extent` is needed for intervals and for the grid.
+    The guarantee of a release then depends on the sampler. It must be uniform on a convex body that is symmetric about
+    0, which cannot be checked here. `extent` is needed for intervals and for the grid.
     """
 
     def __init__(self, sampler: Callable[[Entropy], ArrayLike], extent: ArrayLike) -> None:
@@ -201,15 +201,15 @@ class SampledBody(Body):
 
     @property
     def uniforms(self) -> int:
-        """None: the sampler draws for itself."""
+        """0: the sampler draws its own randomness."""
         return 0
 
     def point(self, us: Sequence[arb]) -> list[arb]:
-        """Not a function of uniform reals: see `settled`."""
+        """Not defined: a point is not a function of uniform reals. See `settled`."""
         raise TypeError("a SampledBody draws for itself")
 
     def settled(self, entropy: Entropy) -> Callable[[Sequence[arb]], list[arb]]:
-        """What the sampler gives, once."""
+        """One draw of the sampler, fixed."""
         drawn = np.asarray(self._sampler(entropy), np.float64)
         if drawn.shape != (self.dimension,):
             raise InvalidArgument("sampler", f"a sampler of {self.dimension} numbers", checks.describe(drawn))

@@ -1,8 +1,8 @@
 """Exact coins, many at a time.
 
-A coin with heads probability p lands heads iff a uniform real U lies below p. Only the first digits of U and p are
-ever looked at: digits are compared from the left until two differ. Nothing is approximated, and almost every coin is
-settled by its first byte.
+A coin with heads probability p lands heads iff a uniform real U is below p. The digits of U and p are compared from the
+left until two differ, so the coin is exact. Most coins are settled by their first byte. In `flip_exp` floats settle a
+coin only where a bound on their error says that they must agree with the exact comparison.
 """
 
 from __future__ import annotations
@@ -74,10 +74,11 @@ SLACK = 2.0**-26
 
 
 def flip_exp(x: NDArray[np.float64], exact: Callable[[int], Fraction], entropy: Entropy) -> Flags:
-    """One coin an entry with heads probability e^-x: `x` in floats, and `exact(i)` the rational x of entry i.
+    """One coin per entry with heads probability e^-x: `x` in floats, and `exact(i)` the rational x of entry i.
 
-    The float may be off by 2^-27 + x·2^-40 and the coins are still exact: it only decides where 32 random bits are
-    clear of it by `SLACK`. The others, one in some ten million, are settled with as many digits as it takes.
+    The coins are exact as long as the float x is off by at most 2^-27 + x·2^-40. It decides only where 32 random bits
+    differ from it by more than `SLACK`. The others, about one in ten million, are settled with as many digits as it
+    takes.
     """
     heads = np.exp(-x)
     drawn = entropy.words(x.size)

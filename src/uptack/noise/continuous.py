@@ -1,9 +1,9 @@
-"""Continuous noise that survives floating point: real numbers known to as many digits as it takes.
+"""Continuous noise without rounding errors: real numbers known to as many digits as it takes.
 
-A noise vector is a function of independent uniform reals. Of each uniform real only the first digits are drawn; ball
-arithmetic then gives a box that is sure to hold the noise vector, and where the box does not fix the nearest integers,
-more digits are drawn. So the integers returned are exactly the rounding of an ideal real-valued draw: rounding is
-post-processing, and the privacy proof for real noise holds for them as it stands, with no widened sensitivity.
+A noise vector is a function of independent uniform reals. Only the first digits of each uniform real are drawn. Ball
+arithmetic then gives a box that is certain to contain the noise vector. If the box does not determine the nearest
+integers, more digits are drawn. So the integers are exactly the rounding of an ideal real-valued draw. Rounding is
+post-processing, so the privacy proof for real noise applies without a larger sensitivity.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def laplace(u: arb) -> arb:
 
 
 def gamma(us: Sequence[arb]) -> arb:
-    """A Gamma variable of scale 1, whose shape is the number of uniform ones it is made from."""
+    """A Gamma variable of scale 1. Its shape is the number of uniform variables."""
     product = arb(1)
     for u in us:
         product *= u
@@ -57,7 +57,7 @@ def gamma(us: Sequence[arb]) -> arb:
 
 
 def normals(us: Sequence[arb]) -> list[arb]:
-    """Standard normal variables from an even number of uniform ones, by Box and Muller."""
+    """Standard normal variables from an even number of uniform ones, by the Box-Muller transform."""
     out = []
     for u, v in zip(us[::2], us[1::2], strict=True):
         radius, (sine, cosine) = (2 * exponential(u)).sqrt(), (2 * v).sin_cos_pi()

@@ -1,4 +1,4 @@
-"""Where randomness comes from: one explicit object, made at the top and passed down."""
+"""Sources of randomness: one explicit object, created at the top and passed down."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from uptack import checks
 class Entropy(ABC):
     """A source of independent fair bits.
 
-    `private` says whether nobody can foresee the bits. A release drawn from a source where it is False is
+    `private` says whether the bits are unpredictable to everybody. If it is False, releases from this source are
     stamped "not private". Threads may share a source: no byte may be given out twice.
     """
 
@@ -22,7 +22,7 @@ class Entropy(ABC):
 
     @abstractmethod
     def bytes(self, count: int) -> bytes:
-        """So many random bytes."""
+        """`count` random bytes."""
 
     def octets(self, size: int) -> NDArray[np.uint8]:
         """A vector of random bytes."""
@@ -33,12 +33,12 @@ class Entropy(ABC):
         return np.frombuffer(self.bytes(4 * size), np.uint32)
 
     def signs(self, size: int) -> NDArray[np.int64]:
-        """A vector of fair ±1."""
+        """A vector of fair signs ±1."""
         bits = np.unpackbits(self.octets(-(-size // 8)), count=size)
         return 2 * bits.astype(np.int64) - 1
 
     def below(self, bound: int) -> int:
-        """A uniform integer in [0, bound): draw as many bits as the bound has, again if they reach it."""
+        """A uniform integer in [0, bound): as many bits as the bound has, redrawn if they reach it."""
         bits = (bound - 1).bit_length()
         size = -(-bits // 8)
         while True:
@@ -63,12 +63,12 @@ class Entropy(ABC):
 
 
 class SystemEntropy(Entropy):
-    """The operating system's random bytes: the default, and the only source that gives privacy."""
+    """The operating system's random bytes: the default, and the only built-in source that gives privacy."""
 
     private = True
 
     def bytes(self, count: int) -> bytes:
-        """So many bytes of the system's generator."""
+        """`count` bytes of the system's generator."""
         return os.urandom(count)
 
     def __repr__(self) -> str:
@@ -76,7 +76,7 @@ class SystemEntropy(Entropy):
 
 
 class SeededEntropy(Entropy):
-    """A reproducible source for tests and studies. **Whoever knows the seed can subtract the noise.**
+    """A reproducible source for tests and studies. **Anyone who knows the seed can subtract the noise.**
 
     Every result drawn from it is stamped "not private".
 

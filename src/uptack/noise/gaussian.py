@@ -93,7 +93,7 @@ def _sum_from(variance: Fraction, start: int) -> arb:
 class IntegerGaussian(IntegerLaw):
     """P(z = k) proportional to e^(-k²/2σ²) on the integers, for a rational variance parameter σ².
 
-    For σ above about 1 the variance is σ² to within rounding, and below it is less.
+    For σ above about 1 the variance is very close to σ². For smaller σ it is less.
 
     >>> noise = IntegerGaussian(100)
     >>> noise.interval(0.95), round(noise.pmf(0), 6)
@@ -108,8 +108,10 @@ class IntegerGaussian(IntegerLaw):
         object.__setattr__(self, "variance", variance)
 
     def draw(self, size: int, entropy: Entropy) -> Integers:
-        """Canonne, Kamath and Steinke (2020): draw y from the integer Laplace law of scale t = ⌊σ⌋ + 1, keep it with
-        probability exp(-(|y| - σ²/t)²/2σ²), which e^(-y²/2σ²)/e^(-|y|/t) is up to a constant factor.
+        """Rejection sampling (Canonne, Kamath and Steinke 2020).
+
+        Draw y from the integer Laplace law of scale t = ⌊σ⌋ + 1, and keep it with probability exp(-(|y| - σ²/t)²/2σ²).
+        Up to a constant factor this is e^(-y²/2σ²)/e^(-|y|/t).
         """
         variance = Fraction(self.variance)
         t = math.isqrt(math.floor(variance)) + 1

@@ -1,4 +1,4 @@
-"""Rounding reals to a public grid, and what that costs in sensitivity."""
+"""Rounding of reals to a public grid, and the sensitivity after rounding."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def _power_of_two(value: Fraction) -> int | None:
 
 @dataclass(frozen=True)
 class Grid:
-    """The multiples of a step that is a power of two, so that floats scale to it without rounding.
+    """The multiples of a step. The step is a power of two, so floats are scaled to it without rounding.
 
-    **Sensitivity.** Rounding to the nearest multiple moves two reals by at most one step towards or away from each
-    other, so |a - b| ≤ Δ gives at most ⌈Δ/step⌉ + 1 steps between their grid points; over d coordinates
-    ‖a - b‖₁ ≤ Δ gives ⌈Δ/step⌉ + d, and ‖a - b‖₂ ≤ Δ gives Δ/step + sqrt(d).
+    **Sensitivity.** Rounding to the nearest multiple changes the distance of two reals by at most one step. So if
+    |a - b| ≤ Δ, their grid points are at most ⌈Δ/step⌉ + 1 steps apart. Over d coordinates, ‖a - b‖₁ ≤ Δ gives
+    ⌈Δ/step⌉ + d, and ‖a - b‖₂ ≤ Δ gives Δ/step + sqrt(d).
 
     >>> Grid("1/4").move(np.array([0.3, 7.0]), np.array([1, -2]))
     array([0.5, 6.5])
@@ -61,13 +61,13 @@ class Grid:
         return exponent
 
     def steps(self, x: Floats) -> Floats:
-        """The number of steps to the nearest grid point, as floats that hold integers exactly."""
+        """The number of steps to the nearest grid point: integers, stored as floats."""
         with np.errstate(over="ignore"):
             steps: Floats = np.rint(np.nan_to_num(np.ldexp(x, -self.exponent)))
         return steps
 
     def values(self, steps: Floats) -> Floats:
-        """The floats nearest to so many steps; the largest float where none is near."""
+        """The floats nearest to so many steps; beyond the floats, the largest one."""
         with np.errstate(over="ignore"):
             values: Floats = np.nan_to_num(np.ldexp(steps, self.exponent))
         return values
@@ -81,7 +81,7 @@ class Grid:
     def move(self, x: Floats, noise: NDArray[np.int64]) -> Floats:
         """The grid points nearest to x, moved by whole steps.
 
-        The sum is exact before it becomes a float again, so the result depends on it alone.
+        The sum is exact before it is converted to a float, so the result depends on x only through that sum.
         """
         steps = self.steps(x)
         small = np.abs(steps) < _EXACT

@@ -1,8 +1,8 @@
 """The geometric law and the integer Laplace law, drawn exactly and many at a time.
 
-With q = e^(-1/scale) a geometric variable G has P(G = k) = (1 - q)·q^k. Its binary digits are independent: digit i is 1
-with probability q^(2^i)/(1 + q^(2^i)) = 1/(1 + e^(2^i/scale)), and what is left above the first m digits, ⌊G/2^m⌋,
-is geometric again with q^(2^m). So a vector of draws is a handful of vectors of coins.
+With q = e^(-1/scale) a geometric variable G has P(G = k) = (1 - q)·q^k. Its binary digits are independent. Digit i is 1
+with probability q^(2^i)/(1 + q^(2^i)) = 1/(1 + e^(2^i/scale)). The part above the first m digits, ⌊G/2^m⌋, is geometric
+with q^(2^m). So a vector of draws needs a few vectors of coins.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Geometric(IntegerLaw):
         object.__setattr__(self, "scale", check_scale("scale", self.scale))
 
     def draw(self, size: int, entropy: Entropy) -> Integers:
-        """Binary digits by independent coins; the part above them counted up while an e^(-2^m/scale) coin says so."""
+        """Binary digits by independent coins. The part above them counts heads of an e^(-2^m/scale) coin in a row."""
         scale = Fraction(self.scale)
         coins = _digit_coins(scale)
         out = np.zeros(size, np.int64)

@@ -1,4 +1,4 @@
-"""What every law on the integers can be asked: draws, probabilities, and exact thresholds."""
+"""The interface of all laws on the integers: draws, probabilities and exact thresholds."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _cutoff(law: IntegerLaw, bound: Fraction) -> int:
 class IntegerLaw(ABC):
     """A probability law on the integers, with z a draw from it.
 
-    `exact_pmf` and `exact_tail` are reals known to any precision, so the thresholds below are computed, never
-    approximated; `pmf`, `cdf` and `tail` are the same numbers as floats.
+    `exact_pmf` and `exact_tail` are reals known to any precision, so the thresholds below are exact. `pmf`, `cdf` and
+    `tail` are the same numbers as floats.
     """
 
     @abstractmethod

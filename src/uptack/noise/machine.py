@@ -31,16 +31,16 @@ def _bias(exponent_bits: int) -> int:
 
 @dataclass(frozen=True)
 class MachineNumbers:
-    """The floating-point numbers with one sign bit and so many bits of exponent and mantissa, in order.
+    """The floating-point numbers with one sign bit and the given bits of exponent and mantissa, in order.
 
-    Number o of the lattice, for -top ≤ o ≤ top, is ±(1 + f/2^M)·2^(E - bias) where |o| is the f-th ordinal of exponent
-    field E, and ±f·2^(1 - bias - M) where E = 0, as in IEEE 754; but no pattern is spent on infinities or NaN. The
-    lattice is finite and about evenly spaced in the logarithm: a base measure that needs no bounds. Every point is a
-    float64.
+    Number o of the lattice, for -top ≤ o ≤ top, is ±(1 + f/2^M)·2^(E - bias) if |o| is the f-th ordinal of exponent
+    field E, and ±f·2^(1 - bias - M) if E = 0, as in IEEE 754. There are no infinities and no NaN. The lattice is finite
+    and roughly evenly spaced on the log scale, so it is a base measure that needs no bounds. Every point is a float64.
 
-    `tapered=True` thins it out away from 1: the binade of 2^e has (1 + |e|/8)² times fewer points, rounded to a power
-    of two. Half of all points of the plain lattice lie below 1, where hardly any answer does, and crowd around 0;
-    tapered, the tiny and the huge together weigh no more than the 17 binades around 1.
+    `tapered=True` makes it sparser away from 1: the binade of 2^e has (1 + |e|/8)² times fewer points, rounded to a
+    power of two. Half of the points of the plain lattice lie between -1 and 1, most of them very close to 0, where few
+    answers are. In the tapered lattice the very small and the very large numbers together weigh no more than the 17
+    binades around 1.
 
     >>> lattice = MachineNumbers()
     >>> lattice.size == 2**50 - 1, lattice.value(lattice.floor(0.5)), lattice.value(lattice.ceil(np.inf)) > 1e77
@@ -96,11 +96,11 @@ class MachineNumbers:
         return rounded
 
     def floors(self, x: ArrayLike) -> Ordinals:
-        """Ordinals of the largest lattice numbers at most x; below the whole lattice, of its least."""
+        """Ordinals of the largest lattice numbers at most x; of the least number if x is below the lattice."""
         return self._round(x, -1)
 
     def ceils(self, x: ArrayLike) -> Ordinals:
-        """Ordinals of the least lattice numbers at least x; above the whole lattice, of its largest."""
+        """Ordinals of the least lattice numbers at least x; of the largest number if x is above the lattice."""
         return self._round(x, 1)
 
     def values(self, ordinals: ArrayLike) -> NDArray[np.float64]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from uptack import checks
+from uptack.account import Outcome as Found
 from uptack.columns import OrderStatistics
 from uptack.columns.selection import SCALE
 from uptack.errors import InvalidArgument
@@ -20,11 +20,13 @@ from uptack.reach import LStatistic
 from uptack.reach.order import quartiles
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.methods import refused
 from uptack.statistics.tested import SCALE_SLOPE
 
 ROUNDING = 1 + 1e-12
 """What floats may take off a scale and the bound that is worked out from it."""
+
+
+TOO_LARGE = Advice(other="values of a size below 1e300, a larger kappa or delta=1e-6")
 
 
 @release(data=("D",), page="papers")
@@ -55,20 +57,21 @@ def M(
     given = None if s is None else checks.nonnegative("s", s)
     if given is not None and given > dwork_lei.MOST:
         raise InvalidArgument("s", "at most 1e300", checks.describe(s))
-    x, level, request = prepared("M", D, n, eps, delta, entropy)
+    x, level, account = prepared("M", D, n, eps, delta, entropy)
     if advice := unfit(n, level, tests=4 if given is None else 2):
-        return refused(request, None, HOW, advice)
+        return account.close(Found.refusal(HOW, advice))
     width = float(given or 0)
     if given is None:
-        found = spread(x, quartiles(n), dwork_lei.log_width(n), level, request)
+        found = spread(x, quartiles(n), dwork_lei.log_width(n), level, account)
         if found.value is None:
-            return told(request, found, level, n, SCALE_SLOPE, dwork_lei.log_width)
-        request, width = replace(request, spent=(found.tree,)), found.value
+            return told(account, found, level, n, SCALE_SLOPE, dwork_lei.log_width)
+        account.spend(found.tree)
+        width = found.value
     h = dwork_lei.bin_width(width, n)
     answer = dwork_lei.location(
-        lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)), h, level, request.entropy
+        lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)), h, level, account.entropy
     )
-    return told(request, answer, level, n, SCALE_SLOPE, lambda m: float(m ** (-1 / 3)))
+    return told(account, answer, level, n, SCALE_SLOPE, lambda m: float(m ** (-1 / 3)))
 
 
 @release(data=("D",), page="papers")
@@ -102,25 +105,24 @@ def TM(
     trim = checks.inside_unit("alpha", alpha)
     fix = "Only with delta given it may be None."
     power = None if kappa is None and delta is not None else checks.inside_unit("kappa", kappa, fix)
-    x, level, request = prepared("TM", D, n, eps, delta, entropy)
+    x, level, account = prepared("TM", D, n, eps, delta, entropy)
     lo = math.ceil(n * trim / 2)
     hi, N = n - lo, n - 2 * lo - 1
     rows = Advice(n=math.ceil(4 / (1 - trim))) if N < 1 else None
     if advice := rows or unfit(n, level, tests=2):
-        return refused(request, None, HOW, advice)
-    found = spread(x, (lo, hi), dwork_lei.log_width(n), level, request)
+        return account.close(Found.refusal(HOW, advice))
+    found = spread(x, (lo, hi), dwork_lei.log_width(n), level, account)
     if found.value is None:
-        return told(request, found, level, n, SCALE_SLOPE, dwork_lei.log_width)
+        return told(account, found, level, n, SCALE_SLOPE, dwork_lei.log_width)
+    account.spend(found.tree)
     factor, failure = _safety(found, n, power, level)
     bound = found.value * factor * ROUNDING / N if found.value > 0 else 0.0
     if max(found.value, bound) >= dwork_lei.MOST or 2 * level.delta + failure >= 1:
-        return refused(
-            request, found.tree, HOW, Advice(other="values of a size below 1e300, a larger kappa or delta=1e-6")
-        )
+        return account.close(Found.refusal(HOW, TOO_LARGE))
     ranked = OrderStatistics(x, [(lo + 1, lo + 1), (hi - 1, hi - 1)])
     mean = Fraction(ranked.total(lo + 1, hi - 1), N << SCALE)
-    answer = dwork_lei.noisy_mean(mean, bound, level, failure, request.entropy)
-    return told(replace(request, spent=(found.tree,)), answer, level, n, SCALE_SLOPE, dwork_lei.log_width)
+    answer = dwork_lei.noisy_mean(mean, bound, level, failure, account.entropy)
+    return told(account, answer, level, n, SCALE_SLOPE, dwork_lei.log_width)
 
 
 def _safety(found: Outcome, n: int, power: Fraction | None, level: dwork_lei.Level) -> tuple[float, Fraction]:

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
+from uptack.account import Account
+from uptack.account import Outcome as Found
+from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
@@ -17,21 +20,18 @@ from uptack.mechanisms.additive import laplace
 from uptack.mechanisms.dwork_lei import Level
 from uptack.mechanisms.ptr import Outcome
 from uptack.noise import Entropy, IntegerLaplace
-from uptack.noise.entropy import source
 from uptack.papers.scale import HOW, LEAST_EPSILON, LEAST_N, spread, unfit
-from uptack.privacy import SUBSTITUTE, loss
+from uptack.privacy import loss
 from uptack.reach import LStatistic
 from uptack.reach.hampel import LARGEST, Cell
 from uptack.reach.order import quartiles
 from uptack.registry import release
-from uptack.regression.arguments import Floats, Table, table
-from uptack.regression.blocks import equal_blocks, fit_blocks
 from uptack.regression.cells import LONGER, STEPS, RowTest, cells, passes
+from uptack.regression.dealing import dealt
+from uptack.regression.fits import fit_blocks
 from uptack.regression.hampel import MOST, SHORTCUT, WIDTHS
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Call
-from uptack.statistics.methods import answered, refused
 
 
 @release(data=("D_x", "D_y"), page="papers")
@@ -53,18 +53,18 @@ def R_S(
     >>> R_S(X, X @ [1, 2], 1, delta=1e-6, entropy=SeededEntropy(1)).privacy
     Privacy(epsilon=8.0, delta=8e-06)
     """
-    data, level, request = _prepared("R_S", D_x, D_y, eps, delta, entropy)
+    data, level, account = _prepared("R_S", D_x, D_y, eps, delta, entropy)
     m, p = data.n // data.p, data.p
     if advice := unfit(m, level, tests=4 * p):
-        return refused(request, None, HOW, replace(advice, n=None if advice.n is None else p * advice.n))
-    estimates, values, trees = _estimates(data, request), [], []
+        return account.close(Found.refusal(HOW, replace(advice, n=None if advice.n is None else p * advice.n)))
+    estimates, values = _estimates(data, account), []
     for column in estimates.T:
-        found = _median(np.ascontiguousarray(column), level, request)
-        trees += [found.tree]
+        found = _median(np.ascontiguousarray(column), level, account)
+        account.through(loss.Partition).spend(found.tree)
         if found.value is None:
-            return refused(request, loss.Partition(loss.Composed(tuple(trees))), HOW, _advice(data, level))
+            return account.close(Found.refusal(HOW, _advice(data, level)))
         values += [found.value]
-    return answered(request, np.array(values), loss.Partition(loss.Composed(tuple(trees))), HOW)
+    return account.close(Found(np.array(values), HOW))
 
 
 @release(data=("D_x", "D_y"), page="papers")
@@ -90,44 +90,45 @@ def R_H(
     >>> R_H(X, X @ [1, 2], 1, delta=1e-6, entropy=SeededEntropy(1)).privacy
     Privacy(epsilon=8.0, delta=8e-06)
     """
-    data, level, request = _prepared("R_H", D_x, D_y, eps, delta, entropy)
+    data, level, account = _prepared("R_H", D_x, D_y, eps, delta, entropy)
     p, m = data.p, data.n // data.p
     if data.n > LARGEST:
         raise InvalidArgument("D_x", f"a table of at most {LARGEST} rows", data.n)
     if p > MOST:
-        return refused(request, None, HOW, SHORTCUT)
+        return account.close(Found.refusal(HOW, SHORTCUT))
     test = _row_test(data, level)
     short = m < LEAST_N or 2 * p * level.delta + 2**p * Fraction(test.test.delta) >= 1
     if advice := unfit(m, level, tests=2 * p) or (_advice(data, level) if short else None):
-        return refused(request, None, HOW, replace(advice, n=p * (advice.n or 0) or None))
-    scales = [spread(c, quartiles(m), dwork_lei.log_width(m), level, request) for c in _estimates(data, request).T]
-    tree = loss.Partition(loss.Composed(tuple(s.tree for s in scales)))
+        return account.close(Found.refusal(HOW, replace(advice, n=p * (advice.n or 0) or None)))
+    scales = [spread(c, quartiles(m), dwork_lei.log_width(m), level, account) for c in _estimates(data, account).T]
+    for scale in scales:
+        account.through(loss.Partition).spend(scale.tree)
     found = [s.value for s in scales if s.value is not None]
     if len(found) < p:
-        return refused(request, tree, HOW, _advice(data, level))
+        return account.close(Found.refusal(HOW, _advice(data, level)))
     narrow = data.n ** (-1 / max(2 * p, 4))
     widths = np.array([s * narrow if s > dwork_lei.LEAST else data.n**-0.5 for s in found])
-    return _cascade(data, np.clip(widths, *WIDTHS), test, replace(request, spent=(tree,)), level)
+    return _cascade(data, np.clip(widths, *WIDTHS), test, account, level)
 
 
-def _cascade(data: Table, widths: Floats, test: RowTest, request: Call, level: Level) -> Release[Floats] | NoReply:
+def _cascade(data: Table, widths: Floats, test: RowTest, account: Account, level: Level) -> Release[Floats] | NoReply:
     """One test for each of the 2^p grids, and the answer of the first that passes."""
     p, answer = data.p, loss.Answer(level.epsilon)
-    needed = [test.needs(request.entropy) for _ in range(2**p)]
+    needed = [test.needs(account.entropy) for _ in range(2**p)]
     u, y = normalised(data.x, data.y)
     beta = minimiser(u, y)
     passed = passes(u, y, cells(beta, widths, 2), needed)  # the noises are alike: it does not matter whose is whose
     units = tuple(loss.Unit(test.test, answer if passed else None) for _ in needed)
-    tree = loss.Cascade(units, same_answer=True)
+    account.spend(loss.Cascade(units, same_answer=True))
     if not passed:
-        return refused(request, tree, HOW, _advice(data, level))
+        return account.close(Found.refusal(HOW, _advice(data, level)))
     noisy = [
         laplace(
-            _float(b), sensitivity=p * Fraction(h) * (1 + LONGER), epsilon=level.epsilon, entropy=request.entropy
+            _float(b), sensitivity=p * Fraction(h) * (1 + LONGER), epsilon=level.epsilon, entropy=account.entropy
         ).value
         for b, h in zip(beta, widths, strict=True)
     ]
-    return answered(request, np.array(noisy), tree, HOW)
+    return account.close(Found(np.array(noisy), HOW))
 
 
 def _float(b: Fraction) -> float:
@@ -206,32 +207,33 @@ def _corners(u: Floats, y: Floats, cell: Cell) -> Floats:
 
 def _prepared(
     name: str, D_x: Any, D_y: Any, eps: Rational, delta: Rational | None, entropy: Entropy | None
-) -> tuple[Table, Level, Call]:
-    """The table, what each stage spends, and the call that the results are stamped with."""
+) -> tuple[Table, Level, Account]:
+    """The table, what each stage spends, and the account that it is written into."""
     epsilon = checks.epsilon(eps, "eps")
     if epsilon < LEAST_EPSILON:
         raise InvalidArgument("eps", "at least 1e-9", checks.describe(eps))
     false_pass = None if delta is None else checks.inside_unit("delta", delta)
-    request = Call(name, epsilon, Fraction(0), "dwork-lei", SUBSTITUTE, None, None, source(entropy))
+    account = Account.open(name, epsilon, entropy=entropy, unit="eps")
     data = table(D_x, D_y, fit_intercept=False, missing="ignore")
     m = max(data.n // data.p, 1)
-    return data, Level.printed(epsilon, m) if false_pass is None else Level(epsilon, false_pass), request
+    return data, Level.printed(epsilon, m) if false_pass is None else Level(epsilon, false_pass), account
 
 
-def _estimates(data: Table, request: Call) -> Floats:
+def _estimates(data: Table, account: Account) -> Floats:
     """The least squares estimates of ⌊n/p⌋ random blocks, one line each."""
-    return fit_blocks(data.x, data.y, equal_blocks(data.n, data.n // data.p, request.entropy), "ols")
+    members = dealt(data, data.n, data.n // data.p, account)
+    return fit_blocks(data.x, data.y, members, "ols", shortest=True)
 
 
-def _median(x: Floats, level: Level, request: Call) -> Outcome:
+def _median(x: Floats, level: Level, account: Account) -> Outcome:
     """M: S, then a location with bins of its answer's size."""
     n = x.size
-    first = spread(x, quartiles(n), dwork_lei.log_width(n), level, request)
+    first = spread(x, quartiles(n), dwork_lei.log_width(n), level, account)
     if first.value is None:
         return first
     h = dwork_lei.bin_width(first.value, n)
     second = dwork_lei.location(
-        lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)), h, level, request.entropy
+        lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)), h, level, account.entropy
     )
     return replace(second, tree=loss.Composed((first.tree, second.tree)))
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
+from uptack.account import Account
+from uptack.account import Outcome as Found
 from uptack.columns import column
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -17,15 +19,12 @@ from uptack.mechanisms import dwork_lei
 from uptack.mechanisms.dwork_lei import Level
 from uptack.mechanisms.ptr import Outcome
 from uptack.noise import Entropy, IntegerLaplace
-from uptack.noise.entropy import source
-from uptack.privacy import SUBSTITUTE
 from uptack.reach import InterquantileRange
 from uptack.reach.order import quartiles
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Call
-from uptack.statistics.methods import answered, least_n, refused
+from uptack.statistics.statistic import least_n
 from uptack.statistics.tested import SCALE_SLOPE
 
 HOW = "Dwork and Lei's grids"
@@ -57,11 +56,11 @@ def S(
     >>> S(D, 20_000, 1, delta=1e-6, entropy=SeededEntropy(1))
     Release(1.3..., S by Dwork and Lei's grids, ε = 2.0, δ = 2e-06 (substitute), NOT PRIVATE: seeded randomness)
     """
-    x, level, request = prepared("S", D, n, eps, delta, entropy)
+    x, level, account = prepared("S", D, n, eps, delta, entropy)
     if advice := unfit(x.size, level, tests=2):
-        return refused(request, None, HOW, advice)
-    found = spread(x, quartiles(x.size), dwork_lei.log_width(x.size), level, request)
-    return told(request, found, level, x.size, SCALE_SLOPE, dwork_lei.log_width)
+        return account.close(Found.refusal(HOW, advice))
+    found = spread(x, quartiles(x.size), dwork_lei.log_width(x.size), level, account)
+    return told(account, found, level, x.size, SCALE_SLOPE, dwork_lei.log_width)
 
 
 @release(page="papers")
@@ -77,9 +76,9 @@ def Scale(x: Any, eps: Rational, delta: Rational, *, entropy: Entropy | None = N
     Release(..., Scale by Dwork and Lei's grids, ε = 2.0, δ = 1e-06 (substitute), NOT PRIVATE: seeded randomness)
     """
     half = checks.inside_unit("delta", delta) / 2
-    data, level, request = prepared("Scale", x, None, eps, half, entropy, argument="x")
-    found = spread(data, quartiles(data.size), math.log(2), level, request)
-    return told(request, found, level, data.size, SCALE_SLOPE, lambda m: math.log(2))
+    data, level, account = prepared("Scale", x, None, eps, half, entropy, argument="x")
+    found = spread(data, quartiles(data.size), math.log(2), level, account)
+    return told(account, found, level, data.size, SCALE_SLOPE, lambda m: math.log(2))
 
 
 def prepared(
@@ -91,21 +90,21 @@ def prepared(
     entropy: Entropy | None,
     *,
     argument: str = "D",
-) -> tuple[Floats, Level, Call]:
-    """The rows as floats, what each stage spends, and the call that the results are stamped with."""
+) -> tuple[Floats, Level, Account]:
+    """The rows as floats, what each stage spends, and the account that it is written into."""
     epsilon = checks.epsilon(eps, "eps")
     if epsilon < LEAST_EPSILON:
         raise InvalidArgument("eps", "at least 1e-9", checks.describe(eps))
     false_pass = None if delta is None else checks.inside_unit("delta", delta)
     rows = None if n is None else checks.integer("n", n, least=1)
-    request = Call(name, epsilon, Fraction(0), "dwork-lei", SUBSTITUTE, None, None, source(entropy))
+    account = Account.open(name, epsilon, entropy=entropy, unit="eps")
     x: Floats = np.nan_to_num(column(argument, D).floats())
     if not x.size:
         raise InvalidArgument(argument, "a one-dimensional column with at least one row", "none")
     if rows not in (None, x.size):
         raise InvalidArgument("n", f"the number of rows in {argument}, {x.size}", rows)
     level = Level.printed(epsilon, x.size) if false_pass is None else Level(epsilon, false_pass)
-    return x, level, request
+    return x, level, account
 
 
 def unfit(n: int, level: Level, tests: int) -> Advice | None:
@@ -115,23 +114,24 @@ def unfit(n: int, level: Level, tests: int) -> Advice | None:
     return Advice(other="a delta of your own, such as 1e-6") if tests * level.delta >= 1 else None
 
 
-def spread(x: Floats, ranks: tuple[int, int], width: float, level: Level, request: Call) -> Outcome:
+def spread(x: Floats, ranks: tuple[int, int], width: float, level: Level, account: Account) -> Outcome:
     """S on the range between any two ranks. More than n rows can't change, so no further interval is built."""
     return dwork_lei.scale(
-        lambda steps: InterquantileRange(x, ranks, min(steps, x.size)), width, level, request.entropy
+        lambda steps: InterquantileRange(x, ranks, min(steps, x.size)), width, level, account.entropy
     )
 
 
 def told(
-    request: Call, outcome: Outcome, level: Level, n: int, slope: float, width: Callable[[int], float]
+    account: Account, outcome: Outcome, level: Level, n: int, slope: float, width: Callable[[int], float]
 ) -> Release[float] | NoReply:
     """The outcome as a result.
 
     ⊥ comes with the n from which on the tests pass on smooth data: there the answer, `slope`/n a row, stays within a
     quarter of a bin for as many rows as the test looks at. At least twice the present n.
     """
+    account.spend(outcome.tree)
     if outcome.value is not None:
-        return answered(request, outcome.value, outcome.tree, HOW, outcome.noise)
+        return account.close(Found(outcome.value, HOW, outcome.noise))
     noise = IntegerLaplace(1 / level.epsilon)
     fixed = noise.cutoff(level.delta) if level.cutoff is None else None
 
@@ -139,4 +139,4 @@ def told(
         steps = (math.log(m) ** 2 if fixed is None else fixed) + 3 * float(noise.scale)
         return m >= LEAST_N and slope * steps / m <= width(m) / 4
 
-    return refused(request, outcome.tree, HOW, Advice(n=max(least_n(passes), 2 * n)))
+    return account.close(Found.refusal(HOW, Advice(n=max(least_n(passes), 2 * n))))

@@ -1,20 +1,27 @@
-"""Guarantees, neighbours, loss trees and what they cost. No data and no randomness in here."""
+"""Guarantees, adjacencies, loss trees and their costs. Nothing here touches data or draws random numbers."""
 
 from uptack.privacy import loss
 from uptack.privacy.accounting import tight
 from uptack.privacy.adjacency import ADD_REMOVE, SUBSTITUTE, Adjacency
 from uptack.privacy.calibration import gaussian_delta, gaussian_epsilon, gaussian_noise_multiplier, split
+from uptack.privacy.concentrated import Concentrated, concentrated_epsilon, concentrated_rho, zcdp
 from uptack.privacy.cost import calibrate, cost
 from uptack.privacy.guarantee import Privacy, RandomPrivacy, total
+from uptack.privacy.shares import fair_scale, fair_shares
 
 __all__ = [
     "ADD_REMOVE",
     "SUBSTITUTE",
     "Adjacency",
+    "Concentrated",
     "Privacy",
     "RandomPrivacy",
     "calibrate",
+    "concentrated_epsilon",
+    "concentrated_rho",
     "cost",
+    "fair_scale",
+    "fair_shares",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_noise_multiplier",
@@ -22,4 +29,5 @@ __all__ = [
     "split",
     "tight",
     "total",
+    "zcdp",
 ]

@@ -1,4 +1,4 @@
-"""Who counts as a neighbour: the relation that a guarantee is about."""
+"""Adjacency: which tables count as neighbours in a guarantee."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _KINDS = ("substitute", "add/remove")
 
 @dataclass(frozen=True)
 class Adjacency:
-    """Tables that one person's change turns into each other.
+    """Neighbours are tables that differ in the data of one person.
 
-    - `SUBSTITUTE`: at most `rows_per_person` rows are replaced; the number of rows is public.
-    - `ADD_REMOVE`: one table is the other with at most `rows_per_person` further rows; the number of rows is secret.
+    - `SUBSTITUTE`: at most `rows_per_person` rows are replaced. The number of rows is public.
+    - `ADD_REMOVE`: one table has at most `rows_per_person` rows more than the other. The number of rows is secret.
 
     >>> SUBSTITUTE.per_person(3)
     Adjacency('substitute', rows_per_person=3)
@@ -32,23 +32,23 @@ class Adjacency:
 
     @property
     def size_is_public(self) -> bool:
-        """Whether the number of rows is public, since people's rows are replaced and neither added nor removed."""
+        """Whether the number of rows is public: rows are replaced, and neither added nor removed."""
         return self.kind == "substitute"
 
     @property
     def moves_per_row(self) -> int:
-        """How many rows a table of counts loses and gains where one row changes: two where it is replaced, else one."""
+        """The ℓ1 sensitivity of a histogram to one row: 2 if it is replaced, 1 if it is added or removed."""
         return 2 if self.size_is_public else 1
 
     def per_person(self, rows: int) -> Adjacency:
-        """The same relation where a person may own up to so many rows."""
+        """The same relation for people with up to so many rows."""
         return replace(self, rows_per_person=rows)
 
     def steps_to(self, wider: Adjacency) -> int:
-        """How many steps of this relation surely join two neighbours under another one.
+        """How many steps of this relation are enough to connect two neighbours under another one.
 
-        Replacing h rows is removing h and adding h. A guarantee for tables of one fixed size says nothing about
-        tables of another size, so `SUBSTITUTE` never leads to `ADD_REMOVE`.
+        Replacing h rows is removing h and adding h. A guarantee for tables of one size says nothing about tables of
+        another, so `SUBSTITUTE` implies nothing about `ADD_REMOVE`.
         """
         if self.size_is_public and not wider.size_is_public:
             raise Incomparable(
@@ -72,7 +72,7 @@ ADD_REMOVE = Adjacency("add/remove")
 
 
 def adjacency(value: object, rows_per_person: int = 1) -> Adjacency:
-    """The argument as an adjacency, for so many rows a person."""
+    """The argument as an adjacency, for so many rows per person."""
     fix = "Use uptack.SUBSTITUTE or uptack.ADD_REMOVE."
     relation: Adjacency = checks.instance("adjacency", value, Adjacency, "SUBSTITUTE or ADD_REMOVE", fix)
     return relation.per_person(relation.rows_per_person * checks.integer("rows_per_person", rows_per_person, least=1))

@@ -1,8 +1,8 @@
-"""The inverse problem: which noise, or which ε for each part, keeps the whole within a budget. Always rounded outward.
+"""Calibration: how much noise, or which ε for each part, keeps the whole within a budget. Rounded to the safe side.
 
 **Gaussian noise.** With σ in units of the sensitivity, N(0, σ²) is (ε, δ)-private if and only if
-Φ(1/2σ - εσ) - e^ε·Φ(-1/2σ - εσ) ≤ δ (Balle and Wang 2018). The printed sqrt(2·ln(2/δ))/ε holds for ε ≤ 1 only, and is
-a third too large there.
+Φ(1/2σ - εσ) - e^ε·Φ(-1/2σ - εσ) ≤ δ (Balle and Wang 2018). The constant sqrt(2·ln(2/δ))/ε, printed in Hall's thesis,
+holds for ε ≤ 1 only, and is a third too large there.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def gaussian_noise_multiplier(epsilon: Rational, delta: Rational) -> Fraction:
 
 
 def gaussian_epsilon(noise_multiplier: Rational, delta: Rational) -> Fraction:
-    """The least ε for which Gaussian noise of this standard deviation is (ε, δ)-private; 0 where any ε will do."""
+    """The least ε for which Gaussian noise of this standard deviation is (ε, δ)-private; 0 if any ε is enough."""
     sigma = checks.positive("noise_multiplier", noise_multiplier)
     bound = checks.inside_unit("delta", delta)
     if gaussian_delta(sigma, 0) <= bound:
@@ -75,7 +75,7 @@ def gaussian_epsilon(noise_multiplier: Rational, delta: Rational) -> Fraction:
 
 
 def split(amount: Rational, *weights: Rational) -> tuple[Fraction, ...]:
-    """Shares of an amount in proportion to weights, which add up to it exactly.
+    """Shares of an amount in proportion to weights. They sum to it exactly.
 
     >>> split(1, 1, 1, 1)
     (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3))
@@ -88,7 +88,7 @@ def split(amount: Rational, *weights: Rational) -> tuple[Fraction, ...]:
 def largest(fits: Callable[[Fraction], bool], exact: Fraction) -> Fraction:
     """A number for which a monotone statement holds, below the largest such one by less than a 2^-PRECISION part.
 
-    `exact` is a guess that is returned as it is where it holds and nothing a 2^-PRECISION part above it does.
+    `exact` is a guess. It is returned unchanged if the statement holds for it, but not for 1 + 2^-PRECISION times it.
     """
     if fits(exact) and not fits(exact * (1 + Fraction(1, 1 << PRECISION))):
         return exact

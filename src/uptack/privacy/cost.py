@@ -1,6 +1,6 @@
-"""What a loss tree costs: one theorem for each kind of node, and a refusal for any other.
+"""The cost of a loss tree: one theorem per kind of node. Unknown kinds are refused.
 
-References are to Dwork and Lei's report (the first of the papers), with the repairs that `docs/theorems.md` proves.
+References are to Dwork and Lei's report of 2008, with the repairs that `docs/theorems.md` proves.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from uptack.privacy.guarantee import LARGEST_EXPONENT, Privacy, total
 
 
 def cost(tree: loss.Loss, adjacency: Adjacency = SUBSTITUTE) -> Privacy:
-    """(ε, δ) of everything in the tree together, by the composition theorems of the papers.
+    """(ε, δ) of everything in the tree together, by the composition theorems.
 
-    The adjacency names the neighbours that the nodes' own parameters are about.
+    The adjacency is the one that the parameters of the nodes refer to.
 
     >>> from uptack.privacy.loss import Answer, Cascade, Test, Unit
     >>> unit = Unit(Test(1, 1e-6), Answer(1))
@@ -45,6 +45,12 @@ def _(node: loss.Pure, adjacency: Adjacency) -> Privacy:
     return Privacy(node.epsilon, 0, adjacency)
 
 
+@_cost.register(loss.BoundedRange)
+def _(node: loss.BoundedRange, adjacency: Adjacency) -> Privacy:
+    """(ε, 0): the interval of log-ratios has length ε and holds 0. A mixture keeps P(S) ≤ e^ε·P'(S)."""
+    return Privacy(node.epsilon, 0, adjacency)
+
+
 @_cost.register(loss.Approximate)
 @_cost.register(loss.Gaussian)
 def _(node: loss.Approximate | loss.Gaussian, adjacency: Adjacency) -> Privacy:
@@ -53,23 +59,23 @@ def _(node: loss.Approximate | loss.Gaussian, adjacency: Adjacency) -> Privacy:
 
 @_cost.register(loss.Test)
 def _(node: loss.Test, adjacency: Adjacency) -> Privacy:
-    """A test alone tells pass or fail, which is ε-private (Definition 24.2); its δ counts where a release follows."""
+    """A test alone reveals pass or fail, which is ε-private (Definition 24.2). Its δ counts if a release follows."""
     return Privacy(node.epsilon, 0, adjacency)
 
 
 @_cost.register(loss.Unit)
 def _(node: loss.Unit, adjacency: Adjacency) -> Privacy:
-    """(ε_test + ε_answer, δ): Definition 24. Without an answer (ε_test, δ): the chance δ was taken all the same."""
+    """(ε_test + ε_answer, δ): Definition 24. Without an answer (ε_test, δ): a wrong proposal might have passed."""
     return _cost(loss.Cascade((node,)), adjacency)
 
 
 @_cost.register(loss.Cascade)
 def _(node: loss.Cascade, adjacency: Adjacency) -> Privacy:
-    """Theorem 29 at one level: all tests plus the largest answer, and every δ.
+    """Theorem 29 at one level: the sum of all tests plus the largest answer, and the sum of all δ.
 
-    With `same_answer`: max(Σ tests, largest test + largest answer). ⊥ is the event that all tests fail, which costs
-    their sum; that some test passes has probability 1 - Π(1 - p_j), concave along rays from 0, so it costs the largest
-    test alone, whichever passed.
+    With `same_answer`: max(Σ tests, largest test + largest answer). ⊥ means that all tests fail, which costs their sum.
+    Some test passes with probability 1 - Π(1 - p_j). That is concave along rays from 0, so it costs the largest test
+    only, whichever passed.
     """
     tests = [Fraction(unit.test.epsilon) for unit in node.units]
     answer = max(Fraction(unit.answer.epsilon) if unit.answer else Fraction(0) for unit in node.units)
@@ -82,24 +88,24 @@ def _(node: loss.Cascade, adjacency: Adjacency) -> Privacy:
 
 @_cost.register(loss.Composed)
 def _(node: loss.Composed, adjacency: Adjacency) -> Privacy:
-    """Everything adds: levels by Theorem 29, parallel components by Corollaries 32 and 35, nested calls by Theorem 37.
+    """The costs add: levels by Theorem 29, several components by Corollaries 32 and 35, nested calls by Theorem 37.
 
-    All three rest on Theorem 27, general composition, where each part may depend on the answers before it.
+    All three follow from general composition, Theorem 27, where each part may depend on earlier answers.
     """
     return total((_cost(part, adjacency) for part in node.parts), adjacency)
 
 
 @_cost.register(loss.Disjoint)
 def _(node: loss.Disjoint, adjacency: Adjacency) -> Privacy:
-    """The largest ε and the largest δ of the parts, for one row that is added or removed, and then for several.
+    """The largest ε and the largest δ of the parts for one added or removed row, then group privacy for several.
 
-    **Theorem.** Let mechanisms with independent randomness, each (ε, δ)-private where a row is added or removed, run
-    each on the rows of one group. Together they are (ε, δ)-private where a row is added or removed, (gε, δ·(1 + e^ε +
-    ... + e^((g-1)ε))) for g rows, and twice as many steps where rows are replaced.
+    **Theorem.** Let mechanisms with independent randomness each be (ε, δ)-private for an added or removed row, and run
+    each on the rows of one group. Together they are (ε, δ)-private for an added or removed row, and
+    (gε, δ·(1 + e^ε + ... + e^((g-1)ε)))-private for g rows. Replaced rows take twice as many steps.
 
-    *Proof.* A row that is added or removed changes the rows of one group j at most. Given the answers of all others,
-    whose law is the same on both sides and independent of j's, the answer of j is (ε, δ)-private; average over them.
-    g rows are g such steps, in whichever groups they lie, and a row that is replaced is removed and another added. ∎
+    *Proof.* An added or removed row changes at most one group j. The answers for all others have the same law for both
+    tables, and are independent of the answer for j. Given them, the answer for j is (ε, δ)-private; average over them.
+    g rows are g such steps, whichever groups they are in. A replaced row is a removed row and an added one. ∎
     """
     parts = [_cost(part, ADD_REMOVE) for part in node.parts]
     worst = max(parts, key=lambda part: part.exact_delta)
@@ -109,7 +115,7 @@ def _(node: loss.Disjoint, adjacency: Adjacency) -> Privacy:
 
 @_cost.register(loss.Partition)
 def _(node: loss.Partition, adjacency: Adjacency) -> Privacy:
-    """Corollary 35 given the partition: one changed row changes as many block results as blocks it is in."""
+    """Corollary 35, given the partition: a changed row changes the results of the blocks that it is in."""
     return _cost(node.part, adjacency).group(node.blocks_per_row)
 
 
@@ -128,9 +134,9 @@ def _(node: loss.Subsample, adjacency: Adjacency) -> Privacy:
 
 
 def calibrate(build: Callable[[Fraction], loss.Loss], budget: Privacy) -> Fraction:
-    """The largest ε for which `cost(build(ε))` is within the budget, rounded down by less than a 2^-40 part.
+    """The largest ε for which `cost(build(ε))` is within the budget, rounded down by a factor of less than 1 + 2^-40.
 
-    `build` must cost more for a larger ε. Where the cost is a multiple of ε, the answer is exact.
+    The cost of `build(ε)` must increase with ε. If it is proportional to ε, the result is exact.
 
     >>> from uptack.privacy.loss import Answer, Cascade, Test, Unit
     >>> calibrate(lambda e: Cascade((Unit(Test(e, 1e-9), Answer(e)),) * 2), Privacy(1, 1e-6))

@@ -1,7 +1,7 @@
-"""Loss trees to and from plain JSON values, so that a record of what happened outlives the process.
+"""Loss trees to and from plain JSON values, for the records of a ledger.
 
-A node becomes an object with its kind and its fields, a rational the text "p/q": nothing is rounded, and what is read
-back is equal to what was written. Every node of `uptack.privacy.loss` is known; any other refuses.
+A node becomes an object with its kind and its fields. A rational becomes the text "p/q". Nothing is rounded, so the
+tree that is read equals the one that was written. Every node of `uptack.privacy.loss` is known; others are refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def rational_text(value: Fraction) -> str:
 
 
 def rational(text: object) -> Fraction:
-    """The rational that `rational_text` wrote; `ValueError` for any other text."""
+    """The rational that `rational_text` wrote. Any other text raises `ValueError`."""
     if not isinstance(text, str) or "/" not in text:
         raise ValueError("not a rational of the form p/q")
     try:
@@ -70,7 +70,7 @@ def _written(value: object) -> Any:
 
 
 def decode(written: object) -> loss.Loss:
-    """The loss tree that `encode` wrote. Its nodes check their parameters again.
+    """The loss tree that `encode` wrote. The nodes check their parameters again.
 
     >>> decode({"kind": "Pure", "epsilon": "1/3"})
     Pure(epsilon=Fraction(1, 3))

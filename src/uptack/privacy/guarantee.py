@@ -1,4 +1,4 @@
-"""Privacy as a value: (ε, δ) under a named adjacency, with rationals inside and floats at the rim."""
+"""Privacy as a value: (ε, δ) under an adjacency, computed in rationals and shown as floats that are rounded up."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ LARGEST_EXPONENT = 10_000
 class Privacy:
     """(ε, δ)-differential privacy: P(M(D) in S) ≤ e^ε·P(M(D') in S) + δ for all neighbours D, D' and all sets S.
 
-    `exact_epsilon` and `exact_delta` are rationals; `epsilon` and `delta` are the least floats that are not below them.
-    `a <= b` says that a is at least as strong as b in both parameters; of two guarantees it can happen that neither is.
+    `exact_epsilon` and `exact_delta` are rationals. `epsilon` and `delta` are the least floats that are not below them.
+    `a <= b` means that a is at least as strong as b in both parameters. This is a partial order.
 
     >>> Privacy(0.1) + Privacy(0.2, 1e-6) <= Privacy(0.3, 1e-6)
     True
@@ -88,17 +88,17 @@ class Privacy:
         return self >= other and self != other
 
     def __add__(self, other: Privacy) -> Privacy:
-        """Basic composition: both parameters add, also where the second mechanism is chosen by the first's answer."""
+        """Basic composition: both parameters add, even if the first answer decides what the second mechanism is."""
         other = self._same_neighbours(other)
         epsilon, delta = self.exact_epsilon + other.exact_epsilon, self.exact_delta + other.exact_delta
         return Privacy._implied(epsilon, delta, self.adjacency)
 
     def group(self, steps: int) -> Privacy:
-        """What holds between tables so many steps apart: (kε, δ·(1 + e^ε + ... + e^((k-1)ε))), δ rounded up."""
+        """Group privacy for tables k steps apart: (kε, δ·(1 + e^ε + ... + e^((k-1)ε))), with δ rounded up."""
         steps = checks.integer("steps", steps, least=1)
         grown = self.exact_delta
         if steps > 1 and grown > 0:
-            grown = _shorter(_grown(grown, self.exact_epsilon, steps))
+            grown = shorter(_grown(grown, self.exact_epsilon, steps))
         return Privacy._implied(steps * self.exact_epsilon, grown, self.adjacency)
 
     def under(self, relation: Adjacency) -> Privacy:
@@ -107,10 +107,10 @@ class Privacy:
         return Privacy._implied(wider.exact_epsilon, wider.exact_delta, relation)
 
     def power(self, size: Rational) -> float:
-        """How often an attacker who knows every other row tells two values of one row apart.
+        """The largest power of a test between two values of one row, for an attacker who knows all other rows.
 
-        Hall, Prop. 1.2.2: a test that is wrong under one value with probability γ (its size) detects the other with
-        probability at most e^ε·γ + δ; exchanging the two hypotheses gives at most 1 - e^-ε·(1 - γ - δ) as well.
+        Hall, Prop. 1.2.2: a test of size γ has power at most e^ε·γ + δ. Exchanging the hypotheses, it has power at most
+        1 - e^-ε·(1 - γ - δ). The smaller bound is returned.
         """
         gamma = checks.probability("size", size)
         if self.exact_epsilon > LARGEST_EXPONENT:
@@ -125,7 +125,7 @@ class Privacy:
         return min(1.0, round_up(Real(bound).bounds()[1]))
 
     def explain(self, size: Rational = 0.05) -> str:
-        """The guarantee in words, as a bound on what any attacker can do.
+        """The guarantee in words, as a bound on the power of any attacker.
 
         >>> print(Privacy(1.0).explain())
         ε = 1.0 (substitute): whoever knows everybody else's rows and tests whether your row is one thing or
@@ -169,14 +169,14 @@ def _grown(delta: Fraction, epsilon: Fraction, steps: int) -> Fraction:
     return min(delta * factor.bounds()[1], Fraction(1))
 
 
-def _shorter(value: Fraction) -> Fraction:
+def shorter(value: Fraction) -> Fraction:
     """A rational with 64 bits of numerator at or above this one, so that repeated conversions stay short."""
     unit = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length() - 63)
     return math.ceil(value / unit) * unit
 
 
 def total(parts: Iterable[Privacy], adjacency: Adjacency = SUBSTITUTE) -> Privacy:
-    """The sum of guarantees; nothing at all costs (0, 0)."""
+    """The sum of guarantees. An empty sum is (0, 0)."""
     result = Privacy(0, 0, adjacency)
     for part in parts:
         result = result + part
@@ -187,8 +187,8 @@ def total(parts: Iterable[Privacy], adjacency: Adjacency = SUBSTITUTE) -> Privac
 class RandomPrivacy:
     """(α, β, γ)-random differential privacy (Hall, ch. 5): **weaker than `Privacy`, and never mixed with it.**
 
-    (α, β)-differential privacy holds for a random sample of n + 1 rows with probability at least 1 - γ over the rows:
-    it protects rows that come from the population, and promises nothing to an unusual one.
+    (α, β)-differential privacy holds for a random sample of n + 1 rows with probability at least 1 - γ over the sample.
+    It protects typical rows of the population, and promises nothing for an unusual one.
     """
 
     alpha: Rational

@@ -1,7 +1,7 @@
-"""The loss tree: frozen nodes that say what happened to the data. What it costs is said by `uptack.privacy.cost`.
+"""The loss tree: frozen nodes that record which mechanisms ran. `uptack.privacy.cost` computes their cost.
 
-Separating the two keeps the mechanisms honest: a mechanism reports what it did, and one interpreter, with one theorem
-for each kind of node, turns the report into (ε, δ).
+The two are separate on purpose. A mechanism reports what it did. One interpreter, with one theorem per kind of node,
+turns the report into (ε, δ).
 """
 
 from __future__ import annotations
@@ -37,7 +37,27 @@ def _parts(name: str, values: object, kind: type = Loss) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Pure(Loss):
-    """A mechanism that is ε-differentially private: Laplace, geometric, K-norm, exponential, inverse sensitivity."""
+    """A mechanism that is ε-differentially private: Laplace, geometric, K-norm, report noisy max."""
+
+    epsilon: Rational
+
+    def __post_init__(self) -> None:
+        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon))
+
+
+@dataclass(frozen=True)
+class BoundedRange(Loss):
+    """A mechanism of bounded range ε: for any two neighbours, ln(P(y)/P'(y)) lies in *one interval of length ε*.
+
+    Draws with weights that depend on a score: inverse sensitivity, the chain, the exponential mechanism. An ε-private
+    mechanism has an interval of length 2ε, from -ε to ε. Here the length is ε, and the interval must hold 0, since
+    neither law can be everywhere the likelier one. So bounded range ε is ε-private too, and many such draws cost less
+    together than many pure ones (Durfee and Rogers 2019; Dong, Durfee and Rogers 2020).
+
+    Post-processing keeps the range. A mechanism may also be a mixture of such draws, over randomness that is the same
+    under both neighbours (digits that break ties, blocks, subsamples). The log-ratio of a mixture need not have the
+    range, but all that is claimed for the node passes on to it: see `uptack.privacy.cost`, `zcdp` and `tight`.
+    """
 
     epsilon: Rational
 
@@ -47,7 +67,7 @@ class Pure(Loss):
 
 @dataclass(frozen=True)
 class Approximate(Loss):
-    """A mechanism with a stated guarantee (ε, δ) of its own."""
+    """A mechanism that states its own guarantee (ε, δ)."""
 
     epsilon: Rational
     delta: Rational
@@ -60,7 +80,7 @@ class Approximate(Loss):
 class Gaussian(Loss):
     """Gaussian noise of standard deviation `noise_multiplier` times the sensitivity, claimed to be (ε, δ).
 
-    The claim is checked against the exact condition when the node is made. The noise multiplier is kept because many
+    The claim is checked against the exact condition when the node is created. The noise multiplier is kept because many
     Gaussian releases together cost much less than the sum of their (ε, δ): see `uptack.privacy.tight`.
     """
 
@@ -79,7 +99,7 @@ class Gaussian(Loss):
 
 @dataclass(frozen=True)
 class Test(Loss):
-    """The test of a proposal: ε-private by itself, and it lets a wrong proposal pass with probability at most δ."""
+    """The test of a proposal. It is ε-private, and lets a wrong proposal pass with probability at most δ."""
 
     __test__ = False  # not a pytest class
 
@@ -92,7 +112,7 @@ class Test(Loss):
 
 @dataclass(frozen=True)
 class Answer(Loss):
-    """The release behind a test: ε-private between neighbours wherever the proposal is right."""
+    """The release after a test: ε-private between neighbours if the proposal is right."""
 
     epsilon: Rational
 
@@ -102,7 +122,7 @@ class Answer(Loss):
 
 @dataclass(frozen=True)
 class Unit(Loss):
-    """One propose-test-release step. `answer` is None where the test said no: then nothing was released."""
+    """One propose-test-release step. `answer` is None if the test failed and nothing was released."""
 
     test: Test
     answer: Answer | None
@@ -115,7 +135,7 @@ class Unit(Loss):
 
 @dataclass(frozen=True)
 class Cascade(Loss):
-    """Units tried in order, and the first answer given.
+    """Units tried in order until one answers.
 
     `same_answer` states that the law of the answer does not depend on which test passed, as in S, M and R_H.
     """
@@ -129,9 +149,9 @@ class Cascade(Loss):
 
 @dataclass(frozen=True)
 class Composed(Loss):
-    """Several mechanisms on the same data, each of which may depend on the answers before it: their costs add.
+    """Several mechanisms on the same data, each of which may depend on earlier answers. Their costs add.
 
-    Dwork and Lei tell levels, parallel components and nested calls apart. All three cost the sum of their parts.
+    Dwork and Lei distinguish levels, parallel components and nested calls. All three cost the sum of their parts.
     """
 
     parts: tuple[Loss, ...]
@@ -144,8 +164,8 @@ class Composed(Loss):
 class Disjoint(Loss):
     """Mechanisms with independent randomness, each on the rows of one group, where a row is in at most one group.
 
-    Which group a row is in must depend on that row alone. The parameters of the parts are about *one row that is added
-    or removed*, whatever the adjacency that the whole is accounted for under.
+    The group of a row must depend on that row only. The parameters of the parts are for *one added or removed row*,
+    whatever the adjacency of the whole.
     """
 
     parts: tuple[Loss, ...]
@@ -156,7 +176,7 @@ class Disjoint(Loss):
 
 @dataclass(frozen=True)
 class Partition(Loss):
-    """A mechanism on the results of random blocks, where each row went into at most `blocks_per_row` of them."""
+    """A mechanism on the results of random blocks, with each row in at most `blocks_per_row` of them."""
 
     part: Loss
     blocks_per_row: int = 1
@@ -170,9 +190,9 @@ class Partition(Loss):
 class Subsample(Loss):
     """A mechanism on a random subsample.
 
-    `rate` is the chance of a row to be in it. It may be given for two kinds of sampling only: a sample of a fixed size
-    without replacement under SUBSTITUTE, or each row by its own independent coin under ADD_REMOVE.
-    Without a rate nothing is claimed but that neighbours stay neighbours.
+    `rate` is the probability of a row to be sampled. It may be given for two kinds of sampling only: a sample of fixed
+    size without replacement under SUBSTITUTE, or Poisson sampling (independent coins) under ADD_REMOVE. Without a rate
+    the only claim is that neighbours stay neighbours.
     """
 
     part: Loss

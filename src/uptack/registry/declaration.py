@@ -63,7 +63,8 @@ class Declaration:
     something else than columns (a value, a user's function). `also` is a shorter name in sessions and commands.
     `missing` is what a session tells it of missing values where nobody says otherwise; None where it is not told.
     `public` is the function behind the rim, as everybody calls it. `examples` are calls without their data, from which
-    the audit makes its cases. `page` is its page of the docs.
+    the audit makes its cases. `page` is its page of the docs. `statistic` describes it, from its levels, where that can
+    be done (`uptack.statistics.statistic`): its influence function is worked out from that.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Declaration:
     examples: tuple[Mapping[str, Any], ...]
     page: str
     also: str
+    statistic: Callable[..., Any] | None = None
     public: Callable[..., Any] = field(init=False, repr=False)
 
     @functools.cached_property
@@ -95,6 +97,13 @@ class Declaration:
     def allowed(self) -> tuple[str, ...]:
         """The names of its options."""
         return tuple(option.name for option in self.options)
+
+    @property
+    def path(self) -> str:
+        """Where everybody finds it: "uptack.median", or in its room, "uptack.mechanisms.laplace"."""
+        package, *rooms = self.function.__module__.split(".")
+        top = package != "uptack" or hasattr(importlib.import_module(package), self.name)
+        return ".".join([package, self.name] if top else [package, rooms[0], self.name])
 
     @property
     def summary(self) -> str:
@@ -125,6 +134,7 @@ def release(
     examples: tuple[Mapping[str, Any], ...] = ({},),
     page: str = "",
     also: str = "",
+    statistic: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Declare a release function: see the module. What is returned is the function behind the rim.
 
@@ -133,7 +143,7 @@ def release(
 
     def declare(function: Callable[P, T]) -> Callable[P, T]:
         name = function.__name__
-        made = Declaration(name, function, data, reads, by, missing, plan, examples, page or name, also)
+        made = Declaration(name, function, data, reads, by, missing, plan, examples, page or name, also, statistic)
 
         @functools.wraps(function)
         def public(*arguments: P.args, **given: P.kwargs) -> T:
@@ -186,6 +196,12 @@ def load() -> None:
         for point in entry_points(group=ENTRY_POINTS):
             point.load()
         _loaded = True
+
+
+def declared_in(package: str) -> dict[str, Callable[..., Any]]:
+    """The release functions that the modules of a package have declared so far, as everybody calls them."""
+    with _LOCK:
+        return {n: d.public for n, d in _DECLARED.items() if d.function.__module__.startswith(f"{package}.")}
 
 
 def declared() -> dict[str, Declaration]:

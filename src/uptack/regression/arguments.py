@@ -1,66 +1,16 @@
-"""What a regression is asked for, checked before the data are read, and the data as matrices."""
+"""What a regression can be told."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from uptack import checks, columns
-from uptack.errors import InvalidArgument
-
-Floats = NDArray[np.float64]
+from uptack.statistics.arguments import Promises
 
 
-@dataclass(frozen=True)
-class Table:
-    """The design matrix, with a first column of ones if there is an intercept, and the response."""
+class RegressionOptions(Promises, total=False):
+    """What a regression can be told beside what it promises.
 
-    x: Floats
-    y: Floats
-
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-        return self.y.size
-
-    @property
-    def p(self) -> int:
-        """The number of coefficients."""
-        return int(self.x.shape[1])
-
-
-def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
-    """X and y as floats. Rows that are not finite are an error, or with `missing="ignore"` become rows of zeros.
-
-    A row of zeros takes part in no fit and stays in the count of rows: neighbours stay neighbours.
+    - `method`: "inverse" (default), "ptr" or "dwork-lei".
+    - `missing`: "error" (default) tells the curator of rows without all their values, "ignore" leaves them out.
     """
-    design, response = columns.matrix("X", x, "a table of numbers with at least one column"), columns.column("y", y)
-    design = design[:, None] if design.ndim == 1 else design
-    if design.shape[1] == 0:
-        raise InvalidArgument("X", "a table of numbers with at least one column", checks.outline(design))
-    if len(design) != response.size:
-        raise InvalidArgument("y", f"as long as X, {len(design)} rows", f"{response.size} rows")
-    return _finite(design, response.floats(), fit_intercept, missing)
 
-
-def _finite(design: Floats, response: Floats, fit_intercept: bool, missing: str) -> Table:
-    """The table, with rows that are not finite refused or set to 0."""
-    if fit_intercept:
-        design = np.column_stack([np.ones(len(design)), design])
-    broken = ~(np.isfinite(design).all(axis=1) & np.isfinite(response))
-    if broken.any():
-        if missing == "error":
-            fix = "Pass missing='ignore' to leave each such row out of its fit."
-            raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
-        design, response = np.where(broken[:, None], 0.0, design), np.where(broken, 0.0, response)
-    return Table(design, response)
-
-
-def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
-    """One of a few words."""
-    if value not in allowed:
-        raise InvalidArgument(name, " or ".join(map(repr, allowed)), checks.describe(value))
-    return str(value)
+    method: str
+    missing: str

@@ -13,10 +13,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from uptack import checks
+from uptack.columns.table import Floats
 from uptack.errors import NoReplyError
 from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency
-from uptack.regression.arguments import Floats, choice
 from uptack.regression.hampel import hampel_regression
 from uptack.regression.shortcut import shortcut_regression
 from uptack.release import NoReply, Release
@@ -40,7 +41,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 - scikit-learn's name
         """Fit privately; every call spends ε again."""
-        choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
+        checks.choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
         if getattr(self, "missing", "error") == "ignore":  # y too may hold what is not a number
             x, response = validate_data(self, X, dtype=np.float64, ensure_all_finite=False), y
         else:

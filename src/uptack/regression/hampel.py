@@ -15,17 +15,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from flint import arb
 
+from uptack import checks
+from uptack.account import Outcome
+from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball
 from uptack.mechanisms.additive import NormNoise
-from uptack.mechanisms.inverse import VECTOR_LATTICES, steps_needed
+from uptack.mechanisms.inverse import VECTOR_LATTICES, slack_needed, steps_needed
 from uptack.noise import Box, Entropy, Grid
 from uptack.noise.continuous import gamma, nearest_integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
@@ -33,13 +35,12 @@ from uptack.reach.hampel import LARGEST
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.regression import spreads
-from uptack.regression.arguments import Floats, Table, choice, table
-from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks, of_width
 from uptack.regression.cells import LONGER, RowTest, cells, passes
+from uptack.regression.dealing import dealt, rows_needed
+from uptack.regression.fits import fit_blocks
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Call, call, public_size
-from uptack.statistics.methods import answered, refused
+from uptack.statistics.arguments import Question, asked, public_size
 
 HOW = "propose-test-release"
 MOST = 4
@@ -60,8 +61,8 @@ is for the answer."""
 WIDTHS = 1e-100, 1e100
 """Cells are neither narrower nor wider: squares of such widths are floats."""
 
-CROWD = 8
-"""Rows a coefficient at which a block is full, where rows choose their blocks."""
+LARGER = {1: 2.2, 2: 2.7, 3: 3.0, 4: 3.2}
+"""Scales of fits to p rows over those of fits to the larger blocks where the number of rows is secret, by p."""
 
 
 @release(reads=DESIGN, data=("x", "y"), missing="ignore", also="robust_regression", examples=({"delta": 1e-6},))
@@ -82,12 +83,12 @@ def hampel_regression(
     No row counts for more than its distance to β, so neither a gross error in y nor one in x carries the fit away.
 
     **Theorem.** (ε, δ)-differentially private for any data: ε/5 for scales, 2ε/5 and δ for the tests of two proposals,
-    2ε/5 for the answer (`uptack.regression.cells` has the proof). Under ADD_REMOVE a tenth of ε is for the number of
-    rows first.
+    2ε/5 for the answer (`uptack.regression.cells` has the proof). Under ADD_REMOVE, and with `missing="ignore"`, a
+    tenth of ε is for the number of rows first.
 
     It is for up to 4 coefficients: for more the reply is ⊥, and costs nothing. H is not free of units: give columns of
-    like size, centred near 0 where there is an intercept. `missing="ignore"` turns rows that are not finite into rows
-    of zeros, which take part in no fit. `result.interval()` is about H of these rows, for all coefficients at once.
+    like size, centred near 0 where there is an intercept. With `missing="ignore"` rows that are not finite take part in
+    nothing. `result.interval()` is about H of these rows, for all coefficients at once.
 
     >>> from uptack import SeededEntropy
     >>> rng = np.random.default_rng(0)
@@ -97,70 +98,66 @@ def hampel_regression(
     >>> bool(np.abs(fit.value - [1, 2]).max() < 0.5), fit.privacy
     (True, Privacy(epsilon=1.0, delta=1e-06))
     """
-    kind = choice("missing", missing, ("error", "ignore"))
-    request = call(
-        "robust regression",
-        epsilon,
-        {
-            "delta": delta,
-            "method": "ptr",
-            "rows_per_person": rows_per_person,
-            "adjacency": adjacency,
-            "entropy": entropy,
-        },
-    )
+    kind = checks.choice("missing", missing, ("error", "ignore"))
+    promised = {"delta": delta, "rows_per_person": rows_per_person, "adjacency": adjacency, "entropy": entropy}
+    how = {"method": "ptr", "missing": "drop" if kind == "ignore" else "error"}
+    question = asked("robust regression", epsilon, {**promised, **how})
     data = table(x, y, fit_intercept=fit_intercept, missing=kind)
-    if data.n > LARGEST and not request.size_is_secret:
+    if data.n > LARGEST and not question.size_is_secret:
         raise InvalidArgument("X", f"a table of at most {LARGEST} rows", data.n)
+    return question.account.close(_found(data, question))
+
+
+def _found(data: Table, question: Question) -> Outcome[Floats]:
+    """The scales of block fits, then the tests and the answer."""
     if data.p > MOST:
-        return refused(request, None, HOW, SHORTCUT)
-    n, request = public_size(data.n, request)
-    if n > LARGEST // 2 and request.size_is_secret:  # with room for the noise: a table beyond LARGEST never gets here
-        return refused(request, None, HOW, SHORTCUT)
-    scales = _scales(data, n, request)
+        return question.refuse(HOW, SHORTCUT)
+    n, question = public_size(int(data.complete.sum()), question)
+    if n > LARGEST // 2 and question.size_is_secret:  # with room for the noise: a table beyond LARGEST never gets here
+        return question.refuse(HOW, SHORTCUT)
+    scales = _scales(data, n, question)
     if scales is None:
-        return refused(request, None, HOW, Advice(n=_least_rows(data.p, request)))
-    tree = loss.Partition(loss.Pure(request.epsilon * SCALES))
-    return _tested(data, n, scales, replace(request, spent=(*request.spent, tree)))
+        return question.refuse(HOW, Advice(n=_least_rows(data.p, question)))
+    return _tested(data, n, scales, question)
 
 
-def _scales(data: Table, n: int, request: Call) -> Floats | None:
-    """The interquartile ranges of block fits, private; None where there are too few blocks, which is public."""
-    m, epsilon = max(n // data.p, 1), request.epsilon * SCALES
-    room = spreads.room(m, data.p, request.rows, epsilon, VECTOR_LATTICES)
+def _scales(data: Table, n: int, question: Question) -> Floats | None:
+    """The interquartile ranges of block fits, private; None where there are too few blocks, or they tell too little."""
+    epsilon, rows = question.epsilon * SCALES, rows_needed(data.p, question) if question.size_is_secret else data.p
+    m = max(int(n / rows), 1)
+    room = spreads.room(m, data.p, question.rows, epsilon, VECTOR_LATTICES)
     if room is None:
         return None
-    if request.adjacency.size_is_public:
-        members = equal_blocks(data.n, m, request.entropy)
-    else:
-        members = of_width(independent_blocks(data.n, m, request.entropy), CROWD * data.p)
-    estimates = fit_blocks(data.x, data.y, members, "ols")
-    return spreads.draw(estimates, room, request.rows, epsilon, request.entropy)
+    estimates = fit_blocks(data.x, data.y, dealt(data, n, m, question.account), "ols", shortest=True)
+    ranges = spreads.draw(estimates, room, question.rows, epsilon, question.entropy)
+    usual = LARGER[data.p] if question.size_is_secret else 1.0
+    question.account.spend(loss.Partition(loss.Pure(epsilon)))
+    return None if ranges is None else ranges * usual
 
 
-def _tested(data: Table, n: int, scales: Floats, request: Call) -> Release[Floats] | NoReply:
+def _tested(data: Table, n: int, scales: Floats, question: Question) -> Outcome[Floats]:
     """The proposals in turn, from narrow to wide."""
-    tests = _tests(request)
-    answer = loss.Answer(request.epsilon * (1 - SCALES - sum(part for part, _ in RUNGS)))
-    needed = [test.needs(request.entropy) for test in tests]
+    tests = _tests(question)
+    answer = loss.Answer(question.epsilon * (1 - SCALES - sum(part for part, _ in RUNGS)))
+    needed = [test.needs(question.entropy) for test in tests]
     u, y = normalised(data.x, data.y)
     beta, shifts = minimiser(u, y), SHIFTS[data.p]
     for rows, (_, times) in zip(needed, RUNGS, strict=True):
         widths = proposed(scales, n, times * tests[0].typical() / YIELD[data.p])
         if passes(u, y, cells(beta, widths, shifts), [rows] * shifts**data.p):
             box = Box(tuple(Fraction(float(h)) * (1 + LONGER) for h in widths))
-            noisy, noise = noisy_vertex(beta, box, Fraction(answer.epsilon), request.entropy)
+            noisy, noise = noisy_vertex(beta, box, Fraction(answer.epsilon), question.entropy)
             cascade = loss.Cascade(tuple(loss.Unit(t.test, answer) for t in tests))
-            return answered(request, noisy, cascade, HOW, noise)
+            return question.answer(noisy, cascade, HOW, noise)
     cascade = loss.Cascade(tuple(loss.Unit(t.test, None) for t in tests))
-    return refused(request, cascade, HOW, Advice(n=max(2 * n, _least_rows(data.p, request))))
+    return question.refuse(HOW, Advice(n=max(2 * n, _least_rows(data.p, question))), cascade)
 
 
-def _tests(request: Call) -> list[RowTest]:
+def _tests(question: Question) -> list[RowTest]:
     """What each proposal is tested with."""
-    rows = request.rows * request.adjacency.moves_per_row
-    share = request.delta / len(RUNGS)
-    return [RowTest(loss.Test(request.epsilon * part, share), rows) for part, _ in RUNGS]
+    rows = question.rows * question.adjacency.moves_per_row
+    share = question.delta / len(RUNGS)
+    return [RowTest(loss.Test(question.epsilon * part, share), rows) for part, _ in RUNGS]
 
 
 def proposed(scales: Floats, n: int, k: float) -> Floats:
@@ -182,8 +179,9 @@ def noisy_vertex(beta: Sequence[Fraction], box: Box, epsilon: Fraction, entropy:
     return Grid(step).points(steps), NormNoise(box, float(scale), float(Fraction(step)) / 2)
 
 
-def _least_rows(p: int, request: Call) -> int:
+def _least_rows(p: int, question: Question) -> int:
     """From where on the scales have blocks enough and a cell of a quarter of the scale passes its test."""
-    steps = steps_needed(request.epsilon * SCALES, VECTOR_LATTICES[-1].size ** p)
-    typical = _tests(request)[0].typical()
-    return max(math.ceil(4 * typical / YIELD[p]), p * (4 * request.rows * steps + 8))
+    epsilon, rows = question.epsilon * SCALES, rows_needed(p, question) if question.size_is_secret else p
+    steps = steps_needed(epsilon, VECTOR_LATTICES[-1].size ** p) + slack_needed(epsilon)
+    typical = _tests(question)[0].typical()
+    return math.ceil(max(4 * typical / YIELD[p], rows * (4 * question.rows * steps + 8)))

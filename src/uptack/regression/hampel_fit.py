@@ -17,10 +17,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
-from scipy.optimize import linprog, lsq_linear
 
-from uptack.regression.arguments import Floats
+from uptack.columns.table import Floats
+from uptack.later import Later
 from uptack.regression.vertex import vertex
+
+optimize = Later("scipy.optimize")
 
 LARGEST = 1e100
 """Larger y' are cut to this, row by row: no coefficient is as large, so their signs stay."""
@@ -140,7 +142,7 @@ def _round(u: Floats, y: Floats, beta: Floats, doubt: int, wider: float) -> tupl
     cost = np.concatenate([-np.clip(r[near] / radius, -1e4, 1e4), np.full(2 * p, half)])
     equations = np.vstack([u[near], np.eye(p), -np.eye(p)]).T
     bounds = [(-1, 1)] * near.size + [(0, None)] * (2 * p)
-    solved = linprog(cost, A_eq=equations, b_eq=sign @ u, bounds=bounds, method="highs-ds")
+    solved = optimize.linprog(cost, A_eq=equations, b_eq=sign @ u, bounds=bounds, method="highs-ds")
     if solved.x is None:
         return Fit(beta, np.inf), False
     found = _meeting(u[near], y[near], beta - radius * np.asarray(solved.eqlin.marginals), radius)
@@ -174,7 +176,7 @@ def _descend(u: Floats, y: Floats, beta: Floats, rounds: int = 200) -> Fit:
         r = y - u @ beta
         on = (np.abs(r) <= 2.0**-48 * (np.abs(y) + np.abs(u) @ np.abs(beta))) & u.any(axis=1)
         rest = -np.where(on, 0.0, np.sign(r)) @ u
-        shortest = lsq_linear(u[on].T, -rest, (-1, 1), method="bvls").fun if on.any() else rest
+        shortest = optimize.lsq_linear(u[on].T, -rest, (-1, 1), method="bvls").fun if on.any() else rest
         best = min(best, Fit(beta, float(np.linalg.norm(shortest))), key=lambda fit: fit.gap)
         if best.gap <= GAP / 1000:
             break

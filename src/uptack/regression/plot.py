@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from uptack.drawing import axes
-from uptack.errors import NoInterval
+from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
 from uptack.release import Release
 
@@ -22,6 +22,8 @@ def plot_coefficients(
     """
     values = np.asarray(release.unwrap())
     labels = list(names) if names is not None else [f"β{i}" for i in range(values.size)]
+    if len(labels) != values.size:
+        raise InvalidArgument("names", f"{values.size} names, one a coefficient", f"{len(labels)} of them")
     ax = axes(ax, figsize=(6, 0.6 + 0.4 * values.size))
     place = np.arange(values.size)
     try:

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.regression.arguments import Floats
+from uptack.columns.table import Floats
 
 Vector = list[Fraction]
 ERROR, TINY = 2.0**-48, 2.0**-1000

@@ -3,41 +3,48 @@
 **Reach.** Given the partition, one person's rows are in at most g blocks, so the vector of coordinate medians of the m
 block estimates has as its reach the product of the coordinates' intervals [β(r - gk), β(r + gk)]: each axiom holds
 coordinate by coordinate, and no coordinate pays for another.
+
+**No silent failure.** Blocks without enough rows, and coefficients that a block does not tell, lie beyond all others,
+on both sides alike (`uptack.regression.fits`). ⊥ is a candidate of the draw (`Boxes.draw_or_refuse`). So the chance of
+a reply from beyond the blocks that do tell each coefficient is at most one in a million, whatever the data.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
-from scipy.stats import norm
 
 from uptack import checks
+from uptack.account import Outcome
 from uptack.columns import ArrayColumn
+from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, read
-from uptack.mechanisms.inverse import VECTOR_LATTICES, coordinate_medians, steps_needed
-from uptack.noise import MachineNumbers
+from uptack.exact import Rational
+from uptack.mechanisms.inverse import VECTOR_LATTICES, decay, median_boxes, slack_needed, steps_needed
+from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import loss
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.regression import spreads
-from uptack.regression.arguments import Floats, choice, table
-from uptack.regression.blocks import equal_blocks, fit_blocks, independent_blocks, of_width
+from uptack.regression.arguments import RegressionOptions
+from uptack.regression.dealing import dealt, rows_needed
+from uptack.regression.fits import fit_blocks
+from uptack.regression.intervals import QUARTILE, CoefficientErrors, Draw
 from uptack.release import Advice, EachNoise, NoReply, Release
-from uptack.statistics.arguments import Call, Options, call, public_size
-from uptack.statistics.methods import answered, refused, run
+from uptack.statistics.arguments import COUNT_SHARE, Question, asked, public_size
+from uptack.statistics.methods import run
 from uptack.statistics.quantiles import statistic as quantile_statistic
 
+HOW = "inverse sensitivity"
 FITS = ("huber", "lad", "ols")
 ROWS_PER_COEFFICIENT = 8
 """Rows a block for each coefficient: the fits of smaller blocks are noisier, and fewer blocks give a noisier median."""
-
-CROWD = 16
-"""Rows beyond twice the usual number that a block holds where rows choose their blocks; more are left out."""
 
 SPREAD_SHARE = Fraction(1, 3)
 """The part of the budget that standard errors get, where they are asked for."""
@@ -46,16 +53,10 @@ SPREAD_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tape
 """Candidates for a standard error: one part in a hundred is precise enough."""
 
 
-@dataclass(frozen=True)
-class CoefficientErrors:
-    """Standard errors of released coefficients, themselves private."""
+RARE = Fraction(1, 1000)
+"""How often a table of the advised size may be counted as too small."""
 
-    standard_errors: tuple[float, ...]
-
-    def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
-        """β ± z·se, for the population's coefficients."""
-        reach = norm.ppf(0.5 + float(read(confidence)) / 2) * np.array(self.standard_errors)
-        return value - reach, value + reach
+TELLING = "columns that are neither rare nor constant nor nearly combinations of others"
 
 
 @release(reads=DESIGN, data=("x", "y"), missing="ignore", also="regression", examples=({}, {"standard_errors": True}))
@@ -69,7 +70,7 @@ def shortcut_regression(
     fit_intercept: bool = True,
     standard_errors: bool = False,
     progress: bool | None = False,
-    **options: Unpack[Options],
+    **options: Unpack[RegressionOptions],
 ) -> Release[Floats] | NoReply:
     """Coefficients of a linear regression with no bounds on the data: intercept first, if there is one.
 
@@ -80,91 +81,134 @@ def shortcut_regression(
 
     `block_fit` is "huber" (default), "lad" or "ols"; the robust ones survive gross errors in single rows, of which one
     percent reaches a good part of all blocks. `blocks` is chosen from n, the number of coefficients and ε if left out.
-    `standard_errors=True` spends a third of the budget on the spread of the block estimates; `result.interval()` is
-    then an interval for the population's coefficients. `missing` may be "error" or "ignore"; `granularity` does not
-    apply. `progress=True` shows how far a long fit is.
+
+    `missing` may be "error" or "ignore". With "ignore" a row without all its values takes part in nothing: a tenth of ε
+    goes into a noisy number of the complete rows, from which the number of blocks comes.
+
+    ⊥, at the full price, is also the answer where too few blocks tell some coefficient: because its column is constant,
+    rare, or nearly a combination of others.
+
+    `standard_errors=True` (for `method="inverse"`) spends a third of the budget on the spread of the block estimates;
+    `result.interval()` is then an interval for the population's coefficients that allows for sampling and for the
+    privacy noise. `progress=True` shows how far a long fit is.
     """
-    missing = choice("missing", options.get("missing", "error"), ("error", "ignore"))
-    request = call("short-cut regression", epsilon, {**options, "missing": "error", "granularity": None})
-    kind = choice("block_fit", block_fit, FITS)
+    missing = checks.choice("missing", options.get("missing", "error"), ("error", "ignore"))
+    told = {**options, "missing": "drop" if missing == "ignore" else "error"}
+    question = asked("short-cut regression", epsilon, told)
+    kind = checks.choice("block_fit", block_fit, FITS)
     wanted = None if blocks is None else checks.integer("blocks", blocks, least=1)
+    if standard_errors and question.method != "inverse":
+        raise InvalidArgument("standard_errors", "False for this method", True, "Take method='inverse'.")
     data = table(x, y, fit_intercept=fit_intercept, missing=missing)
-    n, request = public_size(data.n, request)
-    needed = least_blocks(data.p, request, standard_errors)
-    m = wanted or default_blocks(n, data.p, needed)
-    if wanted and n < m * data.p and request.size_is_secret:
-        return refused(request, None, "block medians", Advice(other="fewer blocks"))
-    if wanted and n < m * data.p:
-        raise InvalidArgument("blocks", f"at most {n // data.p}, so that each has {data.p} rows", wanted)
+    if wanted and question.adjacency.size_is_public and data.n < wanted * data.p:
+        raise InvalidArgument("blocks", f"at most {data.n // data.p}, so that each has {data.p} rows", wanted)
+    fit = partial(fit_blocks, data.x, data.y, kind=kind, progress=progress)
+    return question.account.close(_found(data, fit, wanted, standard_errors, question))
+
+
+def _found(
+    data: Table, fit: Callable[[Any], Floats], wanted: int | None, standard_errors: bool, question: Question
+) -> Outcome[Floats]:
+    """The number of blocks, the blocks and their fits, and the medians."""
+    early = _too_small(data, question, standard_errors) if wanted is None else None
+    if early is not None:
+        return early
+    n, question = public_size(int(data.complete.sum()), question)
+    m, advice = _plan(n, data.p, question, standard_errors)
+    if wanted and question.size_is_secret and n < wanted * data.p:
+        return question.refuse("block medians", Advice(other="fewer blocks"))
+    m = wanted or m
     if m < 1:
-        return refused(request, None, "block medians", Advice(n=2 * data.p * needed))
-    if request.adjacency.size_is_public:
-        members = equal_blocks(data.n, m, request.entropy)
-    else:
-        members = of_width(independent_blocks(data.n, m, request.entropy), 2 * -(-n // m) + CROWD)
-    estimates = fit_blocks(data.x, data.y, members, kind, progress)
-    advice = Advice(n=2 * data.p * needed)
-    if not standard_errors:
-        return _medians(estimates, request, advice)
-    return _with_errors(estimates, request, advice)
+        return question.refuse("block medians", advice)
+    estimates = fit(dealt(data, n, m, question.account))
+    in_blocks = replace(question, account=question.account.through(loss.Partition))
+    return (_with_errors if standard_errors else _medians)(estimates, in_blocks, advice)
 
 
-def _with_errors(estimates: Floats, request: Call, advice: Advice) -> Release[Floats] | NoReply:
-    """The medians of block estimates, and their spreads. The standard error of a median is sqrt(π/2)·σ/sqrt(m)."""
-    rest = request.share(SPREAD_SHARE)
-    room = spreads.room(len(estimates), estimates.shape[1], rest.rows, rest.epsilon, SPREAD_LATTICES)
-    found = _medians(estimates, request.share(1 - SPREAD_SHARE), advice) if room else None
-    if room is None or not found:
-        return found or refused(request, None, "inverse sensitivity", advice)
+def _plan(n: int, p: int, question: Question, standard_errors: bool) -> tuple[int, Advice]:
+    """The number of blocks, 0 where n does not allow for enough of them, and how many rows would do."""
+    needed, rows = least_blocks(p, question, standard_errors), rows_needed(p, question)
+    return default_blocks(n, p, needed, rows), Advice(n=math.ceil(max(2 * p, rows) * needed))
+
+
+def _too_small(data: Table, question: Question, standard_errors: bool) -> Outcome[Any] | None:
+    """⊥ that costs nothing, where n is public: what all rows can't do, those that are complete can't."""
+    if not question.adjacency.size_is_public:
+        return None
+    rest, room = question, 0
+    if question.size_is_secret:
+        share = question.epsilon * COUNT_SHARE
+        rest, room = question.part(1 - COUNT_SHARE), IntegerLaplace(question.rows / share).cutoff(RARE)
+    m, advice = _plan(data.n, data.p, rest, standard_errors)
+    return None if m else Outcome.refusal("block medians", Advice(n=(advice.n or 0) + room))
+
+
+def _with_errors(estimates: Floats, question: Question, advice: Advice) -> Outcome[Floats]:
+    """The medians of block estimates, and their spreads."""
+    (m, p), (part, rest) = estimates.shape, question.split(1 - SPREAD_SHARE, SPREAD_SHARE)
+    room = spreads.room(m, p, rest.rows, rest.epsilon, SPREAD_LATTICES)
+    if room is None:
+        return question.refuse(HOW, advice)
+    found = _medians(estimates, part, advice)
+    if found.value is None:
+        return found
     ranges = spreads.draw(estimates, room, rest.rows, rest.epsilon, rest.entropy)
-    rest = replace(rest, spent=(found.loss,))
-    errors = tuple(math.sqrt(math.pi / 2) * s / 1.349 / math.sqrt(len(estimates)) for s in ranges.tolist())
-    tree = loss.Partition(loss.Pure(rest.epsilon))
-    return answered(rest, found.value, tree, found.mechanism.split(" by ")[1], CoefficientErrors(errors))
+    rest.account.spend(loss.Pure(rest.epsilon))
+    if ranges is None:
+        return question.refuse(HOW, replace(advice, other=TELLING))
+    draws = (Draw(m, p, question.rows, float(share.epsilon)) for share in (part, rest))
+    return replace(found, noise=CoefficientErrors(tuple((ranges / (2 * QUARTILE)).tolist()), *draws))
 
 
-def _medians(estimates: Floats, request: Call, advice: Advice) -> Release[Floats] | NoReply:
-    if request.method != "inverse":
-        return _in_turn(estimates, request)
-    values = coordinate_medians(estimates, request.epsilon, request.entropy, request.rows)
-    if values is None:
-        return refused(request, None, "inverse sensitivity", advice)
-    return answered(request, values, loss.Partition(loss.Pure(request.epsilon)), "inverse sensitivity")
+def _medians(estimates: Floats, question: Question, advice: Advice) -> Outcome[Floats]:
+    if question.method != "inverse":
+        return _in_turn(estimates, question)
+    slack = slack_needed(question.epsilon)
+    made = median_boxes(estimates, question.epsilon, question.rows, slack)
+    if made is None:
+        return question.refuse(HOW, advice)
+    lattice, nested = made
+    rank = (len(estimates) + 1) // 2
+    told = spreads.told(estimates, (rank, rank), question.rows)
+    drawn = nested.draw_or_refuse(decay(question.epsilon), told, slack, question.entropy)
+    tree = loss.Pure(question.epsilon)
+    if drawn is None:
+        return question.refuse(HOW, replace(advice, other=TELLING), tree)
+    return question.answer(lattice.values(drawn), tree, HOW)
 
 
-def _in_turn(estimates: Floats, request: Call) -> Release[Floats] | NoReply:
+def _in_turn(estimates: Floats, question: Question) -> Outcome[Floats]:
     """One median after the other, each with an equal part of the budget."""
-    values, noises, (m, p) = [], [], estimates.shape
-    part = request.share(Fraction(1, p))
-    median = quantile_statistic(Fraction(1, 2))
-    spent: tuple[loss.Loss, ...] = request.spent
-    for column in estimates.T:
-        found = run(median, ArrayColumn(np.ascontiguousarray(column)), m, replace(part, spent=spent))
-        if not found:  # what it says of n is about blocks
-            advice = replace(found.advice, n=(found.advice.n or m) * ROWS_PER_COEFFICIENT * p)
-            return replace(found, advice=advice)
-        values.append(found.value)
-        noises.append(found.noise)
-        spent = found.loss.parts if isinstance(found.loss, loss.Composed) else (found.loss,)
-    how = found.mechanism.split(" by ")[1]
-    tree = loss.Partition(loss.Composed(spent[len(request.spent) :]))
-    return answered(request, np.array(values), tree, how, EachNoise(tuple(noises)))
+    found: list[Outcome[float]] = []
+    (m, p), median = estimates.shape, quantile_statistic(Fraction(1, 2))
+    for column, part in zip(estimates.T, question.split(*[Fraction(1, p)] * p), strict=True):
+        one = run(median, ArrayColumn(np.ascontiguousarray(column)), m, part)
+        if one.value is None:  # what it says of n is about blocks
+            rows = ((one.advice and one.advice.n) or m) * ROWS_PER_COEFFICIENT * p
+            return Outcome.refusal(one.how, Advice(n=rows, other=one.advice.other if one.advice else ""))
+        found.append(one)
+    values = np.array([one.value for one in found])
+    return Outcome(values, found[0].how, EachNoise(tuple(one.noise for one in found)))
 
 
-def default_blocks(n: int, p: int, needed: int) -> int:
+def default_blocks(n: int, p: int, needed: int, rows: float) -> int:
     """About 8 rows a coefficient in each block, or more blocks if so many are needed; 0 if n does not allow that."""
-    m = max(n // (ROWS_PER_COEFFICIENT * p), needed)
-    return m if n >= m * (p + 1) else 0
+    m = max(min(n // (ROWS_PER_COEFFICIENT * p), int(n / rows)), needed)
+    return m if n >= m * rows else 0
 
 
-def least_blocks(p: int, request: Call, standard_errors: bool) -> int:
+def least_blocks(p: int, question: Question, standard_errors: bool) -> int:
     """How many blocks a reply needs: medians on a lattice of 24 bits, and quartiles on the coarsest for the errors."""
-    if request.method != "inverse":
+    if question.method != "inverse":
         return 3
-    share = 1 - SPREAD_SHARE if standard_errors else Fraction(1)
+    share = SPREAD_SHARE if standard_errors else Fraction(0)
     lattice = next(candidate for candidate in VECTOR_LATTICES if candidate.mantissa_bits == 24)
-    medians = 2 * steps_needed(request.epsilon * share, lattice.size**p) + 2
+    medians = 2 * _steps(question.epsilon * (1 - share), lattice, p) + 2
     if not standard_errors:
-        return request.rows * medians
-    quarters = 4 * steps_needed(request.epsilon * SPREAD_SHARE, SPREAD_LATTICES[-1].size ** p) + 4
-    return request.rows * max(medians, quarters)
+        return question.rows * medians
+    return question.rows * max(medians, 4 * _steps(question.epsilon * share, SPREAD_LATTICES[-1], p) + 4)
+
+
+def _steps(epsilon: Fraction, lattice: MachineNumbers, p: int) -> int:
+    """How many steps a draw of p numbers looks ahead, at most."""
+    return steps_needed(epsilon, lattice.size**p) + slack_needed(epsilon)

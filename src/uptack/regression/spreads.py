@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.mechanisms.inverse import boxes, decay, finest
+from uptack.columns.table import Floats
+from uptack.mechanisms.inverse import boxes, decay, finest, slack_needed
 from uptack.noise import Entropy, MachineNumbers
 from uptack.reach import InterquantileRange, Reach
 from uptack.reach.order import quartiles
-from uptack.regression.arguments import Floats
+from uptack.regression.fits import BEYOND
 
 Room = tuple[MachineNumbers, int]
 """The lattice of candidates, and how many people may change before the draw sees the end of the data."""
@@ -20,14 +21,26 @@ def room(
     blocks: int, dimension: int, rows: int, epsilon: Fraction, lattices: tuple[MachineNumbers, ...]
 ) -> Room | None:
     """What so many blocks allow for; None where they are too few, which is public."""
-    low, high = quartiles(blocks)
-    return finest(lambda k: low - rows * k >= 1 and high + rows * k <= blocks, epsilon, dimension, lattices)
+    (low, high), slack = quartiles(blocks), slack_needed(epsilon)
+    return finest(lambda k: min(low - 1, blocks - high) >= rows * (k + slack), epsilon, dimension, lattices)
 
 
-def draw(estimates: Floats, given: Room, rows: int, epsilon: Fraction, entropy: Entropy) -> Floats:
-    """One interquartile range a column: ε-differentially private where a person's rows are in at most `rows` blocks."""
+def draw(estimates: Floats, given: Room, rows: int, epsilon: Fraction, entropy: Entropy) -> Floats | None:
+    """One interquartile range a column, or ⊥: ε-differentially private where a person's rows are in `rows` blocks."""
     lattice, steps = given
     ranks = quartiles(len(estimates))
     reaches: list[Reach] = [InterquantileRange(column, ranks, steps, rows) for column in estimates.T]
-    drawn = boxes(reaches, steps, lattice, nonnegative=True).draw(decay(epsilon), entropy)
-    return np.array([lattice.value(place) for place in drawn])
+    nested = boxes(reaches, steps, lattice, nonnegative=True)
+    drawn = nested.draw_or_refuse(decay(epsilon), told(estimates, ranks, rows), slack_needed(epsilon), entropy)
+    return None if drawn is None else np.array([lattice.value(place) for place in drawn])
+
+
+def told(estimates: Floats, ranks: tuple[int, int], rows: int) -> int:
+    """How many people may change before some coefficient's rank comes to a block without a fit; -1 if it is at one.
+
+    One person changes up to `rows` blocks, and each of them moves the numbers of blocks without a fit at both ends by
+    at most one: so this moves by at most one.
+    """
+    below, above = (estimates <= -BEYOND).sum(axis=0), (estimates >= BEYOND).sum(axis=0)
+    free = np.minimum(ranks[0] - 1 - below, len(estimates) - ranks[1] - above)
+    return max(int(free.min()) // rows, -1)

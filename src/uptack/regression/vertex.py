@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.selection import SCALE, exact_sum
-from uptack.regression.arguments import Floats
+from uptack.columns.table import Floats
 from uptack.regression.residuals import TINY, Residuals, Vector, dot, exact, inverted, nearest
 
 LEVEL = 200

@@ -1,12 +1,15 @@
 """`uptack report`: one private profile of a whole table, under one budget."""
 
 from uptack.report.budget import Part, divide
+from uptack.report.output import Output, write
 from uptack.report.profile import ColumnProfile, Figure, Profile, plan, profile
-from uptack.report.writing import to_html, to_json, to_markdown, write
+from uptack.report.text import to_markdown, to_text
+from uptack.report.writing import to_html, to_json
 
 __all__ = [
     "ColumnProfile",
     "Figure",
+    "Output",
     "Part",
     "Profile",
     "divide",
@@ -15,5 +18,6 @@ __all__ = [
     "to_html",
     "to_json",
     "to_markdown",
+    "to_text",
     "write",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from uptack.errors import BudgetExceeded, NoInterval
+from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval, UptackError
 from uptack.exact import Rational
 from uptack.kernels.density import DensityCurve
 from uptack.privacy import Privacy
@@ -17,9 +17,6 @@ from uptack.release import NoReply
 from uptack.report.budget import CONFIDENCE, Part, divide, most
 from uptack.session import Plan, Request, Session
 from uptack.session.requests import Made
-
-Paid = tuple[Made, Privacy]
-"""A result, and what was debited for it."""
 
 GRID = 160
 """Points of a drawn density."""
@@ -43,9 +40,8 @@ class Figure:
     cost: Privacy | None = None
 
     @staticmethod
-    def of(label: str, paid: Paid) -> Figure:
-        """The figure of a release. What it cost is what was debited for it, whatever came of it."""
-        result, cost = paid
+    def of(label: str, result: Made, cost: Privacy) -> Figure:
+        """The figure of a release, and what was debited for it."""
         how = result.mechanism
         if isinstance(result, NoReply):
             return Figure(label, None, None, f"a reply needs {result.advice}", how, cost)
@@ -114,11 +110,33 @@ class Profile:
         }
 
 
-def _paid(session: Session, request: Request) -> Paid:
-    """A release, and what the session debited for it."""
-    before = session.spent
-    made = session.run(request)
-    return made, _difference(session.spent, before)
+class _Releases:
+    """The releases of a report, one after the other.
+
+    All that can be wrong with a request is found before the first debit. Where a release fails all the same, those
+    before it are paid for and stay in the report, and none is tried after it.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._failure, self._any = "", False
+
+    def make(self, label: str, request: Request) -> Figure:
+        """One figure. What it cost is what the session debited for it, whatever came of it."""
+        if self._failure:
+            return Figure(label, None, None, self._failure)
+        before = self.session.spent
+        try:
+            made = self.session.run(request)
+        except UptackError as error:
+            if not self._any:
+                raise
+            early = isinstance(error, BudgetExceeded)
+            self._failure = "not made: " + ("the budget was used up meanwhile" if early else "the rows can't be read")
+            cost = _difference(self.session.spent, before)
+            return Figure(label, None, None, self._failure, "withheld", cost)
+        self._any = True
+        return Figure.of(label, made, _difference(self.session.spent, before))
 
 
 def _difference(after: Privacy, before: Privacy) -> Privacy:
@@ -166,30 +184,38 @@ def profile(
     add up to no more than what was asked for (basic composition, which allows for such choices).
     """
     parts = divide(session, epsilon, delta, columns=columns, shares=shares, target=target)
-    asked, before = most(parts, session), session.spent
+    asked, before, rows = most(parts, session), session.spent, _public_rows(session)
+    if rows == 0:
+        raise InvalidArgument("data", "a table with at least one row", "none", "Nothing was spent.")
+    session.plan(requests(parts, session))  # whatever is wrong with a request is found before the first debit
     if session.remaining is not None and not asked.under(session.remaining.adjacency) <= session.remaining:
         raise BudgetExceeded(asked, session.remaining)
-    found = [_column(session, part) for part in track([p for p in parts if not p.fitted], "columns", show=progress)]
-    fits = [_fitted(session, part) for part in parts if part.fitted]
-    rows = session.source.rows if session.adjacency.size_is_public else None
+    releases = _Releases(session)
+    found = [_column(releases, part) for part in track([p for p in parts if not p.fitted], "columns", show=progress)]
+    fits = [_fitted(releases, part) for part in parts if part.fitted]
     spent = _difference(session.spent, before)
     return Profile(title, rows, tuple(found), fits[0] if fits else None, asked, spent, session.private)
 
 
-def _column(session: Session, part: Part) -> ColumnProfile:
+def _public_rows(session: Session) -> int | None:
+    """The number of rows, where it is public."""
+    return session.source.rows if session.adjacency.size_is_public else None
+
+
+def _column(releases: _Releases, part: Part) -> ColumnProfile:
     if part.skipped:
         return ColumnProfile(part, ())
     if not part.numeric:
-        return ColumnProfile(part, (Figure.of("counts", _paid(session, part.histogram())),))
-    median, quartiles, mean = (_paid(session, r) for r in (part.median(), part.quartiles(), part.mean()))
-    lower, upper, spread = _quartiles(quartiles)
-    figures = (Figure.of("median", median), lower, upper, spread, Figure.of("trimmed mean", mean))
-    return ColumnProfile(part, figures, _density(session, part, lower.value, upper.value))
+        return ColumnProfile(part, (releases.make("counts", part.histogram()),))
+    median = releases.make("median", part.median())
+    lower, upper, spread = _quartiles(releases.make("lower quartile", part.quartiles()))
+    mean = releases.make("trimmed mean", part.mean())
+    density = _density(releases, part, lower.value, upper.value)
+    return ColumnProfile(part, (median, lower, upper, spread, mean), density)
 
 
-def _quartiles(paid: Paid) -> tuple[Figure, Figure, Figure]:
+def _quartiles(whole: Figure) -> tuple[Figure, Figure, Figure]:
     """Both quartiles, and their difference, which costs nothing more."""
-    whole = Figure.of("lower quartile", paid)
     labels = ("upper quartile", "interquartile range")
     if whole.value is None:
         second, third = (Figure(label, None, None, whole.note) for label in labels)
@@ -202,15 +228,14 @@ def _quartiles(paid: Paid) -> tuple[Figure, Figure, Figure]:
     )
 
 
-def _density(session: Session, part: Part, low: float | None, high: float | None) -> Figure:
+def _density(releases: _Releases, part: Part, low: float | None, high: float | None) -> Figure:
     """The density over a range that the released quartiles suggest, with Silverman's bandwidth from them."""
     if low is None or high is None or not high > low:
         return Figure("density", None, None, "no density without a spread of the quartiles")
     spread = high - low
     left, right = low - BEYOND * spread, high + BEYOND * spread
-    rows = max(session.source.rows, 2) if session.adjacency.size_is_public else SECRET_ROWS
-    bandwidth = 0.9 * spread / 1.34 * rows**-0.2
-    made = Figure.of("density", _paid(session, part.density(bandwidth, left, right)))
+    bandwidth = 0.9 * spread / 1.34 * max(_public_rows(releases.session) or SECRET_ROWS, 2) ** -0.2
+    made = releases.make("density", part.density(bandwidth, left, right))
     if made.value is None:
         return made
     points = np.linspace(left, right, GRID)
@@ -222,6 +247,6 @@ def _regression(session: Session, part: Part) -> Request:
     return Request("regression", *names, epsilon=part.epsilon, standard_errors=True, missing="ignore")
 
 
-def _fitted(session: Session, part: Part) -> tuple[tuple[str, ...], Figure]:
-    request = _regression(session, part)
-    return request.columns, Figure.of("regression", _paid(session, request))
+def _fitted(releases: _Releases, part: Part) -> tuple[tuple[str, ...], Figure]:
+    request = _regression(releases.session, part)
+    return request.columns, releases.make("regression", request)

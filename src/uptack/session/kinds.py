@@ -6,12 +6,14 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uptack.data import textfiles
 from uptack.data.files import is_text, text_layout
-from uptack.ledger import Ledger
 from uptack.privacy import Privacy
+
+if TYPE_CHECKING:
+    from uptack.ledger import Ledger
 
 WORD = "kind of column "
 """How such a line of a ledger begins. No request's does."""

@@ -12,6 +12,7 @@ from uptack.columns.unread import Touched
 from uptack.data import Source
 from uptack.errors import InvalidArgument
 from uptack.groups import per_group
+from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
@@ -118,7 +119,8 @@ class Request:
         others = {k: v for k, v in self.given.items() if k not in ("epsilon", "delta") and _telling(v)}
         extra = "".join(f", {k}={float(v) if isinstance(v, Fraction) else v!r}" for k, v in others.items())
         delta = f", δ = {self.cost.delta}" if self.cost.exact_delta else ""
-        return f"{self.statistic} of {', '.join(self.columns) or 'rows'}{extra}, ε = {self.cost.epsilon}{delta}"
+        columns = ", ".join(map(label, self.columns)) or "rows"
+        return f"{self.statistic} of {columns}{extra}, ε = {self.cost.epsilon}{delta}"
 
 
 def _telling(value: object) -> bool:

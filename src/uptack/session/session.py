@@ -7,14 +7,14 @@ import functools
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uptack import checks
 from uptack.data import Source, source
 from uptack.data.protocol import known
 from uptack.data.textfiles import Types
 from uptack.errors import InvalidArgument, UptackError
-from uptack.ledger import Ledger
+from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy
@@ -24,7 +24,10 @@ from uptack.registry import Declaration, declared, find
 from uptack.session.kinds import settled
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request, in_tables
-from uptack.statistics.arguments import call
+from uptack.statistics.arguments import asked
+
+if TYPE_CHECKING:
+    from uptack.ledger import Ledger
 
 LONGEST = 300
 """Characters of a line in the ledger."""
@@ -48,7 +51,7 @@ def open(
 
     `data` is whatever `uptack.data.source` takes. With a `ledger` every release is debited, durably, before the data
     are touched; `analyst` says on whose behalf. The other arguments are what each release is made with unless it says
-    otherwise; a person's rows can only be said to be more. `types` says what the columns of a CSV file hold,
+    otherwise; a request may raise `rows_per_person`, not lower it. `types` says what the columns of a CSV file hold,
     `delimiter` and `header` how it is written: see `uptack.data.source`. Types that are guessed are kept by the ledger,
     and used again the next time. An error about missing values is an answer about the data, so `missing="error"` is
     for a curator who opens a session with it.
@@ -66,12 +69,14 @@ def open(
     """
     relation = check_adjacency(adjacency, rows_per_person)
     if ledger is not None:
-        checks.instance("ledger", ledger, Ledger, "an uptack.Ledger or None", "Try uptack.Ledger('budget.db').")
+        from uptack.ledger import Ledger as Kind  # and with it a database toolkit, for those who have a ledger
+
+        checks.instance("ledger", ledger, Kind, "an uptack.Ledger or None", "Try uptack.Ledger('budget.db').")
         if ledger.adjacency.rows_per_person < relation.rows_per_person:
             must = f"about people with {relation.rows_per_person} or more rows, as the session is"
             fix = "Create it with adjacency=SUBSTITUTE.per_person(...)."
             raise InvalidArgument("ledger", must, str(ledger.adjacency), fix)
-    call("session", 1, {"missing": missing})
+    asked("session", 1, {"missing": missing})
     kinds = settled(data, types, delimiter, header, ledger)
     rows = source(data, table=table, types=kinds, delimiter=delimiter, header=header)
     return Session(rows, ledger, analyst, relation, missing, entropy_source(entropy))
@@ -204,9 +209,10 @@ class Session:
         spent: ε = 0.0 (substitute)
         """
         secret = not self.adjacency.size_is_public
-        width = max(map(len, self.source.columns), default=0)
+        names = {name: label(name) for name in self.source.columns}
+        width = max(map(len, names.values()), default=0)
         lines = [f"{'a secret number of' if secret else f'{self.source.rows:,}'} rows ({self.adjacency})"]
-        lines += [f"  {name:<{width}}  {kind}" for name, kind in self.source.columns.items()]
+        lines += [f"  {names[name]:<{width}}  {kind}" for name, kind in self.source.columns.items()]
         lines.append(f"spent: {self.spent}")
         if self.remaining is not None:
             lines.append(f"left:  {self.remaining}")

@@ -1,28 +1,26 @@
-"""The public side of a call, checked before any data is read, and the data as a plain column of numbers."""
+"""What is asked of one column, checked before any data is read, and the data as a plain column of numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypedDict
 
 from uptack import checks, columns
+from uptack.account import Account, Outcome
 from uptack.columns import Column
 from uptack.columns.numeric import LARGEST
 from uptack.data.arrays import numeric_column
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
-from uptack.noise.entropy import source
-from uptack.privacy import SUBSTITUTE, Adjacency, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy import Adjacency, loss
+from uptack.registry.options import METHODS
+from uptack.release import Advice, Noise
 
-METHODS = ("inverse", "ptr", "dwork-lei")
 COUNT_SHARE = Fraction(1, 10)
 """The part of ε that goes into the number of rows where it is secret."""
-
-EPSILONS = (Fraction(1, 10**12), Fraction(10**12))
-"""The least and the most ε: with less no table has rows enough, and more is no privacy."""
 
 STEPS = (Fraction(1, 10**75), Fraction(10**75))
 """The least and the most granularity: beyond, the lattices of candidates have no multiples of it, or nothing else."""
@@ -34,32 +32,80 @@ LEAST_SHARE = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True)
-class Call:
-    """What a caller asked for, but for the data."""
+class Question:
+    """What was asked of one column: an account to pay from, the method, and how the rows are read.
 
-    name: str
-    epsilon: Fraction
-    delta: Fraction
-    method: str
-    adjacency: Adjacency
-    granularity: Fraction | None
-    missing: float | str | None
-    entropy: Entropy
-    spent: tuple[loss.Loss, ...] = ()
+    `count` is the law of the noise in the number of rows, where that number is secret and has been paid for.
+    """
+
+    account: Account
+    method: str = "inverse"
+    granularity: Fraction | None = None
+    missing: float | str | None = None
+    count: IntegerLaplace | None = None
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What may be spent."""
+        return self.account.epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """The δ that may be spent."""
+        return self.account.delta
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """Whom the release protects."""
+        return self.account.adjacency
+
+    @property
+    def entropy(self) -> Entropy:
+        """Where its randomness comes from."""
+        return self.account.entropy
 
     @property
     def rows(self) -> int:
-        """Rows a person: the ranks that one step moves."""
-        return self.adjacency.rows_per_person
+        """Rows per person: the ranks that one step moves."""
+        return self.account.rows
 
     @property
     def size_is_secret(self) -> bool:
         """Whether the number of rows that the statistic is of depends on people."""
         return not self.adjacency.size_is_public or self.missing == "drop"
 
-    def share(self, part: Fraction) -> Call:
-        """The same call with a part of its budget."""
-        return replace(self, epsilon=self.epsilon * part, delta=self.delta * part)
+    def split(self, *shares: Rational) -> tuple[Question, ...]:
+        """The same question with parts of its budget, which add up to all of it."""
+        return tuple(replace(self, account=part) for part in self.account.split(*shares))
+
+    def part(self, share: Rational) -> Question:
+        """The same question with one part of its budget."""
+        return replace(self, account=self.account.part(share))
+
+    def worth(self, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Question:
+        """The same question with so much of its budget."""
+        return replace(self, account=self.account.allot(epsilon, delta))
+
+    def answer(self, value: Any, spent: loss.Loss, how: str, noise: Noise | None = None) -> Outcome[Any]:
+        """A value, and what was spent on it."""
+        self.account.spend(spent)
+        return Outcome(value, how, noise)
+
+    def refuse(self, how: str, advice: Advice, spent: loss.Loss | None = None) -> Outcome[Any]:
+        """⊥, and what was spent on it, if anything."""
+        if spent is not None:
+            self.account.spend(spent)
+        if self.size_is_secret:
+            advice = self._with_room_for_the_count(advice)
+        return Outcome.refusal(how, advice)
+
+    def _with_room_for_the_count(self, advice: Advice) -> Advice:
+        """Advice where a tenth of ε is first spent on a noisy number of rows, which may come out too small.
+
+        What ε would do is not said: it depends on a number of rows that is secret.
+        """
+        n = None if advice.n is None else advice.n + count_noise(self).cutoff(Fraction(1, 1000))
+        return replace(advice, n=n, epsilon=None)
 
 
 def _missing(value: object) -> float | str | None:
@@ -100,78 +146,86 @@ def level(name: str, value: object) -> Fraction:
     return p
 
 
-class Options(TypedDict, total=False):
-    """What every statistic can be told.
+class Promises(TypedDict, total=False):
+    """What every release promises beside ε.
 
-    - `delta`: 0 for `method="inverse"`; the others need some, such as 1e-6.
-    - `method`: "inverse" (default), "ptr" or "dwork-lei".
+    - `delta`: the chance that the guarantee fails: 0 for `method="inverse"`; the others need some, such as 1e-6.
     - `rows_per_person`: how many rows one person may own (1).
     - `adjacency`: `SUBSTITUTE` (default; the number of rows is public) or `ADD_REMOVE` (it is secret).
-    - `granularity`: a public step that all values are multiples of, and the answer will be; integer columns have 1 by
-      themselves. With a step of 100 an answer of 20 comes out as 0. From 1e-75 to 1e75; for `method="inverse"` only.
-    - `missing`: what to do with NaN and infinities. "error" (default) tells the curator; "low", "high" or a number
-      replaces each such row by itself; "drop" leaves rows without a value out, at the price of a noisy number of rows.
     - `entropy`: the operating system's (default), or a `SeededEntropy` for tests.
-    - `by`: a column with the group of every row, for one answer a group; `groups` are the public groups, or None for
-      unknown ones, which need δ: see `uptack.per_group`.
     """
 
     delta: Rational
-    method: str
     rows_per_person: int
     adjacency: Adjacency
-    granularity: Rational | None
-    missing: str | Rational
     entropy: Entropy | None
+
+
+class MeanOptions(Promises, total=False):
+    """What a statistic of one column can be told.
+
+    - `missing`: what to do with NaN and infinities. "error" (default) tells the curator. "low", "high" or a number
+      takes the place of each such row. "drop" leaves rows without a value out, at the price of a noisy number of rows.
+    - `by`: a column with the group of every row, for one answer per group. `groups` are the public groups, or None for
+      unknown ones, which need δ. `share` is the part of ε that finds them. See `uptack.per_group`.
+    """
+
+    missing: str | Rational
     by: Any
     groups: Any
+    share: Rational | None
 
 
-def call(name: str, epsilon: Rational, options: Options) -> Call:
-    """The checked arguments of a call."""
-    if unknown := set(options) - set(Options.__annotations__):
-        raise TypeError(f"unknown argument {unknown.pop()!r}; the options are {', '.join(Options.__annotations__)}")
-    if options.get("groups") is not None:
-        raise InvalidArgument("groups", "left out where there is no by", checks.describe(options["groups"]))
+class Options(MeanOptions, total=False):
+    """What an order statistic can be told: all of `Promises` and `MeanOptions`, and
+
+    - `method`: "inverse" (default), "ptr" or "dwork-lei".
+    - `granularity`: a public step that all values are multiples of, and the answer will be; integer columns have 1 by
+      themselves. With a step of 100 an answer of 20 comes out as 0. From 1e-75 to 1e75; for `method="inverse"` only.
+    """
+
+    method: str
+    granularity: Rational | None
+
+
+def asked(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Question:
+    """The checked arguments of a release of one column. The registry has refused what the function does not have."""
     method, delta = options.get("method", "inverse"), options.get("delta", 0)
     if method not in METHODS:
         raise InvalidArgument("method", "'inverse', 'ptr' or 'dwork-lei'", checks.describe(method))
-    eps = checks.epsilon(epsilon)
-    if method == "inverse":
-        dlt = checks.delta("delta", delta)
-    else:
-        dlt = checks.inside_unit("delta", delta, f"method={method!r} needs δ > 0, such as 1e-6; 'inverse' does not.")
+    if method != "inverse":
+        checks.inside_unit("delta", delta, f"method={method!r} needs δ > 0, such as 1e-6; 'inverse' does not.")
     granularity = options.get("granularity")
     step = None if granularity is None else _between("granularity", granularity, STEPS, FINER)
     if step is not None and method != "inverse":
         fix = "The other methods add noise to the answer, which is no multiple of anything."
         raise InvalidArgument("granularity", "left out but for method='inverse'", checks.describe(granularity), fix)
-    relation = check_adjacency(options.get("adjacency", SUBSTITUTE), options.get("rows_per_person", 1))
-    missing = _missing(options.get("missing", "error"))
-    return Call(name, eps, dlt, method, relation, step, missing, source(options.get("entropy")))
+    promised = {name: options[name] for name in Promises.__annotations__ if name in options}
+    account = Account.open(name, epsilon, **promised)
+    return Question(account, method, step, _missing(options.get("missing", "error")))
 
 
-def column(x: Any, request: Call, floats: bool = False) -> tuple[Column, Call]:
-    """The data as a column of numbers without NaN or infinities, and the call with its granularity.
+def column(x: Any, question: Question, floats: bool = False) -> tuple[Column, Question]:
+    """The data as a column of numbers without NaN or infinities, and the question with its granularity.
 
     Integer columns have a granularity of 1 by themselves, unless they are to be read as `floats`: that is their type,
     not their content. By default a value that is not a finite number is an error for the curator to see. With `missing`
-    every such row is replaced by itself, NaN by the value asked for and ±inf by ±the largest float, which keeps
+    each such row is replaced on its own, NaN by the value asked for and ±inf by ±the largest float, which keeps
     neighbours neighbours.
     """
     data = x if isinstance(x, Column) else in_memory(x)
     if floats:
         data = data.floats()
     elif data.integers:
-        request = replace(request, granularity=request.granularity or Fraction(1))
-    if request.missing == "drop":
-        return data.present(), request
-    if isinstance(request.missing, float):
-        return data.filled(request.missing), request
+        question = replace(question, granularity=question.granularity or Fraction(1))
+    if question.missing == "drop":
+        return data.present(), question
+    if isinstance(question.missing, float):
+        return data.filled(question.missing), question
     if not data.finite():
         fix = "Pass missing='drop', or 'low', 'high' or a number to replace each such row."
         raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
-    return data, request
+    return data, question
 
 
 def in_memory(x: Any) -> Column:
@@ -179,7 +233,7 @@ def in_memory(x: Any) -> Column:
     return numeric_column(columns.column("x", x))
 
 
-def public_size(n: int, request: Call) -> tuple[int, Call]:
+def public_size(n: int, question: Question) -> tuple[int, Question]:
     """The number of rows as everybody may know it, and what is left of the budget.
 
     Under SUBSTITUTE it is n. Under ADD_REMOVE it is n with integer Laplace noise, at a tenth of ε; ranks and weights
@@ -189,27 +243,31 @@ def public_size(n: int, request: Call) -> tuple[int, Call]:
     comes or one that goes. Each moves the number of rows by at most 1 and, at public ranks, every order statistic by at
     most one rank, so the reaches are those of the proofs.
     """
-    if not request.size_is_secret:
-        return n, request
-    share = request.epsilon * COUNT_SHARE
-    noisy = n + IntegerLaplace(request.rows / share).sample(entropy=request.entropy)
-    spent = (*request.spent, loss.Pure(share))
-    return max(noisy, 0), replace(request, epsilon=request.epsilon - share, spent=spent)
+    if not question.size_is_secret:
+        return n, question
+    share = question.epsilon * COUNT_SHARE
+    law = IntegerLaplace(question.rows / share)
+    noisy = noisy_size(n, law, question.entropy)
+    question.account.spend(loss.Pure(share))
+    return noisy, replace(question.worth(question.epsilon - share, question.delta), count=law)
 
 
-def count_noise(request: Call) -> IntegerLaplace:
-    """The law of the noise in the number of rows, for a call that has paid for it."""
-    first = request.spent[0] if request.spent else None
-    share = Fraction(first.epsilon) if isinstance(first, loss.Pure) else request.epsilon
-    return IntegerLaplace(request.rows / share)
+def noisy_size(n: int, law: IntegerLaplace, entropy: Entropy) -> int:
+    """A number of rows with noise of this law, at least 0."""
+    return max(n + law.sample(entropy=entropy), 0)
 
 
-def size_bounds(n: int, request: Call, failure: Fraction) -> tuple[int, int]:
+def count_noise(question: Question) -> IntegerLaplace:
+    """The law of the noise in the number of rows: as it was paid for, or as all of ε would buy it."""
+    return question.count or IntegerLaplace(question.rows / question.epsilon)
+
+
+def size_bounds(n: int, question: Question, failure: Fraction) -> tuple[int, int]:
     """Between which numbers the true number of rows lies: surely where n is public, else but for `failure`.
 
     With t the least integer with P(z ≥ t) ≤ failure/2, and so P(|z| ≥ t) ≤ failure, it is within t - 1 of n.
     """
-    if not request.size_is_secret:
+    if not question.size_is_secret:
         return n, n
-    off = count_noise(request).cutoff(failure / 2) - 1
+    off = count_noise(question).cutoff(failure / 2) - 1
     return max(n - off, 0), n + off

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack
@@ -15,33 +14,49 @@ from uptack.columns.selection import as_float, exact_sum
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.additive import laplace
-from uptack.reach import LStatistic, Segment
+from uptack.reach import Segment
 from uptack.reach.order import trimmed_mean as trimmed_segments
 from uptack.reach.order import winsorized_mean as winsorized_segments
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import Call, Options, call, column, public_size, resolved
+from uptack.statistics.arguments import MeanOptions, Options, Question, asked, column, public_size, resolved
 from uptack.statistics.many import least_rank, quantiles
-from uptack.statistics.methods import Statistic, answered, released
+from uptack.statistics.methods import released
 from uptack.statistics.planning import ranks
+from uptack.statistics.quantiles import HALF
 from uptack.statistics.quantiles import statistic as quantile_statistic
+from uptack.statistics.statistic import Functional, Statistic
 
-Segments = Callable[[Fraction, int], tuple[Segment, ...]]
 
-
-def _statistic(cut: Fraction, segments: Segments, trimmed: bool) -> Statistic:
-    def ranks(n: int) -> tuple[int, ...]:
-        return tuple(end for s in segments(cut, n) for end in (s.first, s.last))
-
+def _trimmed(cut: Rational = 0.1) -> Statistic:
+    share = _cut(cut)
+    kept = 1 - 2 * share
     return Statistic(
-        ranks=ranks,
-        build=lambda x, n, steps, rows: LStatistic.of(x, segments(cut, n), steps, rows),
-        spread=lambda n: (int(cut * n), n - int(cut * n) + 1),
-        slope=4.0 / float(1 - 2 * cut),
-        averaged=(lambda n: max(n - 2 * int(cut * n), 1)) if trimmed else None,
+        "trimmed mean",
+        lambda n: trimmed_segments(share, n),
+        Functional(weight=1 / kept, between=(share, 1 - share)),
+        spread=lambda n: (int(share * n), n - int(share * n) + 1),
+        slope=4.0 / float(kept),
+        averaged=lambda n: max(n - 2 * int(share * n), 1),
     )
+
+
+def _winsorized(cut: Rational = 0.1) -> Statistic:
+    share = _cut(cut)
+    ends = ((share, share), (share, 1 - share))
+    return Statistic(
+        "Winsorized mean",
+        lambda n: winsorized_segments(share, n),
+        Functional(ends, weight=Fraction(1), between=(share, 1 - share)),
+        spread=lambda n: (int(share * n), n - int(share * n) + 1),
+        slope=4.0 / float(1 - 2 * share),
+    )
+
+
+def _mean() -> Statistic:
+    return Statistic("mean", lambda n: (Segment(1, n, Fraction(1, n)),), Functional(weight=Fraction(1)))
 
 
 def _cut(value: Rational) -> Fraction:
@@ -53,7 +68,7 @@ def _cut(value: Rational) -> Fraction:
     return cut
 
 
-@release(reads=COLUMN, by=True, plan=ranks)
+@release(reads=COLUMN, by=True, plan=ranks, examples=({"cut": 0.2},), statistic=_trimmed)
 def trimmed_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -69,11 +84,10 @@ def trimmed_mean(
     >>> trimmed_mean(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
     5001.1...
     """
-    request, statistic = call("trimmed mean", epsilon, options), _statistic(_cut(cut), trimmed_segments, trimmed=True)
-    return released(statistic, x, request, floats=True)
+    return released(_trimmed(cut), x, epsilon, options)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, page="trimmed_mean")
+@release(reads=COLUMN, by=True, plan=ranks, examples=({"cut": 0.2},), page="trimmed_mean", statistic=_winsorized)
 def winsorized_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -81,12 +95,11 @@ def winsorized_mean(
 
     **Theorem.** As for `trimmed_mean`; `"dwork-lei"` uses the papers' S and M's grids.
     """
-    request, statistic = call("Winsorized mean", epsilon, options), _statistic(_cut(cut), winsorized_segments, False)
-    return released(statistic, x, request, floats=True)
+    return released(_winsorized(cut), x, epsilon, options)
 
 
-@release(reads=COLUMN, by=True)
-def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
+@release(reads=COLUMN, by=True, statistic=_mean)
+def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The mean of the rows clamped to two private quantiles far out in the tails, with no bounds on the data.
 
     **Theorem.** Half of ε goes into the quantiles a ≤ b. Given them, replacing up to g rows moves the sum of the
@@ -97,38 +110,32 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[fl
     The clamped tails hold as few rows as the quantiles can vouch for, a share that falls as 1/(εn). A mean that lives
     in its tails is biased by the clamping, and no private method without bounds can help that.
     """
-    request = call("mean", epsilon, options)
-    if request.method != "inverse":
-        fix = "The tests pass too rarely, and add too much noise, far out in the tails; trimmed_mean has all methods."
-        raise InvalidArgument("method", "'inverse' for the mean", repr(request.method), fix)
-    if request.granularity is not None:
-        fix = "A mean of multiples of a step is no multiple of it; round the answer if you want one."
-        raise InvalidArgument("granularity", "left out for the mean", checks.describe(options["granularity"]), fix)
-    data, request = column(x, request, floats=True)
-    n, request = public_size(data.size, request)
-    bounds = replace(request, epsilon=request.epsilon / 2)
+    question = asked("mean", epsilon, options)
+    data, question = column(x, question, floats=True)
+    n, question = public_size(data.size, question)
+    bounds, rest = question.split(HALF, HALF)
     tail = _tail_share(n, bounds)
     ends = quantiles(data, n, (tail, 1 - tail), bounds, quantile_statistic)
-    if not ends:
-        return replace(ends, advice=replace(ends.advice, epsilon=None))  # a larger ε would move the quantiles too
+    if ends.value is None:
+        advice = None if ends.advice is None else replace(ends.advice, epsilon=None)
+        return question.account.close(replace(ends, advice=advice))  # a larger ε would move the quantiles too
     low, high = (float(v) for v in ends.value)
     centre = low + (high - low) / 2
     (moved,) = data.sums(functools.partial(_clamped_sum, low=low, high=high, centre=centre))
-    reach = high - low if request.adjacency.size_is_public else max(high - centre, centre - low)
-    width = reach * request.rows
+    reach = high - low if question.adjacency.size_is_public else max(high - centre, centre - low)
     noisy = laplace(
         as_float(moved, max(n, 1)),
-        sensitivity=max(width, 1e-300) * (1 + 1e-6) / max(n, 1),  # room for rounding once a row and once at the end
-        epsilon=bounds.epsilon,
-        entropy=request.entropy,
+        # room for rounding once per row and once at the end
+        sensitivity=max(reach * question.rows, 1e-300) * (1 + 1e-6) / max(n, 1),
+        epsilon=rest.epsilon,
+        entropy=question.entropy,
     )
-    spent = replace(request, spent=(ends.loss,))
-    return answered(spent, centre + noisy.value, noisy.loss, "clamping to private quantiles")
+    return question.account.close(rest.answer(centre + noisy.value, noisy.loss, "clamping to private quantiles"))
 
 
-def _tail_share(n: int, request: Call) -> Fraction:
+def _tail_share(n: int, question: Question) -> Fraction:
     """The share of rows beyond each clamp: as small as two quantiles at this ε can be relied on, at most 1/8."""
-    rows = max(int(240 * request.rows / request.epsilon) + 1, least_rank(n, 2, request))
+    rows = max(int(240 * question.rows / question.epsilon) + 1, least_rank(n, 2, question))
     return min(Fraction(rows, max(n, 1)), Fraction(1, 8))
 
 

@@ -11,43 +11,52 @@ import numpy as np
 from scipy.stats import binom
 
 from uptack import checks
+from uptack.account import Outcome
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.mechanisms.inverse import boxes, decay, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import loss
-from uptack.reach import LStatistic
-from uptack.reach.order import quantile_rank, quartiles
+from uptack.reach import LStatistic, Segment
+from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import (
     LEAST_SHARE,
-    Call,
     Options,
-    call,
+    Question,
+    asked,
     column,
     level,
     public_size,
     size_bounds,
 )
 from uptack.statistics.many import quantiles
-from uptack.statistics.methods import Data, Statistic, answered, least_n, refused, run
+from uptack.statistics.methods import run
 from uptack.statistics.planning import ranks
+from uptack.statistics.statistic import Data, Functional, Statistic, least_n
+
+HALF = Fraction(1, 2)
 
 
 def statistic(p: Fraction) -> Statistic:
-    """The p-quantile, as the engines see it. In the tails the density is lower, and the slope higher."""
-    return Statistic(
-        ranks=lambda n: (quantile_rank(p, n),),
-        build=lambda x, n, steps, rows: LStatistic.quantile(x, quantile_rank(p, n), steps, rows),
-        spread=quartiles,
-        slope=1.75 / float(p * (1 - p)),
-    )
+    """The p-quantile. In the tails the density is lower, and the slope higher."""
+
+    def segments(n: int) -> tuple[Segment, ...]:
+        rank = quantile_rank(p, n)
+        return (Segment(rank, rank),)
+
+    name, at = "median" if p == HALF else "quantile", Functional(levels=((Fraction(1), p),))
+    return Statistic(name, segments, at, slope=1.75 / float(p * (1 - p)), whole=True)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({}, {"interval": 0.95}))
+def _of_level(p: Rational) -> Statistic:
+    return statistic(level("p", p))
+
+
+@release(reads=COLUMN, by=True, plan=ranks, examples=({}, {"interval": 0.9}), statistic=lambda: statistic(HALF))
 def median(
     x: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -57,10 +66,16 @@ def median(
     >>> median(range(1001), epsilon=1, entropy=SeededEntropy(4))
     Release(501.0, median by inverse sensitivity, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
     """
-    return _one("median", x, Fraction(1, 2), interval, epsilon, options)
+    return _one("median", x, HALF, interval, epsilon, options)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({"p": 0.3}, {"p": [0.25, 0.75]}))
+@release(
+    reads=COLUMN,
+    by=True,
+    plan=ranks,
+    examples=({"p": 0.3}, {"p": [0.25, 0.75]}, {"p": 0.4, "interval": 0.9}),
+    statistic=_of_level,
+)
 def quantile(
     x: Any, p: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[Any] | NoReply:
@@ -92,22 +107,22 @@ def quantile(
     if interval is not None:
         fix = "Ask for the quantiles one by one."
         raise InvalidArgument("interval", "None for several quantiles", checks.describe(interval), fix)
-    request = call("quantiles", epsilon, options)
-    data, request = column(x, request)
-    n, request = public_size(data.size, request)
-    return quantiles(data, n, levels, request, statistic)
+    question = asked("quantiles", epsilon, options)
+    data, question = column(x, question)
+    n, question = public_size(data.size, question)
+    return question.account.close(quantiles(data, n, levels, question, statistic))
 
 
 def _one(
     name: str, x: Any, p: Fraction, interval: Rational | None, epsilon: Rational, options: Options
 ) -> Release[float] | NoReply:
-    request = call(name, epsilon, options)
+    question = asked(name, epsilon, options)
     confidence = None if interval is None else _confidence(interval)
-    data, request = column(x, request)
-    n, request = public_size(data.size, request)
+    data, question = column(x, question)
+    n, question = public_size(data.size, question)
     if confidence is None:
-        return run(statistic(p), data, n, request)
-    return _with_interval(data, n, p, confidence, request)
+        return question.account.close(run(statistic(p), data, n, question))
+    return question.account.close(_with_interval(data, n, p, confidence, question))
 
 
 # ------------------------------------------------------------------------------------- intervals for the population
@@ -182,13 +197,13 @@ class _Ends:
     least: int
 
     @classmethod
-    def of(cls, n: int, p: Fraction, confidence: Fraction, epsilon: Fraction, request: Call) -> _Ends:
+    def of(cls, n: int, p: Fraction, confidence: Fraction, epsilon: Fraction, question: Question) -> _Ends:
         """For a public number of rows, and an ε for each end."""
         failing = 1 - confidence
-        least, most = size_bounds(n, request, failing / 10)
-        share = failing * (Fraction(7, 20) if request.size_is_secret else Fraction(8, 20))
+        least, most = size_bounds(n, question, failing / 10)
+        share = failing * (Fraction(7, 20) if question.size_is_secret else Fraction(8, 20))
         steps = steps_needed(epsilon, OFFSETS.size, failing / 10)
-        low, high = _below(least, p, share) - request.rows * steps, _above(most, p, share) + request.rows * steps
+        low, high = _below(least, p, share) - question.rows * steps, _above(most, p, share) + question.rows * steps
         return cls(low, high, steps, least)
 
     def fit(self, rows: int) -> bool:
@@ -222,28 +237,24 @@ def _deviation(n: int, p: Fraction, q: Fraction) -> int:
     return math.ceil(math.sqrt(3 * float(n * min(p, 1 - p)) * -math.log(q)))
 
 
-def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, request: Call) -> Release[float] | NoReply:
+def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, question: Question) -> Outcome[float]:
     """Half of ε for the quantile, a quarter for each end, drawn on a coarse lattice around the released quantile."""
-    side = request.epsilon / 4
+    half, *sides = question.split(HALF, HALF / 2, HALF / 2)
 
     def fits(size: int) -> bool:
-        return _Ends.of(size, p, confidence, side, request).fit(request.rows)
+        return _Ends.of(size, p, confidence, sides[0].epsilon, question).fit(question.rows)
 
     if not fits(n):
-        return refused(request, None, "inverse sensitivity", Advice(n=least_n(fits)))
-    half = replace(request, epsilon=request.epsilon / 2)
+        return question.refuse("inverse sensitivity", Advice(n=least_n(fits)))
     found = run(statistic(p), data, n, half)
-    if not found:
+    if found.value is None:
         return found
-    aimed, ends = _Ends.of(n, p, confidence, side, request), []
-    for rank, outward in ((aimed.low, -1), (aimed.high, 1)):
-        reach = _Shifted(LStatistic.quantile(data, rank, aimed.steps, request.rows), found.value)
-        (drawn,) = boxes([reach], aimed.steps, OFFSETS).draw(decay(side), request.entropy)
+    aimed, ends = _Ends.of(n, p, confidence, sides[0].epsilon, question), []
+    for rank, outward, side in ((aimed.low, -1, sides[0]), (aimed.high, 1, sides[1])):
+        reach = _Shifted(LStatistic.quantile(data, rank, aimed.steps, question.rows), found.value)
+        (drawn,) = boxes([reach], aimed.steps, OFFSETS).draw(decay(side.epsilon), question.entropy)
+        side.account.spend(loss.Pure(side.epsilon))
         past = min(max(drawn + outward, -OFFSETS.top), OFFSETS.top)  # past the rounding
         ends.append(found.value + OFFSETS.value(past))
-    paid = (found.loss, loss.Pure(side))
-    noise = PopulationInterval(confidence, min(ends), max(ends))
-    request = replace(request, spent=paid)
-    made = answered(request, found.value, loss.Pure(side), found.mechanism.split(" by ")[1], noise)
     note = f"half of ε paid for a {float(confidence):.3g} interval of the population's quantile, by inverse sensitivity"
-    return replace(made, notes=(note,))
+    return replace(found, noise=PopulationInterval(confidence, min(ends), max(ends)), notes=(note,))

@@ -8,27 +8,48 @@ from typing import Any, Unpack
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.reach import InterquantileRange
+from uptack.reach import InterquantileRange, Segment
 from uptack.reach.order import spread_ranks
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import Options, call, level
-from uptack.statistics.methods import Statistic, released
+from uptack.statistics.arguments import Options, level
+from uptack.statistics.methods import released
 from uptack.statistics.planning import ranks
+from uptack.statistics.statistic import Functional, Statistic
 
 
 def statistic(low: Fraction, high: Fraction) -> Statistic:
-    """The range between two quantiles, as the engines see it."""
+    """The range between two quantiles."""
+
+    def segments(n: int) -> tuple[Segment, ...]:
+        a, b = spread_ranks(low, high, n)
+        return Segment(b, b), Segment(a, a, Fraction(-1))
+
+    quarters = (low, high) == (Fraction(1, 4), Fraction(3, 4))
     return Statistic(
-        ranks=lambda n: spread_ranks(low, high, n),
+        "interquartile range" if quarters else "interquantile range",
+        segments,
+        Functional(levels=((Fraction(1), high), (Fraction(-1), low))),
         build=lambda x, n, steps, rows: InterquantileRange(x, spread_ranks(low, high, n), steps, rows),
         spread=lambda n: spread_ranks(low, high, n),
         scale=True,
+        whole=True,
     )
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({"low": 0.1, "high": 0.9},), page="iqr")
+def _between(low: Rational, high: Rational) -> Statistic:
+    below, above = level("low", low), level("high", high)
+    if not below < above:
+        raise InvalidArgument("high", "above low", checks.describe(high))
+    return statistic(below, above)
+
+
+def _quarters() -> Statistic:
+    return statistic(Fraction(1, 4), Fraction(3, 4))
+
+
+@release(reads=COLUMN, by=True, plan=ranks, examples=({"low": 0.1, "high": 0.9},), page="iqr", statistic=_between)
 def interquantile_range(
     x: Any, low: Rational, high: Rational, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -38,13 +59,10 @@ def interquantile_range(
     logarithm with the ratio of the reach's ends, and `"dwork-lei"` is the papers' S with two shifted grids; both are
     (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
     """
-    below, above = level("low", low), level("high", high)
-    if not below < above:
-        raise InvalidArgument("high", "above low", checks.describe(high))
-    return released(statistic(below, above), x, call("interquantile range", epsilon, options))
+    return released(_between(low, high), x, epsilon, options)
 
 
-@release(reads=COLUMN, by=True, plan=ranks)
+@release(reads=COLUMN, by=True, plan=ranks, statistic=_quarters)
 def iqr(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The interquartile range x(⌈3n/4⌉) - x(⌊n/4⌋ + 1): see `interquantile_range`.
 
@@ -52,4 +70,4 @@ def iqr(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[flo
     >>> iqr(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
     5001.0
     """
-    return released(statistic(Fraction(1, 4), Fraction(3, 4)), x, call("interquartile range", epsilon, options))
+    return released(_quarters(), x, epsilon, options)

@@ -1,66 +1,69 @@
-"""A statistic as the engines see it, and how what they found becomes a result."""
+"""A statistic, described once: for the mechanisms that release it, and for its influence function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from uptack.columns import Column
-from uptack.privacy import Privacy, cost, loss
-from uptack.reach import Reach
-from uptack.release import Advice, Noise, NoReply, Release
-from uptack.statistics.arguments import Call, count_noise
+from uptack.reach import LStatistic, Reach, Segment
+from uptack.reach.order import quartiles
 
 Data = Column
+Build = Callable[[Data, int, int, int], Reach]
+
+
+@dataclass(frozen=True)
+class Functional:
+    """T(F) = weight·∫ F⁻¹(u) du over `between`, + Σ v·F⁻¹(p) over the `levels` (v, p)."""
+
+    levels: tuple[tuple[Fraction, Fraction], ...] = ()
+    weight: Fraction = Fraction(0)
+    between: tuple[Fraction, Fraction] = (Fraction(0), Fraction(1))
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """What an engine must know of a statistic before it sees data.
+    """What is to be known of a statistic before data are seen.
 
-    `ranks(n)` are the order statistics it rests on and `build(x, n, steps, rows)` its reach. For propose-test-release:
-    `spread(n)` are the ranks of an interquantile range, and the statistic moves by about `slope` times that range over
-    n when one row changes. `scale` marks statistics that are scales themselves; `averaged(n)` is the number of rows
-    that a trimmed mean is the mean of, where one row moves it by at most spread/averaged.
+    `segments(n)` are the ranks that it rests on and their weights: T = Σ w·x(i) on n rows. `functional` is the same for
+    a law; None where it has none of this form. `build(x, n, steps, rows)` is its reach, where that is not the reach of
+    a sum with weights of at least 0 (`uptack.reach.LStatistic`).
+
+    For propose-test-release: `spread(n)` are the ranks of an interquantile range, and the statistic moves by about
+    `slope` times that range over n when one row changes. `scale` marks statistics that are scales themselves;
+    `averaged(n)` is the number of rows that a trimmed mean is the mean of, where one row moves it by at most
+    spread/averaged. A wrong slope costs replies or accuracy, never privacy.
+
+    `whole` says that a column of integers has answers that are integers.
     """
 
-    ranks: Callable[[int], tuple[int, ...]]
-    build: Callable[[Data, int, int, int], Reach]
-    spread: Callable[[int], tuple[int, int]]
+    name: str
+    segments: Callable[[int], tuple[Segment, ...]]
+    functional: Functional | None = None
+    build: Build = field(default=None)  # type: ignore[assignment]
+    spread: Callable[[int], tuple[int, int]] = quartiles
     slope: float = 1.0
     scale: bool = False
     averaged: Callable[[int], int] | None = None
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if self.build is None:
+            object.__setattr__(self, "build", self._weighted_sum)
+
+    def _weighted_sum(self, x: Data, n: int, steps: int, rows: int) -> Reach:
+        return LStatistic.of(x, self.segments(n), steps, rows)
+
+    def ranks(self, n: int) -> tuple[int, ...]:
+        """The first and the last rank of every segment."""
+        return tuple(end for segment in self.segments(n) for end in (segment.first, segment.last))
 
     def fits(self, n: int, moves: int) -> bool:
         """Whether so many moves of one rank stay inside a table of n rows."""
         ranks = self.ranks(n)
         return min(ranks) - moves >= 1 and max(ranks) + moves <= n
-
-
-def answered(request: Call, value: Any, tree: loss.Loss, how: str, noise: Noise | None = None) -> Release[Any]:
-    """A release that accounts for everything spent on the way to it."""
-    whole = loss.Composed((*request.spent, tree)) if request.spent else tree
-    price = cost(whole, request.adjacency)
-    return Release(value, price, f"{request.name} by {how}", whole, noise, request.entropy.private)
-
-
-def refused(request: Call, tree: loss.Loss | None, how: str, advice: Advice) -> NoReply:
-    """⊥, with everything spent on the way to it."""
-    if request.size_is_secret:
-        advice = _with_room_for_the_count(advice, request)
-    parts = (*request.spent, *((tree,) if tree else ()))
-    whole = loss.Composed(parts) if parts else None
-    price = cost(whole, request.adjacency) if whole else Privacy(0, 0, request.adjacency)
-    return NoReply(price, f"{request.name} by {how}", whole, advice, request.entropy.private)
-
-
-def _with_room_for_the_count(advice: Advice, request: Call) -> Advice:
-    """Advice for a call that first spends a tenth of ε on a noisy number of rows, which may come out too small."""
-    below = count_noise(request).cutoff(Fraction(1, 1000))
-    n = None if advice.n is None else advice.n + below
-    return replace(advice, n=n, epsilon=None)  # the ε that would do depends on a number of rows that is secret
 
 
 def least_n(fits: Callable[[int], bool]) -> int:

@@ -5,10 +5,10 @@ To add one, add a line with `family(name, released(function, ...), pairs, claime
 
 from __future__ import annotations
 
-from uptack.audit.battery import blocks, columns, curves, laws, noisy
+from uptack.audit.battery import blocks, columns, curves, laws, noisy, wider
 from uptack.audit.case import Case, ExactCase
 
 
 def cases() -> list[Case | ExactCase]:
     """All public mechanisms; first those whose exact law is known."""
-    return [*laws.cases(), *columns.cases(), *noisy.cases(), *blocks.cases(), *curves.cases()]
+    return [*laws.cases(), *columns.cases(), *noisy.cases(), *blocks.cases(), *curves.cases(), *wider.cases()]

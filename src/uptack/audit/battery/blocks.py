@@ -18,6 +18,7 @@ from uptack.privacy import SUBSTITUTE, Privacy
 from uptack.regression import shortcut_regression
 
 DELTA = Fraction(1, 50)
+TIED = Fraction(12, 100)
 EDGE = "at the edge of the test"
 ZERO, ONE = np.array([0, 0, 0, 0, 0, 0, 1, 1.0]), np.array([0, 0, 0, 0, 0, 1, 1, 1.0])
 """Ranks 3 and 6 of 8: a range of 0, and one more row at 1 makes it 1."""
@@ -34,6 +35,12 @@ def stable(data: tuple[str, int], entropy: Entropy) -> Any:
     return release_if_stable(value, distance, epsilon=1, delta=DELTA, entropy=entropy)
 
 
+def tied(data: tuple[str, int], entropy: Entropy) -> Any:
+    """The same where the threshold has 0.76 of all mass just below it: one step off, and most wrong values pass."""
+    value, distance = data
+    return release_if_stable(value, distance, epsilon=2, delta=TIED, entropy=entropy)
+
+
 def first(rows: Any) -> Any:
     """A function of a block."""
     return rows[0]
@@ -46,9 +53,10 @@ def _stable() -> list[Case]:
         "at the cutoff": (("a", 3), ("a", 4)),
         "just below it": (("a", 1), ("a", 2)),
     }
-    votes = _edge(28, 20)
+    votes, tie = _edge(28, 20), {"a tie": (("a", 0), ("b", 0))}
     return [
         *family("release if stable", stable, pairs, claimed),
+        *family("release if stable", tied, tie, Privacy(2, TIED)),
         *family(
             "stable value",
             released_on(first, stable_value, epsilon=1, delta=DELTA, blocks=28),

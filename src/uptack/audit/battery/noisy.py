@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
@@ -19,18 +20,34 @@ from uptack.discrete import (
     sparse_histogram,
 )
 from uptack.mechanisms import exponential, gamma, gaussian, k_norm, laplace, report_noisy_max
-from uptack.noise import Entropy, LInfBall
-from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
+from uptack.noise import Entropy, IntegerGaussian, LInfBall
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, gaussian_noise_multiplier
 
 ONE = Privacy(1)
 SECRET = Privacy(1, 0, ADD_REMOVE)
 TWO_ROWS = SUBSTITUTE.per_person(2)
 DELTA = 0.01
+LOUD, MOVE = Privacy(2, Fraction(1, 100)), 30
 
 
 def cases() -> list[Case]:
     """All of them."""
-    return [*_numbers(), *_choices(), *_counts(), *_tables()]
+    return [*_numbers(), *_samplers(), *_choices(), *_counts(), *_tables()]
+
+
+def gaussian_draw(centre: int, entropy: Entropy) -> int:
+    """An integer with noise of a law that is worked out once."""
+    return centre + IntegerGaussian(_variance()).sample(entropy=entropy)
+
+
+@lru_cache(maxsize=1)
+def _variance() -> Fraction:
+    return gaussian_noise_multiplier(LOUD.exact_epsilon, LOUD.exact_delta) ** 2 * MOVE**2
+
+
+def _samplers() -> list[Case]:
+    """The law itself: at a larger ε a scale that is off by half shows with few draws."""
+    return family("integer Gaussian noise", gaussian_draw, {"one step": (0, MOVE)}, LOUD)
 
 
 def _numbers() -> list[Case]:

@@ -1,0 +1,186 @@
+"""What is asked in a replay: a function by its public path, options, and the kind of data it is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from uptack.audit import corpus, makers
+from uptack.audit.corpus import Pairs
+from uptack.audit.patching import resolve
+from uptack.audit.replay import Replay
+from uptack.privacy import ADD_REMOVE
+
+FEW = 6
+"""Pairs that an option is tried on where all are too many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """A function, its options, the kind of data that it is about, and how it is called."""
+
+    function: str
+    data: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    make: Callable[..., Any] = makers.one
+    free: frozenset[str] = frozenset()
+    basic: bool = False
+
+    @property
+    def name(self) -> str:
+        """The function with its options."""
+        return f"{self.function}({', '.join(f'{k}={_short(v)}' for k, v in self.options.items())})"
+
+    @property
+    def inside(self) -> bool:
+        """Whether its pairs are neighbours that the mechanisms inside are meant for, all of it in this process."""
+        return self.data not in (*SUMMED, "function") and "workers" not in self.options and "ledger" not in self.options
+
+    def pairs(self, every: bool = True) -> Pairs:
+        """The neighbours that it is asked about: all, or a few of each kind where it is not the basic ask."""
+        pairs = DATA[self.data]()
+        secret = self.options.get("adjacency") is ADD_REMOVE or self.data == "by group"
+        if secret and self.data not in SUMMED:
+            pairs = corpus.fewer(pairs)
+        if every or self.basic:
+            return pairs
+        start = sum(map(ord, self.name)) % len(pairs)
+        names = [*pairs, *pairs][start :: max(len(pairs) // FEW, 1)][:FEW]
+        return {name: pairs[name] for name in names}
+
+    def replays(self, every: bool = True) -> Iterator[Replay]:
+        """One for each pair."""
+        call = partial(self.make, made(self.function), dict(self.options))
+        for name, pair in self.pairs(every).items():
+            yield Replay(f"{self.name}: {name}", call, pair, self.free, self.function, self.options)
+
+
+def made(path: str) -> Any:
+    """A public function by its path, whatever is bound to that name at the moment."""
+
+    def call(*given: Any, **options: Any) -> Any:
+        arguments = list(given)
+        owner, name, _ = resolve(path)
+        if isinstance(owner, type):  # a method, which may be made when it is asked for
+            owner, *arguments = arguments
+        return getattr(owner, name)(*arguments, **options)
+
+    return call
+
+
+def _short(value: Any) -> str:
+    text = getattr(value, "__name__", None) or repr(value)
+    return text if len(text) <= 30 else text[:29] + "…"
+
+
+def _gapped() -> Pairs:
+    return corpus.missing() | corpus.other_types()
+
+
+def _numbers() -> Pairs:
+    return corpus.finite() | corpus.narrow()
+
+
+def _any() -> Pairs:
+    return _numbers() | corpus.missing()
+
+
+def _by_group() -> Pairs:
+    """Numbers with the group of each row; the row in question has a group of its own kind."""
+    x = np.arange(float(corpus.ROWS)) % 7
+    return {name: ((x, d), (x, e)) for name, (d, e) in corpus.labels().items()}
+
+
+def _single() -> Pairs:
+    return {f"{a} and {b}": (a, b) for a, b in ((0.0, 1.0), (-0.0, 0.0), (2**64, 2**64 + 1), (1e308, -1e308))} | {
+        "a number and NaN": (0.0, np.nan),
+        "wide integers": (np.array(2**63 - 1), np.array(-(2**63))),
+    }
+
+
+def _vectors() -> Pairs:
+    values = np.array([0.5, 0.25])
+    pairs: Pairs = {name: (values, ended) for name in corpus.FINITE for ended in [np.r_[0.5, corpus.FINITE[name]]]}
+    return pairs | {"NaN": (values, np.r_[0.5, np.nan])}
+
+
+def _planes() -> Pairs:
+    return {name: (np.column_stack([d, d]), np.column_stack([e, d])) for name, (d, e) in corpus.finite().items()}
+
+
+def _keyed() -> Pairs:
+    return {name: ({"a": d, "b": d}, {"a": e, "b": d}) for name, (d, e) in corpus.labels().items()}
+
+
+def _integers() -> Pairs:
+    x = np.arange(corpus.ROWS) % 5
+    return {str(v): (x, corpus.ended(x, v)) for v in (0, 7, -1, 2**62, -(2**63))}
+
+
+def _labelled() -> Pairs:
+    """A classification: labels of ±1, and a row that has another label, or lies elsewhere."""
+    (x, _), _ = corpus.tables()["y, a tie"]
+    y = np.where(x[:, 0] > 0, 1.0, -1.0)
+    moved: Pairs = {f"x, {n}": ((x, y), (corpus.ended(x, v), y)) for n, v in corpus.FINITE.items()}
+    return moved | {"another label": ((x, y), (x, corpus.ended(y, -y[-1])))}
+
+
+def _scores() -> Pairs:
+    return {
+        "a tie": ([3, 3, 0], [4, 2, 0]),
+        "huge": ([1e308, 0, 0], [-1e308, 0, 0]),
+        "NaN": ([1, 0, 0], [np.nan, 0, 0]),
+    }
+
+
+def _distances() -> Pairs:
+    return {"far": (("a", 9), ("a", 8)), "near": (("a", 0), ("b", 0)), "wide": (("a", 2**70), ("a", 2**70 - 1))}
+
+
+def _proportions() -> Pairs:
+    x = np.arange(400) % 2 == 0
+    return {"another flag": (x, corpus.ended(x, not x[-1]))}
+
+
+def _functions() -> Pairs:
+    rows = corpus.base()
+    return {n: (rows, corpus.ended(rows, v)) for n, v in {**corpus.FINITE, **corpus.NOT_FINITE}.items()}
+
+
+def _block_rows() -> Pairs:
+    pairs = corpus.labels() | {f"numbers, {n}": p for n, p in corpus.finite().items()}
+    records = [{"v": float(i % 7)} for i in range(corpus.ROWS)]
+    return pairs | {
+        "records": (records, [*records[:-1], {"v": None}]),
+        "records, a key": (records, [*records[:-1], {}]),
+    }
+
+
+DATA: dict[str, Callable[[], Pairs]] = {
+    "numbers": _numbers,
+    "any numbers": _any,
+    "gaps": _gapped,
+    "flags": corpus.flags,
+    "labels": corpus.labels,
+    "by group": _by_group,
+    "number": _single,
+    "vector": _vectors,
+    "plane": _planes,
+    "columns": _keyed,
+    "integers": _integers,
+    "table": corpus.tables,
+    "table with gaps": partial(corpus.tables, gaps=True),
+    "classes": _labelled,
+    "scores": _scores,
+    "distance": _distances,
+    "proportion": _proportions,
+    "function": _functions,
+    "blocks": _block_rows,
+}
+
+SUMMED = ("number", "vector", "scores", "distance")
+"""What is a number of the data already: its neighbours are the same whatever the adjacency."""

@@ -1,0 +1,153 @@
+"""Planted faults: what an audit must find, one line each.
+
+Each is a change of one function, wherever it is bound, with the check that finds it and the case it is found on: of
+`uptack.audit.moving` for "inner", of the asks for "replay", of the cases of `uptack.audit.battery` for "drawn".
+"""
+# ruff: noqa: E501 - one line a fault
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from uptack.audit.patching import patched
+from uptack.audit.wrong import (
+    after,
+    always,
+    bare_box,
+    bare_width,
+    before,
+    both_rising,
+    count_of_one_row,
+    direct,
+    divide,
+    fail,
+    fail_behind,
+    given,
+    log,
+    loud_look,
+    narrow,
+    note,
+    scaled_by_all,
+    show,
+    successor,
+    times,
+    told,
+    true_count,
+    warn,
+)
+from uptack.blocks.partition import equal_blocks
+from uptack.discrete.categories import Capped
+from uptack.privacy import ADD_REMOVE, Privacy
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault by its name, where it is, how it changes what is there, and which check finds it on which case."""
+
+    name: str
+    where: str
+    how: Callable[[Any], Any]
+    check: str
+    case: str
+
+    def planted(self) -> AbstractContextManager[None]:
+        """The library with the fault in it."""
+        return patched(self.where, self.how)
+
+
+HALF = Fraction(1, 2)
+ROOT_TWO = Fraction(14142136, 10**7)
+INNER = "inner"
+
+
+def twice(value: Any) -> Any:
+    """Two times as much."""
+    return 2 * value
+
+
+FAULTS = (
+    # -------------------------------------------------------------------------------------- order statistics
+    Fault("boxes: e^-ε for e^(-ε/2)", "uptack.mechanisms.inverse.decay", given(0, twice), INNER, "median"),
+    Fault("boxes: the true median", "uptack.mechanisms.inverse.Boxes.draw", lambda f: lambda b, *_: [a for a, _ in b.ends(0)], INNER, "median"),
+    Fault("reach: rows a person ignored", "uptack.statistics.arguments.Call.rows", always(1), INNER, "median, 2 rows"),
+    Fault("chain: e^(-ε/4g) for e^(-ε/8g)", "uptack.mechanisms.joint.chain_decay", given(0, twice), INNER, "quartiles"),
+    Fault("chain: rows a person ignored", "uptack.mechanisms.joint.chain_decay", given(1, lambda g: 1), INNER, "quartiles, 2 rows"),
+    Fault("chain: float keys without a successor", "uptack.statistics.windows._below_and_tied", lambda f: successor, INNER, "quartiles, nanoseconds"),
+    Fault("secret n: the true number of rows", "uptack.statistics.arguments.noisy_size", true_count, INNER, "mean, add/remove"),
+    Fault("secret n: in a density", "uptack.statistics.arguments.noisy_size", true_count, INNER, "density, add/remove"),
+    Fault("secret n: noise for one row a person", "uptack.statistics.arguments.noisy_size", count_of_one_row, INNER, "median, add/remove, 2 rows"),
+    Fault("mean: sensitivity of one row a person", "uptack.mechanisms.additive.laplace", told(sensitivity=lambda s: s / 2), INNER, "mean, 2 rows"),
+    Fault("mean: noise at twice its ε", "uptack.mechanisms.additive.laplace", told(epsilon=twice), INNER, "mean"),
+    Fault("TM: a tenth of its noise", "uptack.mechanisms.dwork_lei.noisy_mean", given(1, lambda b: b / 100), INNER, "TM"),
+    # ---------------------------------------------------------------------------------- propose, test, release
+    Fault("ptr: a threshold off by one", "uptack.mechanisms.ptr.Proposal.look", after(lambda k, *_: k - 1), INNER, "median, ptr"),
+    Fault("ptr: a cutoff for 10δ", "uptack.noise.laws.IntegerLaw.cutoff", given(1, lambda d: min(10 * d, HALF)), INNER, "median, ptr"),
+    Fault("ptr: noise of scale ε", "uptack.mechanisms.ptr.Proposal.look", loud_look, INNER, "spread, ptr"),
+    Fault("ptr: no test", "uptack.mechanisms.ptr.diameter", always(lambda low, high: True), INNER, "median, ptr, a jump"),
+    Fault("A_dist: a lead for a distance", "uptack.reach.mode.gap_distance", lambda f: lambda gap, *_: int(gap), INNER, "mode"),
+    Fault("A_dist: a threshold off by one", "uptack.noise.laws.IntegerLaw.cutoff", after(lambda t, *_: t - 1), "drawn", "release if stable: a tie"),
+    # ---------------------------------------------------------------------------------------------- regression
+    Fault("Hampel: no test", "uptack.regression.cells.passes", always(True), INNER, "robust, two lines"),
+    Fault("Hampel: noise ÷ 1000", "uptack.regression.hampel.noisy_vertex", given(2, lambda e: 1000 * e), INNER, "robust"),
+    Fault("Hampel: half its sensitivity", "uptack.regression.cells.RowTest.sensitivity", lambda p: property(lambda t: p.fget(t) // 2), INNER, "robust, a clear fit"),
+    Fault("Hampel: rows scaled by all rows", "uptack.regression.hampel_fit.normalised", scaled_by_all, INNER, "robust, one row far away"),
+    Fault("short cut at 4ε", "uptack.mechanisms.inverse.coordinate_medians", given(1, lambda e: 4 * e), INNER, "short cut"),
+    Fault("short cut: max|y| leaks under huber", "uptack.regression.fits.fit_blocks", after(lambda b, x, y, m, kind, *_: b + np.abs(y).max() * (kind == "huber")), INNER, "short cut, huber"),
+    Fault("short cut: blocks shuffled anew where rows come and go", "uptack.blocks.partition.independent_blocks", lambda f: equal_blocks, INNER, "short cut, add/remove"),
+    Fault("standard errors at 3ε", "uptack.regression.spreads.draw", given(3, lambda e: 3 * e), INNER, "short cut, standard errors"),
+    # -------------------------------------------------------------------------------------------------- blocks
+    Fault("vector median at 8ε", "uptack.mechanisms.inverse.coordinate_medians", given(1, lambda e: 8 * e), INNER, "vector median"),
+    Fault("blocks: rows in two blocks counted once", "uptack.blocks.subsample._task", given(2, lambda moves: 1), INNER, "block median, twice"),
+    Fault("blocks: rows are shared", "uptack.blocks.evaluation.select", lambda f: lambda data, rows: [data[i] for i in rows.tolist()], INNER, "blocks of records"),
+    Fault("blocks: the types of the whole table", "uptack.blocks.evaluation.select", lambda f: lambda data, rows: data[rows], INNER, "blocks of texts"),
+    Fault("blocks: state is kept", "uptack.blocks.evaluation._packed", always(None), INNER, "blocks in turn"),
+    Fault("stable value: half its sensitivity", "uptack.mechanisms.stability.release_if_stable", told(sensitivity=lambda s: s // 2), INNER, "stable value"),
+    Fault("A_samp: a quarter of the subsamples of a row", "uptack.blocks.stable.released_mode", given(1, lambda m: m // 4), INNER, "A_samp"),
+    # -------------------------------------------------------------------------------------- functions of points
+    Fault("density: half its sensitivity", "uptack.kernels.norms.KernelSum.sensitivity", after(lambda s, *_: s / 2), INNER, "density"),
+    Fault("density: without the root of 2", "uptack.kernels.norms.KernelSum.sensitivity", after(lambda s, *_: s / ROOT_TWO), INNER, "density"),
+    Fault("density: a bandwidth off the data", "uptack.densities.kde._private_bandwidths", lambda f: bare_width, INNER, "density, private bandwidth"),
+    Fault("functions: half the noise", "uptack.mechanisms.additive.calibrated_gaussian", after(lambda m, *_: (m[0], m[1], type(m[2])(m[2].variance / 4))), INNER, "function"),
+    Fault("spectral: half its sensitivity", "uptack.kernels.spectral.FourierBasis.sensitivity", after(lambda s, *_: s / 2), INNER, "spectral"),
+    Fault("ball noise ÷ 2", "uptack.densities.caratheodory.BallNoise.scale", times(HALF), INNER, "moments, Gamma noise"),
+    Fault("Carathéodory noise ÷ 10", "uptack.densities.caratheodory.CaratheodoryNoise.scale", times(Fraction(1, 10)), INNER, "moments, Carathéodory noise"),
+    Fault("moments: Laplace noise ÷ 3", "uptack.densities.caratheodory.LaplaceNoise.scale", times(Fraction(1, 3)), INNER, "moments, Laplace noise"),
+    Fault("moments: a box off the data", "uptack.densities.fourier._private_box", lambda f: bare_box, INNER, "moments, private box"),
+    Fault("kernel machine ÷ 2", "uptack.kernels.machines._released", given(1, lambda s: s / 2), INNER, "kernel machine"),
+    # --------------------------------------------------------------------------------------------- noise, tables
+    Fault("Laplace noise at 2ε", "uptack.mechanisms.additive.laplace", told(epsilon=twice), INNER, "count"),
+    Fault("Gaussian noise ÷ 2", "uptack.mechanisms.additive.calibrated_gaussian", after(lambda m, *_: (m[0], m[1], type(m[2])(m[2].variance / 4))), INNER, "Gaussian noise"),
+    Fault("Gamma noise ÷ 2", "uptack.mechanisms.additive._real_noise", given(2, lambda s: s / 2), INNER, "Gamma noise"),
+    Fault("exponential mechanism without the 2", "uptack.mechanisms.exponential._weighted", given(1, twice), INNER, "exponential mechanism"),
+    Fault("noisy max without the 2", "uptack.mechanisms.exponential._permute_and_flip", given(1, twice), INNER, "noisy max"),
+    Fault("histogram: half its scale under SUBSTITUTE", "uptack.discrete.laws.cell_noise", given(0, twice), INNER, "histogram"),
+    Fault("sparse cells: both sides at 0.7ε", "uptack.discrete.laws.cell_noise", lambda f: both_rising, INNER, "sparse cells"),
+    Fault("margins: each at all of ε", "uptack.discrete.tables._Call.direct", direct, INNER, "margins"),
+    Fault("screen: a cap off by g", "uptack.discrete.categories.capped", after(lambda c, law, delta, g: Capped(law, max(c.most - g, 0))), INNER, "categories, 2 rows"),
+    Fault("groups: each at ε for ε/g", "uptack.groups._one_row", lambda f: lambda epsilon, delta, rows: Privacy(epsilon, delta, ADD_REMOVE), INNER, "groups, 2 rows"),
+    Fault("coins: a digit twice, as of two threads", "uptack.noise.coins.Coin.digit", lambda f: lambda coin, place: f(coin, max(place - 1, 0)), INNER, "Laplace noise"),
+    # ------------------------------------------------------------------------------------------ what can be seen
+    Fault("a label is the first row's", "uptack.discrete.categories.plain", lambda f: lambda value: value, "replay", "uptack.histogram(epsilon=20, delta=0.01): equal decimals"),
+    Fault("a warning", "uptack.statistics.arguments.column", before(warn), "replay", "uptack.median(epsilon=20): 1e308"),
+    Fault("a row in an error", "uptack.statistics.arguments.column", before(fail), "replay", "uptack.median(epsilon=20): 1e308"),
+    Fault("an error of another library", "uptack.statistics.arguments.column", before(divide), "replay", "uptack.median(epsilon=20): 1e308"),
+    Fault("an error behind the error", "uptack.statistics.arguments.column", before(fail_behind), "replay", "uptack.median(epsilon=20): 1e308"),
+    Fault("a line in the log", "uptack.statistics.arguments.column", before(log), "replay", "uptack.median(epsilon=20): 1e308"),
+    Fault("a line on the screen", "uptack.statistics.arguments.column", before(show), "replay", "uptack.median(epsilon=20): 1e308"),
+    Fault("a dtype that follows one row", "uptack.statistics.quantiles.median", after(narrow), "replay", "uptack.median(epsilon=20): 1e308"),
+    Fault("a note", "uptack.statistics.quantiles.median", after(note), "replay", "uptack.median(epsilon=20): 1e308"),
+    Fault("a session shows a secret number of rows", "uptack.session.session.Session.describe", after(lambda text, s: f"{s.source.rows} {text}"), "replay", "uptack.session.SessionColumn.median(epsilon=20, adjacency=Adjacency('add/remove'), missing='drop'): 2^53"),
+    # ------------------------------------------------------------------------------------------------- samplers
+    Fault("noise that is not added", "uptack.noise.grid.Grid.move", lambda f: lambda grid, x, noise: f(grid, x, 0 * noise), "drawn", "count: 5 and 6"),
+    Fault("integer Laplace noise of half its scale", "uptack.noise.laplace.IntegerLaplace.draw", lambda f: lambda law, size, e: f(type(law)(law.scale / 2), size, e), "drawn", "count: 5 and 6"),
+    Fault("Gaussian noise of a third of its scale", "uptack.noise.gaussian.IntegerGaussian.draw", lambda f: lambda law, size, e: f(type(law)(law.variance / 9), size, e), "drawn", "integer Gaussian noise: one step"),
+    Fault("Laplace noise as a float", "uptack.noise.grid.Grid.move", lambda f: lambda grid, x, noise: x + noise * float(grid.step) * 1.1, "drawn", "Laplace noise: 0 and 1"),
+    Fault("a draw at four times its ε", "uptack.noise.choice.pick", given(0, lambda logs: 4 * logs), "drawn", "median of integers: from 7 to 8"),
+    Fault("screen: a cutoff below the cap", "uptack.discrete.categories.Screen.cutoff", lambda p: property(lambda s: p.fget(s) - 4), "drawn", "histogram, unknown categories: a row of its own"),
+)  # fmt: skip

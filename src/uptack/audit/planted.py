@@ -1,0 +1,66 @@
+"""Which planted faults an audit finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from uptack.audit.asked import asks
+from uptack.audit.battery import cases
+from uptack.audit.case import Case
+from uptack.audit.faults import FAULTS, Fault
+from uptack.audit.inner import inner
+from uptack.audit.moving import moving
+from uptack.audit.replay import Replay, replay
+from uptack.audit.run import run
+
+SEEDS = range(3)
+"""Tapes that a fault is looked for on: a test that passes by chance hides what comes after it."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A planted fault, and what gave it away: nothing where it was missed."""
+
+    fault: Fault
+    how: tuple[str, ...]
+
+    @property
+    def found(self) -> bool:
+        """Whether it was found."""
+        return bool(self.how)
+
+
+@cache
+def _asked(name: str) -> Replay:
+    """One replay of the asks, by its name."""
+    return next(r for ask in asks() if name.startswith(f"{ask.name}: ") for r in ask.replays() if r.name == name)
+
+
+def trace(fault: Fault, draws: int = 2000) -> Trace:
+    """Plant a fault, look for it with the check that is to find it, and take it out again."""
+    return Trace(fault, tuple(_signs(fault, draws)))
+
+
+def clean(fault: Fault, draws: int = 2000) -> bool:
+    """Whether the same check on the same case finds nothing where nothing is planted."""
+    return not _signs(Fault(fault.name, fault.where, lambda original: original, fault.check, fault.case), draws)
+
+
+def _signs(fault: Fault, draws: int) -> list[str]:
+    if fault.check == "inner":
+        case = moving()[fault.case]
+        return next(filter(None, (inner(case, seed, fault.planted) for seed in SEEDS)), [])
+    if fault.check == "replay":
+        with fault.planted():
+            return replay(_asked(fault.case))
+    drawn = next(case for case in cases() if isinstance(case, Case) and case.name == fault.case)
+    with fault.planted():
+        (finding,) = run([drawn], draws=draws, confidence=1 - 1e-6).findings
+    return [f"found ε = {finding.epsilon:.3g} of {finding.claimed.epsilon:.3g}"] if finding.refuted else []
+
+
+def traces(faults: Iterable[Fault] = FAULTS) -> list[Trace]:
+    """All of them."""
+    return [trace(fault) for fault in faults]

@@ -1,0 +1,121 @@
+"""The same asks through a session: what it, its plan and its ledger show is seen too."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from uptack import session as sessions
+from uptack.audit.asks import Ask
+from uptack.audit.replay import Shown
+from uptack.errors import UptackError
+from uptack.ledger import Ledger
+from uptack.noise import Entropy
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE
+from uptack.registry import declared
+from uptack.session.requests import Request, in_tables
+
+REGRESSIONS = {"shortcut_regression": "regression", "hampel_regression": "robust_regression"}
+COLUMN, WHOLE = "uptack.session.SessionColumn", "uptack.session.Session"
+BUDGET = 10_000
+
+
+def session_asks(direct: Iterable[Ask]) -> list[Ask]:
+    """Each ask that a session can be asked, of the column "x", or of "y" and "x" for regressions."""
+    made = []
+    for ask in direct:
+        name = ask.function.removeprefix("uptack.")
+        statistic, declaration = REGRESSIONS.get(name, name), declared().get(name)
+        if declaration is None or not in_tables(declaration):
+            continue
+        place = WHOLE if name in REGRESSIONS else COLUMN
+        made.append(replace(ask, function=f"{place}.{statistic}", make=partial(asked, statistic), basic=False))
+    return [*made, *_whole()]
+
+
+def _whole() -> list[Ask]:
+    """What is asked of a session itself, and how one is opened."""
+    secret = {"epsilon": 2, "adjacency": ADD_REMOVE}
+    opened = {"analyst": "ann", "rows_per_person": 2, "missing": "low", "adjacency": ADD_REMOVE, "table": None}
+    ways = [opened, {"ledger": True, "missing": "drop", "types": None}]
+    whole, free = partial(asked, "rows"), frozenset({"⊥", "stamps"})
+    runs = {"run": one_request, "run_all": requests, "plan": requests}
+    return [
+        Ask(f"{WHOLE}.count", "numbers", {**secret, "nonnegative": True, "rows_per_person": 2}, whole),
+        *(Ask("uptack.session.open", "any numbers", way, opening, free) for way in ways),
+        *(Ask(f"{WHOLE}.{name}", "any numbers", {"progress": False}, make, free) for name, make in runs.items()),
+    ]
+
+
+def _tabled(statistic: str, data: Any) -> Any:
+    """The data as named columns; a matrix as one."""
+    if isinstance(data, tuple):
+        x, y = data
+        return {"x": x[:, 0], "y": y} if np.ndim(x) == 2 else {"x": x, "by": y}
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        return {f"x{i}": column for i, column in enumerate(data.T)}
+    return {"x": data}
+
+
+def asked(statistic: str, function: Any, options: dict[str, Any], data: Any, entropy: Entropy) -> Shown:
+    """One request, as an analyst asks it: `function` is a method of the session, or of its column."""
+    table = _tabled(statistic, data)
+    relation = ADD_REMOVE if "by" in table else options.get("adjacency", SUBSTITUTE)
+    opened = sessions.open(table, adjacency=relation, entropy=entropy)
+    given = {key: value for key, value in options.items() if key != "adjacency"}
+    given |= {"by": "by"} if "by" in table else {}
+    columns = ("y", "x") if "y" in table else tuple(name for name in table if name != "by")
+    columns, statistic = ((), "count") if statistic == "rows" else (columns, statistic)
+    request = Request(statistic, *columns, **given)
+    if len(columns) == 1:
+        return Shown(lambda: function(opened["x"], **given), lambda: _shown(opened, request))
+    if columns and statistic not in REGRESSIONS.values():
+        return Shown(lambda: opened.run(request), lambda: _shown(opened, request))
+    return Shown(lambda: function(opened, *columns, **given), lambda: _shown(opened, request))
+
+
+def _shown(opened: sessions.Session, request: Request) -> tuple[str, ...]:
+    """What a session has to show once a request was made."""
+    try:
+        plan = str(opened.plan([request]))
+    except UptackError as error:
+        plan = f"{type(error).__name__}: {error}"
+    return opened.describe(), plan, str(opened.spent), repr(request)
+
+
+def opening(function: Any, options: dict[str, Any], data: Any, entropy: Entropy) -> Shown:
+    """A session with options of its own, and a ledger if asked for."""
+    given, folder = dict(options), tempfile.mkdtemp()
+    if given.pop("ledger", None):
+        given["ledger"] = Ledger(Path(folder) / "budget.db", epsilon=BUDGET, delta=0.5)
+    opened = function({"x": data}, **given, entropy=entropy)
+    request = Request("median", "x", epsilon=20)
+
+    def show() -> tuple[Any, ...]:
+        lines = [] if opened.ledger is None else opened.ledger.entries()
+        text = [(e.kind, e.what, str(e.cost), repr(e.loss), e.analyst) for e in lines]
+        seen = (*_shown(opened, request), text)
+        shutil.rmtree(folder)
+        return seen
+
+    return Shown(lambda: opened.run(request), show)
+
+
+def one_request(function: Any, options: dict[str, Any], data: Any, entropy: Entropy) -> Shown:
+    """A request of one's own making."""
+    opened, request = sessions.open({"x": data}, entropy=entropy), Request("median", "x", epsilon=20)
+    return Shown(lambda: function(opened, request), lambda: _shown(opened, request))
+
+
+def requests(function: Any, options: dict[str, Any], data: Any, entropy: Entropy) -> Shown:
+    """Several of them."""
+    opened = sessions.open({"x": data}, entropy=entropy)
+    listed = [Request("median", "x", epsilon=20), Request("mean", "x", epsilon=1, missing="low")]
+    return Shown(lambda: function(opened, listed), lambda: _shown(opened, listed[0]))

@@ -1,0 +1,93 @@
+"""The mechanisms that releases are made of: where they are, and what each is given.
+
+Every path of the library that the audit looks into is named here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uptack.audit import prices, scores
+from uptack.audit.prices import Price, Seen
+
+
+class Spot(NamedTuple):
+    """A mechanism by its path, what of its arguments depends on the data, and the price of a move of that."""
+
+    path: str
+    state: Callable[..., Any]
+    price: Callable[[Seen, Seen, Fraction], Price]
+
+
+def coin_faults(coin: Any) -> list[str]:
+    """Whether the first digits of a coin are those of its chance."""
+    heads = coin._heads
+    wrong = any(coin.digit(k) != heads.floor(8 * k + 8) & 255 for k in range(3)) if heads.exact != 1 else False
+    return ["a coin whose digits are not those of its chance"] if wrong else []
+
+
+SPOTS = (
+    Spot("uptack.statistics.arguments.noisy_size", lambda n, law, _: int(n), prices.counted),
+    Spot("uptack.mechanisms.additive.laplace", lambda value, **told: (value, prices.public(told)), prices.added),
+    Spot("uptack.mechanisms.additive.gaussian", lambda value, **told: (value, prices.public(told)), prices.added),
+    Spot("uptack.mechanisms.additive._real_noise", lambda x, body, scale, *_: (x, body, scale), prices.stretched),
+    Spot("uptack.regression.hampel.noisy_vertex", lambda beta, box, *_: (beta, box), prices.vertex),
+    Spot("uptack.mechanisms.dwork_lei.noisy_mean", lambda value, *_: value, prices.mean),
+    Spot("uptack.noise.grid.Grid.move", lambda grid, x, noise: (grid, np.array(x)), prices.moved),
+    Spot("uptack.mechanisms.inverse.Boxes.draw", lambda boxes, rho, _: (boxes, rho), scores.drawn),
+    Spot(
+        "uptack.mechanisms.inverse.Boxes.draw_or_refuse",
+        lambda boxes, rho, told, slack, _: (boxes, rho, told),
+        scores.drawn_or_refused,
+    ),
+    Spot("uptack.mechanisms.joint.Chain.draw", lambda chain, _: chain, scores.chained),
+    Spot("uptack.mechanisms.exponential._weighted", lambda scores, rate, _: (scores, rate), scores.scored),
+    Spot("uptack.mechanisms.exponential._permute_and_flip", lambda scores, rate, _: (scores, rate), scores.scored),
+    Spot("uptack.mechanisms.ptr.attempt", scores.reaches, scores.proposed),
+    Spot(
+        "uptack.mechanisms.stability.release_if_stable",
+        lambda value, distance, **told: (value, int(distance), prices.public(told)),
+        scores.stable,
+    ),
+    Spot("uptack.regression.cells.passes", scores.certified, scores.hampel),
+    Spot(
+        "uptack.discrete.categories.Screen.shown",
+        lambda screen, cells, counts, _: (screen.law, prices.by_cell(cells, counts), Fraction(screen.loss.delta)),
+        prices.shown,
+    ),
+    Spot(
+        "uptack.discrete.sparse.passing",
+        lambda cells, counts, size, cutoff, law, _: (law, prices.by_cell(cells, counts), Fraction(0)),
+        prices.shown,
+    ),
+    Spot(
+        "uptack.discrete.mechanism.CountMechanism.sample",
+        lambda made, count, *_, **__: (made.weights, int(count)),
+        prices.tabled,
+    ),
+)  # fmt: skip
+
+
+NOISE = (
+    "uptack.noise.laplace.IntegerLaplace.draw",
+    "uptack.noise.gaussian.IntegerGaussian.draw",
+    "uptack.discrete.laws.SkewedLaplace.draw",
+    "uptack.discrete.categories.Capped.draw",
+    "uptack.densities.caratheodory.LaplaceNoise.draw",
+    "uptack.densities.caratheodory.BallNoise.draw",
+    "uptack.densities.caratheodory.CaratheodoryNoise.draw",
+)
+VALUES: dict[str, Callable[[Any], list[Any]]] = {
+    "uptack.discrete.histograms._counted": lambda found: [np.asarray(found[0])],
+    "uptack.discrete.tables._Call.sums": lambda found: [array.ravel() for array in found.values()],
+    "uptack.densities.caratheodory.moment_sums": lambda found: [found],
+}
+LOOKS = ("uptack.mechanisms.ptr.Proposal.look", "uptack.regression.cells.RowTest.needs")
+LINES = ("uptack.regression.fits.fit_blocks", "uptack.blocks.evaluation.evaluate")
+COINS = ("uptack.noise.coins.Coin.flip",)
+OVERLAPPING = ("uptack.papers.A_samp",)
+"""A row is in many of its subsamples, by chance: how many it moves is priced, not counted."""

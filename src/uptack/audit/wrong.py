@@ -1,0 +1,181 @@
+"""Ways to go wrong: what planted faults do to a function, a property or a result."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from uptack.densities.fourier import Box
+from uptack.discrete.laws import SkewedLaplace
+from uptack.errors import InvalidArgument
+from uptack.noise import IntegerLaplace
+from uptack.privacy import Adjacency
+
+
+def told(**changes: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same function, with some of its named arguments changed on the way in."""
+
+    def change(original: Any) -> Any:
+        def call(*arguments: Any, **options: Any) -> Any:
+            for name, how in changes.items():
+                if name in options:
+                    options[name] = how(options[name])
+            return original(*arguments, **options)
+
+        return call
+
+    return change
+
+
+def given(place: int, how: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same for an argument by its place."""
+
+    def change(original: Any) -> Any:
+        def call(*arguments: Any, **options: Any) -> Any:
+            changed = (*arguments[:place], how(arguments[place]), *arguments[place + 1 :])
+            return original(*changed, **options)
+
+        return call
+
+    return change
+
+
+def times(factor: Fraction) -> Callable[[Any], Any]:
+    """A property of so many times the size."""
+    return lambda original: property(lambda self: original.fget(self) * factor)
+
+
+def always(value: Any) -> Callable[[Any], Any]:
+    """A property, or a function, that says the same whatever it is asked."""
+    return lambda original: property(lambda self: value) if isinstance(original, property) else lambda *_, **__: value
+
+
+def after(how: Callable[..., Any]) -> Callable[[Any], Any]:
+    """What a function returns, changed: `how(result, *arguments)`."""
+    return lambda original: lambda *a, **k: how(original(*a, **k), *a)
+
+
+def before(look: Callable[..., Any]) -> Callable[[Any], Any]:
+    """A look at the arguments on the way in, with whatever comes of it."""
+
+    def change(original: Any) -> Any:
+        def call(*arguments: Any, **options: Any) -> Any:
+            look(*arguments)
+            return original(*arguments, **options)
+
+        return call
+
+    return change
+
+
+def _largest(data: Any) -> float:
+    return float(np.max(np.nan_to_num(np.asarray(getattr(data, "values", data), np.float64)), initial=0.0))
+
+
+def warn(x: Any, *_: Any) -> None:
+    """A warning that a large row sets off."""
+    if _largest(x) > 1e300:
+        warnings.warn("overflow encountered", RuntimeWarning, stacklevel=2)
+
+
+def fail(x: Any, *_: Any) -> None:
+    """An error that shows a row."""
+    if _largest(x) > 1e300:
+        raise InvalidArgument("x", "smaller", _largest(x))
+
+
+def divide(x: Any, *_: Any) -> None:
+    """An error of Python's own, for a large row."""
+    if _largest(x) > 1e300:
+        raise ZeroDivisionError
+
+
+def fail_behind(x: Any, *_: Any) -> None:
+    """An error whose text is harmless, with another one behind it."""
+    try:
+        fail(x)
+    except InvalidArgument:
+        raise InvalidArgument("x", "other", "this") from None
+
+
+def log(x: Any, *_: Any) -> None:
+    """A line in the log that shows a row."""
+    logging.getLogger("uptack").debug("the largest row is %s", _largest(x))
+
+
+def show(x: Any, *_: Any) -> None:
+    """A line of output for a large row."""
+    if _largest(x) > 1e300:
+        sys.stderr.write("a large row\n")
+
+
+def narrow(release: Any, x: Any, *_: Any) -> Any:
+    """Another type for a large row."""
+    return replace(release, value=np.float32(release.value)) if release and _largest(x) > 1e300 else release
+
+
+def note(release: Any, x: Any, *_: Any) -> Any:
+    """A note that shows a row."""
+    return replace(release, notes=(f"{_largest(x):.3g}",)) if release else release
+
+
+def true_count(original: Any) -> Any:
+    """The secret number of rows as it is."""
+    return lambda n, law, entropy: n
+
+
+def count_of_one_row(original: Any) -> Any:
+    """Its noise for people with one row, whatever they have: here half of what two rows need."""
+    return lambda n, law, entropy: original(n, IntegerLaplace(law.scale / 2), entropy)
+
+
+def successor(x: Any, keys: Any, lattice: Any, step: Any) -> list[int]:
+    """Rows between a key and the next one, where float keys have no successor: key + 1 is the key from 2^53 on."""
+    rounded = lattice.floors(x).astype(float) if step is None else np.floor(np.asarray(x, float) / float(step) + 0.5)
+    ends = [(int((rounded < float(k)).sum()), int((rounded < float(k) + 1).sum())) for k in keys]
+    return [number for below, upto in ends for number in (below, upto - below)]
+
+
+def loud_look(original: Any) -> Any:
+    """A test with noise of a scale that grows with ε."""
+
+    def look(proposal: Any, entropy: Any) -> int:
+        noise = IntegerLaplace(max(Fraction(proposal.test.epsilon) / 100, Fraction(1, 100)))
+        return noise.cutoff(proposal.test.delta) - noise.sample(entropy=entropy)
+
+    return look
+
+
+def bare_box(columns: Any, n: int, request: Any) -> Any:
+    """A box read off the data."""
+    ends = [(float(c.values.min()), float(c.values.max()) + 1) for c in columns]
+    return Box(*(tuple(side) for side in zip(*ends, strict=True))), request
+
+
+def bare_width(columns: Any, n: int, request: Any) -> Any:
+    """A bandwidth read off the data."""
+    spread = float(np.std(columns[0].values)) / 5
+    return (spread,), np.array([[0.0, 1.0]]), request
+
+
+def scaled_by_all(original: Any) -> Any:
+    """Rows scaled by the largest of all."""
+    return lambda x, y: original(x, y / np.abs(y).max())
+
+
+def direct(original: Any) -> Any:
+    """Each margin with all of ε."""
+    return lambda self, *rest: original(replace(self, epsilon=self.epsilon * len(self.chosen)), *rest)
+
+
+def both_rising(epsilon: Fraction, relation: Adjacency, rising: Fraction = Fraction(1, 2)) -> SkewedLaplace:
+    """Both sides of skewed noise with the larger share of ε."""
+    scale = 1 / (epsilon / relation.rows_per_person * max(rising, 1 - rising))
+    return SkewedLaplace(scale, scale)

@@ -1,0 +1,89 @@
+"""Names out of data, shown to people: whatever is in them, they say what they are and do nothing else.
+
+A category is a text that somebody typed. On a terminal it could move the cursor or colour what follows, in Markdown
+fetch a picture from a foreign host, and anywhere turn the reading order around. So everything that is printed passes
+through here. What is kept for programs is JSON, and that is exact.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+
+MISSING = "∅ (missing)"
+"""How a missing value is shown. A text that says "missing" is shown in quotes."""
+
+_QUOTED = ("missing", "None", "nan")
+_MARKS = re.compile(r"[\\`*\[\]|~$@]|:(?=//)|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.", re.IGNORECASE)
+"""What Markdown would read as a mark: also links without brackets, and underscores but for those inside a word."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""The text with every control, format, separating, unassigned and private character written as an escape.
+
+    These are the characters that Python's `str.isprintable` says no to: the direction marks are among them, and all
+    spaces but the common one. Those in `keep` stay.
+
+    >>> print(printable("a\x1b[2J\u202eb\r"), printable("é ∅ 漢"))
+    a\x1b[2J\u202eb\r é ∅ 漢
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def lines(text: str) -> str:
+    r"""Several lines that are printable, tabs included.
+
+    >>> lines("a\tb\nc\x07")
+    'a\tb\nc\\x07'
+    """
+    return printable(text, keep="\n\t")
+
+
+def label(value: object) -> str:
+    r"""A category, a group or a name as people read it: two that differ as texts are never shown alike.
+
+    A text is shown as it is where nothing about it can mislead. Otherwise it is in quotes, with escapes, as Python
+    writes it: texts with what can't be printed, with spaces around them or quotes before them, the empty text, and
+    those that say that something is missing.
+
+    >>> print(*map(label, ["north", None, "missing", "", "\x1b[31mred", 3, ("a", 2.5)]), sep=" | ")
+    north | ∅ (missing) | 'missing' | '' | '\x1b[31mred' | 3 | (a, 2.5)
+    """
+    if value is None:
+        return MISSING
+    if isinstance(value, tuple):
+        return f"({', '.join(map(label, value))})"
+    if not isinstance(value, str):
+        return printable(str(value))
+    text = str(value)
+    plain = text.isprintable() and text == text.strip() and text[:1] not in ("", "'", '"', "∅") and text not in _QUOTED
+    return text if plain else repr(text)
+
+
+def markdown(value: object) -> str:
+    r"""A label in a line or a cell of Markdown, where it is text and nothing but text.
+
+    >>> print(markdown("![x](https://example.org/a.png)|<b>"), markdown("wait_minutes"))
+    !\[x\](https\://example.org/a.png)\|&lt;b&gt; wait_minutes
+    """
+    return _MARKS.sub(lambda mark: "\\" + mark[0], html.escape(label(value), quote=False))
+
+
+def json_text(value: Any, **options: Any) -> str:
+    r"""The value as JSON, exactly, with all that can't be printed as JSON's own escapes.
+
+    >>> print(json_text({"name": "é\u202e\x7f\U000e0001"}))
+    {"name": "é\u202e\u007f\udb40\udc01"}
+    """
+    text = json.dumps(value, ensure_ascii=False, default=str, **options)
+    return "".join(c if c.isprintable() or c == "\n" else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    """JSON's escape: one for each 16 bits."""
+    code = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{code[i : i + 4]}" for i in range(0, len(code), 4))

@@ -1,0 +1,77 @@
+"""The file of a ledger: there must be one way to it, and the lock must be on the file and not on a name.
+
+SQLite keeps the journal of a transaction *beside* the file, under the file's name. A process that comes to the same
+file by another name finds no journal. After a crash it would read half a transaction, and the journal would later undo
+what it wrote. A write-ahead log is worse: its lock lies beside the file too, so two names make two locks. Hence:
+
+- Symbolic links are followed first: they end at one name.
+- A file with several hard links is refused, whenever it is opened: a link may be made at any time.
+- A file that is a mount by itself is refused: it has another name elsewhere. A folder that is mounted twice is fine,
+  since the journals in it are the same files.
+- There is a rollback journal and no write-ahead log, so that all locks are on the file itself: a process that came by
+  another name before these checks could see it still waits for the others.
+- After a commit the name must still lead to the file that was opened. Otherwise the debit went into a file that nobody
+  will look at again, and counts as not made.
+
+The file is looked at by its name only and never opened here: POSIX gives up all locks of a process on a file as soon as
+that process closes any handle to it, SQLite's own included.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from uptack import checks
+from uptack.errors import InvalidArgument, LedgerError
+
+MOUNTS = Path("/proc/self/mountinfo")
+"""Where Linux lists what is mounted. Elsewhere single files are not mounted."""
+
+Identity = tuple[int, int]
+"""What makes a file the same, whatever its name: its device and its number there."""
+
+
+def resolved(place: str | Path) -> Path:
+    """The one name of the file at this place, where it is or is to be."""
+    if str(place) in ("", ".", ":memory:"):
+        raise InvalidArgument("place", "a path of a file, or a URL", checks.describe(str(place)), "It has to last.")
+    try:
+        path = Path(place).resolve()
+        is_folder, has_folder = path.is_dir(), path.parent.is_dir()
+    except (OSError, RuntimeError, ValueError):
+        raise LedgerError(str(place), "is not the path of a file", "Give a path that leads somewhere.") from None
+    if is_folder:
+        raise LedgerError(str(path), "is a directory", "Give the path of a file in it.")
+    if not has_folder:
+        raise LedgerError(str(path), "is in a directory that does not exist", f"Make {path.parent} first.")
+    return path
+
+
+def identity(path: Path) -> Identity | None:
+    """The file that a name leads to, None where there is none yet. One that has other names is refused."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise LedgerError(str(path), f"can't be used: {error.strerror}") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise LedgerError(str(path), "is not a file", "Give the path of a ledger, or of a new file.")
+    if found.st_nlink > 1:
+        raise LedgerError(str(path), "has several names (hard links)", "Remove all but one: a budget exists once.")
+    if is_mount(path):
+        raise LedgerError(str(path), "is mounted as a single file", "Mount its folder: the journal lies beside it.")
+    return found.st_dev, found.st_ino
+
+
+def is_mount(path: Path) -> bool:
+    """Whether this very path is a mount. The kernel writes spaces and the like as backslash and three octal digits."""
+    try:
+        lines = MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return False
+    points = (re.sub(rb"\\([0-7]{3})", lambda code: bytes([int(code[1], 8)]), line.split()[4]) for line in lines)
+    return os.fsencode(path) in points

@@ -1,0 +1,40 @@
+"""The midhinge: the middle of the two quartiles."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Unpack
+
+from uptack.exact import Rational
+from uptack.reach.order import midhinge as segments
+from uptack.registry import release
+from uptack.registry.reads import COLUMN
+from uptack.release import NoReply, Release
+from uptack.statistics.arguments import Options
+from uptack.statistics.methods import released
+from uptack.statistics.planning import ranks
+from uptack.statistics.statistic import Functional, Statistic
+
+HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
+
+
+def _midhinge() -> Statistic:
+    levels = ((HALF, QUARTER), (HALF, 1 - QUARTER))
+    return Statistic("midhinge", segments, Functional(levels), slope=8.0)
+
+
+@release(reads=COLUMN, by=True, plan=ranks, statistic=_midhinge)
+def midhinge(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
+    """The midhinge, the mean of the lower and the upper quartile, with no bounds on the data.
+
+    **Theorem.** It is a sum of order statistics with weights of at least 0, so its reach is that of
+    `uptack.reach.LStatistic`. `method="inverse"` is ε-differentially private; `"ptr"` and `"dwork-lei"` are
+    (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
+
+    It tells where the middle half of the rows is, and how skewed they are if it is set beside the median.
+
+    >>> from uptack import SeededEntropy
+    >>> midhinge(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
+    500...
+    """
+    return released(_midhinge(), x, epsilon, options)

@@ -46,7 +46,7 @@ def quantiles(
     dimension, ranks = len(levels), [quantile_rank(p, n) for p in levels]
     given = (question.epsilon, question.granularity, question.rows, question.entropy)
     if dimension > 1 and (found := trees.tree_quantiles(data, n, ranks, *given)) is not None:
-        return question.answer(found, loss.Pure(question.epsilon), HOW)
+        return question.answer(*found, HOW)
     chosen = finest(lambda steps: fits(n, steps * question.rows), question.epsilon, dimension, VECTOR_LATTICES)
     if chosen is None:
         advice = inverse_advice(fits, n, question, dimension, VECTOR_LATTICES[-1])

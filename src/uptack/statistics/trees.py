@@ -10,9 +10,10 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.columns import Column
-from uptack.mechanisms.inverse import round_to
+from uptack.mechanisms.inverse import inverse_loss, round_to
 from uptack.mechanisms.tree import FEW, Tree
 from uptack.noise import Entropy
+from uptack.privacy import loss
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.release import Advice
@@ -35,27 +36,36 @@ def tree_quantiles(
     granularity: Fraction | None,
     rows_per_person: int,
     entropy: Entropy,
-) -> Floats | None:
-    """The order statistics of increasing ranks for one ε; None where n is too small for them, which is public."""
+) -> tuple[Floats, loss.Loss] | None:
+    """The order statistics of increasing ranks for one ε, and what was done to the data for them.
+
+    None where n is too small for them, which is public. Each tier has bounded range by itself; all together have not.
+    """
     chosen = planned(n, ranks, epsilon, rows_per_person)
     if chosen is None:
         return None
     candidates, tree = chosen
     drawn = tree.draw(Rows(data, n, candidates, granularity, entropy), entropy)
-    if granularity is None:
-        return candidates.lattice.values((np.array(drawn) >> candidates.digits) - candidates.lattice.top)
-    return np.array([round_to(candidates.value(v), granularity) for v in drawn])
+    values = candidates.lattice.values((np.array(drawn) >> candidates.digits) - candidates.lattice.top)
+    tiers = tuple(inverse_loss(tier.epsilon) for tier in tree.tiers)
+    spent = tiers[0] if len(tiers) == 1 else loss.Composed(tiers)
+    return np.array([round_to(v, granularity) for v in values.tolist()]), spent
 
 
 def planned(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: int) -> tuple[Candidates, Tree] | None:
     """The finest candidates that n allows, and the tree over them; None where even the coarsest ask too much."""
     few = len(ranks) <= FEW
+    offered = choices(n, 0 if few else FEWER_DIGITS)
+
+    def over(candidates: Candidates, depth: int | None) -> Tree | None:
+        slack = max(SLACK, 2 + 2 * (n >> candidates.digits))
+        tree = Tree.of(ranks, n, candidates.size, epsilon, rows_per_person, slack, depth)
+        return tree if tree.fits(strict=few) else None
+
     for depth in (1, 2) if few else (None,):
-        for candidates in choices(n, 0 if few else FEWER_DIGITS):
-            slack = max(SLACK, 2 + 2 * (n >> candidates.digits))
-            tree = Tree.of(ranks, n, candidates.size, epsilon, rows_per_person, slack, depth)
-            if tree.fits(strict=few):
-                return candidates, tree
+        if offered and over(offered[-1], depth) is not None:
+            trees = ((candidates, over(candidates, depth)) for candidates in offered)
+            return next((candidates, tree) for candidates, tree in trees if tree is not None)
     return None
 
 

@@ -64,9 +64,7 @@ def worst(made, mine, theirs, found, depth=0, factor=1):
     """The largest P/P' over all outputs, given what was released so far: the nodes of a tier are independent."""
     if depth == len(made.tiers):
         return 1
-    pairs = list(
-        zip(*(laws(made, made.tiers[depth], table, found, factor) for table in (mine, theirs)), strict=True)
-    )
+    pairs = list(zip(*(laws(made, made.tiers[depth], table, found, factor) for table in (mine, theirs)), strict=True))
     if depth + 1 == len(made.tiers):
         return math.prod(max(p / b[v] for v, p in a.items()) for (_, a), (_, b) in pairs)
     largest = 0
@@ -81,9 +79,7 @@ def worst(made, mine, theirs, found, depth=0, factor=1):
 
 SHAPES = {
     "three ranks of four rows": tree((1, 2, 4), 4, 5, [(0, (2,), 4)], [(0, (1,), 2), (2, (3,), 4)]),
-    "five ranks of five rows": tree(
-        (1, 2, 3, 4, 5), 5, 4, [(0, (3,), 6)], [(0, (1, 2), 3), (3, (4, 5), 6)]
-    ),
+    "five ranks of five rows": tree((1, 2, 3, 4, 5), 5, 4, [(0, (3,), 6)], [(0, (1, 2), 3), (3, (4, 5), 6)]),
     "two knots, tied ranks": tree((1, 2, 2, 3), 3, 4, [(0, (2, 4), 5)], [(0, (1,), 2), (2, (3,), 4)]),
     "three tiers": tree((1, 2, 3), 3, 4, [(0, (2,), 4)], [(0, (1,), 2)], [(2, (3,), 4)]),
 }

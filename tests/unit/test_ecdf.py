@@ -44,7 +44,9 @@ def test_a_coarse_density_is_read_off():
 def test_it_can_be_written_down_and_drawn():
     plain = json.loads(json.dumps(MADE.to_dict()))
     assert plain["knots"] == MADE.knots.tolist()
-    assert all(low <= share <= high for low, share, high in zip(*(plain[k] for k in ("lower", "shares", "upper")), strict=True))
+    assert all(
+        low <= share <= high for low, share, high in zip(*(plain[k] for k in ("lower", "shares", "upper")), strict=True)
+    )
     pytest.importorskip("matplotlib").use("Agg")
     assert MADE.plot().get_ylim() == (0, 1)
     assert not MADE.knots.flags.writeable
@@ -81,7 +83,10 @@ def test_the_band_covers_the_population():
     assert stats.binom.cdf(covered, runs, 0.8) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("noise", [RunningNoise.of(12, Fraction(1), 2), RunningNoise(9, 8, 3, Fraction(4)), RunningNoise(7, 6, 2, Fraction(1, 3))])
+@pytest.mark.parametrize(
+    "noise",
+    [RunningNoise.of(12, Fraction(1), 2), RunningNoise(9, 8, 3, Fraction(4)), RunningNoise(7, 6, 2, Fraction(1, 3))],
+)
 def test_the_largest_deviation_has_the_law_that_is_computed(noise):
     entropy, runs = SeededEntropy(3), 3000
     largest = np.array([max(np.abs(a).max(), np.abs(b).max()) for a, b in (noise.draw(entropy) for _ in range(runs))])

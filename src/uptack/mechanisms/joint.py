@@ -1,37 +1,38 @@
 """Several order statistics for one ε: inverse sensitivity of the whole vector, by a chain.
 
 A bin (lo, hi] holds N rows. Candidates are vectors v_1 ≤ ... ≤ v_J of lattice points from lo up to, but without, hi.
-With G_l the number of rows between v_l and v_(l+1), for v_0 = lo and v_(J+1) = hi, and public gaps γ_0, ..., γ_J in half
-rows, let V = |2G_0 - γ_0| + ... + |2G_J - γ_J|. A quarter of V is about the number of rows that must be replaced for v to
-be right. (For one bin of all rows it is the utility of JointExp, Gillenwater et al. 2021, seen as a distance. There the
-number of rows up to v_j aims halfway between r_j - 1 and r_j: the gaps are 2r_1 - 1, 2(r_2 - r_1), ..., 2(n - r_J) + 1.)
+With G_l the number of rows between v_l and v_(l+1), for v_0 = lo and v_(J+1) = hi, and public gaps γ_0, ..., γ_J in
+half rows, let V = |2G_0 - γ_0| + ... + |2G_J - γ_J|. A quarter of V is about the number of rows that must be replaced
+for v to be right. (For one bin of all rows it is the utility of JointExp, Gillenwater et al. 2021, seen as a distance.
+There the number of rows up to v_j aims halfway between r_j - 1 and r_j: the gaps are 2r_1 - 1, 2(r_2 - r_1), ..., 2(n
+- r_J) + 1.)
 
 **Theorem.** Let q be a rational with e^(-ε/8g) ≤ q < 1, E = 2N - Σγ, and c a public number. Draw v with probability
-proportional to q^min(V, |E| + c), against any fixed measure. That is ε-differentially private under SUBSTITUTE for people
-with up to g rows, and also if the rows of a table lie in several disjoint bins and a vector is drawn for each of them.
-*Proof.* A row that is replaced within a bin moves one G up by 1 and another one down, so V by at most 4, and leaves E as
-it is. A row that goes from one bin to another moves one G by 1 in each of them, so V and |E| by at most 2 in each. The
-minimum moves no more than the larger of its two sides. So the sum of the exponents over all bins moves by at most 4.
-With g rows, the product of the weights and the product of their sums change by a factor of at most q^(-4g) ≤ e^(ε/2)
-each. The sizes of bins are used, but nowhere told. ∎
+proportional to q^min(V, |E| + c), against any fixed measure. That is ε-differentially private under SUBSTITUTE for
+people with up to g rows, and also if the rows of a table lie in several disjoint bins and a vector is drawn for each
+of them. *Proof.* A row that is replaced within a bin moves one G up by 1 and another one down, so V by at most 4, and
+leaves E as it is. A row that goes from one bin to another moves one G by 1 in each of them, so V and |E| by at most 2
+in each. The minimum moves no more than the larger of its two sides. So the sum of the exponents over all bins moves by
+at most 4. With g rows, the product of the weights and the product of their sums change by a factor of at most q^(-4g)
+≤ e^(ε/2) each. The sizes of bins are used, but nowhere told. ∎
 
-**Bounded range.** All vectors together have bounded range ε: with s the sum of the exponents over all bins,
-ln(P/P') = (s' - s)·ln(1/q) plus a number that does not depend on the vectors, and |s' - s| ≤ 4g. So the log-ratio lies in
-an interval of length 8g·ln(1/q) ≤ ε. `inverse_loss` is what the draw reports.
+**Bounded range.** All vectors together have bounded range ε: with s the sum of the exponents over all bins, ln(P/P') =
+(s' - s)·ln(1/q) plus a number that does not depend on the vectors, and |s' - s| ≤ 4g. So the log-ratio lies in an
+interval of length 8g·ln(1/q) ≤ ε. `inverse_loss` is what the draw reports.
 
 **Other adjacencies.** Replace the table by its n least rows, filled up with rows at +∞ where there are fewer, for a
 public n. Neighbours under ADD_REMOVE, or with rows dropped, become tables of n rows that differ in at most one row. ∎
 All rows may first be changed by themselves, with randomness that is independent of the other rows: neighbours stay
-neighbours. So ties are broken by random digits behind the lattice points, and values with a granularity are spread over
-their cell. The draw is then a mixture over digits that neighbours may share, the replaced row's with those of the row
-in its place: each draw in the mixture has bounded range ε, which is what the loss node asks for.
+neighbours. So ties are broken by random digits behind the lattice points, and values with a granularity are spread
+over their cell. The draw is then a mixture over digits that neighbours may share, the replaced row's with those of the
+row in its place: each draw in the mixture has bounded range ε, which is what the loss node asks for.
 
-**The draw.** Let D_l be twice the number of rows up to v_l, minus the gaps before it. A path from D_0 = 0 to E has
-V = |E| + V', where V' is twice what it moves against the direction of E. Only the rows within K of each target are known;
-beyond, V' ≥ c = 4K + 2. The law is a mixture: all vectors alike, with weight q^c each, and those within the windows with
-weight (q^V' - q^c)₊ on top. The second part is a Markov chain in the windows' cells, drawn backwards from forward sums
-(`uptack.mechanisms.joint_sums`), with a coin for the subtracted part. Floats do it as far as they are sure, and intervals
-where they are not (`uptack.noise.choice`): the draw is exact.
+**The draw.** Let D_l be twice the number of rows up to v_l, minus the gaps before it. A path from D_0 = 0 to E has V =
+|E| + V', where V' is twice what it moves against the direction of E. Only the rows within K of each target are known;
+beyond, V' ≥ c = 4K + 2. The law is a mixture: all vectors alike, with weight q^c each, and those within the windows
+with weight (q^V' - q^c)₊ on top. The second part is a Markov chain in the windows' cells, drawn backwards from forward
+sums (`uptack.mechanisms.joint_sums`), with a coin for the subtracted part. Floats do it as far as they are sure, and
+intervals where they are not (`uptack.noise.choice`): the draw is exact.
 """
 
 from __future__ import annotations
@@ -189,9 +190,7 @@ class Chain:
 
     def _inside(self, cells: Sequence[int], entropy: Entropy) -> list[int]:
         """Uniform candidates of the cells; those that share one are in order, as its cells are."""
-        drawn = (
-            int(self.edges[j, c]) + entropy.below(int(self.volumes[j, c])) for j, c in enumerate(cells)
-        )
+        drawn = (int(self.edges[j, c]) + entropy.below(int(self.volumes[j, c])) for j, c in enumerate(cells))
         return sorted(drawn)
 
     def _above_cap(self, rows: Sequence[int], entropy: Entropy) -> bool:

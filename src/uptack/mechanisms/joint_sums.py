@@ -5,16 +5,17 @@ For target l and cell t (base_l + t rows up to it) let
     arrivals_l(t) = Σ of q^(V' so far) over all ways of the coordinates before l, all in lower cells,
     sums_l(t)     = Σ_k volume^k/k!·(weight of k - 1 empty gaps)·arrivals_(l-k+1)(the same cell),
 
-the second over the number k of coordinates that share the cell. A step from t' to t costs q^4 for each row that it goes
-against the direction of E: down where there are rows enough, up where some are lacking. So, for a gap of d rows and
-rows enough,
+the second over the number k of coordinates that share the cell. A step from t' to t costs q^4 for each row that it
+goes against the direction of E: down where there are rows enough, up where some are lacking. So, for a gap of d rows
+and rows enough,
 
     arrivals_(l+1)(t) = Σ_(t' ≤ t) sums_l(t') + Σ_(t < t' < t + d) sums_l(t')·q^(4(t' - t)),
 
 and the same the other way round where some are lacking. (t' < t + d says that the cell of t' is a lower one.)
 
-**Floats.** Only numbers of one sign are added, so each sum is right to within a few units of 2^-53 for each term. Windows
-are added up by doubling: of two rows, of four, of eight. With volumes as shares of all candidates no sum is above e.
+**Floats.** Only numbers of one sign are added, so each sum is right to within a few units of 2^-53 for each term.
+Windows are added up by doubling: of two rows, of four, of eight. With volumes as shares of all candidates no sum is
+above e.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ VANISHES = 745.0
 """e to minus this power is 0 as a float."""
 
 
-def runs(bases: Sequence[int], l: int, cells: int) -> Iterator[tuple[int, int]]:
-    """For k = 1, 2, ...: the first of the k coordinates up to l that share a cell, and how far apart their bases are."""
-    for j in range(l, -1, -1):
-        if (apart := bases[l] - bases[j]) >= cells:
+def runs(bases: Sequence[int], at: int, cells: int) -> Iterator[tuple[int, int]]:
+    """For k = 1, 2, ...: the first of the k coordinates up to `at` that share a cell, and how far its base is."""
+    for j in range(at, -1, -1):
+        if (apart := bases[at] - bases[j]) >= cells:
             return
         yield j, apart
 
@@ -86,20 +87,20 @@ class FloatSums:
         arrivals, entered = [np.exp(self._against(self._away))], [0.0]
         sums, reached = list[Floats](), list[float]()
         bases = self.bin.bases
-        for l in range(len(bases)):
-            current, scale = _scaled(*self._shared_by(l, arrivals, entered))
+        for at in range(len(bases)):
+            current, scale = _scaled(*self._shared_by(at, arrivals, entered))
             sums.append(current)
             reached.append(scale)
-            if l + 1 < len(bases):
-                moved = _moved(current, bases[l + 1] - bases[l], self._up, 4 * self.log_q)
+            if at + 1 < len(bases):
+                moved = _moved(current, bases[at + 1] - bases[at], self._up, 4 * self.log_q)
                 moved, more = _scaled(moved, scale)
                 arrivals.append(moved)
                 entered.append(more)
         return arrivals, entered, sums, reached
 
-    def _shared_by(self, l: int, arrivals: list[Floats], entered: list[float]) -> tuple[Floats, float]:
-        cells, share = self.volumes.shape[1], self._shares[l]
-        terms = list(runs(self.bin.bases, l, cells))
+    def _shared_by(self, at: int, arrivals: list[Floats], entered: list[float]) -> tuple[Floats, float]:
+        cells, share = self.volumes.shape[1], self._shares[at]
+        terms = list(runs(self.bin.bases, at, cells))
         logs = [entered[j] + self._empty(apart) for j, apart in terms]
         top, out, power = max(logs), np.zeros(cells), np.ones(cells)
         for k, ((j, apart), log) in enumerate(zip(terms, logs, strict=True), 1):
@@ -119,21 +120,21 @@ class FloatSums:
         """For each cell of the last coordinate the logarithm of the weight of all paths that end there."""
         return _logs(self._found[2][-1]) + self._against(self.bin.excess - self._away)
 
-    def before(self, l: int, following: int) -> Floats:
-        """The same for coordinate l where the next one's cell is known."""
+    def before(self, at: int, following: int) -> Floats:
+        """The same for coordinate `at` where the next one's cell is known."""
         moved = self._away[0] + 2.0 * following - self._away
-        logs = _logs(self._found[2][l]) + self._against(moved)
-        logs[max(following + self.bin.bases[l + 1] - self.bin.bases[l], 0) :] = -np.inf
+        logs = _logs(self._found[2][at]) + self._against(moved)
+        logs[max(following + self.bin.bases[at + 1] - self.bin.bases[at], 0) :] = -np.inf
         return logs
 
-    def shared(self, l: int, cell: int) -> Floats:
-        """For k = 1, 2, ... the logarithm of the weight of k coordinates up to l in this cell."""
+    def shared(self, at: int, cell: int) -> Floats:
+        """For k = 1, 2, ... the logarithm of the weight of k coordinates up to `at` in this cell."""
         arrivals, entered = self._found[:2]
-        cells, share = self.volumes.shape[1], float(_logs(self._shares[l, cell : cell + 1])[0])
+        cells, share = self.volumes.shape[1], float(_logs(self._shares[at, cell : cell + 1])[0])
         return np.array(
             [
                 entered[j] + self._empty(apart) + k * share - math.lgamma(k + 1) + _logs(arrivals[j])[cell + apart]
-                for k, (j, apart) in enumerate(runs(self.bin.bases, l, cells), 1)
+                for k, (j, apart) in enumerate(runs(self.bin.bases, at, cells), 1)
                 if cell + apart < cells
             ]
         )
@@ -206,17 +207,17 @@ class ExactSums(Generic[Number]):
         cells, bases = range(len(self.volumes[0])), self.bin.bases
         arrivals = [[self._against(self._away(c)) for c in cells]]
         sums: list[list[Number]] = []
-        for l in range(len(bases)):
-            sums.append([sum(self._shared_by(l, c, arrivals), self.q * 0) for c in cells])
-            if l + 1 < len(bases):
-                arrivals.append(self._moved(sums[l], bases[l + 1] - bases[l]))
+        for at in range(len(bases)):
+            sums.append([sum(self._shared_by(at, c, arrivals), self.q * 0) for c in cells])
+            if at + 1 < len(bases):
+                arrivals.append(self._moved(sums[at], bases[at + 1] - bases[at]))
         return arrivals, sums
 
-    def _shared_by(self, l: int, cell: int, arrivals: list[list[Number]]) -> list[Number]:
-        cells, volume = len(self.volumes[l]), self.volumes[l][cell]
+    def _shared_by(self, at: int, cell: int, arrivals: list[list[Number]]) -> list[Number]:
+        cells, volume = len(self.volumes[at]), self.volumes[at][cell]
         return [
             arrivals[j][cell + apart] * self._empty(apart) * volume**k / math.factorial(k)
-            for k, (j, apart) in enumerate(runs(self.bin.bases, l, cells), 1)
+            for k, (j, apart) in enumerate(runs(self.bin.bases, at, cells), 1)
             if cell + apart < cells
         ]
 
@@ -229,7 +230,9 @@ class ExactSums(Generic[Number]):
             after[cells - c - 1] = sums[cells - c - 1] + q * after[cells - c]
         ends = [min(c + gap, cells) for c in range(cells)]
         if self._up:
-            decayed = (after[c + 1] * q - after[end] * q ** (end - c) if end > c else zero for c, end in enumerate(ends))
+            decayed = (
+                after[c + 1] * q - after[end] * q ** (end - c) if end > c else zero for c, end in enumerate(ends)
+            )
             return [below[min(c + 1, end)] + more for c, (end, more) in enumerate(zip(ends, decayed, strict=True))]
         return [before[c] + below[end] - below[c] for c, end in enumerate(ends)]
 
@@ -237,13 +240,13 @@ class ExactSums(Generic[Number]):
         """For each cell of the last coordinate the weight of all paths that end there."""
         return [s * self._against(self.bin.excess - self._away(c)) for c, s in enumerate(self._found[1][-1])]
 
-    def before(self, l: int, following: int) -> list[Number]:
-        """The same for coordinate l where the next one's cell is known."""
-        end = following + self.bin.bases[l + 1] - self.bin.bases[l]
+    def before(self, at: int, following: int) -> list[Number]:
+        """The same for coordinate `at` where the next one's cell is known."""
+        end = following + self.bin.bases[at + 1] - self.bin.bases[at]
         return [
-            s * self._against(2 * (following - c)) if c < end else self.q * 0 for c, s in enumerate(self._found[1][l])
+            s * self._against(2 * (following - c)) if c < end else self.q * 0 for c, s in enumerate(self._found[1][at])
         ]
 
-    def shared(self, l: int, cell: int) -> list[Number]:
-        """For k = 1, 2, ... the weight of k coordinates up to l in this cell."""
-        return self._shared_by(l, cell, self._found[0])
+    def shared(self, at: int, cell: int) -> list[Number]:
+        """For k = 1, 2, ... the weight of k coordinates up to `at` in this cell."""
+        return self._shared_by(at, cell, self._found[0])

@@ -1,26 +1,27 @@
 """Many quantiles for one ε: a tree of chains.
 
-A chain of m quantiles (`uptack.mechanisms.joint`) is a random walk from one to the next, so its error grows like the root
-of m. A tree has two or more tiers, each with an equal part of ε. The first draws a few knots among all rows. They cut the rows
-into bins, and the next draws a few more in every bin, and so on: a walk is never longer than a node has targets.
+A chain of m quantiles (`uptack.mechanisms.joint`) is a random walk from one to the next, so its error grows like the
+root of m. A tree has two or more tiers, each with an equal part of ε. The first draws a few knots among all rows. They
+cut the rows into bins, and the next draws a few more in every bin, and so on: a walk is never longer than a node has
+targets.
 
 **Theorem.** If tier t draws every node by the law of a chain at ε_t, in bins that earlier tiers released, with public
-gaps, then the whole is Σε_t-differentially private, under every adjacency of `uptack.mechanisms.joint`. *Proof.* Fix the
-knots that earlier tiers released. The bins of a tier are disjoint and the gaps are public *numbers of rows*, not shares
-of a bin's rows, which are secret. So the theorem of the chain holds for all nodes of a tier together, at ε_t: a row that
-is replaced within a bin, or leaves one bin for another, costs no more than ε_t in all. Tiers are adaptive compositions of
-such draws. Rows keep their random digits from tier to tier: fix the digits of the common rows, and neighbours stay
-neighbours. ∎
+gaps, then the whole is Σε_t-differentially private, under every adjacency of `uptack.mechanisms.joint`. *Proof.* Fix
+the knots that earlier tiers released. The bins of a tier are disjoint and the gaps are public *numbers of rows*, not
+shares of a bin's rows, which are secret. So the theorem of the chain holds for all nodes of a tier together, at ε_t: a
+row that is replaced within a bin, or leaves one bin for another, costs no more than ε_t in all. Tiers are adaptive
+compositions of such draws. Rows keep their random digits from tier to tier: fix the digits of the common rows, and
+neighbours stay neighbours. ∎
 
-**How far off.** A chain of J targets among L candidates has P(V' ≥ 4k) ≤ L^J·e^(-ε_t·k/2g): its numbers of rows are then
-within k of their targets, or of where the bin's true number of rows would put them. Bins between two knots have an end
-on both sides, so nothing drawn there can leave them. At the two ends of the table the b outermost targets of a node
-leave the rows altogether with a probability of at most L^b·e^(-ε_t(R - h)/2g), where R is how many rows lie beyond the
-innermost of the b, given that the next target is not more than h rows too far out. *Proof.* Compare each such vector with
-one that has these b where they would be h rows too far out. It is a vector of the same chain, it has a V that is less
-by 4(R - h), and fewer than L^b vectors are compared with it. ∎ So every node at an end keeps R above what makes this one
-in a million for h = 0; `Tree.fits` says so by public numbers. With few quantiles R is enough for b = J: then the first
-bound alone keeps them all among the rows, whatever the data.
+**How far off.** A chain of J targets among L candidates has P(V' ≥ 4k) ≤ L^J·e^(-ε_t·k/2g): its numbers of rows are
+then within k of their targets, or of where the bin's true number of rows would put them. Bins between two knots have
+an end on both sides, so nothing drawn there can leave them. At the two ends of the table the b outermost targets of a
+node leave the rows altogether with a probability of at most L^b·e^(-ε_t(R - h)/2g), where R is how many rows lie
+beyond the innermost of the b, given that the next target is not more than h rows too far out. *Proof.* Compare each
+such vector with one that has these b where they would be h rows too far out. It is a vector of the same chain, it has
+a V that is less by 4(R - h), and fewer than L^b vectors are compared with it. ∎ So every node at an end keeps R above
+what makes this one in a million for h = 0; `Tree.fits` says so by public numbers. With few quantiles R is enough for b
+= J: then the first bound alone keeps them all among the rows, whatever the data.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
-
 
 from uptack.mechanisms.inverse import FAILURE, steps_needed
 from uptack.mechanisms.joint import Bin, Chain, Integers, chain_decay
@@ -186,9 +186,7 @@ class Tree:
         return Bin(low, high, up_to - before, targets, at[node.high] - at[node.low])
 
 
-def _drawn(
-    made: Bin, steps: int, q: Fraction, rows: Ranked, start: int, entropy: Entropy
-) -> list[tuple[int, int]]:
+def _drawn(made: Bin, steps: int, q: Fraction, rows: Ranked, start: int, entropy: Entropy) -> list[tuple[int, int]]:
     """Candidates of one bin, each with how many rows of the table there are up to it."""
     if made.size == 0:  # two knots at one candidate
         return [(made.low, start)] * len(made.targets)
@@ -216,5 +214,3 @@ def _root(ranks: Sequence[int], n: int, wanted: Sequence[int], least: int) -> tu
         if ranks[j - 1] - before >= least and n - ranks[j - 1] >= least:
             kept.append(j)
     return tuple(kept) or ((len(ranks) + 1) // 2,)
-
-

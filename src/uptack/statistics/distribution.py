@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ SAMPLING, COUNTS, ROWS = Fraction(7, 10), Fraction(1, 5), Fraction(1, 10)
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Bounds of a distribution function: at knot j and up to the next from lower[j], at knot j and before to upper[j]."""
+    """Bounds of a distribution function: from knot j on at least lower[j], and up to knot j at most upper[j]."""
 
     knots: Floats
     lower: Floats
@@ -78,10 +77,7 @@ class Ecdf:
         if np.isnan(x).any():
             raise InvalidArgument("points", "numbers", "NaN")
         place = np.searchsorted(self.knots, x, side="right")
-        if self.step is None:
-            inner = np.interp(x, self.knots, shares)
-        else:
-            inner = shares[np.maximum(place - 1, 0)]
+        inner = np.interp(x, self.knots, shares) if self.step is None else shares[np.maximum(place - 1, 0)]
         found = np.where(place == 0, shares[0] / 2, np.where(x > self.knots[-1], (1 + shares[-1]) / 2, inner))
         found = np.where(x == -np.inf, 0.0, np.where(x == np.inf, 1.0, found))
         return found if found.ndim else float(found)
@@ -109,7 +105,7 @@ class Ecdf:
     def density(self) -> tuple[Floats, Floats]:
         """A coarse density: edges, and heights between them.
 
-        Knots are joined until a bin is four standard deviations of the noise. What lies beyond the outermost is left out.
+        Knots are joined until a bin is four standard deviations of the noise. What lies beyond all knots is left out.
         """
         shares, least = self.shares, 4 * self.noise.spread / max(self.n, 1)
         kept = [0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -51,8 +51,8 @@ def ecdf(
 ) -> Release[Ecdf] | NoReply:
     """The share of rows up to every number, with no bounds on the data, and a band for the population.
 
-    **Theorem.** ε-differentially private. Half of ε draws knots, which are evenly spaced quantiles, by a chain or a tree
-    of chains (`uptack.mechanisms.tree`). The other half counts the rows between them, with integer noise of a law that
+    **Theorem.** ε-differentially private. Half of ε draws knots, which are evenly spaced quantiles, by a chain or by a
+    tree of chains (`uptack.mechanisms.tree`). The other half counts the rows between them, with integer noise of a law that
     does not depend on the data (`uptack.statistics.running`). All else is read off these: `value.at(points)`,
     `value.quantile(p)`, `value.share(low, high)`, `value.density()`, `value.band(confidence)` and `value.plot()` cost
     nothing more. What the band promises is in `uptack.statistics.distribution.Ecdf.band`.

@@ -1,17 +1,17 @@
 """Noise for running counts, by a law that does not depend on the data: how far any of them is off is computed exactly.
 
-L bins in a row, and the number of rows in the first j of them wanted for each j. Noise on each bin would add up like the
-root of L. So bins are also put together into blocks of b. A running count is the sum of the whole blocks before it, and
-of the single bins after these: at most L/b + b terms.
+L bins in a row, and the number of rows in the first j of them wanted for each j. Noise on each bin would add up like
+the root of L. So bins are also put together into blocks of b. A running count is the sum of the whole blocks before
+it, and of the single bins after these: at most L/b + b terms.
 
 **Theorem.** A row lies in one bin and in one block. So an added or removed row changes the vector of all counts by at
-most 2, and a replaced one by at most 4, in the sum of absolute values: integer Laplace noise of scale 2s/ε for a person
-who can change s bins by 1 is ε-differentially private. With b = 1 there are blocks alone, and the scale is s/ε. Rows are
-counted from the lower end for the lower half of the bins, and from the upper end for the upper half. ∎
+most 2, and a replaced one by at most 4, in the sum of absolute values: integer Laplace noise of scale 2s/ε for a
+person who can change s bins by 1 is ε-differentially private. With b = 1 there are blocks alone, and the scale is s/ε.
+Rows are counted from the lower end for the lower half of the bins, and from the upper end for the upper half. ∎
 
-**The law of the largest deviation.** Errors of whole blocks are a random walk. Inside a block the errors of single bins
-are a walk of their own from where that one stands, independent of how it goes on. So the chance that all stay within
-±z is a product of steps of a walk that is absorbed there, in O((L/b + b)·z·ln z).
+**The law of the largest deviation.** Errors of whole blocks are a random walk. Inside a block the errors of single
+bins are a walk of their own from where that one stands, independent of how it goes on. So the chance that all stay
+within ±z is a product of steps of a walk that is absorbed there, in O((L/b + b)·z·ln z).
 """
 
 from __future__ import annotations

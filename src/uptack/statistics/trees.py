@@ -22,7 +22,7 @@ from uptack.statistics.statistic import least_n
 from uptack.statistics.windows import Rows
 
 FEWER_DIGITS = 4
-"""Digits that a tree leaves out: its released values need the bits more, and its windows can take tied rows together."""
+"""Digits that a tree leaves out: its values need the bits more, and its windows can take tied rows together."""
 
 SLACK = 4
 """Rows that the nearest candidate to a rank may be off, where that many rows are tied that digits don't tell apart."""

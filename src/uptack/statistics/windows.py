@@ -36,8 +36,8 @@ class Rows:
     choose among the cell's candidates; sort. *Proof.* A row's cell keeps the order of rows, and cells don't overlap, so
     the rows of one cell have consecutive ranks. Their digits are independent of everything else, so it is the same to
     draw the digits of all rows of a cell and sort them. A cell that may reach beyond a window is counted, by comparing
-    rows with the two bounds of the cell, and its digits are drawn once for all windows; any other cell is drawn where it
-    is, in the one window that has it. ∎
+    rows with the two bounds of the cell, and its digits are drawn once for all windows; any other cell is drawn where
+    it is, in the one window that has it. ∎
     """
 
     def __init__(

@@ -261,5 +261,5 @@ def _priced(found: Release[Any] | NoReply, task: Task, relation: Adjacency) -> R
     if not price <= Privacy(task.epsilon, task.delta, relation):
         fix = f"A person can replace {task.moves} of the results; ask for less, or state rows_per_person={task.moves}."
         raise InvalidArgument("aggregate", f"within ε = {float(task.epsilon):g}, δ = {float(task.delta):g}", price, fix)
-    how = f"{_name(task)} by {found.mechanism.split(' by ')[-1]}"
+    how = f"{_name(task)} ({found.mechanism})"
     return replace(found, privacy=price, loss=tree, mechanism=how)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
 
 from uptack import checks
 from uptack.data.protocol import NUMERIC, known
@@ -13,8 +15,64 @@ from uptack.exact import Rational
 from uptack.privacy import Privacy
 from uptack.session import Request, Session
 
-MEDIAN, QUARTILES, MEAN, DENSITY = Fraction(35, 100), Fraction(25, 100), Fraction(20, 100), Fraction(20, 100)
-"""What each figure of a numeric column gets of the column's ε. The interquartile range comes from the quartiles."""
+
+@dataclass(frozen=True)
+class FigureShare:
+    """A figure of a column: what it is called, its part of the column's ε, and the release that it is.
+
+    `ask(part, epsilon, released)` makes the request. `released` are the figures before it: empty in a plan, where what
+    is asked stands for any question of the same cost.
+    """
+
+    label: str
+    share: Fraction
+    ask: Callable[[Part, Fraction, Mapping[str, Any]], Request]
+
+
+def _median(part: Part, epsilon: Fraction, released: Mapping[str, Any]) -> Request:
+    return Request("median", part.name, epsilon=epsilon, interval=CONFIDENCE)
+
+
+def _quartiles(part: Part, epsilon: Fraction, released: Mapping[str, Any]) -> Request:
+    return Request("quantile", part.name, epsilon=epsilon, p=[0.25, 0.75])
+
+
+def _trimmed_mean(part: Part, epsilon: Fraction, released: Mapping[str, Any]) -> Request:
+    return Request("trimmed_mean", part.name, epsilon=epsilon, cut=0.1)
+
+
+def _density(part: Part, epsilon: Fraction, released: Mapping[str, Any]) -> Request:
+    """With Gaussian-process noise, or by Fourier coefficients where δ = 0; where, the quartiles say."""
+    where = released.get("where", {"bandwidth": 1.0, "low": 0.0, "high": 1.0})
+    if part.delta:
+        return Request("kde", part.name, epsilon=epsilon, delta=part.delta, bandwidth=where["bandwidth"])
+    return Request("fourier_density", part.name, epsilon=epsilon, low=where["low"], high=where["high"])
+
+
+def _counts(part: Part, epsilon: Fraction, released: Mapping[str, Any]) -> Request:
+    """Of the two truth values, or of whatever categories there are."""
+    if part.kind == "boolean":
+        return Request("histogram", part.name, epsilon=epsilon, keys=[False, True])
+    return Request("histogram", part.name, epsilon=epsilon, delta=part.delta)
+
+
+def whole(*figures: FigureShare) -> tuple[FigureShare, ...]:
+    """Figures whose shares add up to one: with less some ε would be lost, with more it would be overspent."""
+    total = sum(figure.share for figure in figures)
+    if total != 1:
+        raise InvalidArgument("figures", "shares that add up to 1", float(total))
+    return figures
+
+
+NUMBERS = whole(
+    FigureShare("median", Fraction(35, 100), _median),
+    FigureShare("quartiles", Fraction(25, 100), _quartiles),
+    FigureShare("trimmed mean", Fraction(20, 100), _trimmed_mean),
+    FigureShare("density", Fraction(20, 100), _density),
+)
+"""The figures of a numeric column, in the order in which they are made. What else is shown is worked out from these."""
+
+CATEGORIES = whole(FigureShare("counts", Fraction(1), _counts))
 
 WEIGHTS: dict[str, Fraction | int] = {
     "integer": 1,
@@ -51,40 +109,18 @@ class Part:
         """Whether it is a column of numbers."""
         return self.kind in ("integer", "number")
 
+    @property
+    def figures(self) -> tuple[FigureShare, ...]:
+        """The figures of a column."""
+        return NUMBERS if self.numeric else CATEGORIES if self.countable else ()
+
     def requests(self) -> list[Request]:
-        """The releases of a column, in the order in which they are made.
+        """The releases of a column, in the order in which they are made."""
+        return [self.request(figure) for figure in self.figures]
 
-        The density comes last: its bandwidth is read off the released quartiles, so here it stands with some bandwidth,
-        which its cost does not depend on.
-        """
-        if self.numeric:
-            return [self.median(), self.quartiles(), self.mean(), self.density(1.0, 0.0, 1.0)]
-        return [self.histogram()] if self.countable else []
-
-    def median(self) -> Request:
-        """The median, with an interval for the population."""
-        return Request("median", self.name, epsilon=self.epsilon * MEDIAN, interval=CONFIDENCE)
-
-    def quartiles(self) -> Request:
-        """The lower and the upper quartile in one draw."""
-        return Request("quantile", self.name, epsilon=self.epsilon * QUARTILES, p=[0.25, 0.75])
-
-    def mean(self) -> Request:
-        """The mean of the middle four fifths."""
-        return Request("trimmed_mean", self.name, epsilon=self.epsilon * MEAN, cut=0.1)
-
-    def density(self, bandwidth: float, low: float, high: float) -> Request:
-        """The density: with Gaussian-process noise, or by Fourier coefficients where δ = 0."""
-        epsilon = self.epsilon * DENSITY
-        if self.delta:
-            return Request("kde", self.name, epsilon=epsilon, delta=self.delta, bandwidth=bandwidth)
-        return Request("fourier_density", self.name, epsilon=epsilon, low=low, high=high)
-
-    def histogram(self) -> Request:
-        """Counts of categories: of the two truth values, or of whatever texts there are."""
-        if self.kind == "boolean":
-            return Request("histogram", self.name, epsilon=self.epsilon, keys=[False, True])
-        return Request("histogram", self.name, epsilon=self.epsilon, delta=self.delta)
+    def request(self, figure: FigureShare, released: Mapping[str, Any] = MappingProxyType({})) -> Request:
+        """One of them, given what has been released."""
+        return figure.ask(self, self.epsilon * figure.share, released)
 
     @property
     def countable(self) -> bool:

@@ -203,20 +203,23 @@ def _public_rows(session: Session) -> int | None:
 
 
 def _column(releases: _Releases, part: Part) -> ColumnProfile:
-    if part.skipped:
-        return ColumnProfile(part, ())
-    if not part.numeric:
-        return ColumnProfile(part, (releases.make("counts", part.histogram()),))
-    median = releases.make("median", part.median())
-    lower, upper, spread = _quartiles(releases.make("lower quartile", part.quartiles()))
-    mean = releases.make("trimmed mean", part.mean())
-    density = _density(releases, part, lower.value, upper.value)
-    return ColumnProfile(part, (median, lower, upper, spread, mean), density)
+    """The figures of a column in their order, and what is worked out from them."""
+    made: dict[str, Figure] = {}
+    where: dict[str, Any] = {}
+    for figure in part.figures:
+        if figure.label == "density" and not (where := _where(releases.session, made["quartiles"])):
+            made["density"] = Figure("density", None, None, "no density without a spread of the quartiles")
+        else:
+            made[figure.label] = releases.make(figure.label, part.request(figure, {"where": where} if where else {}))
+    shown: list[Figure] = []
+    for label, one in made.items():
+        shown += _quartiles(one) if label == "quartiles" else [] if label == "density" else [one]
+    return ColumnProfile(part, tuple(shown), _drawn(made["density"], where) if "density" in made else None)
 
 
 def _quartiles(whole: Figure) -> tuple[Figure, Figure, Figure]:
     """Both quartiles, and their difference, which costs nothing more."""
-    labels = ("upper quartile", "interquartile range")
+    whole, labels = replace(whole, label="lower quartile"), ("upper quartile", "interquartile range")
     if whole.value is None:
         second, third = (Figure(label, None, None, whole.note) for label in labels)
         return whole, second, third
@@ -228,18 +231,22 @@ def _quartiles(whole: Figure) -> tuple[Figure, Figure, Figure]:
     )
 
 
-def _density(releases: _Releases, part: Part, low: float | None, high: float | None) -> Figure:
-    """The density over a range that the released quartiles suggest, with Silverman's bandwidth from them."""
-    if low is None or high is None or not high > low:
-        return Figure("density", None, None, "no density without a spread of the quartiles")
+def _where(session: Session, quartiles: Figure) -> dict[str, Any]:
+    """The range of a density that released quartiles suggest, and Silverman's bandwidth from them; {} without any."""
+    low, high = (0.0, 0.0) if quartiles.value is None else map(float, quartiles.value)
     spread = high - low
-    left, right = low - BEYOND * spread, high + BEYOND * spread
-    bandwidth = 0.9 * spread / 1.34 * max(_public_rows(releases.session) or SECRET_ROWS, 2) ** -0.2
-    made = releases.make("density", part.density(bandwidth, left, right))
-    if made.value is None:
-        return made
-    points = np.linspace(left, right, GRID)
-    return replace(made, value=DensityCurve.on_grid(points, made.value.at(points)), interval=None)
+    if not spread > 0:
+        return {}
+    bandwidth = 0.9 * spread / 1.34 * max(_public_rows(session) or SECRET_ROWS, 2) ** -0.2
+    return {"bandwidth": bandwidth, "low": low - BEYOND * spread, "high": high + BEYOND * spread}
+
+
+def _drawn(density: Figure, where: Mapping[str, Any]) -> Figure:
+    """A released density as a curve over its range."""
+    if density.value is None:
+        return density
+    points = np.linspace(where["low"], where["high"], GRID)
+    return replace(density, value=DensityCurve.on_grid(points, density.value.at(points)), interval=None)
 
 
 def _regression(session: Session, part: Part) -> Request:

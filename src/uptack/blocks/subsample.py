@@ -40,6 +40,7 @@ from uptack.mechanisms.inverse import (
     Refusal,
     chosen,
     decay,
+    inverse_loss,
     median_boxes,
     median_room,
     steps_needed,
@@ -227,7 +228,7 @@ def _aggregated(task: Task, results: Any) -> Release[Any] | NoReply:
 
 def _vector_median(task: Task, results: Any) -> Release[Any] | NoReply:
     """The vector of coordinate medians, from nested boxes: the product of the coordinates' reaches is its reach."""
-    (m, p), how, tree = results.shape, "inverse sensitivity", loss.Pure(task.epsilon)
+    (m, p), how, tree = results.shape, "inverse sensitivity", inverse_loss(task.epsilon)
     advice = Advice(n=2 * task.moves * steps_needed(task.epsilon, VECTOR_LATTICES[-1].size ** p) + 1)
     room = median_room(m, task.moves)
     given = chosen(room, task.epsilon, p, VECTOR_LATTICES)

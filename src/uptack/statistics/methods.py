@@ -9,9 +9,16 @@ from typing import Any
 
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.mechanisms.inverse import LATTICES, Refusal, chosen, inverse_sensitivity, slack_needed, steps_needed
+from uptack.mechanisms.inverse import (
+    LATTICES,
+    Refusal,
+    chosen,
+    inverse_loss,
+    inverse_sensitivity,
+    slack_needed,
+    steps_needed,
+)
 from uptack.mechanisms.plausible import Lattice
-from uptack.privacy import loss
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import tested
 from uptack.statistics.arguments import Question, asked, column, public_size
@@ -54,7 +61,7 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
 
     n is what ranks are worked out from: the number of rows, public or not, or a noisy one.
     """
-    how, spent = "inverse sensitivity", loss.Pure(question.epsilon)
+    how, spent = "inverse sensitivity", inverse_loss(question.epsilon)
     lattices = question.guessed(LATTICES, statistic.scale)
     advice = partial(inverse_advice, statistic.fits, n, question, 1, lattices[-1])
     seen = sight(statistic.room(n, n) // question.rows, question, 1, lattices)

@@ -14,9 +14,8 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
-from uptack.mechanisms.inverse import Refusal, boxes, decay, steps_needed, worth_asking
+from uptack.mechanisms.inverse import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
 from uptack.noise import MachineNumbers
-from uptack.privacy import loss
 from uptack.reach import LStatistic, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
@@ -266,7 +265,7 @@ def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, questi
         reach = _Shifted(LStatistic.quantile(data, rank, aimed.steps, question.rows), found.value)
         nested, refusal = boxes([reach], aimed.steps, OFFSETS), aimed.refusal(data.size, question)
         drawn = nested.draw(decay(side.epsilon), question.entropy, refusal)
-        side.account.spend(loss.Pure(side.epsilon))
+        side.account.spend(inverse_loss(side.epsilon))
         if drawn is None:
             return question.refuse(how, Advice(n=least_n(lambda size: aim(size).sure)))
         past = min(max(drawn[0] + outward, -OFFSETS.top), OFFSETS.top)  # past the rounding

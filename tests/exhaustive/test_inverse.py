@@ -18,7 +18,7 @@ from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.noise import choice as choice_module
 from uptack.noise.choice import pick
 from uptack.reach.order import spread_ranks
-from uptack.statistics import means, quantiles, spreads
+from uptack.statistics import deviations, means, midhinges, quantiles, spreads, trimeans
 
 LATTICE = MachineNumbers(3, 2)
 
@@ -162,6 +162,9 @@ FOLLOWING = {
     "trimmed mean": means._trimmed(Fraction(1, 4)),
     "trimmed mean 2/5": means._trimmed(Fraction(2, 5)),
     "winsorized mean": means._winsorized(Fraction(1, 4)),
+    "midhinge": midhinges._midhinge(),
+    "trimean": trimeans._trimean(),
+    "mad": deviations._deviation(),
     "iqr": spreads.statistic(Fraction(1, 4), Fraction(3, 4)).near,
     "interquantile range": spreads.statistic(HALF, Fraction(3, 5)).near,
 }

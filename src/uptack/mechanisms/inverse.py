@@ -67,9 +67,10 @@ FAILURE = Fraction(1, 10**6)
 """The chance that a reply may come from outside interval K. Where n is too small for that, the reply is ⊥."""
 
 
-GENEROUS = Fraction(1, 32)
-"""The share of the candidates that may be near the answer, per coordinate. It takes a binade of 68 to be so many: where
-⊥ weighs more than even that, a reply is less likely than ⊥ for almost any data, and ⊥ is free."""
+GENEROUS = Fraction(1, 8)
+"""The share of the candidates that may be near the answer, per coordinate. Rows around 0 come to that, since all tiny
+numbers are among them; others have less than a binade, one in 68. Where ⊥ weighs more than even that, hardly any data
+would get a reply, and ⊥ is free."""
 
 SPARE_BITS = 32
 """Mantissa bits where ⊥ is a candidate: enough for numbers such as 1e6 ± 1."""
@@ -117,9 +118,11 @@ def chosen(
     return (spare, room) if worth_asking(room, epsilon, dimension) else None
 
 
-def worth_asking(room: int, epsilon: Fraction, dimension: int = 1, failure: Fraction = FAILURE) -> bool:
-    """Whether ⊥ weighs less than a `GENEROUS` share of all candidates would: it is public, and free to say no."""
-    return room >= 0 and (room + 1) * float(epsilon) / 2 > -math.log(failure) - dimension * math.log(GENEROUS)
+def worth_asking(
+    room: int, epsilon: Fraction, dimension: int = 1, failure: Fraction = FAILURE, near: Fraction = GENEROUS
+) -> bool:
+    """Whether ⊥ weighs less than such a share of all candidates would: it is public, and free to say no."""
+    return room >= 0 and (room + 1) * float(epsilon) / 2 > -math.log(failure) - dimension * math.log(near)
 
 
 def steps_needed(epsilon: Fraction, candidates: int, failure: Fraction = FAILURE) -> int:

@@ -187,7 +187,7 @@ class MeanOptions(Promises, total=False):
     """What a statistic of one column can be told.
 
     - `missing`: what to do with NaN and infinities. "error" (default) tells the curator. "low", "high" or a number
-      takes the place of each such row. "drop" leaves rows without a value out, at the price of a noisy number of rows.
+      takes the place of each such row. "drop" leaves rows without a value out; how many there are is then secret.
     - `by`: a column with the group of every row, for one answer per group. `groups` are the public groups, or None for
       unknown ones, which need δ. `share` is the part of ε that finds them. See `uptack.per_group`.
     """

@@ -213,7 +213,7 @@ class _Ends:
         low, high = _below(least, p, share), _above(most, p, share)
         room, needed = min(low - 1, least - high) // (2 * rows), steps_needed(epsilon, OFFSETS.size, failing / 10)
         steps, sure = min(max(room, 0), needed), room >= needed
-        worth = sure or worth_asking(room, epsilon, failure=failing / 10)
+        worth = sure or worth_asking(room, epsilon, failure=failing / 10, near=NEAR)
         return cls(low - rows * steps, high + rows * steps, steps, failing / 10, sure, worth)
 
     def refusal(self, size: int, question: Question) -> Refusal:
@@ -221,6 +221,9 @@ class _Ends:
         bears = min(self.low - 1, size - self.high) // question.rows
         return Refusal(bears, question.size_is_secret, self.missing)
 
+
+NEAR = Fraction(1, 256)
+"""The share of all offsets that may be near an end: where ⊥ weighs more, it is not tried, and free."""
 
 HUGE = 10**15
 """From so many rows on the law of the binomial is not computed but bounded."""

@@ -57,6 +57,7 @@ from uptack.release import Release as Release
 from uptack.session import Request as Request
 from uptack.session import Session as Session
 from uptack.session import open as open
+from uptack.statistics import ecdf as ecdf
 from uptack.statistics import interquantile_range as interquantile_range
 from uptack.statistics import iqr as iqr
 from uptack.statistics import mean as mean

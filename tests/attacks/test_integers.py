@@ -18,7 +18,7 @@ import uptack as ut
 from uptack.columns import ArrayColumn
 from uptack.columns.numeric import LARGEST
 from uptack.data import source
-from uptack.mechanisms.joint import Chain
+from uptack.mechanisms.joint import Bin, Chain
 from uptack.noise import MachineNumbers
 from uptack.statistics import windows
 from uptack.statistics.cells import Candidates, Cells, choices
@@ -167,10 +167,13 @@ class Tape(ut.SeededEntropy):
 @pytest.mark.parametrize("rows", TIED.values(), ids=TIED)
 def test_windows_have_the_law_of_rows_that_are_changed_one_by_one(rows, granularity, monkeypatch):
     monkeypatch.setattr(windows, "BITS", 2)
-    data, ranks, made = np.array(rows), [range(1, 3), range(3, 6)], choices(4)[0]
+    data, made = np.array(rows), choices(5)[0]
 
     def edges(entropy):
-        return windows.Windows(ArrayColumn(data), ranks, made, step(granularity), entropy).edges
+        seen = windows.Rows(ArrayColumn(data), 5, made, step(granularity), entropy)
+        seen.reveal([(1, 2)])
+        seen.reveal([(1, 4)])  # windows of their own, one after the other
+        return tuple(seen.places(np.arange(1, 6)).tolist())
 
     edges(blank := Tape())
     assert blank.taken == len(rows)  # each row is drawn once, in whichever windows it is seen
@@ -181,8 +184,7 @@ def test_windows_have_the_law_of_rows_that_are_changed_one_by_one(rows, granular
     places = [[a + (d * (b - a) >> 2) for d in range(4)] for a, b in ends]
     wanted = Counter()
     for chosen in itertools.product(*places):
-        first, second, third, fourth = sorted(chosen)
-        wanted[(first, second), (third, fourth, made.size)] += 1
+        wanted[(*sorted(chosen), made.size)] += 1
     assert found == wanted
 
 
@@ -198,25 +200,23 @@ def test_one_replaced_row_moves_the_variation_by_at_most_four(granularity):
             other = base.copy()
             other[rng.integers(40)] = new
             theirs = _chain(cells, other, digits)
-            points = sorted(
-                {p for chain in (mine, theirs) for window in chain.edges for e in window for p in (e - 1, e)}
-            )
-            for v in itertools.combinations_with_replacement(points, 2):
+            points = sorted({p for chain in (mine, theirs) for e in chain.edges.flat for p in (int(e) - 1, int(e))})
+            for v in itertools.combinations_with_replacement([p for p in points if 0 <= p < made.size], 2):
                 assert abs(_variation(mine, v) - _variation(theirs, v)) <= 4
 
 
 def _chain(cells, rows, digits):
     keys = cells.keys(rows)
     starts = cells.starts(keys)
-    placed = sorted((starts + windows._share(digits, cells.starts(keys + 1) - starts)).tolist())
-    return Chain(tuple(tuple(placed[r - 3 : r + 3]) for r in (10, 30)), cells.candidates.size, Fraction(1, 2))
+    placed = np.sort(starts + windows._share(digits, cells.starts(keys + 1) - starts))
+    return Chain.of(Bin(0, cells.candidates.size, 40, (19, 59), 80), 2, Fraction(1, 2), lambda i: placed[i - 1])
 
 
 def _variation(chain, v):
     cells = [int(np.searchsorted(edges, point, "right")) - 1 for edges, point in zip(chain.edges, v, strict=True)]
     if any(c < 0 or c > 2 * chain.steps for c in cells):
         return chain.cap
-    return min(chain.variation(cells), chain.cap)
+    return min(chain.variation([b + chain.first + c for b, c in zip(chain.bin.bases, cells, strict=True)]), chain.cap)
 
 
 VALUES = (-LARGEST, 0.0, 1.0, 2.0**53)

@@ -15,7 +15,7 @@ import uptack as ut
 from tests.helpers import FALSE_ALARM, CountingEntropy
 from uptack.exact import ball, logarithm, lower, upper, working
 from uptack.mechanisms.inverse import Boxes, decay
-from uptack.mechanisms.joint import Chain, chain_decay
+from uptack.mechanisms.joint import Bin, Chain, chain_decay
 from uptack.noise import SeededEntropy, choice
 from uptack.noise.choice import _settled, pick
 
@@ -69,12 +69,13 @@ def test_a_share_that_balls_cannot_tell_from_u_is_told_by_more_digits():
 def test_balls_hold_the_rational_weights():
     shells = Boxes(np.array([[40, 20, 20, 3]]), np.array([[50, 60, 61, 99]]), ((-1000, 1000),))
     rho, q = decay(Fraction(1, 3)), chain_decay(Fraction(1, 3))
-    rows = sorted(np.random.default_rng(2).integers(0, 1000, 40).tolist())
-    chain = Chain(tuple(tuple(rows[r - 7 : r + 7]) for r in (8, 20, 32)), 1000, q)
+    rows = np.sort(np.random.default_rng(2).integers(0, 1000, 40))
+    chain = Chain.of(Bin(0, 1000, 40, (15, 39, 63), 80), 6, q, lambda i: rows[i - 1])
     with working(128):
+        enclosed, rational = chain.exact(ball(q)), chain.exact(q)
         pairs = [(shells.weights(ball(rho)), shells.weights(rho)), (chain.parts(ball(q)), chain.parts(q))]
-        pairs += [(chain.sums(ball(q), j), chain.sums(q, j)) for j in range(3)]
-        pairs += [(chain.cell_weights(ball(q), j, 3), chain.cell_weights(q, j, 3)) for j in range(3)]
+        pairs += [(enclosed.last(), rational.last()), (enclosed.before(1, 3), rational.before(1, 3))]
+        pairs += [(enclosed.shared(j, 4), rational.shared(j, 4)) for j in range(3)]
         for balls, exact in pairs:
             for enclosure, weight in zip(balls, exact, strict=True):
                 assert holds(enclosure, weight)

@@ -23,7 +23,7 @@ ALLOWED = {
     "registry": GROUND | {"privacy", "columns", "data"},
     "reach": GROUND | {"columns", "deprecated"},
     "mechanisms": GROUND | {"noise", "privacy", "release", "registry", "reach", "columns"},
-    "statistics": GROUND | BASE | {"data"},
+    "statistics": GROUND | BASE | {"data", "drawing"},
     "papers": GROUND | BASE | {"statistics", "regression", "blocks", "progress"},
     "progress": set(),
     "drawing": {"errors"},

@@ -8,7 +8,7 @@ NAMES = {
     "uptack": """ADD_REMOVE Advice BudgetExceeded Domain HampelRegression InvalidArgument KernelRegressor
         KernelSVC Ledger NoReply NoReplyError Privacy RandomPrivacy Release Request SUBSTITUTE
         SeededEntropy Session ShortcutRegression SystemEntropy UptackError audit blocks columns count
-        data densities discrete errors fourier_density hampel_regression histogram
+        data densities discrete ecdf errors fourier_density hampel_regression histogram
         influence interquantile_range iqr kde kernels limits margins mean mechanisms median minimax_count_mechanism
         noise open optimal_count_mechanism papers per_group plot_coefficients privacy quantile
         random_dp reach regression release_if_stable shortcut_regression sparse_histogram
@@ -23,7 +23,7 @@ NAMES = {
     "uptack.columns": """ArrayColumn Column Field Kind NUMERIC OrderStatistics canonical column field flags in_order
         indexed labelled matrix numbers whole""",
     "uptack.reach": "InterquantileRange LStatistic Reach Segment",
-    "uptack.statistics": "Options interquantile_range iqr mean median quantile trimmed_mean winsorized_mean",
+    "uptack.statistics": "Options ecdf interquantile_range iqr mean median quantile trimmed_mean winsorized_mean",
     "uptack.noise": """Bernoulli BernoulliExp Body Box Ellipsoid Entropy Geometric Grid IntegerGaussian
         IntegerLaplace IntegerLaw L1Ball L2Ball LInfBall MachineNumbers SampledBody
         SeededEntropy SystemEntropy UniformInteger""",

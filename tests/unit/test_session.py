@@ -29,6 +29,7 @@ ASKED = {
     "trimmed_mean": ("cost", {}),
     "winsorized_mean": ("cost", {}),
     "mean": ("cost", {}),
+    "ecdf": ("cost", {}),
     "count": ("ill", {}),
     "histogram": ("town", {"delta": 1e-6}),
     "kde": ("cost", {"delta": 1e-6}),

@@ -16,7 +16,7 @@ from uptack.statistics import means
 from uptack.statistics.arguments import asked
 from uptack.statistics.arguments import column as column_of
 from uptack.statistics.cells import Candidates, Cells, choices
-from uptack.statistics.windows import Windows, _below
+from uptack.statistics.windows import Rows, below
 
 RNG = np.random.default_rng(11)
 NORMAL = RNG.normal(size=20_000)
@@ -291,28 +291,45 @@ def test_several_quantiles_of_awkward_columns():
             assert (clamped <= np.clip(high, -1e76, 1e76) + 1e-6).all(), (name, r)
 
 
-def test_windows_past_the_last_row_end_where_the_candidates_do():
+def test_rows_past_the_last_one_are_where_the_candidates_end():
     data, made = np.array([1.0, 2.0, 2.0, 5.0]), choices(4)[0]
-    for ranks in (range(2, 8), range(5, 8)):
-        (edges,) = Windows(ArrayColumn(data), [ranks], made, None, ut.SeededEntropy(1)).edges
-        assert len(edges) == len(ranks)
-        assert list(edges) == sorted(edges)
-        assert edges[-1] == made.size
-    (edges,) = Windows(ArrayColumn(data), [range(1, 5)], made, None, ut.SeededEntropy(1)).edges
-    assert [made.value(e) for e in edges] == [1, 2, 2, 5]
+    rows = Rows(ArrayColumn(data), 7, made, None, ut.SeededEntropy(1))
+    rows.reveal([(2, 7)])
+    assert rows.places(np.arange(5, 8)).tolist() == [made.size] * 3
+    assert [made.value(int(p)) for p in rows.places(np.arange(1, 5))] == [1, 2, 2, 5]  # most rows were asked for
+    assert rows.up_to(made.size - 1) == 4
+    few = Rows(ArrayColumn(data), 3, made, None, ut.SeededEntropy(1))  # the public number is below the true one
+    few.reveal([(1, 3)])
+    assert [made.value(int(p)) for p in few.places(np.arange(1, 4))] == [1, 2, 2]
+    assert few.up_to(made.size - 1) == 3
 
 
 @pytest.mark.parametrize("granularity", [None, Fraction(1)])
 @pytest.mark.parametrize("zeros", [400, 1000, 2000])
-def test_a_row_has_one_place_in_all_windows(zeros, granularity):
+def test_a_row_has_one_place_whoever_asks(zeros, granularity):
     """Windows in one group of ties continue each other: digits drawn anew for each would put rows out of order."""
     data, made = np.where(np.arange(2000) < zeros, 0.0, 7.0), choices(2000)[0]
     for seed in range(30):
-        ranks = [range(100, 500), range(500, 900), range(900, 1300), range(1300, 2005)]
-        edges = Windows(ArrayColumn(data), ranks, made, granularity, ut.SeededEntropy(seed)).edges
-        joined = [e for window in edges for e in window]
-        assert joined == sorted(joined)
-        assert len(joined) == sum(map(len, ranks))
+        rows = Rows(ArrayColumn(data), 2000, made, granularity, ut.SeededEntropy(seed))
+        middle = made.first(0) + 3
+        counted = rows.up_to(middle)  # of a cell that no window has seen
+        seen = []
+        for window in ((500, 560), (900, 950), (550, 910), (100, 300), (1300, 1400), (1, 2000)):
+            rows.reveal([window])
+            seen.append((window, rows.places(np.arange(window[0], window[1] + 1)).tolist()))
+        whole = seen[-1][1]
+        assert whole == sorted(whole)
+        assert all(places == whole[a - 1 : b] for (a, b), places in seen)
+        assert counted == rows.up_to(middle) == sum(p <= middle for p in whole)
+
+
+@pytest.mark.parametrize("granularity", [None, Fraction(1), Fraction(1, 100), Fraction(10**9)])
+def test_the_cell_of_a_candidate_holds_it(granularity):
+    made = choices(5000)[3]
+    cells, rng = Cells(made, granularity), np.random.default_rng(3)
+    for candidate in [0, made.size - 1, made.size // 2, *(int(c) for c in rng.integers(0, made.size, 300))]:
+        key = np.array([cells.key_of(candidate)])
+        assert cells.starts(key)[0] <= candidate < cells.starts(key + 1)[0]
 
 
 def test_intervals_cover_the_population():
@@ -479,7 +496,7 @@ def test_rows_are_counted_by_lattice_cell_without_being_rounded(bits):
     keys = cells.keys(rows)
     found = np.unique(keys)
     for beyond in (found, found + 1):
-        assert _below(rows, cells.bounds(beyond).tolist()) == [np.sum(keys < key) for key in beyond]
+        assert below(rows, cells.bounds(beyond).tolist()) == [np.sum(keys < key) for key in beyond]
 
 
 def test_lists_hold_any_number():

@@ -6,6 +6,7 @@ To cover a new function or option add a line; `uptack.audit.coverage` says what 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from uptack.audit import makers
@@ -264,7 +265,8 @@ def papers() -> list[Ask]:
     ]
 
 
-def asks() -> list[Ask]:
+@cache
+def asks() -> tuple[Ask, ...]:
     """All of them; sessions ask the same through a source."""
     direct = [*statistics(), *counts(), *mechanisms(), *blocks(), *curves(), *regressions(), *papers()]
-    return [*direct, *session_asks(direct)]
+    return (*direct, *session_asks(direct))

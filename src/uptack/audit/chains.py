@@ -2,66 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.mechanisms.joint import Chain
+
 Ints = NDArray[np.int64]
-Edges = Sequence[Sequence[int]]
 NEVER = 1 << 40
 
 
-def _deviations(edges: Sequence[int], points: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """f = 2(i - r) + 1 at each point, and whether it is inside of the window."""
-    steps = len(edges) // 2 - 1
-    cell = np.searchsorted(np.array(edges), points, side="right") - 1
-    inside = (cell >= 0) & (cell < len(edges) - 1)
-    return 2 * (cell - steps) + 1, inside
+class _Cells(NamedTuple):
+    """Stretches of candidates that both chains count alike: where each starts and ends, and D for both chains."""
+
+    starts: Ints
+    ends: Ints
+    away: tuple[Ints, Ints]
+    inside: tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 
-def largest_move(edges: Edges, edges_prime: Edges, cap: int) -> int:
-    """The largest |min(V, c) - min(V', c)| over all vectors of candidates, V = |f_1| + |f_2 - f_1| + ... + |f_m|.
+def _cells(one: Chain, other: Chain) -> list[_Cells]:
+    out = []
+    for mine, theirs in zip(one.edges, other.edges, strict=True):
+        points = np.unique(np.concatenate([[one.bin.low], mine, theirs, [one.bin.high]]))
+        starts, seen = points[:-1], []
+        for chain, edges in ((one, mine), (other, theirs)):
+            cell = np.searchsorted(edges, starts, side="right") - 1
+            seen.append((2 * (chain.first + cell) + chain.bin.parity, (cell >= 0) & (cell < edges.size - 1)))
+        out.append(_Cells(starts, points[1:], (seen[0][0], seen[1][0]), (seen[0][1], seen[1][1])))
+    return out
+
+
+def largest_move(one: Chain, other: Chain) -> float:
+    """The largest move of min(V, |E| + c) over all vectors of candidates, for two chains with the same public numbers.
 
     Where both windows hold all coordinates it is at most the largest |V - V'|, by dynamic programming over cells of
-    both; where one does not, its score is c, and c less the least V of the other counts.
-
-    >>> largest_move([[1, 3, 5, 7]], [[1, 3, 5, 7]], 6), largest_move([[1, 3, 5, 7]], [[2, 4, 6, 8]], 6)
-    (0, 4)
+    both, or that of |E|. Where one does not, its score is |E| + c, and that less the least V of the other counts.
     """
-    merged = [np.unique(np.concatenate([a, b])) for a, b in zip(edges, edges_prime, strict=True)]
-    ones, others = (
-        [_deviations(row, points) for row, points in zip(side, merged, strict=True)] for side in (edges, edges_prime)
-    )
-    found = 0
-    for d, e in ((ones, others), (others, ones)):
-        found = max(found, _widest(d, e), cap - _least_outside(d, e))
+    public = [(c.bin.low, c.bin.high, c.bin.targets, c.bin.total, c.steps, c.q) for c in (one, other)]
+    if public[0] != public[1]:
+        return math.inf
+    cells, excess, found = _cells(one, other), (one.bin.excess, other.bin.excess), 0
+    for d, e in ((0, 1), (1, 0)):
+        limit = abs(excess[e]) + one.cap
+        found = max(found, abs(excess[e]) - abs(excess[d]), _widest(cells, d, e, excess))
+        found = max(found, limit - _least_outside(cells, d, e, excess[d]))
     return found
 
 
-def _widest(d: list[tuple[Ints, NDArray[np.bool_]]], e: list[tuple[Ints, NDArray[np.bool_]]]) -> int:
+def _sorted(before: Ints, ends: Ints) -> NDArray[np.bool_]:
+    """Which cells can follow which: some candidate of the one is at most some candidate of the other."""
+    follows: NDArray[np.bool_] = before[None, :] < ends[:, None]
+    return follows
+
+
+def _widest(cells: list[_Cells], d: int, e: int, excess: tuple[int, int]) -> int:
     """The largest V' - V of vectors inside of both."""
     best, last = np.zeros(1, np.int64), (np.zeros(1, np.int64), np.zeros(1, np.int64))
-    for (f, inside), (f_prime, inside_prime) in zip(d, e, strict=True):
-        both = inside & inside_prime
-        f, f_prime = f[both], f_prime[both]
-        if not f.size:
+    starts = np.array([-NEVER])
+    for cell in cells:
+        both = cell.inside[0] & cell.inside[1]
+        if not both.any():
             return 0
-        gain = np.abs(np.subtract.outer(f_prime, last[1])) - np.abs(np.subtract.outer(f, last[0]))
-        best, last = (gain + best).max(axis=1), (f, f_prime)
-    return int((best + np.abs(last[1]) - np.abs(last[0])).max())
+        here, there = cell.away[d][both], cell.away[e][both]
+        gain = np.abs(np.subtract.outer(there, last[1])) - np.abs(np.subtract.outer(here, last[0]))
+        allowed = _sorted(starts, cell.ends[both])
+        best = np.where(allowed, gain + best, -NEVER).max(axis=1)
+        last, starts = (here, there), cell.starts[both]
+    return int((best + np.abs(excess[e] - last[1]) - np.abs(excess[d] - last[0])).max())
 
 
-def _least_outside(d: list[tuple[Ints, NDArray[np.bool_]]], e: list[tuple[Ints, NDArray[np.bool_]]]) -> int:
+def _least_outside(cells: list[_Cells], d: int, e: int, excess: int) -> int:
     """The least V of vectors inside of the first of which the second does not hold all coordinates."""
     least = np.array([[0], [NEVER]], np.int64)  # all inside so far, or not
-    last = np.zeros(1, np.int64)
-    for (f, inside), (_, inside_prime) in zip(d, e, strict=True):
-        if not inside.any():  # an empty window: every row of it is tied beyond the candidates
+    last, starts = np.zeros(1, np.int64), np.array([-NEVER])
+    for cell in cells:
+        mine = cell.inside[d]
+        if not mine.any():  # an empty window: every row of it is tied beyond the candidates
             return NEVER
-        here, held = f[inside], inside_prime[inside]
-        away = np.abs(np.subtract.outer(here, last))
+        here, held = cell.away[d][mine], cell.inside[e][mine]
+        away = np.where(_sorted(starts, cell.ends[mine]), np.abs(np.subtract.outer(here, last)), NEVER)
         kept, lost = ((away + row).min(axis=1) for row in least)
         least = np.array([np.where(held, kept, NEVER), np.minimum(lost, np.where(held, NEVER, kept))])
-        last = here
-    return int((least[1] + np.abs(last)).min())
+        last, starts = here, cell.starts[mine]
+    return int((least[1] + np.abs(excess - last)).min())

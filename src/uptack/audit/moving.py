@@ -121,6 +121,7 @@ def statistics() -> list[Replay]:
         _case("quartiles", q, _gap(400), p=low),
         _case("quartiles, 2 rows", q, wide, p=low, rows_per_person=2),
         _case("quartiles, nanoseconds", q, _times(), p=low),
+        _case("many quantiles of one value", q, changed(np.ones(800), slice(0, 1), 9.0), p=[0.1, 0.3, 0.5, 0.7, 0.9]),
         _case("near quantiles", q, _ties(), p=[0.45, 0.55]),
         _case("spread", "uptack.iqr", two_values(N, 90)),
         _case("trimmed mean", "uptack.trimmed_mean", _ties(), cut=0.25),
@@ -226,20 +227,22 @@ def blocks() -> list[Replay]:
     """Functions of blocks."""
     votes = two_values(N, 90)
     path, stable = "uptack.subsample_aggregate", "uptack.stable_value"
+    here: dict[str, Any] = {"trusted": True}  # a process for every block takes long
     pair = {"f": makers.pair, "aggregate": "vector_median", "fallback": [0.0, 0.0]}
     return [
-        _case("stable value", stable, votes, makers.blocks, f=makers.outcome, blocks=N, delta=DELTA),
+        _case("stable value", stable, votes, makers.blocks, f=makers.outcome, blocks=N, delta=DELTA, **here),
         _case("A_samp", "uptack.papers.A_samp", changed(np.zeros(N), slice(0, 1), 1.0), makers.blocks, f=_peak, eps=30,
-              delta=0.1),
-        _case("block median", path, _ties(), makers.blocks, f=makers.number, blocks=N),
-        _case("block median, twice", path, _ties(), makers.blocks, f=makers.number, blocks=2 * N, times=2),
+              delta=0.1, progress=False, **here),
+        _case("block median", path, _ties(), makers.blocks, f=makers.number, blocks=N, **here),
+        _case("block median, twice", path, _ties(), makers.blocks, f=makers.number, blocks=2 * N, times=2, **here),
         _case("block median, add/remove", path, _removed(_gap()), makers.blocks, f=makers.number, blocks=60,
-              adjacency=ADD_REMOVE),
-        _case("vector median", path, _ties(), makers.blocks, blocks=N, **pair),
-        _case("blocks of records", path, _records(), makers.blocks, f=_spoiler, blocks=60),
-        _case("blocks of texts", path, _texts(), makers.blocks, f=_width, blocks=60),
-        _case("blocks of objects", path, _mixed(), makers.blocks, f=_kinds, blocks=60),
-        _case("blocks in turn", path, _gap(), makers.blocks, f=Keeper(), blocks=60),
+              adjacency=ADD_REMOVE, **here),
+        _case("vector median", path, _ties(), makers.blocks, blocks=N, **pair, **here),
+        _case("blocks of records", path, _records(), makers.blocks, f=_spoiler, blocks=40),
+        _case("blocks of records, trusted", path, _records(), makers.blocks, f=_spoiler, blocks=60, **here),
+        _case("blocks of texts", path, _texts(), makers.blocks, f=_width, blocks=40),
+        _case("blocks of objects", path, _mixed(), makers.blocks, f=_kinds, blocks=40),
+        _case("blocks in turn", path, _gap(), makers.blocks, f=Keeper(), blocks=40),
     ]  # fmt: skip
 
 

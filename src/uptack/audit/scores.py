@@ -63,10 +63,10 @@ def drawn_or_refused(d: Seen, e: Seen, delta: Fraction) -> Price:
 
 def chained(d: Seen, e: Seen, delta: Fraction) -> Price:
     """A draw by a chain, q^V."""
-    one, other = d.state, e.state
-    if one.q != other.q or one.size != other.size:
-        return math.inf, "a decay that depends on the data"
-    return 2 * largest_move(one.edges, other.edges, one.cap) * -math.log(one.q), ""
+    move = largest_move(d.state, e.state)
+    if move == math.inf:
+        return math.inf, "gaps, bins or a decay that depend on the data"
+    return 2 * move * -math.log(d.state.q), ""
 
 
 def scored(d: Seen, e: Seen, delta: Fraction) -> Price:

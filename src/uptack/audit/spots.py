@@ -88,6 +88,7 @@ VALUES: dict[str, Callable[[Any], list[Any]]] = {
 }
 LOOKS = ("uptack.mechanisms.ptr.Proposal.look", "uptack.regression.cells.RowTest.needs")
 LINES = ("uptack.regression.fits.fit_blocks", "uptack.blocks.evaluation.evaluate")
+DIGITS = ("uptack.statistics.windows.Windows._drawn",)
 COINS = ("uptack.noise.coins.Coin.flip",)
 OVERLAPPING = ("uptack.papers.A_samp",)
 """A row is in many of its subsamples, by chance: how many it moves is priced, not counted."""

@@ -31,6 +31,7 @@ from uptack.mechanisms.inverse import (
     Refusal,
     decay,
     finest,
+    inverse_loss,
     median_boxes,
     median_room,
     slack_needed,
@@ -162,7 +163,7 @@ def _with_errors(estimates: Floats, question: Question, advice: Advice) -> Outco
     if found.value is None:
         return found
     ranges = spreads.draw(estimates, room, rest.rows, rest.epsilon, rest.entropy)
-    rest.account.spend(loss.Pure(rest.epsilon))
+    rest.account.spend(inverse_loss(rest.epsilon))
     if ranges is None:
         return question.refuse(HOW, replace(advice, other=TELLING))
     draws = (Draw(m, p, question.rows, float(share.epsilon)) for share in (part, rest))
@@ -179,7 +180,7 @@ def _medians(estimates: Floats, question: Question, advice: Advice) -> Outcome[F
     nested, rank = median_boxes(estimates, room, question.rows), (m + 1) // 2
     told = spreads.told(estimates, (rank, rank), question.rows)
     drawn = nested.draw(decay(question.epsilon), question.entropy, Refusal(told, secret=True))
-    tree = loss.Pure(question.epsilon)
+    tree = inverse_loss(question.epsilon)
     if drawn is None:
         return question.refuse(HOW, replace(advice, other=TELLING), tree)
     return question.answer(room[0].values(drawn), tree, HOW)

@@ -45,9 +45,12 @@ class Candidates:
         return (ordinals + self.lattice.top) << self.digits
 
 
-def choices(n: int) -> list[Candidates]:
-    """From fine to coarse, with digits enough to tell n tied rows apart, within 62 bits. n must be public."""
-    digits = max(8, min(n.bit_length() - 1, MOST_DIGITS))
+def choices(n: int, fewer: int = 0) -> list[Candidates]:
+    """From fine to coarse, with digits enough to tell n tied rows apart, or so many fewer, within 62 bits.
+
+    n must be public. With d digits fewer up to about 2^(d + 1) tied rows share a candidate.
+    """
+    digits = max(8, min(n.bit_length() - 1, MOST_DIGITS) - fewer)
     made = (Candidates(lattice, digits) for lattice in VECTOR_LATTICES)
     return [candidates for candidates in made if candidates.size < 1 << 62]
 
@@ -100,6 +103,10 @@ class Cells:
         inner = np.clip(near, -self._last, self._last).astype(np.int64)
         below, above = ordinals + self._turn - self._last, ordinals - self._turn + self._last + 1
         return np.where(ordinals < -self._turn, below, np.where(ordinals >= self._turn, above, inner))
+
+    def key_of(self, candidate: int) -> int:
+        """The cell that a candidate belongs to: that of its own number, since cells start at lattice points."""
+        return int(self.keys(np.array([self.candidates.value(candidate)]))[0])
 
     def bounds(self, keys: Integers) -> Floats:
         """The least number of each cell: -inf for the first of all, and +inf past the last."""

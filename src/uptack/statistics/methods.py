@@ -41,9 +41,9 @@ def measured(statistic: Statistic, data: Data, question: Question) -> Outcome[fl
     of y is max(0, r - F(y), F'(y) + 1 - r). A row that comes moves r, F(y) and F'(y) each by 0 or 1, so the differences
     by at most 1; r - 1 and n - r by at most 1 too. So it is for sums of quantiles with fixed weights, and, as distances
     from any number are order statistics too, for the median deviation. *For a trimmed mean* of the ranks o + 1, ...,
-    n - o, o = ⌊cut·n⌋: with a row more, the terms moved down by k + 1 ranks are at most those moved by k before, with
-    one lower term beside them (o stays) or without the highest of them (o rises). Either way their mean is at most what
-    it was. A row fewer, the upper end and Winsorized means go the same way. For ranges see
+    n - o, o = ⌊cut·n⌋: with a row more, the terms moved down by k + 1 ranks are at most those moved by k before with
+    one lower term beside them (o stays), or without the highest of them (o rises). Either way their mean is at most
+    what it was. A row fewer, the upper end and Winsorized means go the same way. For ranges see
     `uptack.statistics.spreads.steady_ranks`. ∎
     """
     followed = statistic if statistic.follows else statistic.near

@@ -40,7 +40,9 @@ def test_a_planted_fault_is_found(fault):
     assert trace(fault).found
 
 
-@pytest.mark.parametrize("fault", {(f.check, f.case, f.without): f for f in FAST}.values(), ids=lambda fault: fault.case)
+@pytest.mark.parametrize(
+    "fault", {(f.check, f.case, f.without): f for f in FAST}.values(), ids=lambda fault: fault.case
+)
 def test_nothing_is_found_where_nothing_is_planted(fault):
     assert clean(fault)
 

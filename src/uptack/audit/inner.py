@@ -173,7 +173,9 @@ class Recorder:
             digits = np.zeros(keys.size, np.int64)
             for key in np.unique(keys).tolist():
                 asked[key], rows = asked.get(key, 0) + 1, keys == key
-                stream = np.random.Generator(np.random.Philox(key=[self.tape.seed + (asked[key] << 32), key % (1 << 63)]))
+                stream = np.random.Generator(
+                    np.random.Philox(key=[self.tape.seed + (asked[key] << 32), key % (1 << 63)])
+                )
                 digits[rows] = stream.integers(1 << BITS, size=np.count_nonzero(rows), dtype=np.int64)
             return digits
 

@@ -141,7 +141,7 @@ def test_a_patch_is_everywhere_and_goes_away():
     with patched("uptack.statistics.quantiles.median", lambda _: len):
         assert ut.median is len
         assert ut.statistics.median is len
-        assert declared()["median"].function is original  # frozen: sessions keep what they have
+        assert declared()["median"].public is original  # frozen: sessions keep what they have
     assert ut.median is ut.statistics.median is original
     with pytest.raises(RuntimeError), patched("uptack.noise.coins.Coin.digit", lambda _: None):
         raise RuntimeError

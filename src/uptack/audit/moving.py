@@ -238,11 +238,11 @@ def blocks() -> list[Replay]:
         _case("block median, add/remove", path, _removed(_gap()), makers.blocks, f=makers.number, blocks=60,
               adjacency=ADD_REMOVE, **here),
         _case("vector median", path, _ties(), makers.blocks, blocks=N, **pair, **here),
-        _case("blocks of records", path, _records(), makers.blocks, f=_spoiler, blocks=40),
+        _case("blocks of records", path, _records(), makers.blocks, f=_spoiler, blocks=24),
         _case("blocks of records, trusted", path, _records(), makers.blocks, f=_spoiler, blocks=60, **here),
-        _case("blocks of texts", path, _texts(), makers.blocks, f=_width, blocks=40),
-        _case("blocks of objects", path, _mixed(), makers.blocks, f=_kinds, blocks=40),
-        _case("blocks in turn", path, _gap(), makers.blocks, f=Keeper(), blocks=40),
+        _case("blocks of texts", path, _texts(), makers.blocks, f=_width, blocks=24),
+        _case("blocks of objects", path, _mixed(), makers.blocks, f=_kinds, blocks=24),
+        _case("blocks in turn", path, _gap(), makers.blocks, f=Keeper(), blocks=24),
     ]  # fmt: skip
 
 

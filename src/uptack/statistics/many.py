@@ -26,7 +26,7 @@ from uptack.reach.protocol import Floats
 from uptack.release import EachNoise
 from uptack.statistics import trees
 from uptack.statistics.arguments import Question
-from uptack.statistics.methods import inverse_advice, run, sight
+from uptack.statistics.methods import inverse_advice, run, saturated, sight
 from uptack.statistics.statistic import Data, Statistic
 
 HOW = "inverse sensitivity"
@@ -56,7 +56,7 @@ def quantiles(
         if dimension > 1:
             found_advice = trees.advice(found_advice, n, levels, question.epsilon, question.rows)
         return question.refuse(HOW, found_advice)
-    lattice, steps = seen
+    lattice, steps = seen[0], saturated(seen[1], data)
     segments = [(Segment(rank, rank),) for rank in ranks]
     windows = [w for s in segments for w in LStatistic.windows(s, steps, question.rows)]
     selected = data.ordered(windows)

@@ -70,7 +70,7 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
     seen = sight(statistic.room(n, n) // question.rows, question, 1, lattices)
     if seen is None:
         return question.refuse(how, advice())
-    lattice, steps = seen
+    lattice, steps = seen[0], saturated(seen[1], data)
     value = inverse_sensitivity(
         statistic.build(data, n, steps, question.rows),
         steps,
@@ -82,6 +82,14 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
         lattice=lattice,
     )
     return question.refuse(how, advice(), spent) if value is None else question.answer(value, spent, how)
+
+
+def saturated(steps: int, data: Data) -> int:
+    """As many of K steps as tell anything: when all rows have changed, an interval holds every candidate.
+
+    So the law is the same, and a tiny ε does not ask for more steps than there are rows.
+    """
+    return min(steps, data.size + 1)
 
 
 def sight(room: int, question: Question, dimension: int, lattices: Sequence[Lattice]) -> tuple[Lattice, int] | None:

@@ -143,6 +143,14 @@ def test_a_patch_is_everywhere_and_goes_away():
         assert ut.statistics.median is len
         assert declared()["median"].public is original  # frozen: sessions keep what they have
     assert ut.median is ut.statistics.median is original
+    with patched("uptack.statistics.quantiles.median", lambda _: lambda: None):
+        del ut.median
+        assert ut.median is not original  # loaded while it is patched
+    assert ut.median is original
+    mean = ut.mean
+    with patched("uptack.statistics.quantiles.median", lambda _: mean):
+        assert ut.median is mean
+    assert (ut.median, ut.mean) == (original, mean)
     with pytest.raises(RuntimeError), patched("uptack.noise.coins.Coin.digit", lambda _: None):
         raise RuntimeError
     assert callable(resolve("uptack.noise.coins.Coin.digit")[2])

@@ -53,14 +53,16 @@ def patched(path: str, change: Change) -> Iterator[None]:
     'nothing'
     """
     owner, name, original = resolve(path)
-    other = change(original)
-    places = _bound(original) if isinstance(owner, ModuleType) else [(owner, name)]
+    other, everywhere = change(original), isinstance(owner, ModuleType)
+    places = _bound(original) if everywhere else [(owner, name)]
+    theirs = {(id(place), key) for place, key in _bound(other)}  # it may be a function that has names of its own
     try:
         for place, key in places:
             _put(place, key, other)
         yield
     finally:
-        for place, key in places:
+        loaded = _bound(other) if everywhere else []  # names that were first asked for in between
+        for place, key in [*places, *(found for found in loaded if (id(found[0]), found[1]) not in theirs)]:
             _put(place, key, original)
 
 

@@ -59,7 +59,7 @@ def _stable() -> list[Case]:
         *family("release if stable", tied, tie, Privacy(2, TIED)),
         *family(
             "stable value",
-            released_on(first, stable_value, epsilon=1, delta=DELTA, blocks=28),
+            released_on(first, stable_value, epsilon=1, delta=DELTA, blocks=28, trusted=True),
             votes,
             claimed,
             share=0.5,
@@ -78,10 +78,10 @@ def _on(f: Any, function: Any, options: dict[str, Any], data: Any, entropy: Entr
 
 def _blocks() -> list[Case]:
     both, ties = SUBSTITUTE.per_person(2), ("ties at the rank",)
-    median = released_on(first, subsample_aggregate, blocks=110, epsilon=2)
-    twice = released_on(first, subsample_aggregate, blocks=210, epsilon=2, rows_per_person=2)
+    median = released_on(first, subsample_aggregate, blocks=110, epsilon=2, trusted=True)
+    twice = released_on(first, subsample_aggregate, blocks=210, epsilon=2, rows_per_person=2, trusted=True)
     vote = {"blocks": 12, "epsilon": 1, "aggregate": "mode", "candidates": [0.0, 1.0], "fallback": 0.0}
-    mode = released_on(first, subsample_aggregate, **vote)
+    mode = released_on(first, subsample_aggregate, **vote, trusted=True)
     two_rows = hostile(210, 105, both)
     return [
         *family("median of blocks", median, hostile(110, 55), Privacy(2), only=ties, share=0.2),

@@ -28,7 +28,19 @@ from numpy.typing import NDArray
 from uptack.audit.patching import all_patched
 from uptack.audit.prices import Seen, as_drawn, noise_price
 from uptack.audit.replay import Replay, Shown, TapeEntropy
-from uptack.audit.spots import COINS, LINES, LOOKS, NOISE, OVERLAPPING, SPOTS, VALUES, Spot, coin_faults
+from uptack.audit.spots import (
+    COINS,
+    DIGITS,
+    LINES,
+    LOOKS,
+    NOISE,
+    OVERLAPPING,
+    SPOTS,
+    VALUES,
+    Spot,
+    by_cell,
+    coin_faults,
+)
 from uptack.noise import Entropy
 from uptack.privacy import Privacy
 from uptack.release import NoReply, Release
@@ -187,6 +199,7 @@ def listening(recorder: Recorder, plant: Plant) -> Iterator[None]:
     """All mechanisms of the library, recorded. A planted fault is around them, and under the eyes of those who look."""
 
     def inmost() -> Iterator[tuple[str, Any]]:
+        yield DIGITS, by_cell
         yield from ((path, recorder.noise) for path in NOISE)
         yield from ((spot.path, recorder.mechanism(spot)) for spot in SPOTS)
 

@@ -60,6 +60,15 @@ def chained(d: Seen, e: Seen, delta: Fraction) -> Price:
     return 2 * move * -math.log(d.state.q), ""
 
 
+def running(d: Seen, e: Seen, delta: Fraction) -> Price:
+    """Running counts, by what is counted for them."""
+    (bins, noise), (other, noise_prime) = d.state, e.state
+    if noise != noise_prime:
+        return math.inf, "noise that depends on the data"
+    moved = sum(int(np.abs(a - b).sum()) for a, b in zip(noise.parts(bins), noise.parts(other), strict=True))
+    return moved / float(noise.scale), ""
+
+
 def scored(d: Seen, e: Seen, delta: Fraction) -> Price:
     """Noisy choices."""
     (scores, rate), (other, _) = d.state, e.state

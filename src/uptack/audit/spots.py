@@ -45,6 +45,7 @@ SPOTS = (
         scores.drawn_or_refused,
     ),
     Spot("uptack.mechanisms.joint.Chain.draw", lambda chain, _: chain, scores.chained),
+    Spot("uptack.statistics.running.running_counts", lambda bins, noise, _: (bins, noise), scores.running),
     Spot("uptack.mechanisms.exponential._weighted", lambda scores, rate, _: (scores, rate), scores.scored),
     Spot("uptack.mechanisms.exponential._permute_and_flip", lambda scores, rate, _: (scores, rate), scores.scored),
     Spot("uptack.mechanisms.ptr.attempt", scores.reaches, scores.proposed),
@@ -72,6 +73,17 @@ SPOTS = (
 )  # fmt: skip
 
 
+def by_cell(original: Any) -> Any:
+    """Digits that belong to a row, by its cell and by how many rows of the cell come before it."""
+
+    def digits(keys: Any, entropy: Any) -> Any:
+        place = np.arange(keys.size) - np.searchsorted(keys, keys, side="left")
+        return original(np.zeros(int(place.max(initial=-1)) + 1), entropy)[place]
+
+    return digits
+
+
+DIGITS = "uptack.statistics.windows.own_digits"
 NOISE = (
     "uptack.noise.laplace.IntegerLaplace.draw",
     "uptack.noise.gaussian.IntegerGaussian.draw",

@@ -125,7 +125,7 @@ class Rows:
             start = first - 1 + low - self._counted[key][0]
             if low < high:
                 digits[low:high], own[low:high] = self._digits(key)[start : start + high - low], False
-        digits[own] = self._entropy.integers(1 << BITS, int(np.count_nonzero(own)))
+        digits[own] = own_digits(keys[own], self._entropy)
         return np.sort(self._candidates(keys, digits))
 
     def _placed_in(self, key: int) -> Integers:
@@ -144,6 +144,11 @@ class Rows:
         if key not in self._shared:
             self._shared[key] = np.sort(self._entropy.integers(1 << BITS, self._counted[key][1]))
         return self._shared[key]
+
+
+def own_digits(keys: Integers, entropy: Entropy) -> Integers:
+    """Random digits for all rows of some cells, each row by itself. Cells are told so that audits can follow rows."""
+    return entropy.integers(1 << BITS, keys.size)
 
 
 def _merged(pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -230,7 +230,7 @@ def per_group(
     >>> release.value, release.privacy
     (Groups({'a': 3.0, 'b': 8.0, 'z': ⊥}), Privacy(epsilon=1.0, adjacency=Adjacency('add/remove')))
     >>> release.value["z"]
-    ⊥ (median by inverse sensitivity, ε = 0.1 (add/remove); a reply needs n of at least 264)
+    ⊥ (median by inverse sensitivity, ε = 1.0 (add/remove); a reply needs n of at least 203)
     """
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
     plan = _plan(epsilon, delta, groups, share, relation, options.get("method", "inverse") != "inverse")

@@ -94,7 +94,8 @@ def _named(statistic: object, also: str = "") -> tuple[Statistic, Functional, st
     if made.functional is None:
         raise InvalidArgument("statistic", "one with a functional of quantiles", repr(name))
     shown = ", ".join(f"{float(checks.rational('level', level)):g}" for level in levels)
-    return made, made.functional, f"({shown})-{made.name}" if shown else made.name
+    shown = f"({shown})" if len(levels) > 1 else shown
+    return made, made.functional, f"{shown}-{made.name}" if shown else made.name
 
 
 # ------------------------------------------------------------------------------------------------------- on a table

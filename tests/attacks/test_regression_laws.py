@@ -8,7 +8,7 @@ import pytest
 
 import uptack as ut
 from tests.exhaustive.test_inverse import assert_private
-from uptack.mechanisms.inverse import FAILURE, Boxes, boxes, decay
+from uptack.mechanisms.inverse import FAILURE, Boxes, Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import LStatistic
 from uptack.regression.fits import BEYOND
@@ -61,15 +61,16 @@ def test_factors_grow_with_the_confidence_for_any_number_of_coefficients(p):
 LATTICE = MachineNumbers(2, 2)
 
 
-def law(nested: Boxes, most: int, rho: Fraction, slack: int = 0) -> dict[object, Fraction]:
-    """The exact law of `draw_or_refuse`, from its definition."""
+def law(nested: Boxes, most: int, rho: Fraction) -> dict[object, Fraction]:
+    """The exact law of a draw with a ⊥ of secret weight, from its definition."""
     size = nested.whole[0][1] - nested.whole[0][0] + 1
     weights: dict[object, Fraction] = {}
     for point in range(nested.whole[0][0], nested.whole[0][1] + 1):
         inside = [k for k in range(nested.lows.shape[1]) if nested.lows[0, k] <= point <= nested.highs[0, k]]
         weights[point] = rho ** min(inside, default=nested.lows.shape[1])
-    place = min(max(most, -1), nested.lows.shape[1] - 1 + slack) + 1
-    weights["⊥"] = -(-size * FAILURE.denominator // FAILURE.numerator) * rho**place
+    steps = nested.lows.shape[1] - 1
+    bears = most if size * rho ** (steps + 1) <= FAILURE else min(most, steps)
+    weights["⊥"] = size / FAILURE * rho ** (max(bears, -1) + 1)
     total = sum(weights.values())
     return {y: w / total for y, w in weights.items()}
 
@@ -84,14 +85,14 @@ def test_a_draw_that_may_refuse_is_private_and_never_leaves_what_is_told():
         column = np.array([sides[i % 2] if v is None else v for i, v in enumerate(table)])
         nested = boxes([LStatistic.quantile(column, 3, steps)], steps, LATTICE)
         most = told(column[:, None], (3, 3), 1)
-        laws[table] = law(nested, most, rho, slack=2)
+        laws[table] = law(nested, most, rho)
         kept = min(most, steps)
         beyond = sum(
             chance
             for y, chance in laws[table].items()
             if y != "⊥" and (kept < 0 or not nested.lows[0, kept] <= y <= nested.highs[0, kept])
         )
-        assert beyond <= FAILURE or most >= steps  # from there on a lattice of that size is asked for
+        assert beyond <= FAILURE
 
     def neighbours(table):
         return {(*table[:i], v, *table[i + 1 :]) for i in range(n) for v in values}
@@ -99,14 +100,13 @@ def test_a_draw_that_may_refuse_is_private_and_never_leaves_what_is_told():
     assert_private(laws, neighbours, rho**-2)
 
 
-@pytest.mark.parametrize("slack", [0, 3])
-def test_draws_follow_that_law(slack):
+def test_draws_follow_that_law():
     column = np.array([0.0, 1.0, 1.0, 2.0, 3.0])
     nested = boxes([LStatistic.quantile(column, 3, 2)], 2, LATTICE)
     entropy, runs = SeededEntropy(1), 3000
     for most, rho in ((-1, Fraction(1, 10**9)), (0, Fraction(1, 10**7)), (9, Fraction(1, 100))):
-        exact = law(nested, most, rho, slack)
-        drawn = [nested.draw_or_refuse(rho, most, slack, entropy) for _ in range(runs)]
+        exact = law(nested, most, rho)
+        drawn = [nested.draw(rho, entropy, Refusal(most, secret=True)) for _ in range(runs)]
         share = float(exact["⊥"])
         seen = np.mean([d is None for d in drawn])
         assert abs(seen - share) < 5.5 * np.sqrt(share * (1 - share) / runs) + 1e-3

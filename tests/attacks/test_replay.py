@@ -13,6 +13,7 @@ from uptack.audit.asked import asks
 from uptack.audit.asks import Ask
 from uptack.audit.patching import patched, resolve
 from uptack.audit.replay import Replay, Shown, TapeEntropy, differences, observe, replay
+from uptack.registry import declared
 
 EVERY = asks()
 
@@ -140,13 +141,15 @@ def test_a_patch_is_everywhere_and_goes_away():
     with patched("uptack.statistics.quantiles.median", lambda _: len):
         assert ut.median is len
         assert ut.statistics.median is len
-        assert ut.session.requests.KINDS["median"].function is original  # frozen: sessions keep what they have
+        assert declared()["median"].public is original  # frozen: sessions keep what they have
     assert ut.median is ut.statistics.median is original
     with pytest.raises(RuntimeError), patched("uptack.noise.coins.Coin.digit", lambda _: None):
         raise RuntimeError
     assert callable(resolve("uptack.noise.coins.Coin.digit")[2])
     with pytest.raises(ModuleNotFoundError):
         resolve("nowhere.at.all")
+    with pytest.raises(AttributeError):
+        resolve("uptack.noise.coins.nothing")  # not None: that is bound to many names
 
 
 def test_an_ask_by_its_options():

@@ -9,10 +9,10 @@ import pytest
 from tests.exhaustive.chains import chain, inside, variation
 from uptack.audit.asked import asks
 from uptack.audit.chains import largest_move
-from uptack.audit.faults import FAULTS
+from uptack.audit.faults import FAULTS, Fault
 from uptack.audit.inner import ERROR, inner
 from uptack.audit.moving import moving
-from uptack.audit.planted import trace
+from uptack.audit.planted import clean, trace
 from uptack.audit.prices import gaussian_cost
 from uptack.audit.scores import score_move
 from uptack.mechanisms.inverse import boxes
@@ -32,7 +32,7 @@ def test_no_mechanism_costs_more_than_it_claims(name):
 
 @pytest.mark.parametrize("ask", [ask for ask in asks() if ask.inside], ids=lambda ask: ask.name)
 def test_a_hostile_row_moves_no_mechanism_too_far(ask):
-    for case in [*ask.replays(every=False)][:2]:
+    for case in ask.within():
         found = [text for text in inner(case) if not text.startswith(ERROR)]
         assert found == [], case.name
 
@@ -42,8 +42,20 @@ def test_a_planted_fault_is_found(fault):
     assert trace(fault).found
 
 
+@pytest.mark.parametrize(
+    "fault", {(f.check, f.case, f.without): f for f in FAST}.values(), ids=lambda fault: fault.case
+)
+def test_nothing_is_found_where_nothing_is_planted(fault):
+    assert clean(fault)
+
+
+def test_a_fault_that_breaks_down_is_not_found():
+    broken = Fault("broken", "uptack.mechanisms.inverse.decay", lambda _: None, "inner", "median")
+    assert not trace(broken).found
+
+
 def test_there_are_enough_of_them():
-    assert len(FAULTS) >= 40
+    assert len(FAULTS) >= 70
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
     assert {fault.check for fault in FAULTS} == {"inner", "replay", "drawn"}
 

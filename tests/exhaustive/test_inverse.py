@@ -10,20 +10,25 @@ from scipy import stats
 
 from tests.exhaustive.universe import STATISTICS, VALUES, substituted, tables
 from tests.helpers import FALSE_ALARM
+from uptack.columns.numeric import ArrayColumn
 from uptack.exact import Real, ball
-from uptack.mechanisms.inverse import Boxes, boxes, decay, steps_needed
+from uptack.mechanisms.inverse import LATTICES, Boxes, Refusal, boxes, decay, steps_needed
+from uptack.mechanisms.plausible import MOST, Plausible
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.noise import choice as choice_module
 from uptack.noise.choice import pick
+from uptack.reach.order import spread_ranks
+from uptack.statistics import deviations, means, midhinges, quantiles, spreads, trimeans
 
 LATTICE = MachineNumbers(3, 2)
 
 
-def law(shells: Boxes, rho: Fraction) -> dict[tuple[int, ...], Fraction]:
-    """The probability of every candidate, from its score alone."""
+def law(shells: Boxes, rho: Fraction, refusal: Refusal | None = None) -> dict[tuple[int, ...] | None, Fraction]:
+    """The probability of every candidate, from its score alone; that of ⊥ is under None."""
     steps = shells.lows.shape[1]
-    total = sum(shells.weights(rho), Fraction(0))
-    out = {}
+    weights = list(shells.weights(rho, refusal))
+    total = sum(weights, Fraction(0))
+    out: dict[tuple[int, ...] | None, Fraction] = {} if refusal is None else {None: weights[-1] / total}
     for point in itertools.product(*(range(a, b + 1) for a, b in shells.whole)):
         score = next(k for k in range(steps + 1) if inside(point, shells.ends(k)))
         out[point] = rho**score / total
@@ -144,3 +149,190 @@ def test_the_guarantee_of_k_steps():
             shells = boxes([STATISTICS[name](table, 5)], steps, LATTICE)
             weights = list(shells.weights(decay(epsilon)))
             assert weights[-1] <= failure * sum(weights)
+
+
+# ------------------------------------------------------------------------------------------------- ⊥ as a candidate
+
+FEW = (-3.0, 0.0, 1.0, 4.0)
+HALF = Fraction(1, 2)
+FOLLOWING = {
+    "median": quantiles.statistic(HALF),
+    "quartile": quantiles.statistic(Fraction(1, 4)),
+    "quantile 9/10": quantiles.statistic(Fraction(9, 10)),
+    "trimmed mean": means._trimmed(Fraction(1, 4)),
+    "trimmed mean 2/5": means._trimmed(Fraction(2, 5)),
+    "winsorized mean": means._winsorized(Fraction(1, 4)),
+    "midhinge": midhinges._midhinge(),
+    "trimean": trimeans._trimean(),
+    "mad": deviations._deviation(),
+    "iqr": spreads.statistic(Fraction(1, 4), Fraction(3, 4)).near,
+    "interquantile range": spreads.statistic(HALF, Fraction(3, 5)).near,
+}
+
+
+def outside(shells, mine, k):
+    """The chance of a reply from outside box k; of any reply for k = -1."""
+    ends = shells.ends(k) if k >= 0 else None
+    return sum(p for y, p in mine.items() if y is not None and (ends is None or not inside(y, ends)))
+
+
+def refusing(statistic, table, failure, *, n=None, rows=1, secret, rho, steps=9):
+    """The exact law, and the chance of a reply from outside what the data bear."""
+    n = len(table) if n is None else n
+    reach = statistic.build(ArrayColumn(np.array(table, float)), n, steps, rows)
+    shells = boxes([reach], steps, LATTICE, nonnegative=statistic.scale)
+    bears = statistic.room(n, len(table)) // rows
+    mine = law(shells, rho, shells.bounded(rho, Refusal(bears, secret, failure)))
+    return mine, outside(shells, mine, min(max(bears, -1), steps))
+
+
+@pytest.mark.parametrize("failure", [Fraction(1, 3), Fraction(1, 100), Fraction(1, 10**6)])
+@pytest.mark.parametrize("name", STATISTICS)
+def test_with_a_public_refusal_it_is_private_and_never_silent(name, failure):
+    n, rho, rises = 4, decay(Fraction(3)), set()
+    build, scale = STATISTICS[name], name in ("iqr", "range", "mad")
+    for room in (0, 1, 2):  # what n allows, and less
+        laws = {}
+        for table in tables(n):
+            shells = boxes([build(table, n, steps=room)], room, LATTICE, nonnegative=scale)
+            laws[table] = law(shells, rho, shells.bounded(rho, Refusal(room, failure=failure)))
+            assert sum(laws[table].values()) == 1
+            assert outside(shells, laws[table], room) <= failure
+            rises.add(laws[table][None] > 0)
+        assert_private(laws, substituted, rho**-2)
+    assert True in rises
+
+
+@pytest.mark.parametrize("name", FOLLOWING)
+def test_ranks_and_refusals_may_follow_a_secret_number_of_rows(name):
+    """Every table of up to six rows, with a row more, a row fewer, and a row replaced."""
+    rho, failure, statistic, laws = decay(Fraction(2)), Fraction(1, 100), FOLLOWING[name], {}
+    for n in range(7):
+        for table in tables(n, FEW):
+            laws[table], far = refusing(statistic, table, failure, secret=True, rho=rho)
+            assert far <= failure
+
+    def neighbours(table):
+        longer = {tuple(sorted((*table, v))) for v in FEW}
+        return [t for t in longer | substituted(table, FEW) if t in laws]
+
+    assert_private(laws, neighbours, rho**-2)
+    shorter = {t: [s for s in laws if len(s) == len(t) - 1 and t in neighbours(s)] for t in laws if len(t) < 6}
+    assert_private({t: laws[t] for t in laws}, lambda t: shorter.get(t, []), rho**-2)
+
+
+@pytest.mark.parametrize("name", ["median", "trimmed mean", "iqr"])
+def test_people_with_two_rows_come_and_go(name):
+    rho, failure, statistic, laws = decay(Fraction(2)), Fraction(1, 100), FOLLOWING[name], {}
+    for n in range(7):
+        for table in tables(n, FEW[1:]):
+            laws[table], far = refusing(statistic, table, failure, rows=2, secret=True, rho=rho)
+            assert far <= failure
+    for table, mine in laws.items():
+        for pair in tables(2, FEW[1:]):
+            theirs = laws.get(tuple(sorted((*table, *pair))))
+            if theirs is not None:
+                assert all(p <= rho**-2 * theirs[y] and theirs[y] <= rho**-2 * p for y, p in mine.items())
+
+
+def test_the_usual_ranks_of_a_range_do_not_follow():
+    usual = spreads.statistic(Fraction(1, 4), Fraction(3, 4))
+    moves = {}
+    for statistic in (usual, usual.near):
+        three, four = (
+            boxes([statistic.build(ArrayColumn(np.array(t)), len(t), 3, 1)], 3, LATTICE, nonnegative=True)
+            for t in ((-3.0, 0.0, 0.5), (-3.0, 0.0, 0.0, 0.5))
+        )
+        low, high = three.whole[0]
+        scores = [
+            [next(k for k in range(5) if inside((y,), s.ends(k))) for y in range(low, high + 1)] for s in (three, four)
+        ]
+        moves[statistic.follows] = max(abs(a - b) for a, b in zip(*scores, strict=True))
+    assert moves == {False: 2, True: 1}
+
+
+def test_ranks_of_a_noisy_number_of_rows_with_a_refusal_that_follows_the_true_one():
+    """The ranks are those of 5 rows, whatever there are: K comes from what is there, and is secret."""
+    rho, failure, statistic, laws = decay(Fraction(2)), Fraction(1, 100), FOLLOWING["quartile"], {}
+    for n in range(7):
+        for table in tables(n, FEW):
+            laws[table], far = refusing(statistic, table, failure, n=5, secret=True, rho=rho)
+            assert far <= failure
+    assert_private(laws, lambda t: [u for v in FEW if (u := tuple(sorted((*t, v)))) in laws], rho**-2)
+
+
+def test_a_steady_range_is_within_a_rank_of_the_usual_one():
+    for low, high in itertools.combinations([Fraction(k, 12) for k in range(1, 12)], 2):
+        for n in range(1, 80):
+            (a, b), (c, d) = spreads.steady_ranks(low, high, n), spread_ranks(low, high, n)
+            assert a == c
+            assert a <= b <= n
+            assert abs(b - d) <= 1
+
+
+@pytest.mark.parametrize("slack", [choice_module.SLACK, 2.0])
+@pytest.mark.parametrize("refusal", [Refusal(1, failure=Fraction(1, 2)), Refusal(2, True, Fraction(2, 3))])
+def test_draws_with_a_refusal_have_the_law(monkeypatch, slack, refusal):
+    monkeypatch.setattr(choice_module, "SLACK", slack)  # as it is; and so that floats never decide
+    rho, runs, entropy = Fraction(7, 10), 4_000, SeededEntropy(8)
+    shells = boxes([STATISTICS["median"]((-3.0, 0.0, 0.5, 1.0, 4.0), 5)], 2, MachineNumbers(2, 2))
+    mine = law(shells, rho, shells.bounded(rho, refusal))
+    assert 0.1 < mine[None] < 0.9
+    seen = Counter(None if (drawn := shells.draw(rho, entropy, refusal)) is None else tuple(drawn) for _ in range(runs))
+    expected = [runs * float(p) for p in mine.values()]
+    assert stats.chisquare([seen[y] for y in mine], expected).pvalue > FALSE_ALARM
+    wrong = law(shells, rho, Refusal(refusal.bears, refusal.secret, refusal.failure * Fraction(3, 5)))
+    assert stats.chisquare([seen[y] for y in mine], [runs * float(p) for p in wrong.values()]).pvalue < FALSE_ALARM
+
+
+def test_with_enough_rows_nothing_is_refused():
+    epsilon, rho = Fraction(1), decay(Fraction(1))
+    steps = steps_needed(epsilon, LATTICE.size)
+    shells = boxes([STATISTICS["median"]((0.0,) * 5, 5, steps=steps)], steps, LATTICE)
+    assert list(shells.weights(rho, Refusal(steps)))[-1] < Fraction(1, 10**9)  # K is rounded to a float
+    assert list(shells.weights(rho, Refusal(steps + 1)))[-1] == 0
+
+
+# -------------------------------------------------------------------------------------------------- plausible values
+
+GUESSES = [(0.0, 1.0), (-3.0, 4.0), (0.5, 0.5), (100.0, 200.0), (-1e300, 1e300), (0.3, 0.4)]
+
+
+@pytest.mark.parametrize("guess", GUESSES, ids=str)
+@pytest.mark.parametrize("lattice", [LATTICE, MachineNumbers(4, 3), MachineNumbers(9, 2, tapered=True)], ids=str)
+def test_a_guess_is_so_many_copies_of_each_number(lattice, guess):
+    held = Plausible(lattice, *guess)
+    values = lattice.values(np.arange(-lattice.top, lattice.top + 1))
+    first, last = held.floors(values), held.ceils(values)
+    times = last - first + 1
+    assert first[0] == 0
+    assert last[-1] == held.top == held.size - 1
+    assert (first[1:] == last[:-1] + 1).all()
+    assert (held.values(np.arange(held.size)) == np.repeat(values, times)).all()
+    inside = (values >= lattice.value(lattice.floor(guess[0]))) & (values <= lattice.value(lattice.ceil(guess[1])))
+    assert (times[~inside] == 1).all()
+    assert 1 <= times.min() <= times.max() <= MOST
+    assert held.size <= 2 * lattice.size + inside.sum() / 2
+    near = np.nextafter(values, 0)
+    assert (held.floors(near) == first[lattice.floors(near) + lattice.top]).all()
+    assert (held.ceils(near) == last[lattice.ceils(near) + lattice.top]).all()
+
+
+def test_inside_and_outside_weigh_about_the_same():
+    for low, high in ((0.0, 120.0), (1900.0, 2100.0), (-50.0, 50.0), (1e4, 1e6)):
+        held = Plausible(LATTICES[-1], low, high)
+        inside = held.ceil(high) - held.floor(low) + 1
+        assert 0.4 < inside / held.size < 0.75
+
+
+@pytest.mark.parametrize("guess", GUESSES, ids=str)
+@pytest.mark.parametrize("name", ["median", "iqr", "trimmed mean"])
+def test_with_a_guess_it_is_private_and_never_silent(name, guess):
+    n, room, rho, failure = 4, 1, decay(Fraction(3)), Fraction(1, 50)
+    held, laws = Plausible(LATTICE, *guess), {}
+    for table in tables(n):
+        shells = boxes([STATISTICS[name](table, n, steps=room)], room, held, nonnegative=name == "iqr")
+        laws[table] = law(shells, rho, shells.bounded(rho, Refusal(room, failure=failure)))
+        assert sum(laws[table].values()) == 1
+        assert outside(shells, laws[table], room) <= failure
+    assert_private(laws, substituted, rho**-2)

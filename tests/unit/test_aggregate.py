@@ -144,7 +144,7 @@ def test_several_blocks_a_row_and_rows_a_person_cost_no_more_epsilon():
     assert not few
     assert few.privacy.epsilon == 0
     assert "blocks" in str(few.advice)
-    assert not subsample_aggregate(np.mean, X, blocks=400, times=4, epsilon=1)
+    assert not subsample_aggregate(np.mean, X, blocks=200, times=4, epsilon=1)
 
 
 def test_refusing_runs_nothing():
@@ -350,3 +350,14 @@ def test_misuse_elsewhere(call, argument):
         call(entropy)
     assert caught.value.name == argument
     assert entropy.taken == 0
+
+
+def test_few_blocks_are_answered_where_their_results_agree_enough():
+    """100 blocks are too few for a reply whatever the results: where these are all alike, ⊥ has cost its ε."""
+    options = {"blocks": 100, "epsilon": 1, "aggregate": "vector_median", "fallback": np.zeros(1), **FAST}
+    made = [subsample_aggregate(lambda x: [x.mean()], X, entropy=ut.SeededEntropy(s), **options) for s in range(3)]
+    assert all(r.value == pytest.approx(10, abs=0.5) for r in made)
+    alike = [subsample_aggregate(lambda x: [0.1], X, entropy=ut.SeededEntropy(s), **options) for s in range(3)]
+    assert not any(alike)
+    assert {r.privacy for r in alike} == {ut.Privacy(1)}
+    assert "blocks" in str(alike[0].advice)

@@ -280,3 +280,15 @@ def test_answers_by_group(capsys, ages):
     assert len(out.splitlines()[0].split("\t")[1].split()) == 2
     assert run(capsys, "median", ages, "age", "-e", 4, "--by", "town")[0] == 2
     assert run(capsys, "median", ages, "age", "-e", 4, "--group", "a")[0] == 2
+
+
+def test_a_guess_of_where_values_lie(capsys, ages):
+    code, out, _ = run(capsys, "median", ages, "age", "-e", 1, "--plausible", "0:120", "--seed", 1)
+    assert code == 0
+    assert 40 < float(out.split()[0]) < 60
+    assert run(capsys, "median", ages, "age", "-e", 1, "--plausible", "-5.5:1e3", "--seed", 1)[0] == 0
+    for wrong in ("120:0", "7", "a:b", "0:120:240", "0:", "nan:1"):
+        code, _, said = run(capsys, "median", ages, "age", "-e", 1, "--plausible", wrong)
+        assert code == 2
+        assert "plausible" in said
+    assert "--plausible LOW:HIGH" in run(capsys, "median", "--help")[1]

@@ -29,6 +29,9 @@ ASKED = {
     "trimmed_mean": ("cost", {}),
     "winsorized_mean": ("cost", {}),
     "mean": ("cost", {}),
+    "trimean": ("cost", {}),
+    "midhinge": ("cost", {}),
+    "mad": ("cost", {}),
     "ecdf": ("cost", {}),
     "count": ("ill", {}),
     "histogram": ("town", {"delta": 1e-6}),
@@ -103,6 +106,20 @@ def test_what_public_numbers_refuse_is_free(tmp_path):
     assert refused.advice.n > N
     assert not session.regression("cost", epsilon=0.01)
     assert book.spent() == ut.Privacy(0)
+
+
+def test_what_is_refused_after_a_look_has_been_paid_for(tmp_path):
+    """With 100 equal rows that no lattice has, ⊥ is drawn: the debit was made before. With 50 it is free."""
+    for n, rows_left, spent in ((100, "error", 1), (50, "error", 0), (50, "drop", 0)):
+        book = ut.Ledger(tmp_path / f"{n}{rows_left}.db", epsilon=2)
+        session = ut.open({"x": np.full(n, 0.1)}, ledger=book, missing=rows_left, entropy=ut.SeededEntropy(1))
+        refused = session["x"].median(epsilon=1)
+        assert not refused
+        assert refused.privacy == book.spent() == ut.Privacy(spent)
+    book = ut.Ledger(tmp_path / "secret.db", epsilon=2, adjacency=ut.ADD_REMOVE)
+    session = ut.open({"x": np.full(50, 0.1)}, ledger=book, entropy=ut.SeededEntropy(1))
+    assert not session["x"].median(epsilon=1, adjacency=ut.ADD_REMOVE)
+    assert book.spent() == ut.Privacy(1, 0, ut.ADD_REMOVE)  # that there are few rows is secret
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ To cover a new function or option add a line; `uptack.audit.coverage` says what 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from uptack.audit import makers
@@ -51,6 +52,8 @@ def statistic(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:
             Ask(path, "numbers", {**base, "granularity": 1}),
             Ask(path, "any numbers", {**base, "granularity": "0.01", "missing": "low"}),
         ]
+    if "plausible" in declaration.allowed:
+        asks += [Ask(path, "any numbers", {**base, "plausible": (-1, 10**6), "missing": "low"})]
     ways = ("ptr", "dwork-lei") if "method" in declaration.allowed and "interval" not in needed else ()
     asks += [Ask(path, "numbers", {**base, "delta": DELTA, "method": way}, free=MAY_REFUSE) for way in ways]
     return asks
@@ -138,25 +141,24 @@ def mechanisms() -> list[Ask]:
 def blocks() -> list[Ask]:
     """Functions of blocks."""
     path, stable = "uptack.subsample_aggregate", "uptack.stable_value"
+    here = {"trusted": True}  # a process for every block takes long; those without are a few
     first: dict[str, Any] = {**LOUD, "f": makers.number}
-    vote = {**LOUD, "f": makers.outcome, "aggregate": "mode", "fallback": None}
-    several = {**first, "blocks": 60, "aggregate": "vector_median", "fallback": [0.0, 0.0], "f": makers.pair}
+    vote = {**LOUD, **here, "f": makers.outcome, "aggregate": "mode", "fallback": None}
+    several = {**first, **here, "blocks": 60, "aggregate": "vector_median", "fallback": [0.0, 0.0], "f": makers.pair}
     mode = {**TESTED, "f": makers.outcome}
     types = MAY_REFUSE | LABELS
     return [
-        Ask(path, "blocks", {**first, "blocks": 60, "times": 2}, makers.blocks, basic=True),
+        Ask(path, "blocks", {**first, **here, "blocks": 60, "times": 2}, makers.blocks, basic=True),
         Ask(path, "blocks", {**first, "blocks": 40, "rows_per_person": 2, "progress": False}, makers.blocks),
-        Ask(path, "blocks", {**SECRET, "f": makers.number, "blocks": 60}, makers.blocks),
+        Ask(path, "blocks", {**SECRET, **here, "f": makers.number, "blocks": 60}, makers.blocks),
         Ask(path, "blocks", several, makers.blocks),
         Ask(path, "blocks", {**vote, "blocks": 30, "candidates": [1, "a"]}, makers.blocks, types),
         Ask(path, "blocks", {**vote, "blocks": 30, "delta": DELTA}, makers.blocks, types),
-        Ask(stable, "blocks", {**mode, "blocks": 20, "fallback": "none"}, makers.blocks, types, basic=True),
+        Ask(stable, "blocks", {**mode, **here, "blocks": 20, "fallback": "none"}, makers.blocks, types, basic=True),
         Ask(stable, "blocks", {**mode, "rows_per_person": 2, "progress": False}, makers.blocks, types),
-        Ask(stable, "blocks", {**mode, **SECRET}, makers.blocks, types),
+        Ask(stable, "blocks", {**mode, **SECRET, **here, "timeout": 60}, makers.blocks, types),
         Ask(stable, "numbers", {**mode, "blocks": 4, "workers": 2}, makers.blocks, types),
         Ask(path, "numbers", {**first, "blocks": 40, "workers": 2, "timeout": 60}, makers.blocks, types),
-        Ask(path, "blocks", {**first, "blocks": 40, "trusted": True}, makers.blocks),
-        Ask(stable, "blocks", {**mode, "blocks": 20, "trusted": True, "timeout": 60}, makers.blocks, types),
     ]
 
 
@@ -262,7 +264,8 @@ def papers() -> list[Ask]:
     ]
 
 
-def asks() -> list[Ask]:
+@cache
+def asks() -> tuple[Ask, ...]:
     """All of them; sessions ask the same through a source."""
     direct = [*statistics(), *counts(), *mechanisms(), *blocks(), *curves(), *regressions(), *papers()]
-    return [*direct, *session_asks(direct)]
+    return (*direct, *session_asks(direct))

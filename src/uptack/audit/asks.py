@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,12 +12,14 @@ import numpy as np
 
 from uptack.audit import corpus, makers
 from uptack.audit.corpus import Pairs
-from uptack.audit.patching import resolve
+from uptack.audit.patching import owner_of
 from uptack.audit.replay import Replay
 from uptack.privacy import ADD_REMOVE
 
 FEW = 6
 """Pairs that an option is tried on where all are too many."""
+INSIDE = 2
+"""Pairs that are looked inside of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +51,28 @@ class Ask:
             pairs = corpus.fewer(pairs)
         if every or self.basic:
             return pairs
+        few = FEW if "f" not in self.options or "trusted" in self.options else FEW // 3
         start = sum(map(ord, self.name)) % len(pairs)
-        names = [*pairs, *pairs][start :: max(len(pairs) // FEW, 1)][:FEW]
+        names = [*pairs, *pairs][start :: max(len(pairs) // few, 1)][:few]
         return {name: pairs[name] for name in names}
 
     def replays(self, every: bool = True) -> Iterator[Replay]:
         """One for each pair."""
+        yield from self._of(self.pairs(every))
+
+    def within(self) -> Iterator[Replay]:
+        """A few to look inside of.
+
+        Where a row of pandas changes the type of its column, all other rows change with it: without a declared type,
+        as sessions have it, these are no neighbours for the mechanisms inside.
+        """
+        typed = self.function.startswith("uptack.session.")
+        pairs = {name: pair for name, pair in self.pairs(every=False).items() if typed or name not in corpus.RETYPED}
+        yield from self._of(dict(itertools.islice(pairs.items(), INSIDE)))
+
+    def _of(self, pairs: Pairs) -> Iterator[Replay]:
         call = partial(self.make, made(self.function), dict(self.options))
-        for name, pair in self.pairs(every).items():
+        for name, pair in pairs.items():
             yield Replay(f"{self.name}: {name}", call, pair, self.free, self.function, self.options)
 
 
@@ -64,7 +81,7 @@ def made(path: str) -> Any:
 
     def call(*given: Any, **options: Any) -> Any:
         arguments = list(given)
-        owner, name, _ = resolve(path)
+        owner, name = owner_of(path)
         if isinstance(owner, type):  # a method, which may be made when it is asked for
             owner, *arguments = arguments
         return getattr(owner, name)(*arguments, **options)

@@ -65,6 +65,10 @@ MIXED: dict[str, tuple[Any, Any]] = {
 """Values of which one is of another type than its column."""
 
 
+RETYPED = ("pandas, an integer missing", "pandas, one missing")
+"""Pairs of pandas columns of which one row decides the type."""
+
+
 class Silent:
     """An object that neither prints, nor compares, nor hashes."""
 

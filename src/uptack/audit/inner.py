@@ -28,22 +28,11 @@ from numpy.typing import NDArray
 from uptack.audit.patching import all_patched
 from uptack.audit.prices import Seen, as_drawn, noise_price
 from uptack.audit.replay import Replay, Shown, TapeEntropy
-from uptack.audit.spots import (
-    COINS,
-    DIGITS,
-    LINES,
-    LOOKS,
-    NOISE,
-    OVERLAPPING,
-    SPOTS,
-    VALUES,
-    Spot,
-    by_cell,
-    coin_faults,
-)
+from uptack.audit.spots import COINS, DIGITS, LINES, LOOKS, NOISE, OVERLAPPING, SPOTS, VALUES, Spot, coin_faults
 from uptack.noise import Entropy
 from uptack.privacy import Privacy
 from uptack.release import NoReply, Release
+from uptack.statistics.windows import BITS
 
 Plant = Callable[[], AbstractContextManager[Any]]
 ERROR = "an error"
@@ -80,6 +69,7 @@ class Recorder:
     loose: list[Any] = field(default_factory=list)
     looks: list[Any] = field(default_factory=list)
     coins: dict[int, Any] = field(default_factory=dict)
+    cells: dict[int, tuple[Any, dict[int, int]]] = field(default_factory=dict)
     current: Seen | None = None
     drawing: bool = False
 
@@ -169,6 +159,28 @@ class Recorder:
 
         return call
 
+    def digits(self, original: Any) -> Any:
+        """The random digits of rows in cells, coupled as the theorem of `Windows` has it: each row keeps its own.
+
+        The rows of a cell get the first digits of one sequence. So where a neighbour has one row more in a cell, all
+        others have the same digits. Those who ask for a cell's digits a second time get others.
+        """
+
+        def draw(windows: Any, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+            if not self.ours([windows._entropy]):
+                return original(windows, keys)  # type: ignore[no-any-return]
+            asked = self.cells.setdefault(id(windows), (windows, {}))[1]
+            digits = np.zeros(keys.size, np.int64)
+            for key in np.unique(keys).tolist():
+                asked[key], rows = asked.get(key, 0) + 1, keys == key
+                stream = np.random.Generator(
+                    np.random.Philox(key=[self.tape.seed + (asked[key] << 32), key % (1 << 63)])
+                )
+                digits[rows] = stream.integers(1 << BITS, size=np.count_nonzero(rows), dtype=np.int64)
+            return digits
+
+        return draw
+
     def line(self, path: str) -> Callable[[Any], Any]:
         """A function with one result for each block."""
 
@@ -199,8 +211,8 @@ def listening(recorder: Recorder, plant: Plant) -> Iterator[None]:
     """All mechanisms of the library, recorded. A planted fault is around them, and under the eyes of those who look."""
 
     def inmost() -> Iterator[tuple[str, Any]]:
-        yield DIGITS, by_cell
         yield from ((path, recorder.noise) for path in NOISE)
+        yield from ((path, recorder.digits) for path in DIGITS)
         yield from ((spot.path, recorder.mechanism(spot)) for spot in SPOTS)
 
     def outmost() -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from uptack.audit.patching import resolve
+from uptack.audit.patching import owner_of
 from uptack.noise import Entropy
 from uptack.release import Release
 
@@ -34,7 +34,7 @@ def by(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
 
 def group(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
     """per_group(f, x, by, ...)."""
-    owner, name, _ = resolve(options["f"])
+    owner, name = owner_of(options["f"])
     rest = {key: value for key, value in options.items() if key != "f"}
     return function(getattr(owner, name), *data, **rest, entropy=entropy)
 

@@ -49,6 +49,13 @@ def _gap(n: int = N) -> Pair:
     return changed(x, slice(0, 1), x[-1])
 
 
+def _thick(n: int = N) -> Pair:
+    """A column that spreads out from its quartiles, and the same without a row between them: n is a multiple of 4."""
+    quarter = 2.0 ** np.arange(n // 4)
+    x = np.r_[-quarter[::-1], np.linspace(-0.5, 0.5, n // 2), quarter]
+    return x, np.delete(x, n // 2)
+
+
 def _times() -> Pair:
     """Days in nanoseconds, int64, with ties at the lower quartile. Floats of that size are 256 apart."""
     day, start = 86_400 * 10**9, 1_699_920_000 * 10**9
@@ -105,11 +112,16 @@ def statistics() -> list[Replay]:
         _case("median, 2 rows", "uptack.median", pairs, rows_per_person=2),
         _case("median, add/remove, 2 rows", "uptack.median", two_values(N, 60, ADD_REMOVE.per_person(2)),
               adjacency=ADD_REMOVE, rows_per_person=2),
+        _case("medians, add/remove, 2 rows", q, two_values(N, 60, ADD_REMOVE.per_person(2)), p=[0.45, 0.55],
+              adjacency=ADD_REMOVE, rows_per_person=2),
+        _case("spread, add/remove", "uptack.iqr", _thick(), adjacency=ADD_REMOVE),
+        _case("median, few rows", "uptack.median", _removed(two_values(9, 5)), adjacency=ADD_REMOVE),
         _case("median, drop", "uptack.median", gone, missing="drop"),
         _case("median, an interval", "uptack.median", _gap(400), interval=0.9),
         _case("quartiles", q, _gap(400), p=low),
         _case("quartiles, 2 rows", q, wide, p=low, rows_per_person=2),
         _case("quartiles, nanoseconds", q, _times(), p=low),
+        _case("many quantiles of one value", q, changed(np.ones(800), slice(0, 1), 9.0), p=[0.1, 0.3, 0.5, 0.7, 0.9]),
         _case("near quantiles", q, _ties(), p=[0.45, 0.55]),
         _case("spread", "uptack.iqr", two_values(N, 90)),
         _case("trimmed mean", "uptack.trimmed_mean", _ties(), cut=0.25),
@@ -215,20 +227,22 @@ def blocks() -> list[Replay]:
     """Functions of blocks."""
     votes = two_values(N, 90)
     path, stable = "uptack.subsample_aggregate", "uptack.stable_value"
+    here: dict[str, Any] = {"trusted": True}  # a process for every block takes long
     pair = {"f": makers.pair, "aggregate": "vector_median", "fallback": [0.0, 0.0]}
     return [
-        _case("stable value", stable, votes, makers.blocks, f=makers.outcome, blocks=N, delta=DELTA),
+        _case("stable value", stable, votes, makers.blocks, f=makers.outcome, blocks=N, delta=DELTA, **here),
         _case("A_samp", "uptack.papers.A_samp", changed(np.zeros(N), slice(0, 1), 1.0), makers.blocks, f=_peak, eps=30,
-              delta=0.1),
-        _case("block median", path, _ties(), makers.blocks, f=makers.number, blocks=N),
-        _case("block median, twice", path, _ties(), makers.blocks, f=makers.number, blocks=2 * N, times=2),
+              delta=0.1, progress=False, **here),
+        _case("block median", path, _ties(), makers.blocks, f=makers.number, blocks=N, **here),
+        _case("block median, twice", path, _ties(), makers.blocks, f=makers.number, blocks=2 * N, times=2, **here),
         _case("block median, add/remove", path, _removed(_gap()), makers.blocks, f=makers.number, blocks=60,
-              adjacency=ADD_REMOVE),
-        _case("vector median", path, _ties(), makers.blocks, blocks=N, **pair),
-        _case("blocks of records", path, _records(), makers.blocks, f=_spoiler, blocks=60),
-        _case("blocks of texts", path, _texts(), makers.blocks, f=_width, blocks=60),
-        _case("blocks of objects", path, _mixed(), makers.blocks, f=_kinds, blocks=60),
-        _case("blocks in turn", path, _gap(), makers.blocks, f=Keeper(), blocks=60),
+              adjacency=ADD_REMOVE, **here),
+        _case("vector median", path, _ties(), makers.blocks, blocks=N, **pair, **here),
+        _case("blocks of records", path, _records(), makers.blocks, f=_spoiler, blocks=24),
+        _case("blocks of records, trusted", path, _records(), makers.blocks, f=_spoiler, blocks=60, **here),
+        _case("blocks of texts", path, _texts(), makers.blocks, f=_width, blocks=24),
+        _case("blocks of objects", path, _mixed(), makers.blocks, f=_kinds, blocks=24),
+        _case("blocks in turn", path, _gap(), makers.blocks, f=Keeper(), blocks=24),
     ]  # fmt: skip
 
 

@@ -17,13 +17,8 @@ Change = Callable[[Any], Any]
 ROOT = "uptack"
 
 
-def resolve(path: str) -> tuple[Any, str, Any]:
-    """The owner, the name and the object of a dotted path; of a class member as it stands in the class.
-
-    >>> owner, name, found = resolve("uptack.mechanisms.inverse.Boxes.draw")
-    >>> owner.__name__, name, callable(found)
-    ('Boxes', 'draw', True)
-    """
+def owner_of(path: str) -> tuple[Any, str]:
+    """The module or class that a dotted path leads to, and the last name of it."""
     parts = path.split(".")
     for cut in range(len(parts) - 1, 0, -1):
         try:
@@ -32,9 +27,20 @@ def resolve(path: str) -> tuple[Any, str, Any]:
             continue
         for part in parts[cut:-1]:
             owner = getattr(owner, part)
-        found = getattr(owner, parts[-1], None)  # which loads what is loaded when it is used
-        return owner, parts[-1], vars(owner).get(parts[-1], found)
+        return owner, parts[-1]
     raise ModuleNotFoundError(path)
+
+
+def resolve(path: str) -> tuple[Any, str, Any]:
+    """The owner, the name and the object of a dotted path; of a class member as it stands in the class.
+
+    >>> owner, name, found = resolve("uptack.mechanisms.inverse.Boxes.draw")
+    >>> owner.__name__, name, callable(found)
+    ('Boxes', 'draw', True)
+    """
+    owner, name = owner_of(path)
+    found = getattr(owner, name)  # which loads what is loaded when it is used
+    return owner, name, vars(owner).get(name, found)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -37,11 +38,19 @@ def score_move(d: Boxes, e: Boxes) -> int:
 
 
 def drawn(d: Seen, e: Seen, delta: Fraction) -> Price:
-    """A draw by scores, ρ^score."""
-    (boxes, rho), (other, rho_prime) = d.state, e.state
+    """A draw by scores, ρ^score, with ⊥ as a candidate or without."""
+    (boxes, rho, refusal), (other, rho_prime, refusal_prime) = d.state, e.state
     if rho != rho_prime:
         return math.inf, "a decay that depends on the data"
-    return 2 * score_move(boxes, other) * -math.log(rho), ""
+    move = score_move(boxes, other)
+    if refusal is not None and refusal_prime is not None:
+        one, two = boxes.bounded(rho, refusal), other.bounded(rho, refusal_prime)
+        if replace(one, bears=0) != replace(two, bears=0) or (one.bears != two.bears and not one.secret):
+            return math.inf, "a weight of ⊥ that depends on the data"
+        move = max(move, abs(max(one.bears, -1) - max(two.bears, -1)))
+    elif refusal is not refusal_prime:
+        return math.inf, "⊥ is a candidate on one side only"
+    return 2 * move * -math.log(rho), ""
 
 
 def drawn_or_refused(d: Seen, e: Seen, delta: Fraction) -> Price:

@@ -64,11 +64,20 @@ def _tabled(statistic: str, data: Any) -> Any:
     return {"x": data}
 
 
+def _types(statistic: str, table: Any) -> dict[str, str] | None:
+    """The kinds that a curator declares of columns of pandas, whose types rows may have chosen."""
+    kind = "boolean" if statistic == "count" else "number"
+    loose = (
+        name for name, x in table.items() if isinstance(getattr(x, "dtype", None), np.dtype) and hasattr(x, "iloc")
+    )
+    return None if statistic in ("histogram", "rows") else dict.fromkeys(loose, kind) or None
+
+
 def asked(statistic: str, function: Any, options: dict[str, Any], data: Any, entropy: Entropy) -> Shown:
     """One request, as an analyst asks it: `function` is a method of the session, or of its column."""
     table = _tabled(statistic, data)
     relation = ADD_REMOVE if "by" in table else options.get("adjacency", SUBSTITUTE)
-    opened = sessions.open(table, adjacency=relation, entropy=entropy)
+    opened = sessions.open(table, adjacency=relation, entropy=entropy, types=_types(statistic, table))
     given = {key: value for key, value in options.items() if key != "adjacency"}
     given |= {"by": "by"} if "by" in table else {}
     columns = ("y", "x") if "y" in table else tuple(name for name in table if name != "by")

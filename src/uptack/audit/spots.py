@@ -38,7 +38,7 @@ SPOTS = (
     Spot("uptack.regression.hampel.noisy_vertex", lambda beta, box, *_: (beta, box), prices.vertex),
     Spot("uptack.mechanisms.dwork_lei.noisy_mean", lambda value, *_: value, prices.mean),
     Spot("uptack.noise.grid.Grid.move", lambda grid, x, noise: (grid, np.array(x)), prices.moved),
-    Spot("uptack.mechanisms.inverse.Boxes.draw", lambda boxes, rho, _: (boxes, rho), scores.drawn),
+    Spot("uptack.mechanisms.inverse.Boxes.draw", lambda boxes, rho, _, bottom=None: (boxes, rho, bottom), scores.drawn),
     Spot(
         "uptack.mechanisms.inverse.Boxes.draw_or_refuse",
         lambda boxes, rho, told, slack, _: (boxes, rho, told),
@@ -73,17 +73,6 @@ SPOTS = (
 )  # fmt: skip
 
 
-def by_cell(original: Any) -> Any:
-    """Digits that belong to a row, by its cell and by how many rows of the cell come before it."""
-
-    def digits(keys: Any, entropy: Any) -> Any:
-        place = np.arange(keys.size) - np.searchsorted(keys, keys, side="left")
-        return original(np.zeros(int(place.max(initial=-1)) + 1), entropy)[place]
-
-    return digits
-
-
-DIGITS = "uptack.statistics.windows.own_digits"
 NOISE = (
     "uptack.noise.laplace.IntegerLaplace.draw",
     "uptack.noise.gaussian.IntegerGaussian.draw",
@@ -100,6 +89,7 @@ VALUES: dict[str, Callable[[Any], list[Any]]] = {
 }
 LOOKS = ("uptack.mechanisms.ptr.Proposal.look", "uptack.regression.cells.RowTest.needs")
 LINES = ("uptack.regression.fits.fit_blocks", "uptack.blocks.evaluation.evaluate")
+DIGITS = ("uptack.statistics.windows.Rows._drawn",)
 COINS = ("uptack.noise.coins.Coin.flip",)
 OVERLAPPING = ("uptack.papers.A_samp",)
 """A row is in many of its subsamples, by chance: how many it moves is priced, not counted."""

@@ -126,7 +126,7 @@ def _replays(chosen: Any) -> Look:
 
 def _inside(chosen: Any) -> Look:
     """At the edge of what theorems allow, and on some hostile neighbours of every ask."""
-    asked = [case for ask in asks() if ask.inside for case in ask.replays(every=False)]
+    asked = [case for ask in asks() if ask.inside for case in ask.within()]
     runs = [case for case in (*moving().values(), *asked) if chosen(case.name)]
     return Look("The inside of releases", len(runs), _found(runs, _wrong))
 

@@ -136,11 +136,9 @@ def count_of_one_row(original: Any) -> Any:
     return lambda n, law, entropy: original(n, IntegerLaplace(law.scale / 2), entropy)
 
 
-def successor(x: Any, keys: Any, lattice: Any, step: Any) -> list[int]:
-    """Rows between a key and the next one, where float keys have no successor: key + 1 is the key from 2^53 on."""
-    rounded = lattice.floors(x).astype(float) if step is None else np.floor(np.asarray(x, float) / float(step) + 0.5)
-    ends = [(int((rounded < float(k)).sum()), int((rounded < float(k) + 1).sum())) for k in keys]
-    return [number for below, upto in ends for number in (below, upto - below)]
+def anew(windows: Any, key: int) -> Any:
+    """The digits of a cell's rows, drawn again for every window that asks for them."""
+    return np.sort(windows._drawn(np.full(windows._counted[key][1], key)))
 
 
 def loud_look(original: Any) -> Any:
@@ -153,16 +151,20 @@ def loud_look(original: Any) -> Any:
     return look
 
 
-def bare_box(columns: Any, n: int, request: Any) -> Any:
+def bare_box(columns: Any, *_: Any) -> Box:
     """A box read off the data."""
     ends = [(float(c.values.min()), float(c.values.max()) + 1) for c in columns]
-    return Box(*(tuple(side) for side in zip(*ends, strict=True))), request
+    return Box(*(tuple(side) for side in zip(*ends, strict=True)))
 
 
-def bare_width(columns: Any, n: int, request: Any) -> Any:
+def bare_width(columns: Any, *_: Any) -> Any:
     """A bandwidth read off the data."""
-    spread = float(np.std(columns[0].values)) / 5
-    return (spread,), np.array([[0.0, 1.0]]), request
+    return (float(np.std(columns[0].values)) / 5,), np.array([[0.0, 1.0]])
+
+
+def largest_shown(original: Any) -> Any:
+    """Fits of all blocks with the largest response of all rows in them."""
+    return lambda x, y, *rest, **options: original(x, y, *rest, **options) + np.abs(y).max()
 
 
 def scaled_by_all(original: Any) -> Any:

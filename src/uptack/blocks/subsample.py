@@ -35,7 +35,16 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.additive import laplace
 from uptack.mechanisms.exponential import report_noisy_max
-from uptack.mechanisms.inverse import VECTOR_LATTICES, coordinate_medians, steps_needed
+from uptack.mechanisms.inverse import (
+    VECTOR_LATTICES,
+    Refusal,
+    chosen,
+    decay,
+    inverse_loss,
+    median_boxes,
+    median_room,
+    steps_needed,
+)
 from uptack.noise import Entropy, SystemEntropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
@@ -188,10 +197,16 @@ def _unfit(task: Task, fallback: Any) -> Advice | None:
     if callable(task.aggregate) or task.aggregate == "mode":
         return None
     trial = _aggregated(replace(task, entropy=SystemEntropy()), np.array([fallback] * task.blocks))  # nobody's data
-    if trial:
+    if (
+        not isinstance(trial, NoReply) or trial.loss is not None
+    ):  # ⊥ that looked at results: those of data may be less alike
         return None
-    assert isinstance(trial, NoReply)
-    return Advice(epsilon=trial.advice.epsilon, other=f"at least {trial.advice.n:,} blocks")
+    return _of_blocks(trial.advice)
+
+
+def _of_blocks(advice: Advice) -> Advice:
+    """What is said of a number of results, said of blocks."""
+    return Advice(epsilon=advice.epsilon, other=f"at least {advice.n:,} blocks")
 
 
 def _aggregated(task: Task, results: Any) -> Release[Any] | NoReply:
@@ -213,13 +228,16 @@ def _aggregated(task: Task, results: Any) -> Release[Any] | NoReply:
 
 def _vector_median(task: Task, results: Any) -> Release[Any] | NoReply:
     """The vector of coordinate medians, from nested boxes: the product of the coordinates' reaches is its reach."""
-    how, values = "inverse sensitivity", coordinate_medians(results, task.epsilon, task.entropy, task.moves)
-    if values is None:
-        steps = steps_needed(task.epsilon, VECTOR_LATTICES[-1].size ** results.shape[1])
-        advice = Advice(n=2 * task.moves * steps + 1)
+    (m, p), how, tree = results.shape, "inverse sensitivity", inverse_loss(task.epsilon)
+    advice = Advice(n=2 * task.moves * steps_needed(task.epsilon, VECTOR_LATTICES[-1].size ** p) + 1)
+    room = median_room(m, task.moves)
+    given = chosen(room, task.epsilon, p, VECTOR_LATTICES)
+    if given is None:
         return NoReply(Privacy(0, 0, task.results), how, None, advice, task.entropy.private)
-    tree = loss.Pure(task.epsilon)
-    return Release(values, cost(tree, task.results), how, tree, None, task.entropy.private)
+    drawn = median_boxes(results, given, task.moves).draw(decay(task.epsilon), task.entropy, Refusal(room))
+    if drawn is None:
+        return NoReply(cost(tree, task.results), how, tree, advice, task.entropy.private)
+    return Release(given[0].values(drawn), cost(tree, task.results), how, tree, None, task.entropy.private)
 
 
 def _vote(task: Task, results: list[Any]) -> Release[Any] | NoReply:
@@ -262,4 +280,6 @@ def _priced(found: Release[Any] | NoReply, task: Task, relation: Adjacency) -> R
         fix = f"A person can replace {task.moves} of the results; ask for less, or state rows_per_person={task.moves}."
         raise InvalidArgument("aggregate", f"within ε = {float(task.epsilon):g}, δ = {float(task.delta):g}", price, fix)
     how = f"{_name(task)} ({found.mechanism})"
+    if isinstance(found, NoReply) and task.aggregate in (*NUMERIC, "vector_median"):
+        found = replace(found, advice=_of_blocks(found.advice))
     return replace(found, privacy=price, loss=tree, mechanism=how)

@@ -50,6 +50,20 @@ class Exact(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is not a number", param, ctx)
 
 
+class Range(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """Two numbers, LOW:HIGH."""
+
+    name = "LOW:HIGH"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The text as two floats: which of them may be less is for the function to say."""
+        try:
+            low, high = (float(read(end)) for end in value.split(":"))
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is not LOW:HIGH, such as 0:120", param, ctx)
+        return low, high
+
+
 class Missing(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """What to do with missing values."""
 

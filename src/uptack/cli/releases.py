@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import Exact, as_json, release, session_options, stacked
+from uptack.cli.common import Exact, Range, as_json, release, session_options, stacked
 from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared
@@ -18,7 +18,14 @@ from uptack.session.requests import in_tables
 FROM_SESSION = ("adjacency", "rows_per_person", "missing", "entropy")
 """Options that are the session's on a command line."""
 
-TYPES: dict[str, Any] = {"number": Exact(), "numbers": Exact(), "integer": int, "word": str, "keys": str}
+TYPES: dict[str, Any] = {
+    "number": Exact(),
+    "numbers": Exact(),
+    "integer": int,
+    "word": str,
+    "keys": str,
+    "range": Range(),
+}
 
 
 def written(option: Option) -> Callable[[Any], Any] | None:

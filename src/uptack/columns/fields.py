@@ -83,7 +83,7 @@ class Field:
         """The rows that are True. A row of another type is not, nor is one without a value."""
         values, missing = self._values
         if self.kind == "any":
-            return np.fromiter((isinstance(v, bool | np.bool_) and bool(v) for v in self._present()), bool, self.size)
+            return np.fromiter((isinstance(v, bool | np.bool_) and bool(v) for v in self.rows()), bool, self.size)
         return values.astype(bool) if missing is None else values.astype(bool) & ~missing
 
     # ---------------------------------------------------------------------------------------------------- as categories
@@ -96,7 +96,7 @@ class Field:
         values, missing = self._values
         code = values.dtype.kind
         if code not in "iufbMm":
-            found, codes = _numbered(self._present())
+            found, codes = _numbered(self.rows())
             labels, places = _merged(found)
             return labelled(labels, self.kind), places[codes]
         gone = np.zeros(self.size, bool) if missing is None else missing
@@ -116,7 +116,7 @@ class Field:
         wanted, (found, codes) = canonical(value), self.codes()
         return np.isin(codes, [i for i, other in enumerate(found) if canonical(other) == wanted])
 
-    def _present(self) -> list[Any]:
+    def rows(self) -> list[Any]:
         """The rows as a list, None for those without a value."""
         values, missing = self._values
         rows: list[Any] = list(values) if values.dtype.kind == "O" else values.tolist()
@@ -141,7 +141,7 @@ class Field:
             return plain if missing is None else np.ma.MaskedArray(plain, missing)
         if values.dtype.kind in "Mm":
             return values if missing is None else np.where(missing, np.array("NaT", values.dtype), values)
-        return np.fromiter(self._present(), object, self.size)
+        return np.fromiter(self.rows(), object, self.size)
 
     def taken(self, rows: NDArray[np.int64]) -> Field:
         """Some of the rows."""

@@ -7,13 +7,14 @@ from typing import Any
 
 from uptack.columns import field
 from uptack.columns.containers import frame, package
+from uptack.columns.declared import all_declared
 from uptack.data.arrays import MemorySource
 from uptack.errors import InvalidArgument
 
 __all__ = ["READERS", "from_arrays", "from_frame", "package"]
 
 
-def from_arrays(x: Any) -> MemorySource:
+def from_arrays(x: Any, types: Mapping[str, Any] | None = None) -> MemorySource:
     """An array (a column "x", or columns "x0", "x1", ...), a structured array, or a dictionary of arrays."""
     if isinstance(x, Mapping):
         named = {str(name): values for name, values in x.items()}
@@ -23,15 +24,16 @@ def from_arrays(x: Any) -> MemorySource:
         named = {f"x{place}": x[:, place] for place in range(x.shape[1])}
     else:
         named = {"x": x}
-    return MemorySource({name: field(f"data[{name!r}]", values) for name, values in named.items()})
+    fields = {name: field(f"data[{name!r}]", values) for name, values in named.items()}
+    return MemorySource(all_declared(fields, types))
 
 
-def from_frame(data: Any) -> MemorySource:
+def from_frame(data: Any, types: Mapping[str, Any] | None = None) -> MemorySource:
     """A frame of pandas, polars (eager or lazy) or Arrow."""
     columns = frame(data) or []
     if len({name for name, _ in columns}) < len(columns):
         raise InvalidArgument("data", "a frame whose columns have different names", "some that are equal")
-    return MemorySource({name: field(name, values) for name, values in columns})
+    return MemorySource(all_declared({name: field(name, values) for name, values in columns}, types))
 
 
 READERS = dict.fromkeys(("pandas", "polars", "pyarrow"), from_frame)

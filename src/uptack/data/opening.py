@@ -45,6 +45,9 @@ def source(
     the rows, which becomes public, so it is for the curator to say. `delimiter` is what is between two cells, if the
     line of names does not show it. `header` says whether there is such a line; without one, `types` gives all names.
 
+    For arrays and frames `types` declares the kinds of columns whose container has a type that rows may have chosen: in
+    pandas one missing integer makes floats of all. A row that is not of the declared kind is a missing value.
+
     Files and tables are read when they are asked. A CSV file is read once, into a private folder that goes away.
 
     >>> people = source({"age": np.array([31, 44, 44]), "name": ["Ada", "Bo", None]})
@@ -61,18 +64,22 @@ def source(
         opened = files.opened(data, options)
         engines.check(opened)
         return QuerySource(opened)
-    for name, value in options.given().items():
-        raise InvalidArgument(name, "left out for data that are not a file", checks.describe(value))
-    if isinstance(data, Mapping | np.ndarray):
-        return frames.from_arrays(data)
     package = frames.package(data)
+    framed = package in frames.READERS and hasattr(type(data), "columns")
+    in_memory = isinstance(data, Mapping | np.ndarray) or framed
+    for name, value in options.given().items():
+        if not (name == "types" and in_memory and isinstance(value, Mapping)):
+            raise InvalidArgument(name, "left out for data that are not a file", checks.describe(value))
+    kinds = types if isinstance(types, Mapping) else None
+    if isinstance(data, Mapping | np.ndarray):
+        return frames.from_arrays(data, kinds)
     if package == "ibis" and hasattr(data, "schema"):
         engines.check(data)
         return QuerySource(data)
     if package == "pyspark" and hasattr(data, "sparkSession"):
         return QuerySource(spark.registered(data))
-    if package in frames.READERS and hasattr(type(data), "columns"):
-        return frames.READERS[package](data)
+    if framed:
+        return frames.READERS[package](data, kinds)
     if isinstance(data, Source):
         return data
     must = "an array, a dictionary of arrays, a frame, an ibis table or the path of a file"

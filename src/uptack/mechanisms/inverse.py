@@ -15,22 +15,38 @@ makes no difference which candidates there are, in how many dimensions, or by wh
 multiplied. So the draw is also ε²/8-zCDP. `inverse_loss` says so.
 
 **Accuracy.** With L candidates, P(score > k) ≤ L·ρ^(k+1): the sum of all weights is at least 1, that of T(D) itself.
+
+**⊥ as a candidate.** Interval k says something as long as both its ends are inside the data: up to k = κ. Let ⊥ be one
+more candidate, of weight W = L·ρ^(κ + 1)/f, or max(0, W - 1) where κ is public. κ may be secret if it changes by at
+most one between neighbours. Unless L·ρ^(K + 1) ≤ f it is brought down to K.
+
+**Theorem.** The draw is still ε-differentially private, and the chance of a reply from outside interval min(κ, K) is at
+most f, whatever the data and however few they are. *Proof.* A public weight does not change between neighbours, and a
+secret one changes by a factor of at most 1/ρ, as the others do. So each weight, and their sum, changes by a factor of
+at most 1/ρ. For κ ≤ K, candidates outside interval κ weigh at most L·ρ^(κ + 1) together, and all candidates with ⊥ at
+least L·ρ^(κ + 1)/f: ⊥ alone does where κ is secret, and ⊥ with T(D), which weighs 1, where it is public. For κ > K,
+candidates outside interval K weigh at most L·ρ^(K + 1) ≤ f, and T(D) weighs 1. ∎
+
+With enough rows a public W is 0, and nothing is refused. With fewer, ⊥ is drawn where its weight is more than that of
+the candidates near T(D). So it counts how many candidates are near, not how many there are: most columns get a reply
+with half of the rows that a rule by public numbers must ask for. A ⊥ that was drawn has cost its ε.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import TypeVar, overload
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
 from uptack.exact import Rational, ball, logarithm
+from uptack.mechanisms.plausible import Lattice
 from uptack.noise import Entropy, MachineNumbers
 from uptack.noise.choice import pick
 from uptack.noise.coins import exp_minus
@@ -51,6 +67,15 @@ FAILURE = Fraction(1, 10**6)
 """The chance that a reply may come from outside interval K. Where n is too small for that, the reply is ⊥."""
 
 
+GENEROUS = Fraction(1, 8)
+"""The share of the candidates that may be near the answer, per coordinate. Rows around 0 come to that, since all tiny
+numbers are among them; others have less than a binade, one in 68. Where ⊥ weighs more than even that, hardly any data
+would get a reply, and ⊥ is free."""
+
+SPARE_BITS = 32
+"""Mantissa bits where ⊥ is a candidate: enough for numbers such as 1e6 ± 1."""
+
+
 def decay(epsilon: Fraction) -> Fraction:
     """ρ: e^(-ε/2) rounded up to a multiple of 2^-64."""
     return Fraction(exp_minus(epsilon / 2).floor(64) + 1, 1 << 64)
@@ -62,21 +87,42 @@ def inverse_loss(epsilon: Rational) -> loss.BoundedRange:
 
 
 def finest(
-    fits: Callable[[int], bool],
+    room: int,
     epsilon: Fraction,
     dimension: int = 1,
-    lattices: tuple[MachineNumbers, ...] = LATTICES,
-) -> tuple[MachineNumbers, int] | None:
-    """The finest lattice whose K the number of rows allows, with that K; None where even the coarsest asks too much.
+    lattices: Sequence[Lattice] = LATTICES,
+) -> tuple[Lattice, int] | None:
+    """The finest lattice whose guarantee needs no more than `room` steps, with these; None where there is none.
 
-    The error of a typical answer hardly depends on the mantissa bits, but the guarantee pays for them. `fits` may look
-    at public numbers only, so choosing costs nothing.
+    The error of a typical answer hardly depends on the mantissa bits, but the guarantee pays for them. `room` must be
+    public, so choosing costs nothing.
     """
     for lattice in lattices:
         steps = steps_needed(epsilon, lattice.size**dimension)
-        if fits(steps):
+        if steps <= room:
             return lattice, steps
     return None
+
+
+def chosen(
+    room: int, epsilon: Fraction, dimension: int = 1, lattices: Sequence[Lattice] = LATTICES
+) -> tuple[Lattice, int] | None:
+    """The lattice and K for data that are known to bear `room` steps; None where hardly any would get a reply.
+
+    The finest lattice that never refuses, if there is one. Otherwise one of `SPARE_BITS`, or the coarsest if that has
+    more, with ⊥ as a candidate: there the bits hardly count.
+    """
+    if (sure := finest(room, epsilon, dimension, lattices)) is not None:
+        return sure
+    spare = next((one for one in reversed(lattices) if one.mantissa_bits >= SPARE_BITS), lattices[0])
+    return (spare, room) if worth_asking(room, epsilon, dimension) else None
+
+
+def worth_asking(
+    room: int, epsilon: Fraction, dimension: int = 1, failure: Fraction = FAILURE, near: Fraction = GENEROUS
+) -> bool:
+    """Whether ⊥ weighs less than such a share of all candidates would: it is public, and free to say no."""
+    return room >= 0 and (room + 1) * float(epsilon) / 2 > -math.log(failure) - dimension * math.log(near)
 
 
 def steps_needed(epsilon: Fraction, candidates: int, failure: Fraction = FAILURE) -> int:
@@ -86,22 +132,54 @@ def steps_needed(epsilon: Fraction, candidates: int, failure: Fraction = FAILURE
 
 
 def slack_needed(epsilon: Fraction) -> int:
-    """Steps beyond K for which the data must reach, so that where all is told ⊥ is drawn once in 200 times at most."""
+    """Steps beyond K for which data must bear, so that ⊥ of a secret weight is drawn once in 200 times at most."""
     return math.ceil(2 / float(epsilon) * math.log(200))
 
 
 @dataclass(frozen=True)
-class Boxes:
-    """Nested boxes of lattice points, k = 0, ..., K, inside a box of all candidates: one row of ends a coordinate.
+class Refusal:
+    """⊥ as a candidate. `bears` is κ: for so many steps both ends of the intervals are inside the data.
 
-    ⊥ may be a candidate too: it then counts as `refusals` points of score `refused_at`.
+    Where it is `secret`, it must change by at most one between neighbours.
     """
+
+    bears: int
+    secret: bool = False
+    failure: Fraction = FAILURE
+
+    @property
+    def _place(self) -> int:
+        return max(self.bears, -1) + 1
+
+    def weight(self, rho: Number, candidates: int) -> Number:
+        """W = L·ρ^(κ + 1)/f; where κ is public, max(0, W - 1). Exact for a rational ρ, a ball for a ball."""
+        weight = rho**self._place * (candidates * self.failure.denominator) / self.failure.numerator
+        return weight if self.secret else _positive(weight - 1)
+
+    def log_weight(self, rho: Fraction, candidates: int) -> float:
+        """ln of it in floats; -inf for 0."""
+        log = math.log(candidates) - math.log(self.failure) + self._place * logarithm(rho)
+        if self.secret:
+            return log
+        return log + math.log(-math.expm1(-log)) if log > 0 else -math.inf
+
+
+def _positive(value: Number) -> Number:
+    return value.max(arb(0)) if isinstance(value, arb) else max(value, Fraction(0))
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Nested boxes of lattice points, k = 0, ..., K, inside a box of all candidates: one row of ends per coordinate."""
 
     lows: NDArray[np.int64]
     highs: NDArray[np.int64]
     whole: tuple[tuple[int, int], ...]
-    refusals: int = 0
-    refused_at: int = 0
+
+    @property
+    def candidates(self) -> int:
+        """L: how many there are."""
+        return math.prod(b - a + 1 for a, b in self.whole)
 
     def ends(self, k: int) -> list[tuple[int, int]]:
         """The sides of box k; of the box of all candidates for k = K + 1."""
@@ -110,51 +188,50 @@ class Boxes:
         return list(zip(self.lows[:, k].tolist(), self.highs[:, k].tolist(), strict=True))
 
     def shells(self) -> list[int]:
-        """How many points have score 0, 1, ..., K + 1, those that stand for ⊥ among them."""
+        """How many points have score 0, 1, ..., K + 1."""
         volumes = [1] * (self.lows.shape[1] + 1)
         for low, high, whole in zip(self.lows.tolist(), self.highs.tolist(), self.whole, strict=True):
             sides = [b - a + 1 for a, b in zip([*low, whole[0]], [*high, whole[1]], strict=True)]
             volumes = [v * side for v, side in zip(volumes, sides, strict=True)]
-        counts = [volumes[0]] + [b - a for a, b in itertools.pairwise(volumes)]
-        if self.refusals:
-            counts += [0] * (self.refused_at + 1 - len(counts))
-            counts[self.refused_at] += self.refusals
-        return counts
+        return [volumes[0]] + [b - a for a, b in itertools.pairwise(volumes)]
 
-    def weights(self, rho: Number) -> Iterator[Number]:
-        """The total weight of each score: how many points, times ρ^score. Exact for a rational ρ, balls for a ball."""
+    def weights(self, rho: Number, refusal: Refusal | None = None) -> Iterator[Number]:
+        """The total weight of each score, how many points times ρ^score, and then that of ⊥ if it is a candidate.
+
+        Exact for a rational ρ, balls for a ball.
+        """
         power = rho**0
         for count in self.shells():
             yield power * count
             power *= rho
+        if refusal is not None:
+            yield refusal.weight(rho, self.candidates)
 
-    def draw(self, rho: Fraction, entropy: Entropy) -> list[int]:
-        """A point with probability proportional to ρ^score: first the score, then a uniform point that has it."""
-        return self._point(self._score(rho, entropy), entropy)
+    def bounded(self, rho: Fraction, refusal: Refusal) -> Refusal:
+        """The same with κ ≤ K, unless L·ρ^(K + 1) ≤ f, to within rounding. All this is public."""
+        steps = self.lows.shape[1] - 1
+        outside = math.log(self.candidates) + (steps + 1) * logarithm(rho)
+        sure = outside <= math.log(refusal.failure) + 1e-9
+        return refusal if sure else replace(refusal, bears=min(refusal.bears, steps))
 
-    def draw_or_refuse(self, rho: Fraction, told: int, slack: int, entropy: Entropy) -> list[int] | None:
-        """The same with ⊥, which is None, as a candidate of weight ⌈L/f⌉·ρ^(κ + 1), κ = min(told, K + slack).
+    @overload
+    def draw(self, rho: Fraction, entropy: Entropy, refusal: None = None) -> list[int]: ...
 
-        Here boxes beyond number `told` may be cut off where the data end, or hold none of what they tell if it is -1.
-        `told` may be secret, if it changes by at most 1 between neighbours. f is `FAILURE`, and L·ρ^(K + 1) ≤ f.
+    @overload
+    def draw(self, rho: Fraction, entropy: Entropy, refusal: Refusal) -> list[int] | None: ...
 
-        **Theorem.** It is ε-differentially private, and replies with a point outside box min(κ, K) with a chance of at
-        most f. *Proof.* The exponent of ⊥ changes by at most 1 between neighbours as scores do, so each weight, and
-        their sum, changes by a factor of at most 1/ρ. Points outside box κ < K weigh at most L·ρ^(κ + 1) together, and
-        ⊥ at least 1/f times that; those outside box K weigh at most f, and T(D) weighs 1. ∎
+    def draw(self, rho: Fraction, entropy: Entropy, refusal: Refusal | None = None) -> list[int] | None:
+        """A point with probability proportional to ρ^score: first the score, then a uniform point that has it.
+
+        With ⊥ as a candidate it may be that, which is None.
         """
-        size = math.prod(b - a + 1 for a, b in self.whole)
-        place = min(max(told, -1), self.lows.shape[1] - 1 + slack) + 1
-        refusals = -(-size * FAILURE.denominator // FAILURE.numerator)
-        held = replace(self, refusals=refusals, refused_at=place)
-        k = held._score(rho, entropy)
-        if k == place and entropy.below(held.shells()[k]) < refusals:
-            return None
-        return self._point(k, entropy)
-
-    def _score(self, rho: Fraction, entropy: Entropy) -> int:
         logs = np.array([math.log(count) if count else -math.inf for count in self.shells()])
-        return pick(logs + logarithm(rho) * np.arange(logs.size), lambda: self.weights(ball(rho)), entropy)
+        logs += logarithm(rho) * np.arange(logs.size)
+        if refusal is not None:
+            refusal = self.bounded(rho, refusal)
+            logs = np.append(logs, refusal.log_weight(rho, self.candidates))
+        k = pick(logs, lambda: self.weights(ball(rho), refusal), entropy)
+        return None if k > self.lows.shape[1] else self._point(k, entropy)
 
     def _point(self, k: int, entropy: Entropy) -> list[int]:
         """A uniform point of score k."""
@@ -189,7 +266,7 @@ def _uniform_between(inner: list[tuple[int, int]] | None, outer: list[tuple[int,
 def boxes(
     reaches: list[Reach],
     steps: int,
-    lattice: MachineNumbers = LATTICE,
+    lattice: Lattice = LATTICE,
     *,
     widen: float = 0.0,
     nonnegative: bool = False,
@@ -205,8 +282,8 @@ def boxes(
         low, high = (np.clip(end, -largest, largest) for end in reach.intervals(steps))
         lows.append(lattice.floors(low - widen))
         highs.append(lattice.ceils(high + widen))
-    least = 0 if nonnegative else -lattice.top
-    return Boxes(np.maximum(np.array(lows), least), np.array(highs), ((least, lattice.top),) * len(reaches))
+    least, most = lattice.floor(0.0 if nonnegative else -largest), lattice.ceil(largest)
+    return Boxes(np.maximum(np.array(lows), least), np.array(highs), ((least, most),) * len(reaches))
 
 
 def round_to(value: float, granularity: Fraction | None) -> float:
@@ -221,42 +298,35 @@ def inverse_sensitivity(
     steps: int,
     epsilon: Fraction,
     entropy: Entropy,
+    refusal: Refusal,
     *,
     granularity: Fraction | None = None,
     nonnegative: bool = False,
-    lattice: MachineNumbers = LATTICE,
-) -> float:
-    """One number, by the theorem above.
+    lattice: Lattice = LATTICE,
+) -> float | None:
+    """One number, or None for ⊥, by the theorems above.
 
     With a granularity g, every interval is widened by g/2 on both sides and the drawn number is rounded to a multiple
     of g: tied values then fill a shell of many points instead of one.
     """
     widen = float(granularity / 2) if granularity is not None else 0.0
-    drawn = boxes([reach], steps, lattice, widen=widen, nonnegative=nonnegative).draw(decay(epsilon), entropy)
-    return round_to(lattice.value(drawn[0]), granularity)
+    nested = boxes([reach], steps, lattice, widen=widen, nonnegative=nonnegative)
+    drawn = nested.draw(decay(epsilon), entropy, refusal)
+    return None if drawn is None else round_to(lattice.value(drawn[0]), granularity)
 
 
-def coordinate_medians(
-    rows: NDArray[np.float64], epsilon: Fraction, entropy: Entropy, moves: int = 1
-) -> NDArray[np.float64] | None:
-    """The vector of the columns' medians, for one ε; None where there are too few rows, which is public."""
-    found = median_boxes(rows, epsilon, moves)
-    return None if found is None else found[0].values(found[1].draw(decay(epsilon), entropy))
+def median_room(rows: int, moves: int = 1) -> int:
+    """How many people may change before a median of so many rows comes to their end, m rows each: at least -1."""
+    return ((rows + 1) // 2 - 1) // moves
 
 
-def median_boxes(
-    rows: NDArray[np.float64], epsilon: Fraction, moves: int = 1, slack: int = 0
-) -> tuple[MachineNumbers, Boxes] | None:
-    """The boxes that the vector of the columns' medians is drawn from, on the finest lattice that the rows allow.
+def median_boxes(rows: NDArray[np.float64], given: tuple[Lattice, int], moves: int = 1) -> Boxes:
+    """The boxes that the vector of the columns' medians is drawn from, on a lattice and with so many steps.
 
     **Reach.** Replacing one row moves each median by at most one rank, so the product of the columns' intervals
     [x(r - mk), x(r + mk)] is a reach of the vector, where one person replaces up to m rows: each axiom holds coordinate
     by coordinate, and no coordinate pays for another.
     """
-    rank = (len(rows) + 1) // 2
-    chosen = finest(lambda k: rank - moves * (k + slack) >= 1, epsilon, rows.shape[1], VECTOR_LATTICES)
-    if chosen is None:
-        return None
-    lattice, steps = chosen
+    (lattice, steps), rank = given, (len(rows) + 1) // 2
     reaches: list[Reach] = [LStatistic.quantile(np.ascontiguousarray(c), rank, steps, moves) for c in rows.T]
-    return lattice, boxes(reaches, steps, lattice)
+    return boxes(reaches, steps, lattice)

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-Form = Literal["number", "numbers", "integer", "flag", "word", "choice", "keys", "object"]
-"""How an option is written on a command line. "keys" are values of a column. An "object" can't be written there."""
+Form = Literal["number", "numbers", "integer", "flag", "word", "choice", "range", "keys", "object"]
+"""How an option is written on a command line. "keys" are values of a column, and a "range" is LOW:HIGH. An "object"
+can't be written there."""
 
 REQUIRED: Any = inspect.Parameter.empty
 """The default of an option that has none."""
@@ -54,6 +55,7 @@ KNOWN = {
         Option("entropy", "The operating system's randomness, or a SeededEntropy for tests."),
         Option("missing", "What to do with missing values."),
         Option("granularity", "A public step that all values are multiples of, and the answer will be.", "number"),
+        Option("plausible", "A guess LOW:HIGH of where values lie. It need not be right.", "range"),
         Option("by", "One answer for each value of this column, all for one ε.", "word"),
         Option("groups", "A public group, once for each. Without any: those with enough rows (needs δ).", "keys"),
         Option("share", "The part of ε that buys the list of groups where it is not public.", "number"),

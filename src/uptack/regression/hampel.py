@@ -27,7 +27,7 @@ from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball
 from uptack.mechanisms.additive import NormNoise
-from uptack.mechanisms.inverse import VECTOR_LATTICES, slack_needed, steps_needed
+from uptack.mechanisms.inverse import VECTOR_LATTICES, inverse_loss, slack_needed, steps_needed
 from uptack.noise import Box, Entropy, Grid
 from uptack.noise.continuous import gamma, nearest_integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
@@ -131,7 +131,7 @@ def _scales(data: Table, n: int, question: Question) -> Floats | None:
     estimates = fit_blocks(data.x, data.y, dealt(data, n, m, question.account), "ols", shortest=True)
     ranges = spreads.draw(estimates, room, question.rows, epsilon, question.entropy)
     usual = LARGER[data.p] if question.size_is_secret else 1.0
-    question.account.spend(loss.Partition(loss.Pure(epsilon)))
+    question.account.spend(loss.Partition(inverse_loss(epsilon)))
     return None if ranges is None else ranges * usual
 
 

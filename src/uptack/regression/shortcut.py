@@ -5,8 +5,8 @@ block estimates has as its reach the product of the coordinates' intervals [β(r
 coordinate by coordinate, and no coordinate pays for another.
 
 **No silent failure.** Blocks without enough rows, and coefficients that a block does not tell, lie beyond all others,
-on both sides alike (`uptack.regression.fits`). ⊥ is a candidate of the draw (`Boxes.draw_or_refuse`). So the chance of
-a reply from beyond the blocks that do tell each coefficient is at most one in a million, whatever the data.
+on both sides alike (`uptack.regression.fits`). ⊥ is a candidate of the draw (`uptack.mechanisms.inverse`). So the
+chance of a reply from beyond the blocks that do tell each coefficient is at most one in a million, whatever the data.
 """
 
 from __future__ import annotations
@@ -26,7 +26,17 @@ from uptack.columns import ArrayColumn
 from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.mechanisms.inverse import VECTOR_LATTICES, decay, median_boxes, slack_needed, steps_needed
+from uptack.mechanisms.inverse import (
+    VECTOR_LATTICES,
+    Refusal,
+    decay,
+    finest,
+    inverse_loss,
+    median_boxes,
+    median_room,
+    slack_needed,
+    steps_needed,
+)
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import loss
 from uptack.registry import release
@@ -153,7 +163,7 @@ def _with_errors(estimates: Floats, question: Question, advice: Advice) -> Outco
     if found.value is None:
         return found
     ranges = spreads.draw(estimates, room, rest.rows, rest.epsilon, rest.entropy)
-    rest.account.spend(loss.Pure(rest.epsilon))
+    rest.account.spend(inverse_loss(rest.epsilon))
     if ranges is None:
         return question.refuse(HOW, replace(advice, other=TELLING))
     draws = (Draw(m, p, question.rows, float(share.epsilon)) for share in (part, rest))
@@ -163,18 +173,17 @@ def _with_errors(estimates: Floats, question: Question, advice: Advice) -> Outco
 def _medians(estimates: Floats, question: Question, advice: Advice) -> Outcome[Floats]:
     if question.method != "inverse":
         return _in_turn(estimates, question)
-    slack = slack_needed(question.epsilon)
-    made = median_boxes(estimates, question.epsilon, question.rows, slack)
-    if made is None:
+    (m, p), slack = estimates.shape, slack_needed(question.epsilon)
+    room = finest(median_room(m, question.rows) - slack, question.epsilon, p, VECTOR_LATTICES)
+    if room is None:
         return question.refuse(HOW, advice)
-    lattice, nested = made
-    rank = (len(estimates) + 1) // 2
+    nested, rank = median_boxes(estimates, room, question.rows), (m + 1) // 2
     told = spreads.told(estimates, (rank, rank), question.rows)
-    drawn = nested.draw_or_refuse(decay(question.epsilon), told, slack, question.entropy)
-    tree = loss.Pure(question.epsilon)
+    drawn = nested.draw(decay(question.epsilon), question.entropy, Refusal(told, secret=True))
+    tree = inverse_loss(question.epsilon)
     if drawn is None:
         return question.refuse(HOW, replace(advice, other=TELLING), tree)
-    return question.answer(lattice.values(drawn), tree, HOW)
+    return question.answer(room[0].values(drawn), tree, HOW)
 
 
 def _in_turn(estimates: Floats, question: Question) -> Outcome[Floats]:

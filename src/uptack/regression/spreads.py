@@ -7,13 +7,14 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.columns.table import Floats
-from uptack.mechanisms.inverse import boxes, decay, finest, slack_needed
+from uptack.mechanisms.inverse import Refusal, boxes, decay, finest, slack_needed
+from uptack.mechanisms.plausible import Lattice
 from uptack.noise import Entropy, MachineNumbers
 from uptack.reach import InterquantileRange, Reach
 from uptack.reach.order import quartiles
 from uptack.regression.fits import BEYOND
 
-Room = tuple[MachineNumbers, int]
+Room = tuple[Lattice, int]
 """The lattice of candidates, and how many people may change before the draw sees the end of the data."""
 
 
@@ -22,7 +23,7 @@ def room(
 ) -> Room | None:
     """What so many blocks allow for; None where they are too few, which is public."""
     (low, high), slack = quartiles(blocks), slack_needed(epsilon)
-    return finest(lambda k: min(low - 1, blocks - high) >= rows * (k + slack), epsilon, dimension, lattices)
+    return finest(min(low - 1, blocks - high) // rows - slack, epsilon, dimension, lattices)
 
 
 def draw(estimates: Floats, given: Room, rows: int, epsilon: Fraction, entropy: Entropy) -> Floats | None:
@@ -31,7 +32,7 @@ def draw(estimates: Floats, given: Room, rows: int, epsilon: Fraction, entropy: 
     ranks = quartiles(len(estimates))
     reaches: list[Reach] = [InterquantileRange(column, ranks, steps, rows) for column in estimates.T]
     nested = boxes(reaches, steps, lattice, nonnegative=True)
-    drawn = nested.draw_or_refuse(decay(epsilon), told(estimates, ranks, rows), slack_needed(epsilon), entropy)
+    drawn = nested.draw(decay(epsilon), entropy, Refusal(told(estimates, ranks, rows), secret=True))
     return None if drawn is None else np.array([lattice.value(place) for place in drawn])
 
 

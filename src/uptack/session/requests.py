@@ -21,6 +21,7 @@ from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
 from uptack.session.unread import NoEntropy, UnreadGroups
 from uptack.statistics.arguments import COUNT_SHARE
+from uptack.statistics.planning import buys_size, ranks
 
 Made = Release[Any] | NoReply
 
@@ -98,11 +99,12 @@ class Request:
         if by is not None:
             return per_group(function, UnreadGroups(whole(source.columns[self.columns[0]])), **public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
+        kept = 1 - COUNT_SHARE if self.declaration.plan is not ranks or buys_size(public) else Fraction(1)
         if drops:  # as if no row were missing: what all rows can't do, some can't
-            public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * (1 - COUNT_SHARE)}
+            public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * kept}
         made: Made = function(*self.declaration.reads.unread(source, self.columns, public), **public)
         if drops and isinstance(made, NoReply) and made.advice.epsilon is not None:
-            least = math.ceil(1000 * made.advice.epsilon / float(1 - COUNT_SHARE)) / 1000
+            least = math.ceil(1000 * made.advice.epsilon / float(kept)) / 1000
             return replace(made, advice=replace(made.advice, epsilon=least))
         return made
 

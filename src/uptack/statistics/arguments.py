@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypedDict
+
+import numpy as np
 
 from uptack import checks, columns
 from uptack.account import Account, Outcome
@@ -14,7 +16,8 @@ from uptack.columns.numeric import LARGEST
 from uptack.data.arrays import numeric_column
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.noise import Entropy, IntegerLaplace
+from uptack.mechanisms.plausible import Lattice, Plausible
+from uptack.noise import Entropy, IntegerLaplace, MachineNumbers
 from uptack.privacy import Adjacency, loss
 from uptack.registry.options import METHODS
 from uptack.release import Advice, Noise
@@ -43,6 +46,7 @@ class Question:
     granularity: Fraction | None = None
     missing: float | str | None = None
     count: IntegerLaplace | None = None
+    plausible: tuple[float, float] | None = None
 
     @property
     def epsilon(self) -> Fraction:
@@ -74,6 +78,13 @@ class Question:
         """Whether the number of rows that the statistic is of depends on people."""
         return not self.adjacency.size_is_public or self.missing == "drop"
 
+    def guessed(self, lattices: Sequence[MachineNumbers], spread: bool = False) -> tuple[Lattice, ...]:
+        """Lattices of candidates with the guess of where values lie; for a `spread`, of how far apart they are."""
+        if self.plausible is None:
+            return tuple(lattices)
+        low, high = self.plausible
+        return tuple(Plausible(one, *((0.0, high - low) if spread else (low, high))) for one in lattices)
+
     def split(self, *shares: Rational) -> tuple[Question, ...]:
         """The same question with parts of its budget, which add up to all of it."""
         return tuple(replace(self, account=part) for part in self.account.split(*shares))
@@ -95,7 +106,7 @@ class Question:
         """⊥, and what was spent on it, if anything."""
         if spent is not None:
             self.account.spend(spent)
-        if self.size_is_secret:
+        if self.count is not None:
             advice = self._with_room_for_the_count(advice)
         return Outcome.refusal(how, advice)
 
@@ -120,6 +131,17 @@ def _missing(value: object) -> float | str | None:
     if abs(number) > Fraction(LARGEST):
         raise InvalidArgument("missing", must, checks.describe(value), "Beyond all floats there is 'low' or 'high'.")
     return float(number)
+
+
+def _plausible(value: object) -> tuple[float, float]:
+    """A guess of where values lie: two numbers in their order."""
+    must = "a pair of numbers (low, high), low below high"
+    if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
+        raise InvalidArgument("plausible", must, checks.describe(value))
+    low, high = (checks.rational("plausible", end, must) for end in value)
+    if not low < high:
+        raise InvalidArgument("plausible", must, checks.describe(value))
+    return float(low), float(high)
 
 
 def _between(name: str, value: object, limits: tuple[Fraction, Fraction], fix: str = "") -> Fraction:
@@ -165,7 +187,7 @@ class MeanOptions(Promises, total=False):
     """What a statistic of one column can be told.
 
     - `missing`: what to do with NaN and infinities. "error" (default) tells the curator. "low", "high" or a number
-      takes the place of each such row. "drop" leaves rows without a value out, at the price of a noisy number of rows.
+      takes the place of each such row. "drop" leaves rows without a value out; how many there are is then secret.
     - `by`: a column with the group of every row, for one answer per group. `groups` are the public groups, or None for
       unknown ones, which need δ. `share` is the part of ε that finds them. See `uptack.per_group`.
     """
@@ -182,10 +204,14 @@ class Options(MeanOptions, total=False):
     - `method`: "inverse" (default), "ptr" or "dwork-lei".
     - `granularity`: a public step that all values are multiples of, and the answer will be; integer columns have 1 by
       themselves. With a step of 100 an answer of 20 comes out as 0. From 1e-75 to 1e75; for `method="inverse"` only.
+    - `plausible`: a guess (low, high) of where the values lie, from knowledge and not from the data; no bounds, since
+      values outside are answered too. A good guess gets replies with fewer rows, a wrong one costs little
+      (`uptack.mechanisms.plausible`). For `method="inverse"` only.
     """
 
     method: str
     granularity: Rational | None
+    plausible: tuple[Rational, Rational] | None
 
 
 def asked(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Question:
@@ -195,14 +221,18 @@ def asked(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Question:
         raise InvalidArgument("method", "'inverse', 'ptr' or 'dwork-lei'", checks.describe(method))
     if method != "inverse":
         checks.inside_unit("delta", delta, f"method={method!r} needs δ > 0, such as 1e-6; 'inverse' does not.")
-    granularity = options.get("granularity")
+    granularity, guess = options.get("granularity"), options.get("plausible")
+    plausible = None if guess is None else _plausible(guess)
+    if plausible is not None and method != "inverse":
+        fix = "The other methods have no candidates to choose from."
+        raise InvalidArgument("plausible", "left out but for method='inverse'", checks.describe(guess), fix)
     step = None if granularity is None else _between("granularity", granularity, STEPS, FINER)
     if step is not None and method != "inverse":
         fix = "The other methods add noise to the answer, which is no multiple of anything."
         raise InvalidArgument("granularity", "left out but for method='inverse'", checks.describe(granularity), fix)
     promised = {name: options[name] for name in Promises.__annotations__ if name in options}
     account = Account.open(name, epsilon, **promised)
-    return Question(account, method, step, _missing(options.get("missing", "error")))
+    return Question(account, method, step, _missing(options.get("missing", "error")), plausible=plausible)
 
 
 def column(x: Any, question: Question, floats: bool = False) -> tuple[Column, Question]:

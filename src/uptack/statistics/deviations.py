@@ -29,6 +29,7 @@ def _deviation() -> Statistic:
         build=lambda x, n, steps, rows: MedianDeviation(x, _rank(n), steps, rows),
         scale=True,
         whole=True,
+        follows=True,
     )
 
 

@@ -14,19 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from uptack.account import Outcome
-from uptack.mechanisms.inverse import VECTOR_LATTICES, boxes, decay, finest, round_to
-from uptack.privacy import loss
+from uptack.mechanisms.inverse import VECTOR_LATTICES, Refusal, boxes, decay, inverse_loss, round_to
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.release import EachNoise
 from uptack.statistics import trees
 from uptack.statistics.arguments import Question
-from uptack.statistics.methods import inverse_advice, run
+from uptack.statistics.methods import inverse_advice, run, sight
 from uptack.statistics.statistic import Data, Statistic
 
 HOW = "inverse sensitivity"
@@ -47,21 +47,27 @@ def quantiles(
     given = (question.epsilon, question.granularity, question.rows, question.entropy)
     if dimension > 1 and (found := trees.tree_quantiles(data, n, ranks, *given)) is not None:
         return question.answer(*found, HOW)
-    chosen = finest(lambda steps: fits(n, steps * question.rows), question.epsilon, dimension, VECTOR_LATTICES)
-    if chosen is None:
-        advice = inverse_advice(fits, n, question, dimension, VECTOR_LATTICES[-1])
+    lattices = question.guessed(VECTOR_LATTICES)
+    advice = partial(inverse_advice, fits, n, question, dimension, lattices[-1])
+    room, bears = (min(ranks[0] - 1, size - ranks[-1]) // question.rows for size in (n, data.size))
+    seen = sight(room, question, dimension, lattices)
+    if seen is None:
+        found_advice = advice()
         if dimension > 1:
-            advice = trees.advice(advice, n, levels, question.epsilon, question.rows)
-        return question.refuse(HOW, advice)
-    lattice, steps = chosen
+            found_advice = trees.advice(found_advice, n, levels, question.epsilon, question.rows)
+        return question.refuse(HOW, found_advice)
+    lattice, steps = seen
     segments = [(Segment(rank, rank),) for rank in ranks]
     windows = [w for s in segments for w in LStatistic.windows(s, steps, question.rows)]
     selected = data.ordered(windows)
     reaches: list[Reach] = [LStatistic(selected, s, question.rows) for s in segments]
     widen = float(question.granularity / 2) if question.granularity is not None else 0.0
-    drawn = boxes(reaches, steps, lattice, widen=widen).draw(decay(question.epsilon), question.entropy)
+    nested, spent = boxes(reaches, steps, lattice, widen=widen), inverse_loss(question.epsilon)
+    drawn = nested.draw(decay(question.epsilon), question.entropy, Refusal(bears, question.size_is_secret))
+    if drawn is None:
+        return question.refuse(HOW, advice(), spent)
     values = np.sort([round_to(lattice.value(o), question.granularity) for o in drawn])
-    return question.answer(values, loss.Pure(question.epsilon), HOW)
+    return question.answer(values, spent, HOW)
 
 
 def least_rank(n: int, dimension: int, question: Question) -> int:

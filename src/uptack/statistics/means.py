@@ -40,6 +40,7 @@ def _trimmed(cut: Rational = 0.1) -> Statistic:
         spread=lambda n: (int(share * n), n - int(share * n) + 1),
         slope=4.0 / float(kept),
         averaged=lambda n: max(n - 2 * int(share * n), 1),
+        follows=True,
     )
 
 
@@ -52,6 +53,7 @@ def _winsorized(cut: Rational = 0.1) -> Statistic:
         Functional(ends, weight=Fraction(1), between=(share, 1 - share)),
         spread=lambda n: (int(share * n), n - int(share * n) + 1),
         slope=4.0 / float(1 - 2 * share),
+        follows=True,
     )
 
 

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.mechanisms.inverse import LATTICES, finest, inverse_sensitivity, steps_needed
-from uptack.noise import MachineNumbers
-from uptack.privacy import loss
+from uptack.mechanisms.inverse import (
+    LATTICES,
+    Refusal,
+    chosen,
+    inverse_loss,
+    inverse_sensitivity,
+    slack_needed,
+    steps_needed,
+)
+from uptack.mechanisms.plausible import Lattice
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import tested
 from uptack.statistics.arguments import Question, asked, column, public_size
@@ -21,8 +29,28 @@ def released(statistic: Statistic, x: Any, epsilon: Rational, options: Mapping[s
     """The statistic of x by the method asked for, or ⊥."""
     question = asked(statistic.name, epsilon, options)
     data, question = column(x, question, floats=not statistic.whole)
+    return question.account.close(measured(statistic, data, question))
+
+
+def measured(statistic: Statistic, data: Data, question: Question) -> Outcome[float]:
+    """The same on a column that has been read. A number of rows that is secret is not bought where it need not be.
+
+    **Theorem.** With ranks worked out from the true n, which is secret, the inverse method is ε-differentially private
+    for statistics that follow (`Statistic.follows`): every score moves by at most one step where a row comes, goes or
+    is replaced, and so does κ. *Proof for a quantile.* With F(y) rows up to y, F'(y) below it and r = ⌈pn⌉, the score
+    of y is max(0, r - F(y), F'(y) + 1 - r). A row that comes moves r, F(y) and F'(y) each by 0 or 1, so the differences
+    by at most 1; r - 1 and n - r by at most 1 too. So it is for sums of quantiles with fixed weights, and, as distances
+    from any number are order statistics too, for the median deviation. *For a trimmed mean* of the ranks o + 1, ...,
+    n - o, o = ⌊cut·n⌋: with a row more, the terms moved down by k + 1 ranks are at most those moved by k before with
+    one lower term beside them (o stays), or without the highest of them (o rises). Either way their mean is at most
+    what it was. A row fewer, the upper end and Winsorized means go the same way. For ranges see
+    `uptack.statistics.spreads.steady_ranks`. ∎
+    """
+    followed = statistic if statistic.follows else statistic.near
+    if question.size_is_secret and question.method == "inverse" and followed is not None:
+        return _inverse(followed, data, data.size, question)
     n, question = public_size(data.size, question)
-    return question.account.close(run(statistic, data, n, question))
+    return run(statistic, data, n, question)
 
 
 def run(statistic: Statistic, data: Data, n: int, question: Question) -> Outcome[float]:
@@ -32,22 +60,40 @@ def run(statistic: Statistic, data: Data, n: int, question: Question) -> Outcome
 
 
 def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Outcome[float]:
-    """Pure ε, and ⊥ only by a rule that looks at n, ε and the lattice."""
-    how = "inverse sensitivity"
-    chosen = finest(lambda steps: statistic.fits(n, steps * question.rows), question.epsilon)
-    if chosen is None:
-        return question.refuse(how, inverse_advice(statistic.fits, n, question))
-    lattice, steps = chosen
+    """Pure ε. ⊥ is free where public numbers decide it, and a candidate of the draw otherwise.
+
+    n is what ranks are worked out from: the number of rows, public or not, or a noisy one.
+    """
+    how, spent = "inverse sensitivity", inverse_loss(question.epsilon)
+    lattices = question.guessed(LATTICES, statistic.scale)
+    advice = partial(inverse_advice, statistic.fits, n, question, 1, lattices[-1])
+    seen = sight(statistic.room(n, n) // question.rows, question, 1, lattices)
+    if seen is None:
+        return question.refuse(how, advice())
+    lattice, steps = seen
     value = inverse_sensitivity(
         statistic.build(data, n, steps, question.rows),
         steps,
         question.epsilon,
         question.entropy,
+        Refusal(statistic.room(n, data.size) // question.rows, question.size_is_secret),
         granularity=question.granularity,
         nonnegative=statistic.scale,
         lattice=lattice,
     )
-    return question.answer(value, loss.Pure(question.epsilon), how)
+    return question.refuse(how, advice(), spent) if value is None else question.answer(value, spent, how)
+
+
+def sight(room: int, question: Question, dimension: int, lattices: Sequence[Lattice]) -> tuple[Lattice, int] | None:
+    """The lattice and K where the rows, as far as is public, bear so many steps; None for a ⊥ that is free.
+
+    Where the number of rows is secret, K is what the guarantee needs: beyond the rows that there are it sees nothing.
+    Where it is used as it is, nothing may be chosen by it.
+    """
+    if not question.size_is_secret:
+        return chosen(room, question.epsilon, dimension, lattices)
+    picked = (lattices[0], 0) if question.count is None else chosen(room, question.epsilon, dimension, lattices)
+    return picked and (picked[0], steps_needed(question.epsilon, picked[0].size ** dimension))
 
 
 def inverse_advice(
@@ -55,13 +101,18 @@ def inverse_advice(
     n: int,
     question: Question,
     dimension: int = 1,
-    coarsest: MachineNumbers = LATTICES[-1],
+    coarsest: Lattice = LATTICES[-1],
 ) -> Advice:
-    """The number of rows, or the ε, from which on the inverse engine replies. `fits(n, moves)` is public."""
+    """The number of rows, or the ε, from which on the inverse engine replies whatever the data; all of it public.
+
+    `fits(n, moves)` is. Where the number of rows is secret, it is not looked at: ⊥ is then rare, but never impossible.
+    """
     candidates = coarsest.size**dimension
     steps = steps_needed(question.epsilon, candidates)
+    if question.size_is_secret:
+        steps += slack_needed(question.epsilon)
     enough = least_n(lambda size: fits(size, question.rows * steps))
-    if not fits(n, question.rows):
+    if question.size_is_secret or not fits(n, question.rows):
         return Advice(n=enough)
     low, high = 1, steps  # the most steps that fit
     while high - low > 1:

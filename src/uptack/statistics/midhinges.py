@@ -20,7 +20,7 @@ HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 def _midhinge() -> Statistic:
     levels = ((HALF, QUARTER), (HALF, 1 - QUARTER))
-    return Statistic("midhinge", segments, Functional(levels), slope=8.0)
+    return Statistic("midhinge", segments, Functional(levels), slope=8.0, follows=True)
 
 
 @release(reads=COLUMN, by=True, plan=ranks, statistic=_midhinge)

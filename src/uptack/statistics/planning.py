@@ -13,6 +13,12 @@ from uptack.statistics.arguments import COUNT_SHARE
 LIKELY = Fraction(1, 20)
 
 
+def buys_size(given: Mapping[str, Any]) -> bool:
+    """Whether an order statistic first buys a noisy number of rows where that is secret: see `methods.measured`."""
+    several = isinstance(given.get("p"), list | tuple)
+    return several or given.get("interval") is not None or given.get("method", "inverse") != "inverse"
+
+
 def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     """A bound on ranks that holds with 95% confidence and whatever the data: P(more than k ranks) ≤ L·e^(-ε(k+1)/2).
 
@@ -20,7 +26,7 @@ def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     """
     if given.get("method", "inverse") != "inverse" or not cost.adjacency.size_is_public:
         return ""
-    kept = 1 - COUNT_SHARE if given.get("missing") == "drop" else 1
+    kept = 1 - COUNT_SHARE if given.get("missing") == "drop" and buys_size(given) else 1
     left = cost.exact_epsilon * kept / (2 if given.get("interval") else 1)
     parts = len(given["p"]) if isinstance(given.get("p"), list | tuple) else 1
     off = cost.adjacency.rows_per_person * steps_needed(left, (1 << 62) ** parts, LIKELY)

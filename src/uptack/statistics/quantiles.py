@@ -14,9 +14,8 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
-from uptack.mechanisms.inverse import boxes, decay, steps_needed
+from uptack.mechanisms.inverse import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
 from uptack.noise import MachineNumbers
-from uptack.privacy import loss
 from uptack.reach import LStatistic, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
@@ -34,7 +33,7 @@ from uptack.statistics.arguments import (
     size_bounds,
 )
 from uptack.statistics.many import quantiles
-from uptack.statistics.methods import run
+from uptack.statistics.methods import measured, run
 from uptack.statistics.planning import ranks
 from uptack.statistics.statistic import Data, Functional, Statistic, least_n
 
@@ -49,7 +48,7 @@ def statistic(p: Fraction) -> Statistic:
         return (Segment(rank, rank),)
 
     name, at = "median" if p == HALF else "quantile", Functional(levels=((Fraction(1), p),))
-    return Statistic(name, segments, at, slope=1.75 / float(p * (1 - p)), whole=True)
+    return Statistic(name, segments, at, slope=1.75 / float(p * (1 - p)), whole=True, follows=True)
 
 
 def _of_level(p: Rational) -> Statistic:
@@ -82,8 +81,10 @@ def quantile(
     """The quantile x(⌈pn⌉), or several at once for one ε, with no bounds on the data.
 
     **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse`). `"ptr"` and `"dwork-lei"`
-    are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). Under
-    `ADD_REMOVE` a tenth of ε goes into the number of rows. All hold for people with up to `rows_per_person` rows.
+    are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). Where the number of rows
+    is secret, one quantile by the inverse method does without it (`uptack.statistics.methods`). For several, for an
+    interval and for the other methods, a tenth of ε goes into a noisy one. All hold for people with up to
+    `rows_per_person` rows.
 
     With an increasing list of p the inverse method draws all quantiles at once: with nine of them, a third of the error
     of one release for each with an equal part of ε (`uptack.statistics.many`).
@@ -119,9 +120,9 @@ def _one(
     question = asked(name, epsilon, options)
     confidence = None if interval is None else _confidence(interval)
     data, question = column(x, question)
-    n, question = public_size(data.size, question)
     if confidence is None:
-        return question.account.close(run(statistic(p), data, n, question))
+        return question.account.close(measured(statistic(p), data, question))
+    n, question = public_size(data.size, question)
     return question.account.close(_with_interval(data, n, p, confidence, question))
 
 
@@ -181,35 +182,48 @@ def _confidence(interval: Rational) -> Fraction:
 
 @dataclass(frozen=True)
 class _Ends:
-    """The ranks that the two ends of an interval aim at, the steps that each may miss by, and n at the least.
+    """The ranks that the two ends of an interval aim at, the steps that each may miss by, and the chance that it does.
 
     **Theorem.** Let Q be the p-quantile of the population, α = 1 - confidence, and n the true number of rows. With a
     probability of at least 1 - α: n is in [least, most] but for α/10 (`size_bounds`; where n is public there is nothing
     to fail). Let l(m) be the q-quantile of Binomial(m, p), and u(m) one more than its upper q-quantile, q = 7α/20. By
     the law of the number of rows up to Q, x(l(n)) ≤ Q ≤ x(u(n)) but for 2q. Both l and u rise with m, so then also
-    x(l(least)) ≤ Q ≤ x(u(most)). Each end aims a number of ranks further out that it misses by at most but for α/10.
-    In all α/10 + 7α/10 + 2α/10 = α. No step asks for independence of another. ∎
+    x(l(least)) ≤ Q ≤ x(u(most)). Each end aims a number of ranks further out, and misses by more, not being ⊥, with a
+    chance of α/10 (`uptack.mechanisms.inverse`). In all α/10 + 7α/10 + 2α/10 = α. No step asks for independence of
+    another. ∎
     """
 
     low: int
     high: int
     steps: int
-    least: int
+    missing: Fraction
+    sure: bool
+    worth: bool
 
     @classmethod
     def of(cls, n: int, p: Fraction, confidence: Fraction, epsilon: Fraction, question: Question) -> _Ends:
-        """For a public number of rows, and an ε for each end."""
-        failing = 1 - confidence
+        """For a public number of rows, and an ε for each end.
+
+        All ranks that are looked at should be inside the table. Where that can't be for the steps that a reply for sure
+        needs (`sure`), ends aim less far out, and ⊥ is a candidate. It may not be `worth` trying.
+        """
+        failing, rows = 1 - confidence, question.rows
         least, most = size_bounds(n, question, failing / 10)
         share = failing * (Fraction(7, 20) if question.size_is_secret else Fraction(8, 20))
-        steps = steps_needed(epsilon, OFFSETS.size, failing / 10)
-        low, high = _below(least, p, share) - question.rows * steps, _above(most, p, share) + question.rows * steps
-        return cls(low, high, steps, least)
+        low, high = _below(least, p, share), _above(most, p, share)
+        room, needed = min(low - 1, least - high) // (2 * rows), steps_needed(epsilon, OFFSETS.size, failing / 10)
+        steps, sure = min(max(room, 0), needed), room >= needed
+        worth = sure or worth_asking(room, epsilon, failure=failing / 10, near=NEAR)
+        return cls(low - rows * steps, high + rows * steps, steps, failing / 10, sure, worth)
 
-    def fit(self, rows: int) -> bool:
-        """Whether all ranks that are looked at are inside the table, with so many rows a person."""
-        return self.low - rows * self.steps >= 1 and self.high + rows * self.steps <= self.least
+    def refusal(self, size: int, question: Question) -> Refusal:
+        """⊥, where the table has so many rows, which may be secret."""
+        bears = min(self.low - 1, size - self.high) // question.rows
+        return Refusal(bears, question.size_is_secret, self.missing)
 
+
+NEAR = Fraction(1, 256)
+"""The share of all offsets that may be near an end: where ⊥ weighs more, it is not tried, and free."""
 
 HUGE = 10**15
 """From so many rows on the law of the binomial is not computed but bounded."""
@@ -241,20 +255,23 @@ def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, questi
     """Half of ε for the quantile, a quarter for each end, drawn on a coarse lattice around the released quantile."""
     half, *sides = question.split(HALF, HALF / 2, HALF / 2)
 
-    def fits(size: int) -> bool:
-        return _Ends.of(size, p, confidence, sides[0].epsilon, question).fit(question.rows)
+    def aim(size: int) -> _Ends:
+        return _Ends.of(size, p, confidence, sides[0].epsilon, question)
 
-    if not fits(n):
-        return question.refuse("inverse sensitivity", Advice(n=least_n(fits)))
+    how, aimed, ends = "inverse sensitivity", aim(n), []
+    if not aimed.worth:
+        return question.refuse(how, Advice(n=least_n(lambda size: aim(size).sure)))
     found = run(statistic(p), data, n, half)
     if found.value is None:
         return found
-    aimed, ends = _Ends.of(n, p, confidence, sides[0].epsilon, question), []
     for rank, outward, side in ((aimed.low, -1, sides[0]), (aimed.high, 1, sides[1])):
         reach = _Shifted(LStatistic.quantile(data, rank, aimed.steps, question.rows), found.value)
-        (drawn,) = boxes([reach], aimed.steps, OFFSETS).draw(decay(side.epsilon), question.entropy)
-        side.account.spend(loss.Pure(side.epsilon))
-        past = min(max(drawn + outward, -OFFSETS.top), OFFSETS.top)  # past the rounding
+        nested, refusal = boxes([reach], aimed.steps, OFFSETS), aimed.refusal(data.size, question)
+        drawn = nested.draw(decay(side.epsilon), question.entropy, refusal)
+        side.account.spend(inverse_loss(side.epsilon))
+        if drawn is None:
+            return question.refuse(how, Advice(n=least_n(lambda size: aim(size).sure)))
+        past = min(max(drawn[0] + outward, -OFFSETS.top), OFFSETS.top)  # past the rounding
         ends.append(found.value + OFFSETS.value(past))
     note = f"half of ε paid for a {float(confidence):.3g} interval of the population's quantile, by inverse sensitivity"
     return replace(found, noise=PopulationInterval(confidence, min(ends), max(ends)), notes=(note,))

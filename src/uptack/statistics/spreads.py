@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack
 
@@ -13,17 +16,39 @@ from uptack.reach.order import spread_ranks
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
+from uptack.statistics import planning
 from uptack.statistics.arguments import Options, level
 from uptack.statistics.methods import released
-from uptack.statistics.planning import ranks
 from uptack.statistics.statistic import Functional, Statistic
+
+
+def steady_ranks(low: Fraction, high: Fraction, n: int) -> tuple[int, int]:
+    """The ranks a = ⌊low·n⌋ + 1 and b = a + ⌊t·(n - a) + 1/2⌋, t = (high - low)/(1 - low), for a secret n.
+
+    b is within a rank of ⌈high·n⌉. **Theorem.** With these the reach of x(b) - x(a) moves by one step at most where a
+    row is added or removed, and a - 1 and n - b by at most 1. *Proof.* With one row more, a stays or rises by 1; n - a
+    rises by 1 where a stays, and stays where a rises. So b rises by 1 where a does, else by 0 or 1: da ≤ db. The row at
+    rank b + j of the smaller table is at b + j + β of the larger one, and that at rank a - i at a - i + α, α ≤ β in
+    {0, 1}. So the larger table reaches as far apart with j + β - db steps at the upper end and i - α + da at the lower
+    one: i + j + (β - α) - (db - da) ≤ i + j + 1 together. The other three cases (the lower end; a row removed) are the
+    same with signs changed, and at most i + j + 1 for the same reason. ∎ (⌊n/4⌋ + 1 and ⌈3n/4⌉ won't do: from three
+    rows to four a rises and b does not, and a row between them moves the reach by two steps.)
+    """
+    a = min(int(low * n) + 1, max(n, 1))
+    return a, a + max(math.floor((high - low) / (1 - low) * (n - a) + Fraction(1, 2)), 0)
 
 
 def statistic(low: Fraction, high: Fraction) -> Statistic:
     """The range between two quantiles."""
+    near = replace(_with_ranks(low, high, steady_ranks), follows=True)
+    return replace(_with_ranks(low, high, spread_ranks), near=near)
 
+
+def _with_ranks(
+    low: Fraction, high: Fraction, ranks: Callable[[Fraction, Fraction, int], tuple[int, int]]
+) -> Statistic:
     def segments(n: int) -> tuple[Segment, ...]:
-        a, b = spread_ranks(low, high, n)
+        a, b = ranks(low, high, n)
         return Segment(b, b), Segment(a, a, Fraction(-1))
 
     quarters = (low, high) == (Fraction(1, 4), Fraction(3, 4))
@@ -31,8 +56,8 @@ def statistic(low: Fraction, high: Fraction) -> Statistic:
         "interquartile range" if quarters else "interquantile range",
         segments,
         Functional(levels=((Fraction(1), high), (Fraction(-1), low))),
-        build=lambda x, n, steps, rows: InterquantileRange(x, spread_ranks(low, high, n), steps, rows),
-        spread=lambda n: spread_ranks(low, high, n),
+        build=lambda x, n, steps, rows: InterquantileRange(x, ranks(low, high, n), steps, rows),
+        spread=lambda n: ranks(low, high, n),
         scale=True,
         whole=True,
     )
@@ -49,7 +74,9 @@ def _quarters() -> Statistic:
     return statistic(Fraction(1, 4), Fraction(3, 4))
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({"low": 0.1, "high": 0.9},), page="iqr", statistic=_between)
+@release(
+    reads=COLUMN, by=True, plan=planning.ranks, examples=({"low": 0.1, "high": 0.9},), page="iqr", statistic=_between
+)
 def interquantile_range(
     x: Any, low: Rational, high: Rational, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -62,7 +89,7 @@ def interquantile_range(
     return released(_between(low, high), x, epsilon, options)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, statistic=_quarters)
+@release(reads=COLUMN, by=True, plan=planning.ranks, statistic=_quarters)
 def iqr(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The interquartile range x(⌈3n/4⌉) - x(⌊n/4⌋ + 1): see `interquantile_range`.
 

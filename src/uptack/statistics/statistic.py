@@ -37,6 +37,10 @@ class Statistic:
     spread/averaged. A wrong slope costs replies or accuracy, never privacy.
 
     `whole` says that a column of integers has answers that are integers.
+
+    `follows` says that ranks may be worked out from the true number of rows where that is secret: **adding or removing
+    a row then moves T's reach by one step and no more**, although segments(n) moves too. `near` is a statistic of which
+    that is true, within a rank of this one. Without either, a noisy number of rows is bought first.
     """
 
     name: str
@@ -48,6 +52,8 @@ class Statistic:
     scale: bool = False
     averaged: Callable[[int], int] | None = None
     whole: bool = False
+    follows: bool = False
+    near: Statistic | None = None
 
     def __post_init__(self) -> None:
         if self.build is None:
@@ -60,10 +66,14 @@ class Statistic:
         """The first and the last rank of every segment."""
         return tuple(end for segment in self.segments(n) for end in (segment.first, segment.last))
 
+    def room(self, n: int, size: int) -> int:
+        """How many moves of one rank stay inside a table of so many rows, where the ranks are those of n rows."""
+        ranks = self.ranks(n)
+        return min(min(ranks) - 1, size - max(ranks))
+
     def fits(self, n: int, moves: int) -> bool:
         """Whether so many moves of one rank stay inside a table of n rows."""
-        ranks = self.ranks(n)
-        return min(ranks) - moves >= 1 and max(ranks) + moves <= n
+        return self.room(n, n) >= moves
 
 
 def least_n(fits: Callable[[int], bool]) -> int:

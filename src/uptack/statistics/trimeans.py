@@ -20,7 +20,7 @@ HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 def _trimean() -> Statistic:
     levels = ((QUARTER, QUARTER), (HALF, HALF), (QUARTER, 1 - QUARTER))
-    return Statistic("trimean", segments, Functional(levels), slope=8.0)
+    return Statistic("trimean", segments, Functional(levels), slope=8.0, follows=True)
 
 
 @release(reads=COLUMN, by=True, plan=ranks, statistic=_trimean)

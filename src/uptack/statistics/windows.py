@@ -125,7 +125,7 @@ class Rows:
             start = first - 1 + low - self._counted[key][0]
             if low < high:
                 digits[low:high], own[low:high] = self._digits(key)[start : start + high - low], False
-        digits[own] = own_digits(keys[own], self._entropy)
+        digits[own] = self._drawn(keys[own])
         return np.sort(self._candidates(keys, digits))
 
     def _placed_in(self, key: int) -> Integers:
@@ -142,13 +142,12 @@ class Rows:
     def _digits(self, key: int) -> Integers:
         """The digits of all rows in a cell, in their order; drawn once."""
         if key not in self._shared:
-            self._shared[key] = np.sort(self._entropy.integers(1 << BITS, self._counted[key][1]))
+            self._shared[key] = np.sort(self._drawn(np.full(self._counted[key][1], key)))
         return self._shared[key]
 
-
-def own_digits(keys: Integers, entropy: Entropy) -> Integers:
-    """Random digits for all rows of some cells, each row by itself. Cells are told so that audits can follow rows."""
-    return entropy.integers(1 << BITS, keys.size)
+    def _drawn(self, keys: Integers) -> Integers:
+        """New digits for rows in these cells, whichever they are."""
+        return self._entropy.integers(1 << BITS, keys.size)
 
 
 def _merged(pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -1,0 +1,72 @@
+"""Columns whose kind the curator declares, whatever type their container has.
+
+A container's type may have been chosen by its rows: in pandas one missing integer makes a column of floats, and one
+missing truth value a column of objects. A declared kind is the curator's word in its place. Each row is read by itself,
+and a row that does not fit is a missing value, so neighbours look alike in everything but the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from uptack import checks
+from uptack.columns.fields import MOST_INTEGER, Array, Field, Mask
+from uptack.columns.kinds import Kind
+from uptack.errors import InvalidArgument
+
+Read = tuple[Array, Mask | None]
+
+
+def _integers(found: Field) -> Read:
+    """Whole numbers of 64 bits; what is none is missing."""
+    if found.kind == "integer":
+        values, gone = found.numbers()
+        return values, np.zeros(found.size, bool) if gone is None else gone
+    floats = found.floats()
+    whole = np.isfinite(floats) & (np.floor(floats) == floats) & (np.abs(floats) < float(MOST_INTEGER))
+    return np.where(whole, floats, 0.0).astype(np.int64), ~whole
+
+
+def _numbers(found: Field) -> Read:
+    return found.floats(), None
+
+
+def _truths(found: Field) -> Read:
+    """True and False; what is neither is missing."""
+    rows = found.rows()
+    fits = np.fromiter((isinstance(row, bool | np.bool_) for row in rows), bool, found.size)
+    return np.fromiter((row is True or row is np.True_ for row in rows), bool, found.size) & fits, ~fits
+
+
+def _texts(found: Field) -> Read:
+    """Texts; what is none is missing."""
+    rows = [str(row) if isinstance(row, str) else None for row in found.rows()]
+    values = np.empty(found.size, object)
+    values[:] = rows
+    return values, np.fromiter((row is None for row in rows), bool, found.size)
+
+
+READ: dict[str, Callable[[Field], Read]] = {
+    "integer": _integers,
+    "number": _numbers,
+    "boolean": _truths,
+    "text": _texts,
+}
+
+
+def declared(found: Field, kind: Kind) -> Field:
+    """The same rows as a column of this kind."""
+    return Field(kind, found.size, lambda: READ[kind](found))
+
+
+def all_declared(fields: Mapping[str, Field], types: Mapping[str, Any] | None) -> dict[str, Field]:
+    """Columns with the kinds that were declared, and the others as their containers have them."""
+    for name, kind in (types or {}).items():
+        if name not in fields:
+            raise InvalidArgument("types", f"for columns that there are: {', '.join(map(repr, fields))}", repr(name))
+        if kind not in READ:
+            raise InvalidArgument(f"types[{name!r}]", f"one of {', '.join(map(repr, READ))}", checks.describe(kind))
+    return {name: declared(f, types[name]) if types and name in types else f for name, f in fields.items()}

@@ -1,0 +1,47 @@
+"""Declared kinds: a row can't choose the type of its column, also in pandas."""
+
+import numpy as np
+import pytest
+
+import uptack as ut
+from uptack.data import source
+
+pd = pytest.importorskip("pandas")
+AGES = list(range(20, 80)) * 100
+
+
+def seen(rows, kind, ask):
+    """What a session shows and answers."""
+    session = ut.open(pd.DataFrame({"x": rows}), types={"x": kind}, entropy=ut.SeededEntropy(1))
+    made = ask(session["x"])
+    return session.describe(), str(made.privacy), made.mechanism, type(made.value), made.value
+
+
+@pytest.mark.parametrize("other", [None, "text", 2.5, True, 10**30, float("inf")])
+@pytest.mark.parametrize(
+    "ask", [lambda x: x.median(epsilon=1), lambda x: x.quantile([0.25, 0.75], epsilon=1), lambda x: x.iqr(epsilon=1)]
+)
+def test_one_row_does_not_change_a_column_of_integers(other, ask):
+    one, two = (seen(rows, "integer", ask) for rows in (AGES, [*AGES[:-1], other]))
+    assert one[:-1] == two[:-1]
+    assert np.all(np.asarray(two[-1]) == np.round(two[-1]))  # the granularity is still 1
+
+
+@pytest.mark.parametrize("other", [None, "text", 1, 0.5])
+def test_one_row_does_not_change_a_column_of_truth_values(other):
+    flags = [True] * 10 + [False] * 1990
+    one, two = (seen(rows, "boolean", lambda x: x.count(epsilon=1)) for rows in (flags, [*flags[:-1], other]))
+    assert one == two
+
+
+def test_declared_texts_and_numbers():
+    table = source({"t": ["a", None, 3], "n": [1, "b", None]}, types={"t": "text", "n": "number"})
+    assert dict(table.columns) == {"t": "text", "n": "number"}
+    assert table.categories("t") == {"a": 1, None: 2}
+    assert np.isnan(table.matrix(["n"])[:, 0]).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("types", [{"y": "integer"}, {"x": "date"}, "guess"])
+def test_what_can_not_be_declared_is_named(types):
+    with pytest.raises(ut.InvalidArgument, match="types"):
+        source({"x": [1, 2]}, types=types)

@@ -53,14 +53,6 @@ def drawn(d: Seen, e: Seen, delta: Fraction) -> Price:
     return 2 * move * -math.log(rho), ""
 
 
-def drawn_or_refused(d: Seen, e: Seen, delta: Fraction) -> Price:
-    """The same with ⊥ as a candidate, whose exponent moves with the data too."""
-    (boxes, rho, told), (other, rho_prime, told_prime) = d.state, e.state
-    if rho != rho_prime:
-        return math.inf, "a decay that depends on the data"
-    return 2 * max(score_move(boxes, other), abs(told - told_prime)) * -math.log(rho), ""
-
-
 def chained(d: Seen, e: Seen, delta: Fraction) -> Price:
     """A draw by a chain, q^V."""
     move = largest_move(d.state, e.state)

@@ -26,7 +26,7 @@ from uptack.discrete import Domain
 from uptack.discrete.categories import Screen
 from uptack.groups import per_group
 from uptack.kernels.estimators import KernelRegressor, KernelSVC
-from uptack.kernels.minimisers import own_machine
+from uptack.kernels.machines import own_machine
 from uptack.kernels.regions import plot_regions
 from uptack.noise import IntegerLaplace
 from uptack.regression import hampel_regression
@@ -133,6 +133,20 @@ def quantile(path: Path) -> None:
     ax.set_xticks(levels)
     ax.set_xlabel("level; a bar holds nine answers of ten", color=GREY)
     ax.legend(frameon=False, loc="lower center")
+    save(figure, path)
+
+
+def ecdf(path: Path) -> None:
+    x, _ = two_humps(20_000)
+    figure, ax = canvas("A private distribution function, with its band", "20,000 rows, ε = 1, no bounds given.")
+    made = ut.ecdf(x, epsilon=1, entropy=ut.SeededEntropy(1)).unwrap()
+    where = np.linspace(0.5, 6.5, 400)
+    low, high = made.band(0.95).at(where)
+    ax.fill_between(where, low, high, color=BLUE, alpha=0.2, linewidth=0, label="95%: the population's, everywhere")
+    ax.plot(made.knots, made.shares, color=BLUE, linewidth=1.5, marker="o", markersize=3, label="private")
+    ax.plot(np.sort(x), np.arange(1, x.size + 1) / x.size, color=INK, linewidth=1, ls="--", label="the rows' own")
+    ax.set_ylabel("share of rows", color=GREY)
+    ax.legend(frameon=False, loc="upper left")
     save(figure, path)
 
 
@@ -426,6 +440,7 @@ def groups(path: Path) -> None:
 PICTURES: dict[str, Picture] = {
     "median": median,
     "quantile": quantile,
+    "ecdf": ecdf,
     "iqr": iqr,
     "trimmed-mean": trimmed_mean,
     "mean": mean,

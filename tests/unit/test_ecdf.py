@@ -123,3 +123,16 @@ def test_too_few_rows_and_bad_arguments():
     with pytest.raises(ut.InvalidArgument, match="knots must be at most"):
         ut.ecdf(X, epsilon=1, knots=10**6)
     assert ut.ecdf(X, epsilon=1, knots=20, entropy=SeededEntropy(1)).value.knots.size == 20
+
+
+@pytest.mark.parametrize("noise", [RunningNoise.of(12, Fraction(1), 2), RunningNoise(9, 8, 3, Fraction(4))])
+def test_what_is_counted_changes_by_at_most_one_bin_and_one_block_per_row(noise):
+    bins = np.arange(noise.lower + noise.upper + 1) + 5
+    for j in range(bins.size):
+        other = bins + (np.arange(bins.size) == j)
+        moved = sum(np.abs(a - b).sum() for a, b in zip(noise.parts(bins), noise.parts(other), strict=True))
+        assert moved <= (1 if noise.block == 1 else 2)
+    for side, (whole, single) in zip(
+        (bins[: noise.lower], bins[::-1][: noise.upper]), (noise.parts(bins)[:2], noise.parts(bins)[2:]), strict=True
+    ):
+        assert sum(side) <= sum(whole) + sum(single)

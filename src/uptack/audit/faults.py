@@ -87,7 +87,7 @@ FAULTS = (
     Fault("reach: rows a person ignored", "uptack.account.Account.rows", always(1), INNER, "median, 2 rows"),
     Fault("chain: e^(-ε/4g) for e^(-ε/8g)", "uptack.mechanisms.joint.chain_decay", given(0, twice), INNER, "quartiles"),
     Fault("chain: rows a person ignored", "uptack.mechanisms.joint.chain_decay", given(1, lambda g: 1), INNER, "quartiles, 2 rows"),
-    Fault("chain: digits of their own in each window", "uptack.statistics.windows.Windows._digits", lambda f: anew, INNER, "many quantiles of one value"),
+    Fault("chain: digits of their own in each window", "uptack.statistics.windows.Rows._digits", lambda f: anew, INNER, "many quantiles of one value"),
     Fault("secret n: the true number of rows", "uptack.statistics.arguments.noisy_size", true_count, INNER, "mean, add/remove"),
     Fault("secret n: in a density", "uptack.statistics.arguments.noisy_size", true_count, INNER, "density, add/remove"),
     Fault("secret n: noise for one row a person", "uptack.statistics.arguments.noisy_size", count_of_one_row, INNER, "medians, add/remove, 2 rows"),

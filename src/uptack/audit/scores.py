@@ -53,20 +53,21 @@ def drawn(d: Seen, e: Seen, delta: Fraction) -> Price:
     return 2 * move * -math.log(rho), ""
 
 
-def drawn_or_refused(d: Seen, e: Seen, delta: Fraction) -> Price:
-    """The same with ⊥ as a candidate, whose exponent moves with the data too."""
-    (boxes, rho, told), (other, rho_prime, told_prime) = d.state, e.state
-    if rho != rho_prime:
-        return math.inf, "a decay that depends on the data"
-    return 2 * max(score_move(boxes, other), abs(told - told_prime)) * -math.log(rho), ""
-
-
 def chained(d: Seen, e: Seen, delta: Fraction) -> Price:
     """A draw by a chain, q^V."""
     move = largest_move(d.state, e.state)
     if move == math.inf:
         return math.inf, "gaps, bins or a decay that depend on the data"
     return 2 * move * -math.log(d.state.q), ""
+
+
+def running(d: Seen, e: Seen, delta: Fraction) -> Price:
+    """Running counts, by what is counted for them."""
+    (bins, noise), (other, noise_prime) = d.state, e.state
+    if noise != noise_prime:
+        return math.inf, "noise that depends on the data"
+    moved = sum(int(np.abs(a - b).sum()) for a, b in zip(noise.parts(bins), noise.parts(other), strict=True))
+    return moved / float(noise.scale), ""
 
 
 def scored(d: Seen, e: Seen, delta: Fraction) -> Price:

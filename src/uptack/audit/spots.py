@@ -39,12 +39,8 @@ SPOTS = (
     Spot("uptack.mechanisms.dwork_lei.noisy_mean", lambda value, *_: value, prices.mean),
     Spot("uptack.noise.grid.Grid.move", lambda grid, x, noise: (grid, np.array(x)), prices.moved),
     Spot("uptack.mechanisms.inverse.Boxes.draw", lambda boxes, rho, _, bottom=None: (boxes, rho, bottom), scores.drawn),
-    Spot(
-        "uptack.mechanisms.inverse.Boxes.draw_or_refuse",
-        lambda boxes, rho, told, slack, _: (boxes, rho, told),
-        scores.drawn_or_refused,
-    ),
     Spot("uptack.mechanisms.joint.Chain.draw", lambda chain, _: chain, scores.chained),
+    Spot("uptack.statistics.running.running_counts", lambda bins, noise, _: (bins, noise), scores.running),
     Spot("uptack.mechanisms.exponential._weighted", lambda scores, rate, _: (scores, rate), scores.scored),
     Spot("uptack.mechanisms.exponential._permute_and_flip", lambda scores, rate, _: (scores, rate), scores.scored),
     Spot("uptack.mechanisms.ptr.attempt", scores.reaches, scores.proposed),
@@ -88,7 +84,7 @@ VALUES: dict[str, Callable[[Any], list[Any]]] = {
 }
 LOOKS = ("uptack.mechanisms.ptr.Proposal.look", "uptack.regression.cells.RowTest.needs")
 LINES = ("uptack.regression.fits.fit_blocks", "uptack.blocks.evaluation.evaluate")
-DIGITS = ("uptack.statistics.windows.Windows._drawn",)
+DIGITS = ("uptack.statistics.windows.Rows._drawn",)
 COINS = ("uptack.noise.coins.Coin.flip",)
 OVERLAPPING = ("uptack.papers.A_samp",)
 """A row is in many of its subsamples, by chance: how many it moves is priced, not counted."""

@@ -13,15 +13,15 @@ row that is replaced within a bin, or leaves one bin for another, costs no more 
 compositions of such draws. Rows keep their random digits from tier to tier: fix the digits of the common rows, and
 neighbours stay neighbours. ∎
 
-**How far off.** A chain of J targets among L candidates has P(V' ≥ 4k) ≤ L^J·e^(-ε_t·k/2g): its numbers of rows are
-then within k of their targets, or of where the bin's true number of rows would put them. Bins between two knots have
-an end on both sides, so nothing drawn there can leave them. At the two ends of the table the b outermost targets of a
-node leave the rows altogether with a probability of at most L^b·e^(-ε_t(R - h)/2g), where R is how many rows lie
-beyond the innermost of the b, given that the next target is not more than h rows too far out. *Proof.* Compare each
-such vector with one that has these b where they would be h rows too far out. It is a vector of the same chain, it has
-a V that is less by 4(R - h), and fewer than L^b vectors are compared with it. ∎ So every node at an end keeps R above
-what makes this one in a million for h = 0; `Tree.fits` says so by public numbers. With few quantiles R is enough for b
-= J: then the first bound alone keeps them all among the rows, whatever the data.
+**How far off.** A chain of J targets among L candidates has P(V' ≥ 4k) ≤ L^J·e^(-ε_t·k/2g): otherwise the number of
+rows up to each target is off by at most k more than at the two ends of its bin, so what tiers are off by adds up. Bins
+between two knots have an end on both sides, so nothing drawn there can leave them. At the two ends of the table the b
+outermost targets of a node leave the rows altogether with a probability of at most L^b·e^(-ε_t(R - h)/2g), where R is
+how many rows lie beyond the innermost of the b, given that the next target is not more than h rows too far out.
+*Proof.* Compare each such vector with one that has these b where they would be h rows too far out. It is a vector of
+the same chain, it has a V that is less by 4(R - h), and fewer than L^b vectors are compared with it. ∎ So every node
+at an end keeps R above what makes this one in a million for h = 0; `Tree.fits` says so by public numbers. With few
+quantiles R is enough for b = J: then the first bound alone keeps them all among the rows, whatever the data.
 """
 
 from __future__ import annotations

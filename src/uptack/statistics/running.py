@@ -82,6 +82,21 @@ class RunningNoise:
         """The least z that no running count is off by more than, but for `failure`."""
         return _bound(self, failure)
 
+    def parts(self, bins: Integers) -> list[Integers]:
+        """All that is counted, of both sides: whole blocks, and the single bins that are not the last of one."""
+        out = []
+        for side in (bins[: self.lower], bins[::-1][: self.upper]):
+            whole = side.size // self.block
+            out.append(side[: whole * self.block].reshape(whole, self.block).sum(axis=1))
+            out.append(side[np.arange(1, side.size + 1) % self.block > 0])
+        return out
+
+
+def running_counts(bins: Integers, noise: RunningNoise, entropy: Entropy) -> tuple[Integers, Integers]:
+    """The running counts from the lower and from the upper end, with noise: the mechanism of the theorem."""
+    below, above = noise.draw(entropy)
+    return np.cumsum(bins)[: noise.lower] + below, np.cumsum(bins[::-1])[: noise.upper] + above
+
 
 @lru_cache(maxsize=256)
 def _bound(noise: RunningNoise, failure: Fraction) -> int:

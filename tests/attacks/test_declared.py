@@ -45,3 +45,30 @@ def test_declared_texts_and_numbers():
 def test_what_can_not_be_declared_is_named(types):
     with pytest.raises(ut.InvalidArgument, match="types"):
         source({"x": [1, 2]}, types=types)
+
+
+class Text(str):
+    """A text whose own conversion fails."""
+
+    def __str__(self):
+        raise ValueError("Smith")
+
+
+class Classless:
+    """An object whose class can't be asked for."""
+
+    @property
+    def __class__(self):
+        raise ValueError("Smith")
+
+
+@pytest.mark.parametrize("odd", [lambda: Text("a"), Classless], ids=["text", "class"])
+@pytest.mark.parametrize("types", [None, {"t": "text"}, {"t": "boolean"}])
+def test_no_method_of_a_row_decides_between_an_answer_and_an_error(odd, types):
+    rows = ["a", "b"] * 500
+    keys = [True, False] if types == {"t": "boolean"} else ["a", "b"]
+    for last in ("a", odd()):
+        session = ut.open({"t": [*rows, last]}, types=types, entropy=ut.SeededEntropy(1))
+        assert session["t"].histogram(keys=keys, epsilon=1)
+        if types is None:
+            assert session["t"].count(epsilon=1)

@@ -37,13 +37,13 @@ def _numbers(found: Field) -> Read:
 def _truths(found: Field) -> Read:
     """True and False; what is neither is missing."""
     rows = found.rows()
-    fits = np.fromiter((isinstance(row, bool | np.bool_) for row in rows), bool, found.size)
+    fits = np.fromiter((type(row) in (bool, np.bool_) for row in rows), bool, found.size)
     return np.fromiter((row is True or row is np.True_ for row in rows), bool, found.size) & fits, ~fits
 
 
 def _texts(found: Field) -> Read:
     """Texts; what is none is missing."""
-    rows = [str(row) if isinstance(row, str) else None for row in found.rows()]
+    rows = [str.__str__(row) if issubclass(type(row), str) else None for row in found.rows()]  # no row's own method
     values = np.empty(found.size, object)
     values[:] = rows
     return values, np.fromiter((row is None for row in rows), bool, found.size)

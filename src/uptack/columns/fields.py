@@ -83,7 +83,7 @@ class Field:
         """The rows that are True. A row of another type is not, nor is one without a value."""
         values, missing = self._values
         if self.kind == "any":
-            return np.fromiter((isinstance(v, bool | np.bool_) and bool(v) for v in self.rows()), bool, self.size)
+            return np.fromiter((type(v) in (bool, np.bool_) and bool(v) for v in self.rows()), bool, self.size)
         return values.astype(bool) if missing is None else values.astype(bool) & ~missing
 
     # ---------------------------------------------------------------------------------------------------- as categories
@@ -166,7 +166,9 @@ def listed(values: Any) -> Floats:
 
 def _numbered(rows: list[Any]) -> tuple[list[Hashable], NDArray[np.int64]]:
     """The canonical values of rows, and each row's place in that list."""
-    if set(map(type, rows)) <= {str, int, NoneType}:  # of which equal ones are alike: canonical once for all of them
+    if all(
+        type(row) in (str, int, NoneType) for row in rows
+    ):  # of which equal ones are alike: canonical once for all of them
         plain: list[Any] = rows
     else:
         plain = [canonical(value) for value in rows]

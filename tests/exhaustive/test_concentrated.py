@@ -9,12 +9,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tests.exhaustive import test_joint as joint
+from tests.exhaustive.chains import law as chain_law
 from tests.exhaustive.test_inverse import law
 from tests.exhaustive.universe import STATISTICS, substituted, tables
 from uptack.exact import Real, ball
 from uptack.mechanisms.inverse import Boxes, boxes, decay, inverse_loss
-from uptack.mechanisms.joint import chain_decay
+from uptack.mechanisms.joint import Bin, chain_decay
 from uptack.noise import MachineNumbers
 from uptack.privacy import concentrated_epsilon, loss, tight, zcdp
 from uptack.privacy.accounting import bounded_range_masses
@@ -85,7 +85,8 @@ def test_a_pure_loss_does_not_have_the_constant():
 def test_the_chain_has_bounded_range():
     epsilon, values = Fraction(1), (0, 2, 3, 6)
     q = chain_decay(epsilon)
-    laws = {t: joint.law(joint.chain(t, q)) for t in tables(8, values)}
+    node = Bin(0, 8, 8, (5, 11), 16)
+    laws = {t: chain_law(t, node, 2, q) for t in tables(8, values)}
     found = pairs(laws, lambda t: substituted(t, values))
     widest = max(spread(a, b) for a, b in found)
     assert q**-6 <= widest <= q**-8  # q^-8 ≤ e^ε

@@ -196,7 +196,8 @@ def test_a_normal_density(options):
 
 def test_the_loss_tree_adds_up():
     release = fourier_density(NORMAL, 1, adjacency=ADD_REMOVE, entropy=SeededEntropy(1))
-    assert release.loss == loss.Composed(tuple(loss.Pure(Fraction(p, 40)) for p in (4, 9, 27)))
+    count, box, series = (Fraction(p, 40) for p in (4, 9, 27))
+    assert release.loss == loss.Composed((loss.Pure(count), loss.BoundedRange(box), loss.Pure(series)))
     release = fourier_density(NORMAL, 1, low=0, high=20, entropy=SeededEntropy(1))
     assert release.loss == loss.Pure(1)
 

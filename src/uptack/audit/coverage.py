@@ -28,7 +28,8 @@ def options_of(declaration: Declaration) -> set[str]:
     """What a function may be told, and need not: its data and what each call must say are in every ask.
 
     >>> sorted(options_of(declared()["median"]) - {"by", "groups", "share"})
-    ['adjacency', 'delta', 'granularity', 'interval', 'method', 'missing', 'rows_per_person']
+    ['adjacency', 'delta', 'granularity', 'interval', 'method', 'missing', 'plausible',
+    'rows_per_person']
     """
     return {option.name for option in declaration.options if not option.required} - {"entropy"}
 

@@ -80,7 +80,7 @@ WEIGHTS: dict[str, Fraction | int] = {
     "boolean": Fraction(1, 8),
     "text": Fraction(1, 3),
     "any": Fraction(1, 3),
-    "regression": 2,
+    "regression": Fraction(5, 2),
 }
 """Shares before the user weighs them: counts are exact enough with less than numbers need."""
 

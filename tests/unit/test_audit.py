@@ -311,7 +311,7 @@ def test_names_differ_and_every_public_mechanism_is_there():
     families = {case.name.split(":")[0] for case in every}
     for name in (
         *("median", "quantile 1/4", "interquartile range", "interquantile range", "trimmed mean", "Winsorized mean"),
-        *("mean", "median, ptr", "median, dwork-lei", "median, add/remove", "median, 2 rows a person", "count"),
+        *("mean", "median, ptr", "median, dwork-lei", "median, add/remove", "median, 2 rows per person", "count"),
         *("histogram", "sparse histogram, printed", "margins, direct", "optimal count", "minimax count"),
         *("Laplace noise", "Gaussian noise", "Gamma noise", "K-norm noise", "exponential mechanism"),
         *("report noisy max", "release if stable", "median of blocks", "stable value", "short-cut regression"),

@@ -9,7 +9,7 @@ from uptack.noise import Entropy
 
 
 def equal_blocks(n: int, blocks: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Rows in random order, one line a block; -1 fills the lines of blocks that are one row shorter."""
+    """Rows in random order, one line per block; -1 fills the lines of blocks that are one row shorter."""
     order = _shuffled(n, entropy)
     size = -(-n // blocks)
     filled = np.full(blocks * size, -1)
@@ -18,7 +18,7 @@ def equal_blocks(n: int, blocks: int, entropy: Entropy) -> NDArray[np.int64]:
 
 
 def independent_blocks(n: int, blocks: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Each row in a block of its own choice, as added and removed rows need it; one line a block, filled with -1."""
+    """Each row in a block of its own choice, as added and removed rows need it; one line per block, filled with -1."""
     chosen = entropy.integers(blocks, n)
     order = np.argsort(chosen, kind="stable")
     counts = np.bincount(chosen, minlength=blocks)

@@ -79,7 +79,7 @@ def numeric(name: str, found: Field, must: str) -> Field:
 
 
 def matrix(name: str, x: Any, must: str = "a table of numbers") -> Floats:
-    """Columns of numbers side by side, one line a row; a missing value is NaN. A single column gives one dimension.
+    """Columns of numbers side by side, one line per row; a missing value is NaN. A single column gives one dimension.
 
     x is a column, a frame, an array of two dimensions, or a list of rows. A list has no declared shape: it has as many
     columns as most of its rows have, and a row of another length has no value.

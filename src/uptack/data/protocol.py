@@ -50,7 +50,7 @@ class Source(Protocol):
         ...
 
     def matrix(self, names: Sequence[str]) -> Floats:
-        """Numeric columns side by side, one line a row; missing values are NaN."""
+        """Numeric columns side by side, one line per row; missing values are NaN."""
         ...
 
     def blocks(
@@ -126,7 +126,7 @@ def assigned(owners: NDArray[np.int64], count: int, entropy: Entropy) -> NDArray
 
     **Theorem.** Each owner's block is uniform, and independent of all rows and of the other owners. So let the same
     random function from owners to blocks act on two tables that differ in the rows of one owner: all blocks are equal
-    but one. Estimates, one a block, then differ in one place, as `uptack.privacy.loss.Partition` asks. A hash of the
+    but one. Estimates, one per block, then differ in one place, as `uptack.privacy.loss.Partition` asks. A hash of the
     row itself would not do: a changed row would leave one block and enter another.
     """
     drawn = entropy.integers(count, int(owners.max(initial=-1)) + 1)

@@ -201,7 +201,7 @@ class QueryColumn:
         return self.source.rows
 
     def finite(self) -> bool:
-        """Whether no row is missing, NaN or infinite: one scan a column."""
+        """Whether no row is missing, NaN or infinite: one scan per column."""
         return self.certain or self.source.oddities(self.name) == (0, 0)
 
     def filled(self, missing: float) -> QueryColumn:

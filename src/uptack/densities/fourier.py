@@ -91,7 +91,7 @@ class Box:
     def over(self, dimension: int) -> Box:
         """The box for so many columns; a single pair of ends is for all of them."""
         if len(self.low) not in (1, dimension):
-            raise InvalidArgument("low", f"a number, or {dimension} of them, one a column", f"{len(self.low)} of them")
+            raise InvalidArgument("low", f"a number, or {dimension}, one per column", f"{len(self.low)} of them")
         times = dimension // len(self.low)
         return Box(self.low * times, self.high * times)
 
@@ -313,7 +313,7 @@ def _public_ends(low: ArrayLike | None, high: ArrayLike | None) -> Box | None:
 
 def _ends(name: str, value: Any) -> tuple[float, ...]:
     values = [value] if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) else list(value)
-    return tuple(float(checks.rational(name, v, "a number, or one a column")) for v in values)
+    return tuple(float(checks.rational(name, v, "a number, or one per column")) for v in values)
 
 
 def _plan(kind: str | None, dimension: int, question: Question, private_box: bool, wanted: int | None) -> _Plan:

@@ -79,7 +79,7 @@ class Capped(IntegerLaw):
 
 
 def capped(law: IntegerLaw, delta: Fraction, rows: int) -> Capped:
-    """The law with the least cap m ≥ 0 that leaves P(z > m - g) ≤ δ, for g rows a person: see `Screen`.
+    """The law with the least cap m ≥ 0 that leaves P(z > m - g) ≤ δ, for g rows per person: see `Screen`.
 
     >>> from uptack.noise import IntegerLaplace
     >>> [capped(IntegerLaplace(g), Fraction(1, 10**6), g).most for g in (1, 2, 10)]

@@ -63,7 +63,7 @@ class Adjacency:
         return f"Adjacency({self.kind!r}{rows})"
 
     def __str__(self) -> str:
-        rows = "" if self.rows_per_person == 1 else f", {self.rows_per_person} rows a person"
+        rows = "" if self.rows_per_person == 1 else f", {self.rows_per_person} rows per person"
         return self.kind + rows
 
 

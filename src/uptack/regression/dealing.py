@@ -19,7 +19,7 @@ CROWD = 16
 
 
 def rows_needed(p: int, question: Question) -> float:
-    """Rows a block, in the mean, from which on hardly any block has fewer than p.
+    """Rows per block, in the mean, from which on hardly any block has fewer than p.
 
     Where rows may be missing, or come and go, the number in a block is like a Poisson number of mean λ, or varies less,
     and P(N < p) = P(χ² of 2p degrees > 2λ).

@@ -16,7 +16,7 @@ are spaced: from 2·Φ⁻¹(3/4 - κ/2), both ends moved alike, to Φ⁻¹(3/4) 
 
 So P(|error| > t·spread) is a sum over two grids of scores, and t is found for each confidence. What is left out: the
 estimates of small blocks have longer tails than normal ones, which makes the spread larger in comparison, and skewed
-errors shift the medians of small blocks by about a twelfth of their skewness times σ/sqrt(rows a block).
+errors shift the medians of small blocks by about a twelfth of their skewness times σ/sqrt(rows per block).
 """
 
 from __future__ import annotations

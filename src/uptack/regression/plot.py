@@ -23,7 +23,7 @@ def plot_coefficients(
     values = np.asarray(release.unwrap())
     labels = list(names) if names is not None else [f"β{i}" for i in range(values.size)]
     if len(labels) != values.size:
-        raise InvalidArgument("names", f"{values.size} names, one a coefficient", f"{len(labels)} of them")
+        raise InvalidArgument("names", f"{values.size} names, one per coefficient", f"{len(labels)} of them")
     ax = axes(ax, figsize=(6, 0.6 + 0.4 * values.size))
     place = np.arange(values.size)
     try:

@@ -54,7 +54,7 @@ from uptack.statistics.quantiles import statistic as quantile_statistic
 HOW = "inverse sensitivity"
 FITS = ("huber", "lad", "ols")
 ROWS_PER_COEFFICIENT = 8
-"""Rows a block for each coefficient: the fits of smaller blocks are noisier, and fewer blocks give a noisier median."""
+"""Rows per block for each coefficient: fits of smaller blocks are noisier, and fewer blocks give a noisier median."""
 
 SPREAD_SHARE = Fraction(1, 3)
 """The part of the budget that standard errors get, where they are asked for."""
@@ -85,9 +85,9 @@ def shortcut_regression(
     """Coefficients of a linear regression with no bounds on the data: intercept first, if there is one.
 
     **Theorem.** `method="inverse"` draws all coefficients at once from nested boxes and is ε-differentially private.
-    `"ptr"` and `"dwork-lei"` (R_S as printed: one M a coefficient) are (ε, δ)-differentially private. Given the random
-    partition neighbours stay neighbours (`uptack.privacy.loss.Partition`); under ADD_REMOVE each row goes to a block of
-    its own random choice, and the number of blocks comes from a private count.
+    `"ptr"` and `"dwork-lei"` (R_S as printed: one M per coefficient) are (ε, δ)-differentially private. Given the
+    random partition neighbours stay neighbours (`uptack.privacy.loss.Partition`); under ADD_REMOVE each row goes to a
+    block of its own random choice, and the number of blocks comes from a private count.
 
     `block_fit` is "huber" (default), "lad" or "ols"; the robust ones survive gross errors in single rows, of which one
     percent reaches a good part of all blocks. `blocks` is chosen from n, the number of coefficients and ε if left out.

@@ -151,7 +151,7 @@ def divide(
     shares: Mapping[str, Rational] | None = None,
     target: str | None = None,
 ) -> list[Part]:
-    """The parts of a report: one a column, and one for the regression, if there is one.
+    """The parts of a report: one per column, and one for the regression, if there is one.
 
     ε is divided by `WEIGHTS` times the shares (1 for each column that is not named), δ evenly over the parts that use
     some.

@@ -16,7 +16,7 @@ from uptack.noise.laws import Integers
 
 
 class SourceGroups:
-    """One numeric column of a source by the values of another one: a filter a group, pushed down to the engine.
+    """One numeric column of a source by the values of another one: a filter per group, pushed down to the engine.
 
     A group is a canonical value (`uptack.columns.canonical`): keys that a source tells apart, and canonical forms do
     not, are one group, with all their rows.

@@ -85,7 +85,7 @@ def _blocks() -> list[Case]:
     two_rows = hostile(210, 105, both)
     return [
         *family("median of blocks", median, hostile(110, 55), Privacy(2), only=ties, share=0.2),
-        *family("median of blocks, 2 rows a person", twice, two_rows, Privacy(2, 0, both), only=ties, share=0.2),
+        *family("median of blocks, 2 rows per person", twice, two_rows, Privacy(2, 0, both), only=ties, share=0.2),
         *family("mode of blocks", mode, {"a tie broken": two_values(12, 6)}, Privacy(1), share=0.5),
     ]
 

@@ -41,7 +41,7 @@ def _medians() -> list[Case]:
         *family("median", plain, pairs, TWO),
         *family("median of integers", plain, whole, TWO),
         *family("median, a granularity of 1", rounded, pairs, TWO, only=some),
-        *family("median, 2 rows a person", twice, hostile(200, 100, both), Privacy(2, 0, both), only=some),
+        *family("median, 2 rows per person", twice, hostile(200, 100, both), Privacy(2, 0, both), only=some),
         *family("median, add/remove", released(median, **secret), hostile(140, 70, ADD_REMOVE), unknown, only=some),
         *family("median, add/remove, what ⊥ says", said(median, **secret), few, unknown),
         *family("median with an interval", ends, hostile(700, 350), TWO, only=(TIES, HUGE), share=0.5),

@@ -74,7 +74,7 @@ def _inverse() -> list[ExactCase]:
     twice, two = partial(quantile, rows=2), Privacy(1, 0, both)
     found = [_case(f"median: {what}", _law(quantile, pair)) for what, pair in near.items()]
     found += [_case(f"median, a granularity of 1: {w}", _law(quantile, pair, 0.5)) for w, pair in whole.items()]
-    found += [_case(f"median, 2 rows a person: {w}", _law(twice, pair, 0.5), two) for w, pair in pairs.items()]
+    found += [_case(f"median, 2 rows per person: {w}", _law(twice, pair, 0.5), two) for w, pair in pairs.items()]
     for what in some:
         found += [
             _case(f"interquartile range: {what}", _law(spread, high[what], nonnegative=True)),
@@ -94,7 +94,7 @@ def _additive() -> list[ExactCase]:
     normal = partial(shifted, IntegerGaussian(variance), steps, 400)
     return [
         _case("count: one row", partial(shifted, IntegerLaplace(1 / EPSILON), 1)),
-        _case("count, 2 rows a person: two rows", partial(shifted, IntegerLaplace(2 / EPSILON), 2), two),
+        _case("count, 2 rows per person: two rows", partial(shifted, IntegerLaplace(2 / EPSILON), 2), two),
         _case("integer Gaussian noise: 20 steps", normal, Privacy(1, DELTA)),
     ]
 

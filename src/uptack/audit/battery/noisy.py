@@ -91,7 +91,7 @@ def _counts() -> list[Case]:
     two = released(count, epsilon=1, rows_per_person=2)
     return [
         *family("count", rows, {"5 and 6": (5, 6), "at 0": (0, 1), "flags": (flags, np.arange(9) < 5)}, ONE),
-        *family("count, 2 rows a person", two, {"5 and 7": (5, 7)}, Privacy(1, 0, TWO_ROWS)),
+        *family("count, 2 rows per person", two, {"5 and 7": (5, 7)}, Privacy(1, 0, TWO_ROWS)),
         *family(
             "count, add/remove",
             released(count, epsilon=1, adjacency=ADD_REMOVE),

@@ -32,12 +32,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.linalg.blas import dtrsm
 
 from uptack.errors import InvalidArgument
 from uptack.kernels.kernel import UNIT, Floats, Kernel, root_above
+from uptack.later import Later
 from uptack.mechanisms.additive import calibrated_gaussian
 from uptack.noise import Grid, IntegerGaussian
+
+blas = Later("scipy.linalg.blas")
 
 PANEL = 256
 """Rows that are kept in one piece of memory: large enough for fast products, small enough to waste little."""
@@ -136,7 +138,7 @@ class Factor:
         for (panel, start, end), corner in zip(self._pieces(), self._corners, strict=True):
             width = end - start
             rest = cross[:, start:end] - cross[:, :start] @ panel[:width, :start].T
-            cross[:, start:end] = dtrsm(1.0, corner[:width, :width], rest.T, lower=True).T
+            cross[:, start:end] = blas.dtrsm(1.0, corner[:width, :width], rest.T, lower=True).T
         return cross
 
     def extend(self, new: Floats) -> None:

@@ -40,13 +40,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import expit
 
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.kernels.kernel import Floats
 from uptack.kernels.regions import FEATURE_ERROR
+from uptack.later import Later
+
+linalg, special = Later("scipy.linalg"), Later("scipy.special")
 
 CORNER = 2.0**-8
 """Half the width over which the corner of the hinge is rounded off; it lifts the loss by at most a quarter of that."""
@@ -98,8 +99,8 @@ class Logistic(Penalty):
 
     def derivatives(self, y: Floats, f: Floats) -> tuple[Floats, Floats]:
         """-y·p and p(1 - p) with p = 1/(1 + e^(yf))."""
-        wrong = expit(-y * f)
-        return -y * wrong, wrong * expit(y * f)
+        wrong = special.expit(-y * f)
+        return -y * wrong, wrong * special.expit(y * f)
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ class Objective:
         root = self.phi[bent] * np.sqrt(curvature[bent] / self.rows)[:, None]
         hessian = root.T @ root
         hessian[np.diag_indices_from(hessian)] += 2 * self.regularization
-        direction: Floats = -cho_solve(cho_factor(hessian, overwrite_a=True), gradient)
+        direction: Floats = -linalg.cho_solve(linalg.cho_factor(hessian, overwrite_a=True), gradient)
         return direction
 
     def step(self, w: Floats, f: Floats, gradient: Floats, direction: Floats) -> float:

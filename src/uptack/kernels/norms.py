@@ -9,13 +9,15 @@ from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import toeplitz
 
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.kernel import Exponential, Floats, Kernel, points, root_above
+from uptack.later import Later
 from uptack.privacy import Adjacency
+
+linalg = Later("scipy.linalg")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +117,9 @@ def _form(rate: float, size: int, width: float) -> Floats:
     step = width / (size - 1)
     line = np.zeros(size)
     line[:2] = 2, -1
-    stiff = toeplitz(line) / step
+    stiff = linalg.toeplitz(line) / step
     line[:2] = 4, 1
-    mass = toeplitz(line) * step / 6
+    mass = linalg.toeplitz(line) * step / 6
     for matrix in (stiff, mass):
         matrix[0, 0] /= 2
         matrix[-1, -1] /= 2

@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UptackError
@@ -21,10 +20,13 @@ from uptack.kernels import storage
 from uptack.kernels.curves import Curve, grid
 from uptack.kernels.factor import Factor, Noise
 from uptack.kernels.kernel import Floats, Kernel, points
+from uptack.later import Later
 from uptack.noise import Entropy, Grid, IntegerGaussian
 from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
 from uptack.registry.rim import SILENCE
+
+special = Later("scipy.special")
 
 AHEAD = 256
 """Coordinates of noise that are drawn at a time."""
@@ -155,7 +157,7 @@ class FunctionRelease:
         level = float(checks.inside_unit("confidence", confidence))
         values = self.at(where)
         tail = (1 - level) / (2 * (max(values.size, 1) if together else 1))
-        width = -ndtri(tail) * self.scale * math.sqrt(float(self.kernel.largest) * (1 + self._factor.jitter))
+        width = -special.ndtri(tail) * self.scale * math.sqrt(float(self.kernel.largest) * (1 + self._factor.jitter))
         return values - width, values + width
 
     def curve(self, where: ArrayLike, confidence: Rational = 0.95) -> Curve:

@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from uptack import checks
 from uptack.columns import matrix, numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 from uptack.kernels.kernel import UNIT, Floats, points, root_above
+from uptack.later import Later
 from uptack.mechanisms.additive import GridNoise, gaussian
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
+
+special = Later("scipy.special")
 
 DIGITS = 32
 """Binary digits to which the coordinates of a row are rounded, so that sums over rows are exact."""
@@ -163,7 +165,7 @@ class SpectralRelease:
         """Where the curator's own values lie (of the function cut off at the degree), each point by itself."""
         tail = (1 - float(checks.inside_unit("confidence", confidence))) / 2
         spread = self.scale * np.sqrt(self.basis.functions(where) ** 2 @ self.basis.eigenvalues)
-        return self.at(where) + ndtri(tail) * spread, self.at(where) - ndtri(tail) * spread
+        return self.at(where) + special.ndtri(tail) * spread, self.at(where) - special.ndtri(tail) * spread
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

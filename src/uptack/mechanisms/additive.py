@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaincinv
 
 from uptack import checks
 from uptack.columns import numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball, read
+from uptack.later import Later
 from uptack.noise import Ellipsoid, Entropy, Grid, IntegerGaussian, IntegerLaplace, IntegerLaw, L2Ball
 from uptack.noise.bodies import Body
 from uptack.noise.continuous import gamma as gamma_variable
@@ -32,6 +32,8 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.calibration import gaussian_noise_multiplier
 from uptack.registry import release
 from uptack.release import Release
+
+special = Later("scipy.special")
 
 Floats = NDArray[np.float64]
 SMOOTHING = 9
@@ -62,7 +64,7 @@ class NormNoise:
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """A box around the K-ball that X keeps to with this probability: it holds for all coordinates at once."""
-        radius = self.scale * float(gammaincinv(self.body.dimension, float(read(confidence))))
+        radius = self.scale * float(special.gammaincinv(self.body.dimension, float(read(confidence))))
         reach = radius * self.body.extent() + self.rounding
         return value - reach, value + reach
 

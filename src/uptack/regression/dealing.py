@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainccinv
 
 from uptack.account import Account
 from uptack.blocks.partition import equal_blocks, independent_blocks, of_width
 from uptack.columns.table import Table
+from uptack.later import Later
 from uptack.statistics.arguments import Question
+
+special = Later("scipy.special")
 
 SHORT = 0.02
 """The share of blocks that may get fewer rows than coefficients, where rows are secret in number."""
@@ -24,7 +26,7 @@ def rows_needed(p: int, question: Question) -> float:
     Where rows may be missing, or come and go, the number in a block is like a Poisson number of mean λ, or varies less,
     and P(N < p) = P(χ² of 2p degrees > 2λ).
     """
-    return float(gammainccinv(p, SHORT)) if question.size_is_secret else p + 1
+    return float(special.gammainccinv(p, SHORT)) if question.size_is_secret else p + 1
 
 
 def dealt(data: Table, n: int, blocks: int, account: Account) -> NDArray[np.int64]:

@@ -16,11 +16,12 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from uptack.columns.table import Floats
 from uptack.later import Later
 from uptack.regression.vertex import vertex
+
+linalg = Later("scipy.linalg")
 
 optimize = Later("scipy.optimize")
 
@@ -156,7 +157,7 @@ def _meeting(u: Floats, y: Floats, close: Floats, radius: float) -> Floats:
     rows = np.flatnonzero(np.abs(r) <= 1e-6 * radius)
     if rows.size == 0:
         return close
-    triangle, order = qr(u[rows].T, mode="r", pivoting=True)
+    triangle, order = linalg.qr(u[rows].T, mode="r", pivoting=True)
     rank = int((np.abs(np.diag(triangle)) > 1e-7).sum())
     chosen = rows[order[:rank]]
     step: Floats = np.linalg.lstsq(u[chosen], r[chosen], rcond=None)[0]

@@ -27,16 +27,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from uptack.columns.table import Floats
 from uptack.exact import Rational, read
 from uptack.later import Later
 
+special = Later("scipy.special")
+
 optimize = Later("scipy.optimize")
 
 GRID, TINY = 128, 1e-300
-QUARTILE = float(ndtri(0.75))
+QUARTILE = 0.6744897501960817
 RANGE_ERROR = 1.1664
 """The standard deviation of an interquartile range of m normal numbers, over the range, times sqrt(m)."""
 
@@ -95,16 +96,16 @@ class CoefficientErrors:
     def _noise(self) -> tuple[Floats, Floats]:
         """How far the noise carries a median, one rank more for rounding outward, and with which chance."""
         scores, per_score = self.medians.scores(0.499), self.medians.rows / self.medians.blocks
-        carried = ndtri(0.5 + np.minimum(((scores[1:] + scores[:-1]) / 2 + 1) * per_score, 0.4999))
-        return carried, self.medians.shares(ndtri(0.5 + scores * per_score) * 2, scores)
+        carried = special.ndtri(0.5 + np.minimum(((scores[1:] + scores[:-1]) / 2 + 1) * per_score, 0.4999))
+        return carried, self.medians.shares(special.ndtri(0.5 + scores * per_score) * 2, scores)
 
     @cached_property
     def _spread(self) -> tuple[Floats, Floats]:
         """Released spreads over true ones, and with which chance: first the pieces below 1, then those above."""
         scores = self.ranges.scores(0.249)
         share = scores * self.ranges.rows / self.ranges.blocks
-        low = np.log(ndtri(0.75 - share / 2) / QUARTILE)
-        high = np.log((1 + ndtri(0.75 + share) / QUARTILE) / 2)
+        low = np.log(special.ndtri(0.75 - share / 2) / QUARTILE)
+        high = np.log((1 + special.ndtri(0.75 + share) / QUARTILE) / 2)
         shares = self.ranges.shares(high - low, scores)
         below = shares * np.diff(-low) / np.diff(high - low)
         ratios = np.concatenate([(low[1:] + low[:-1]) / 2, (high[1:] + high[:-1]) / 2])
@@ -116,4 +117,4 @@ class CoefficientErrors:
         m = self.medians.blocks
         sampling = np.sqrt(math.pi / 2 / m + (RANGE_ERROR * t * ratios) ** 2 / m)
         ends = t * ratios[:, None] + np.array([-1, 1])[:, None, None] * noise
-        return float(ndtr(-ends / sampling[:, None]).sum(axis=0) @ chances @ likely)
+        return float(special.ndtr(-ends / sampling[:, None]).sum(axis=0) @ chances @ likely)

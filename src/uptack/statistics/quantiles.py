@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
-from scipy.stats import binom
 
 from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
+from uptack.later import Later
 from uptack.mechanisms.inverse import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
 from uptack.noise import MachineNumbers
 from uptack.reach import LStatistic, Segment
@@ -36,6 +36,8 @@ from uptack.statistics.many import quantiles
 from uptack.statistics.methods import measured, run
 from uptack.statistics.planning import ranks
 from uptack.statistics.statistic import Data, Functional, Statistic, least_n
+
+stats = Later("scipy.stats")
 
 HALF = Fraction(1, 2)
 
@@ -233,14 +235,14 @@ def _below(n: int, p: Fraction, q: Fraction) -> int:
     """A number that Binomial(n, p) is below with a probability of at most q: exact, or by Chernoff's bound."""
     if n >= HUGE:
         return math.floor(n * p) - _deviation(n, p, q)
-    return int(binom.ppf(float(q), n, math.nextafter(float(p), 0.0)))
+    return int(stats.binom.ppf(float(q), n, math.nextafter(float(p), 0.0)))
 
 
 def _above(n: int, p: Fraction, q: Fraction) -> int:
     """A number that Binomial(n, p) is at or above with a probability of at most q."""
     if n >= HUGE:
         return math.ceil(n * p) + _deviation(n, p, q) + 1
-    return int(binom.isf(float(q), n, math.nextafter(float(p), 1.0))) + 1
+    return int(stats.binom.isf(float(q), n, math.nextafter(float(p), 1.0))) + 1
 
 
 def _deviation(n: int, p: Fraction, q: Fraction) -> int:

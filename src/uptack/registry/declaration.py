@@ -22,6 +22,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.privacy import Privacy
+from uptack.privacy.loss import Loss
 from uptack.registry import options
 from uptack.registry.options import Option
 from uptack.registry.rim import guarded
@@ -55,6 +56,14 @@ class Planner(Protocol):
         ...
 
 
+class Spender(Protocol):
+    """What a release will do to the data, as a loss, from public numbers alone; None where only its cost is known."""
+
+    def __call__(self, given: Mapping[str, Any], cost: Privacy, rows: int) -> Loss | None:
+        """The options that were given, the most that it costs, and the public number of rows."""
+        ...
+
+
 @dataclass(frozen=True)
 class Declaration:
     """Everything that is to be known of a release function.
@@ -64,7 +73,8 @@ class Declaration:
     `missing` is what a session tells it of missing values where nobody says otherwise; None where it is not told.
     `public` is the function behind the rim, as everybody calls it. `examples` are calls without their data, from which
     the audit makes its cases. `page` is its page of the docs. `statistic` describes it, from its levels, where that can
-    be done (`uptack.statistics.statistic`): its influence function is worked out from that.
+    be done (`uptack.statistics.statistic`): its influence function is worked out from that. `spends` says what it does
+    to the data before it does it, where that is more than its cost tells: plans compose such losses tightly.
     """
 
     name: str
@@ -78,6 +88,7 @@ class Declaration:
     page: str
     also: str
     statistic: Callable[..., Any] | None = None
+    spends: Spender | None = None
     public: Callable[..., Any] = field(init=False, repr=False)
 
     @functools.cached_property
@@ -135,6 +146,7 @@ def release(
     page: str = "",
     also: str = "",
     statistic: Callable[..., Any] | None = None,
+    spends: Spender | None = None,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Declare a release function: see the module. What is returned is the function behind the rim.
 
@@ -143,7 +155,9 @@ def release(
 
     def declare(function: Callable[P, T]) -> Callable[P, T]:
         name = function.__name__
-        made = Declaration(name, function, data, reads, by, missing, plan, examples, page or name, also, statistic)
+        made = Declaration(
+            name, function, data, reads, by, missing, plan, examples, page or name, also, statistic, spends
+        )
 
         @functools.wraps(function)
         def public(*arguments: P.args, **given: P.kwargs) -> T:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from uptack.labels import label, markdown
+from uptack.report.cards import Figure
 from uptack.report.pictures import number
-from uptack.report.profile import ColumnProfile, Figure, Profile
+from uptack.report.profile import ColumnProfile, Profile
 from uptack.report.writing import Coefficient, bars, charges, coefficients, short
 
 Cell = Callable[[object], str]
@@ -26,6 +27,7 @@ def to_text(profile: Profile, bill: bool = False) -> str:
 def _figures(profile: Profile, cell: Cell) -> list[str]:
     rows = "a secret number of" if profile.rows is None else f"{profile.rows:,}"
     lines = [f"# Private profile of {cell(profile.title)}", "", f"{rows} rows; spent: {profile.spent}", ""]
+    lines += [line for hint in profile.hints for line in (hint, "")]
     if not profile.private:
         lines += ["**Not private**: the noise was drawn from a seeded source, for tests.", ""]
     for column in profile.columns:

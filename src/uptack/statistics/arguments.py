@@ -25,6 +25,9 @@ from uptack.release import Advice, Noise
 COUNT_SHARE = Fraction(1, 10)
 """The part of ε that goes into the number of rows where it is secret."""
 
+FOLLOWED = 11
+"""Up to so many quantiles a secret number of rows is not bought: the error of boxes, about m/ε ranks, is less."""
+
 STEPS = (Fraction(1, 10**75), Fraction(10**75))
 """The least and the most granularity: beyond, the lattices of candidates have no multiples of it, or nothing else."""
 
@@ -38,7 +41,8 @@ LEAST_SHARE = Fraction(1, 10**12)
 class Question:
     """What was asked of one column: an account to pay from, the method, and how the rows are read.
 
-    `count` is the law of the noise in the number of rows, where that number is secret and has been paid for.
+    `count` is the law of the noise in the number of rows, where that number is secret and has been paid for. `at_most`
+    is a public number of rows where some may be left out: those that are left are secret, and not more.
     """
 
     account: Account
@@ -47,6 +51,7 @@ class Question:
     missing: float | str | None = None
     count: IntegerLaplace | None = None
     plausible: tuple[float, float] | None = None
+    at_most: int | None = None
 
     @property
     def epsilon(self) -> Fraction:
@@ -249,7 +254,8 @@ def column(x: Any, question: Question, floats: bool = False) -> tuple[Column, Qu
     elif data.integers:
         question = replace(question, granularity=question.granularity or Fraction(1))
     if question.missing == "drop":
-        return data.present(), question
+        known = data.size if question.adjacency.size_is_public else None
+        return data.present(), replace(question, at_most=known)
     if isinstance(question.missing, float):
         return data.filled(question.missing), question
     if not data.finite():

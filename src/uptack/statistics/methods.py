@@ -17,6 +17,7 @@ from uptack.mechanisms.inverse import (
     inverse_sensitivity,
     slack_needed,
     steps_needed,
+    worth_asking,
 )
 from uptack.mechanisms.plausible import Lattice
 from uptack.release import Advice, NoReply, Release
@@ -67,7 +68,7 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
     how, spent = "inverse sensitivity", inverse_loss(question.epsilon)
     lattices = question.guessed(LATTICES, statistic.scale)
     advice = partial(inverse_advice, statistic.fits, n, question, 1, lattices[-1])
-    seen = sight(statistic.room(n, n) // question.rows, question, 1, lattices)
+    seen = sight(lambda size: statistic.room(size, size) // question.rows, n, question, 1, lattices)
     if seen is None:
         return question.refuse(how, advice())
     lattice, steps = seen[0], saturated(seen[1], data)
@@ -92,16 +93,24 @@ def saturated(steps: int, data: Data) -> int:
     return min(steps, data.size + 1)
 
 
-def sight(room: int, question: Question, dimension: int, lattices: Sequence[Lattice]) -> tuple[Lattice, int] | None:
-    """The lattice and K where the rows, as far as is public, bear so many steps; None for a ⊥ that is free.
+def sight(
+    room: Callable[[int], int], n: int, question: Question, dimension: int, lattices: Sequence[Lattice]
+) -> tuple[Lattice, int] | None:
+    """The lattice and K where `room(n)`, as far as it is public, bears so many steps; None for a ⊥ that is free.
 
     Where the number of rows is secret, K is what the guarantee needs: beyond the rows that there are it sees nothing.
-    Where it is used as it is, nothing may be chosen by it.
+    Where it is used as it is, nothing may be chosen by it, but by the public number of rows that it is at most: with a
+    lattice for these ⊥ is rare where hardly any row is left out, and it is free where even they would be too few.
     """
     if not question.size_is_secret:
-        return chosen(room, question.epsilon, dimension, lattices)
-    picked = (lattices[0], 0) if question.count is None else chosen(room, question.epsilon, dimension, lattices)
-    return picked and (picked[0], steps_needed(question.epsilon, picked[0].size ** dimension))
+        return chosen(room(n), question.epsilon, dimension, lattices)
+    public, slack = (n, 0) if question.count is not None else (question.at_most, slack_needed(question.epsilon))
+    picked = (lattices[0], 0)
+    if public is not None:
+        if not worth_asking(room(public), question.epsilon, dimension):
+            return None
+        picked = chosen(room(public) - slack, question.epsilon, dimension, lattices) or (lattices[-1], 0)
+    return picked[0], steps_needed(question.epsilon, picked[0].size ** dimension)
 
 
 def inverse_advice(

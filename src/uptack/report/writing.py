@@ -60,6 +60,13 @@ def bars(figure: Figure) -> list[Bar]:
     return sorted(found, key=lambda bar: -bar.rows)
 
 
+def integer_bars(figure: Figure) -> list[Bar]:
+    """The same for few integers, in their order, without those at both ends that are no more than noise."""
+    ordered = sorted(bars(figure), key=lambda bar: bar.name)  # type: ignore[arg-type,return-value]
+    seen = [i for i, bar in enumerate(ordered) if bar.rows > bar.error]
+    return ordered[seen[0] : seen[-1] + 1] if seen else ordered
+
+
 def coefficients(regression: tuple[tuple[str, ...], Figure]) -> list[Coefficient]:
     """The coefficients of a regression by their names."""
     names, figure = regression
@@ -141,6 +148,7 @@ def to_html(profile: Profile) -> str:
         picture=_picture,
         coefficients_picture=_coefficients_picture(profile.regression),
         bars=bars,
+        integer_bars=integer_bars,
         counted=counted,
         coefficients=coefficients,
         costs=charges(profile),

@@ -123,17 +123,19 @@ def inverse_advice(
     """The number of rows, or the ε, from which on the inverse engine replies whatever the data; all of it public.
 
     `fits(n, moves)` is. Where the number of rows is secret, it is not looked at: ⊥ is then rare, but never impossible.
+    What ε would do is said for the public number of rows that it is at most, if there is one.
     """
     candidates = coarsest.size**dimension
     steps = steps_needed(question.epsilon, candidates)
     if question.size_is_secret:
         steps += slack_needed(question.epsilon)
     enough = least_n(lambda size: fits(size, question.rows * steps))
-    if question.size_is_secret or not fits(n, question.rows):
+    public = question.at_most if question.size_is_secret else n
+    if public is None or not fits(public, question.rows):
         return Advice(n=enough)
     low, high = 1, steps  # the most steps that fit
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if fits(n, question.rows * middle) else (low, middle)
+        low, high = (middle, high) if fits(public, question.rows * middle) else (low, middle)
     epsilon = question.epsilon * (steps + 1) / (low + 1)
     return Advice(n=enough, epsilon=math.ceil(float(1000 * epsilon)) / 1000)

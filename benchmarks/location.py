@@ -20,15 +20,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import opendp.prelude as dp
 import silent
-from common import Row, machine, percent, rank_errors, table, without_package, write_json
+from common import Row, machine, percent, rank_errors, table, write_json
 from numpy.typing import NDArray
+from peers import diffprivlib_quantile, opendp_quantile
 from scipy.special import logsumexp
 from scipy.stats import lognorm, norm, pareto
 
@@ -38,7 +38,6 @@ from uptack.reach.order import quantile_rank, quartiles
 DELTA = 1e-6
 FAILURE = 3.0
 """A reply that is further off than so many population IQRs is a silent failure."""
-CANDIDATES = 10_000
 LEAST_RUNS = 3
 SIZES = (200, 1_000, 10_000, 100_000, 1_000_000)
 EPSILONS = (0.1, 1.0)
@@ -46,9 +45,6 @@ WIDTHS = {"perfect": 1.0, "×100": 1e2, "×1e6": 1e6}
 
 Numbers = NDArray[Any]
 Method = Callable[[Numbers, "Task"], float | None]
-
-dp.enable_features("contrib")
-diffprivlib = without_package("diffprivlib.tools.quantiles")
 
 
 # ------------------------------------------------------------------------------------------------------------ data
@@ -126,36 +122,24 @@ def _ours(method: str, x: Numbers, task: Task) -> float | None:
     return reply.value if reply else None
 
 
-def _from_quantiles(quantile: Callable[[float, float], float], task: Task) -> float:
-    """The statistic from a peer's function of a level and an ε."""
+def _from_quantiles(quantile: Callable[[float, float], float | None], task: Task) -> float | None:
+    """The statistic from a peer's function of a level and an ε; None where one of them fails."""
     levels = (0.5,) if task.statistic == "median" else (0.25, 0.75)
-    found = task.law.rounded(np.array([quantile(p, task.epsilon / len(levels)) for p in levels]))
+    given = [value for p in levels if (value := quantile(p, task.epsilon / len(levels))) is not None]
+    if len(given) < len(levels):
+        return None
+    found = task.law.rounded(np.array(given))
     return float(found[0] if len(levels) == 1 else max(found[1] - found[0], 0.0))
 
 
 def _diffprivlib(times: float, x: Numbers, task: Task) -> float | None:
-    """None where it fails: on large tables of tied rows all its weights underflow."""
     bounds = task.law.bounds(times)
-    try:
-        with np.errstate(invalid="ignore"):
-            return _from_quantiles(lambda p, eps: float(diffprivlib.quantile(x, p, epsilon=eps, bounds=bounds)), task)
-    except RuntimeError:
-        return None
+    return _from_quantiles(lambda p, eps: diffprivlib_quantile(x, p, eps, bounds), task)
 
 
-@lru_cache(maxsize=64)
-def _opendp_quantile(n: int, bounds: tuple[float, float], level: float, epsilon: float) -> Any:
-    """A measurement that costs ε for one row replaced, which is a symmetric distance of 2."""
-    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=n)
-    candidates, metric = np.linspace(*bounds, CANDIDATES).tolist(), dp.symmetric_distance()
-    made = dp.m.make_private_quantile(domain, metric, dp.max_divergence(), candidates, level, 2 / epsilon)
-    assert abs(made.map(2) - epsilon) < 1e-9
-    return made
-
-
-def _opendp(times: float, x: Numbers, task: Task) -> float:
+def _opendp(times: float, x: Numbers, task: Task) -> float | None:
     column, bounds = x.astype(np.float64), task.law.bounds(times)
-    return _from_quantiles(lambda p, eps: float(_opendp_quantile(task.n, bounds, p, eps)(column)), task)
+    return _from_quantiles(lambda p, eps: float(opendp_quantile(task.n, bounds, p, eps)(column)), task)
 
 
 OURS = "uptack (no bounds)"

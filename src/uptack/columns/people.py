@@ -92,11 +92,10 @@ def weighted(data: Any) -> bool:
 
 
 class PeopleOrder:
-    """z of rows in memory."""
+    """z of rows in memory, which come with their units in order of their values."""
 
     def __init__(self, values: NDArray[Any], units: Units, n: int | None) -> None:
-        order = np.argsort(values)
-        self._values, self._up_to = values[order], np.cumsum(units[order])
+        self._values, self._up_to = values, np.cumsum(units)
         total = int(self._up_to[-1]) if values.size else 0
         self.n = (total + UNIT // 2) // UNIT if n is None else n
 
@@ -188,8 +187,9 @@ class PeopleColumn:
     def clamped(self, low: float, high: float, centre: float) -> int:
         """Σ over people of the weighted mean of their clamped rows: see `People`."""
         counts = np.bincount(self._codes, minlength=self._people)
-        terms = np.clip(self._rows.values.astype(np.float64), low, high) - centre
-        sums = np.bincount(self._codes, weights=terms, minlength=self._people)
+        rows = self._ranked  # so that sums don't depend on the order of the table
+        terms = np.clip(self._rows.values[rows].astype(np.float64), low, high) - centre
+        sums = np.bincount(self._codes[rows], weights=terms, minlength=self._people)
         each = sums / (counts if self._at_most is None else np.maximum(counts, self._at_most))
         return exact_sum(np.clip(each, low - centre, high - centre))
 
@@ -210,8 +210,14 @@ class PeopleColumn:
         return capped[self._codes]
 
     @cached_property
+    def _ranked(self) -> NDArray[np.int64]:
+        """The rows in order of their values."""
+        return np.argsort(self._rows.values)
+
+    @cached_property
     def _order(self) -> PeopleOrder:
-        return PeopleOrder(self._rows.values, self.units, None if self._at_most is not None else self._people)
+        rows = self._ranked
+        return PeopleOrder(self._rows.values[rows], self.units[rows], self._people if self._at_most is None else None)
 
     def _with(self, rows: ArrayColumn | MaskedColumn) -> PeopleColumn:
         return PeopleColumn(rows, self._codes, self._people, self._at_most)

@@ -7,7 +7,7 @@ Otherwise by nested boxes. **Theorem.** The product of the quantiles' intervals 
 three axioms holds coordinate by coordinate. So one draw over nested boxes (`uptack.mechanisms.inverse`) is ε-private.
 The score of a draw is about 2m/ε and each of m coordinates lies anywhere within that many ranks: an error of about m/ε
 ranks, half of that of m releases with ε/m each. Sorting is post-processing. Which of the two ways is taken depends on
-n, ε and the levels alone.
+n, ε and the levels alone. Chains count rows, so people's weighted rows have boxes.
 
 **Theorem.** Boxes at ranks worked out from the true number of rows are ε-private where it is secret, with ⊥ as a
 candidate. *Proof.* The score of a vector is the largest of its coordinates' scores, and κ the least of theirs. Each
@@ -25,6 +25,7 @@ from functools import partial
 import numpy as np
 
 from uptack.account import Outcome
+from uptack.columns.people import weighted
 from uptack.mechanisms.inverse import VECTOR_LATTICES, Refusal, boxes, decay, inverse_loss, round_to
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quantile_rank
@@ -43,7 +44,7 @@ CANDIDATES = VECTOR_LATTICES[:-8]
 
 def followed(levels: int, question: Question) -> bool:
     """Whether ranks follow the true number of rows, which is secret."""
-    return question.size_is_secret and question.method == "inverse" and levels <= FOLLOWED
+    return question.follows and levels <= FOLLOWED
 
 
 def quantiles(
@@ -60,7 +61,8 @@ def quantiles(
     dimension, ranks = len(levels), [quantile_rank(p, n) for p in levels]
     given = (question.epsilon, question.granularity, question.rows, question.entropy)
     bought = not question.size_is_secret or question.count is not None
-    if dimension > 1 and bought and (found := trees.tree_quantiles(data, n, ranks, *given)) is not None:
+    chained = dimension > 1 and bought and not weighted(data)
+    if chained and (found := trees.tree_quantiles(data, n, ranks, *given)) is not None:
         return question.answer(*found, HOW)
     lattices = question.guessed(CANDIDATES)
     advice = partial(inverse_advice, fits, n, question, dimension, lattices[-1])
@@ -72,7 +74,7 @@ def quantiles(
     seen = sight(room, n, question, dimension, lattices)
     if seen is None:
         found_advice = advice()
-        if dimension > 1 and bought:
+        if chained:
             found_advice = trees.advice(found_advice, n, levels, question.epsilon, question.rows)
         return question.refuse(HOW, found_advice)
     lattice, steps = seen[0], saturated(seen[1], data)

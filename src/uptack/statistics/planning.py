@@ -19,7 +19,8 @@ LIKELY = Fraction(1, 20)
 def buys_size(given: Mapping[str, Any]) -> bool:
     """Whether an order statistic first buys a noisy number of rows where that is secret: see `methods.measured`."""
     several = isinstance(given.get("p"), list | tuple) and len(given["p"]) > FOLLOWED
-    return several or given.get("interval") is not None or given.get("method", "inverse") != "inverse"
+    capped = given.get("weights") == "rows"
+    return capped or several or given.get("interval") is not None or given.get("method", "inverse") != "inverse"
 
 
 def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
@@ -38,7 +39,7 @@ def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
 
 def secret_size(given: Mapping[str, Any], cost: Privacy) -> bool:
     """Whether the number of rows that a statistic is of is secret."""
-    return given.get("missing") == "drop" or not cost.adjacency.size_is_public
+    return given.get("missing") == "drop" or given.get("weights") == "rows" or not cost.adjacency.size_is_public
 
 
 def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | None:

@@ -15,7 +15,7 @@ from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import COUNT_SHARE, MeanOptions, asked, column, level, public_size
 from uptack.statistics.planning import secret_size
-from uptack.statistics.quantiles import confidence_of, ends_around
+from uptack.statistics.quantiles import confidence_of, ends_around, no_interval_of_rows
 
 
 def spends(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss:
@@ -25,7 +25,7 @@ def spends(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss:
     return loss.Composed((loss.Pure(count), *ends) if count else ends)
 
 
-@release(reads=COLUMN, examples=({"p": 0.5, "around": 0},), page="median", spends=spends)
+@release(reads=COLUMN, examples=({"p": 0.5, "around": 0},), page="median", spends=spends, people=True)
 def quantile_interval(
     x: Any,
     p: Rational,
@@ -56,5 +56,6 @@ def quantile_interval(
     near = float(checks.rational("around", around, "a number"))
     question = asked("quantile interval", epsilon, options)
     data, question = column(x, question)
+    no_interval_of_rows("confidence", confidence, question)
     n, question = public_size(data.size, question)
     return question.account.close(ends_around(data, n, at, sure, near, question))

@@ -28,7 +28,7 @@ from uptack.data.expressions import (
     text_key,
     whole,
 )
-from uptack.data.ordering import Gap, Selected
+from uptack.data.ordering import Counted, Gap, Selected, Weighed
 from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, plain, tidy
 from uptack.errors import UptackError
 from uptack.noise import Entropy
@@ -241,39 +241,42 @@ class QueryScans:
 
     rows: Any
 
-    def counts(self, pivots: Sequence[float]) -> tuple[list[int], list[int]]:
+    def counts(self, pivots: Sequence[float]) -> Counted:
         """Rows below and up to each pivot."""
         v, ends = self.rows.v, [number(pivot) for pivot in pivots]
         found = engines.tally(self.rows, [v < end for end in ends] + [v <= end for end in ends])
-        return found[: len(ends)], found[len(ends) :]
+        return Counted(found[: len(ends)], found[len(ends) :])
 
-    def sample(self, gaps: Sequence[Gap], part: float) -> Floats:
+    def sample(self, gaps: Sequence[Gap], part: float) -> Weighed:
         """A part of the rows. DuckDB first takes whole vectors of 2048 rows, which is several times faster.
 
         On rows that are sorted already that is a poor sample, so from the second time on every row is drawn by itself.
         """
         first = len(gaps) == 1 and gaps[0].low is None and gaps[0].high is None
         if first and engines.backend(self.rows).name == "duckdb":
-            return engines.read(self.rows.sample(part, method="block"))
-        return engines.read(self._inside(gaps).filter(engines.ibis().random() < part))
+            return Weighed(engines.read(self.rows.sample(part, method="block")))
+        return Weighed(engines.read(inside(self.rows, gaps).filter(engines.ibis().random() < part)))
 
-    def fetch(self, gaps: Sequence[Gap]) -> Floats:
+    def fetch(self, gaps: Sequence[Gap]) -> Weighed:
         """All rows in the gaps."""
-        return engines.read(self._inside(gaps))
+        return Weighed(engines.read(inside(self.rows, gaps)))
 
-    def between(self, low: float, high: float) -> int:
+    def between(self, low: float, high: float, before: int) -> int:
         """The exact sum of the rows strictly between two values."""
-        inside = self.rows.filter((self.rows.v > number(low)) & (self.rows.v < number(high)))
-        return int(engines.sums(inside, exact_total)[0])
+        return int(engines.sums(self.rows.filter(between(self.rows, low, high)), exact_total)[0])
 
-    def _inside(self, gaps: Sequence[Gap]) -> Any:
-        conditions = [condition for gap in gaps if (condition := self._in_gap(gap)) is not None]
-        return self.rows.filter(functools.reduce(lambda a, b: a | b, conditions)) if conditions else self.rows
 
-    def _in_gap(self, gap: Gap) -> Any:
-        low = None if gap.low is None else self.rows.v > number(gap.low)
-        high = None if gap.high is None else self.rows.v < number(gap.high)
-        return high if low is None else low if high is None else low & high
+def inside(rows: Any, gaps: Sequence[Gap]) -> Any:
+    """The rows of an expression that lie in gaps of its column v."""
+    conditions = [between(rows, gap.low, gap.high) for gap in gaps if (gap.low, gap.high) != (None, None)]
+    return rows.filter(functools.reduce(lambda a, b: a | b, conditions)) if conditions else rows
+
+
+def between(rows: Any, low: float | None, high: float | None) -> Any:
+    """The condition that v lies strictly between two values, one of which may be left out."""
+    above = None if low is None else rows.v > number(low)
+    below = None if high is None else rows.v < number(high)
+    return below if above is None else above if below is None else above & below
 
 
 def exact_total(values: Floats) -> list[int]:

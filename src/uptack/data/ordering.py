@@ -115,6 +115,14 @@ class Known:
             return self.first + below, self.first + up_to - 1
         return int(self.ends[below - 1]) + 1 if below else self.first, int(self.ends[up_to - 1])
 
+    def jumps(self) -> tuple[Floats, Integers]:
+        """Its values, each once, and the last place of each."""
+        if self.values.size == 1:
+            return self.values, np.array([self.last])
+        ends = np.arange(self.first, self.last + 1) if self.ends is None else self.ends
+        lasts = np.flatnonzero(np.append(self.values[1:] != self.values[:-1], True))
+        return self.values[lasts], ends[lasts]
+
 
 class Scans(Protocol):
     """What an engine is asked to do with the rows that have a value."""
@@ -180,11 +188,18 @@ class Selected:
         rows: int | None = None,
     ) -> None:
         self.n, self._valued, self._scans, self._scale = n, valued, scans, scale or Scale()
-        wanted = [(self._scale.place(max(a, 1)), self._scale.place(min(b, n))) for a, b in windows if a <= b]
-        inside = [(a, min(b, valued)) for a, b in wanted if a <= min(b, valued)]
+        wanted = [(self._first(a), self._last(b)) for a, b in windows if a <= b and b >= 1 and a <= n]
+        inside = [(a, b) for a, b in wanted if a <= b]
         whole = Gap(None, None, 1, valued, valued if rows is None else rows, 0)
         self._pieces = list(_pieces(scans, whole, inside))
         self._totals: dict[Window, int] = {}
+
+    def _first(self, rank: int) -> int:
+        """Where a window begins. One that begins before all ranks has all rows from the first on."""
+        return self._scale.place(rank) if rank >= 1 else 1
+
+    def _last(self, rank: int) -> int:
+        return min(self._scale.place(rank), self._valued) if rank <= self.n else self._valued
 
     def at(self, ranks: NDArray[np.int64]) -> Floats:
         """x(r) for ranks inside the windows; -inf for r < 1 and +inf for r > n."""
@@ -194,6 +209,15 @@ class Selected:
             here = (places >= piece.first) & (places <= piece.last) & (ranks >= 1) & (ranks <= self.n)
             found[here] = piece.at(places[here])
         return found
+
+    def jumps(self, first: int, last: int) -> tuple[Floats, Integers]:
+        """The values v with x(first) ≤ v ≤ x(last), each once, and F(v). The ranks are of one window."""
+        low, high = self.at(np.array([first, last]))
+        parts = [piece.jumps() for piece in sorted(self._pieces, key=lambda piece: piece.first)]
+        values = np.concatenate([part[0] for part in parts]) if parts else np.empty(0)
+        ends = np.concatenate([part[1] for part in parts]) if parts else np.empty(0, np.int64)
+        here = (values >= low) & (values <= high)
+        return values[here], ends[here]
 
     def total(self, first: int, last: int) -> int:
         """Σ of x(first), ..., x(last) in units of 2^-1074; both ends must lie in windows. Each is added up once."""

@@ -29,7 +29,8 @@ from uptack.data.expressions import (
     whole,
 )
 from uptack.data.ordering import Counted, Gap, Selected, Weighed
-from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, plain, tidy
+from uptack.data.ids import Ids, numbered
+from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, tidy
 from uptack.errors import UptackError
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
@@ -104,7 +105,7 @@ class QuerySource:
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values, and how often they occur."""
         wanted = known_all(names, self.columns)
-        keys = {f"k{i}": self._key(name) for i, name in enumerate(wanted)}
+        keys = {f"k{i}": self.key(name) for i, name in enumerate(wanted)}
         grouped = self.table.group_by(**keys).aggregate(rows=self.table.count())
         texts = [f"k{i}" for i, name in enumerate(wanted) if self.columns[name] == "text"]
         found = []
@@ -113,7 +114,7 @@ class QuerySource:
             found.append((tuple(key), row["rows"]))
         return tidy(found, [self.columns[name] for name in wanted])
 
-    def _key(self, name: str) -> Any:
+    def key(self, name: str) -> Any:
         """What rows are grouped by: floats, the bytes of texts, and everything else as it is."""
         values, found = self.table[name], self.columns[name]
         return as_floats(values) if found == "number" else text_key(self._con, values) if found == "text" else values
@@ -125,7 +126,7 @@ class QuerySource:
 
     def matrix(self, names: Sequence[str]) -> Floats:
         """Numeric columns side by side, streamed into one array."""
-        return self._streamed(known_all(names, self.columns, NUMERIC), None)[0]
+        return self.streamed(known_all(names, self.columns, NUMERIC), ())[0]
 
     def blocks(
         self, names: Sequence[str], count: int, *, id: str | None = None, entropy: Entropy | None = None
@@ -133,28 +134,31 @@ class QuerySource:
         """Each row's block, and the matrix of the named columns, in one pass."""
         total, bits = checks.integer("count", count, least=1), entropy_source(entropy)
         wanted = known_all(names, self.columns, NUMERIC)
-        owner = None if id is None else known(id, self.columns)
-        matrix, owners = self._streamed(wanted, owner)
+        matrix, owners = self.streamed(wanted, () if id is None else (known(id, self.columns),))
         return assigned(owners, total, bits), matrix
 
-    def _streamed(self, names: list[str], owner: str | None) -> tuple[Floats, NDArray[np.int64]]:
-        """The numbers of all rows, and a number for the owner of each: of its own if no column says who."""
+    def streamed(self, names: Sequence[str], ids: Sequence[str]) -> tuple[Floats, NDArray[np.int64]]:
+        """The numbers of all rows, and a number for the owner of each: of its own if no column says who.
+
+        Owners are numbered in the order of their canonical ids.
+        """
         columns = {f"v{i}": as_floats(self.table[name]) for i, name in enumerate(names)}
-        whose = {} if owner is None else {"owner": self._key(owner)}
+        whose = {f"k{i}": self.key(name) for i, name in enumerate(ids)}
         rows = self.rows
 
         def fill(batches: Iterator[Any]) -> tuple[int, Floats, NDArray[np.int64]]:
-            made, owners, places, start = np.empty((rows, len(names))), np.arange(rows), dict[Any, int](), 0
+            made, start = np.empty((rows, len(names))), 0
+            owners = [Ids(rows, self.columns[name] == "text") for name in ids]
             for batch in batches:
                 end = start + batch.num_rows
                 if end > rows:
-                    return end, made, owners
+                    return end, made, np.zeros(0, np.int64)
                 for i in range(len(names)):
                     made[start:end, i] = engines.floats(batch.column(i))
-                if owner is not None:
-                    owners[start:end] = _numbered(batch.column(len(names)), places)
+                for i, owner in enumerate(owners):
+                    owner.read(batch.column(len(names) + i), start)
                 start = end
-            return start, made, owners
+            return start, made, numbered(owners, rows)
 
         read, matrix, owners = engines.folded(self.table.select(**columns, **whose), fill)
         if read != rows:
@@ -164,7 +168,7 @@ class QuerySource:
     def restricted(self, name: str, value: Any) -> QuerySource:
         """The rows with this value: the engine filters them."""
         found = self.columns[known(name, self.columns)]
-        wanted, values = comparable(name, found, value), self._key(name)
+        wanted, values = comparable(name, found, value), self.key(name)
         if wanted is None:
             return QuerySource(self.table.filter(missing(values)))
         if found == "integer":
@@ -172,14 +176,6 @@ class QuerySource:
         if found == "text":
             return QuerySource(self.table.filter(values == text_bytes(self._con, wanted)))
         return QuerySource(self.table.filter(values == (number(wanted) if found == "number" else wanted)))
-
-
-def _numbered(owners: Any, places: dict[Any, int]) -> NDArray[np.int64]:
-    """Each row's owner as a number; new owners get the next free ones."""
-    encoded = owners.dictionary_encode("encode")
-    ours = [places.setdefault(plain(owner), len(places)) for owner in encoded.dictionary.to_pylist()]
-    numbered: NDArray[np.int64] = np.array(ours, np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
-    return numbered
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns import NUMERIC, Kind, whole
+from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
+from uptack.columns.owners import Owners, PeopleRows
+from uptack.columns.people import PeopleColumn
 from uptack.columns.tally import Tally
 from uptack.columns.unread import UnreadColumn
 from uptack.data import Source
+from uptack.data.arrays import numeric_column
 from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 
 Names = tuple[str, ...]
 Given = Mapping[str, Any]
 Read = Callable[[Source, Names, Given], tuple[Any, ...]]
+Whose = Callable[[str, Any, Owners], Any]
 COUNTED: tuple[Kind, ...] = (*NUMERIC, "text")
 """Kinds of columns whose values can be counted, or be groups."""
 
@@ -27,7 +31,8 @@ class Reads:
     """Which columns a function is asked about, and how its data arguments are made from them.
 
     `read(source, names, given)` looks at the rows. `unread` makes the same arguments from public things alone: it is
-    used to find misuse, and a ⊥ that public numbers decide, before anything is debited.
+    used to find misuse, and a ⊥ that public numbers decide, before anything is debited. `people(name, data, owners)`
+    makes a data argument of that name into people's data, where its rows have owners (`uptack.registry.people`).
     """
 
     read: Read
@@ -35,6 +40,7 @@ class Reads:
     kinds: tuple[Kind, ...] = NUMERIC
     least: int = 1
     most: int | None = 1
+    people: Whose | None = None
 
     def check(self, what: str, names: Names, source: Source, given: Given) -> None:
         """Whether the source has such columns: names and kinds are public. Edges ask for numbers."""
@@ -52,7 +58,16 @@ def _column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 
 def _unread_column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    return (UnreadColumn(source.rows, whole(source.columns[names[0]])),)
+    people = bool(getattr(source, "person", ()))
+    return (UnreadColumn(source.rows, whole(source.columns[names[0]]), of_people=people, weighted=people),)
+
+
+def _peoples_column(name: str, x: Any, whose: Owners) -> Any:
+    return PeopleColumn.of(name, x if isinstance(x, Column) else numeric_column(column(name, x)), whose)
+
+
+def _peoples_rows(name: str, x: Any, whose: Owners) -> Any:
+    return PeopleRows.of(name, matrix(name, x), whose)
 
 
 def _true(x: Any) -> list[int]:
@@ -93,7 +108,7 @@ def _no_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     return zeros[:, 1:], zeros[:, 0]
 
 
-COLUMN = Reads(_column, _unread_column)
+COLUMN = Reads(_column, _unread_column, people=_peoples_column)
 """One numeric column."""
 
 FLAGS = Reads(_flags, lambda source, names, given: (0,), ("boolean", "any"), least=0)
@@ -102,8 +117,8 @@ FLAGS = Reads(_flags, lambda source, names, given: (0,), ("boolean", "any"), lea
 CATEGORIES = Reads(_tally, lambda source, names, given: (Tally((), np.zeros(0, np.int64)),), COUNTED)
 """One column whose values are counted."""
 
-POINTS = Reads(_points, _no_points, most=3)
+POINTS = Reads(_points, _no_points, most=3, people=_peoples_rows)
 """One to three numeric columns: points on a line, in a plane, in space."""
 
-DESIGN = Reads(_design, _no_design, least=2, most=None)
+DESIGN = Reads(_design, _no_design, least=2, most=None, people=_peoples_rows)
 """A response and its predictors."""

@@ -13,6 +13,7 @@ from uptack import checks, columns
 from uptack.account import Account, Outcome
 from uptack.columns import Column
 from uptack.columns.numeric import LARGEST
+from uptack.columns.owners import of_people
 from uptack.data.arrays import numeric_column
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -38,7 +39,9 @@ LEAST_SHARE = Fraction(1, 10**12)
 class Question:
     """What was asked of one column: an account to pay from, the method, and how the rows are read.
 
-    `count` is the law of the noise in the number of rows, where that number is secret and has been paid for.
+    `count` is the law of the noise in the number of rows, where that number is secret and has been paid for. `capped`
+    says that rows of people weigh alike, so that the size depends on how many they have. In all of this people stand
+    for rows where the adjacency is one by person.
     """
 
     account: Account
@@ -47,6 +50,7 @@ class Question:
     missing: float | str | None = None
     count: IntegerLaplace | None = None
     plausible: tuple[float, float] | None = None
+    capped: bool = False
 
     @property
     def epsilon(self) -> Fraction:
@@ -76,7 +80,7 @@ class Question:
     @property
     def size_is_secret(self) -> bool:
         """Whether the number of rows that the statistic is of depends on people."""
-        return not self.adjacency.size_is_public or self.missing == "drop"
+        return not self.adjacency.size_is_public or self.missing == "drop" or self.capped
 
     def guessed(self, lattices: Sequence[MachineNumbers], spread: bool = False) -> tuple[Lattice, ...]:
         """Lattices of candidates with the guess of where values lie; for a `spread`, of how far apart they are."""
@@ -244,6 +248,10 @@ def column(x: Any, question: Question, floats: bool = False) -> tuple[Column, Qu
     neighbours neighbours.
     """
     data = x if isinstance(x, Column) else in_memory(x)
+    if of_people(data) != bool(question.adjacency.person):  # the registry has seen to it; nothing else may get through
+        must = "by person for people's data, and only for them"
+        raise InvalidArgument("adjacency", must, str(question.adjacency), "Pass person=.")
+    question = replace(question, capped=bool(getattr(data, "size_is_secret", False)))
     if floats:
         data = data.floats()
     elif data.integers:

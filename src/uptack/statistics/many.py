@@ -7,7 +7,7 @@ Otherwise by nested boxes. **Theorem.** The product of the quantiles' intervals 
 three axioms holds coordinate by coordinate. So one draw over nested boxes (`uptack.mechanisms.inverse`) is ε-private.
 The score of a draw is about 2m/ε and each of m coordinates lies anywhere within that many ranks: an error of about m/ε
 ranks, half of that of m releases with ε/m each. Sorting is post-processing. Which of the two ways is taken depends on
-n, ε and the levels alone.
+n, ε and the levels alone. Chains count rows, so people's weighted rows have boxes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from functools import partial
 import numpy as np
 
 from uptack.account import Outcome
+from uptack.columns.people import weighted
 from uptack.mechanisms.inverse import VECTOR_LATTICES, Refusal, boxes, decay, inverse_loss, round_to
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quantile_rank
@@ -45,7 +46,8 @@ def quantiles(
 
     dimension, ranks = len(levels), [quantile_rank(p, n) for p in levels]
     given = (question.epsilon, question.granularity, question.rows, question.entropy)
-    if dimension > 1 and (found := trees.tree_quantiles(data, n, ranks, *given)) is not None:
+    chained = dimension > 1 and not weighted(data)
+    if chained and (found := trees.tree_quantiles(data, n, ranks, *given)) is not None:
         return question.answer(*found, HOW)
     lattices = question.guessed(VECTOR_LATTICES)
     advice = partial(inverse_advice, fits, n, question, dimension, lattices[-1])
@@ -53,7 +55,7 @@ def quantiles(
     seen = sight(room, question, dimension, lattices)
     if seen is None:
         found_advice = advice()
-        if dimension > 1:
+        if chained:
             found_advice = trees.advice(found_advice, n, levels, question.epsilon, question.rows)
         return question.refuse(HOW, found_advice)
     lattice, steps = seen[0], saturated(seen[1], data)

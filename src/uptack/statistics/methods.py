@@ -45,9 +45,15 @@ def measured(statistic: Statistic, data: Data, question: Question) -> Outcome[fl
     one lower term beside them (o stays), or without the highest of them (o rises). Either way their mean is at most
     what it was. A row fewer, the upper end and Winsorized means go the same way. For ranges see
     `uptack.statistics.spreads.steady_ranks`. ∎
+
+    *For people* (`uptack.columns.people`) the same holds with units in place of rows. A person who comes adds between 0
+    and 1 to F(y) and to F'(y), and 0 or 1 to n, so their differences from r move by at most 1; for means the proof uses
+    that z'(i) ≤ z(i) ≤ z'(i + 1) and nothing else; for ranges α ≤ β are shares of a person in [0, 1]. Where rows weigh
+    alike and a person is replaced, n and F can move apart by nearly 2, and a noisy n is bought.
     """
     followed = statistic if statistic.follows else statistic.near
-    if question.size_is_secret and question.method == "inverse" and followed is not None:
+    bought = question.capped and question.adjacency.size_is_public
+    if question.size_is_secret and question.method == "inverse" and followed is not None and not bought:
         return _inverse(followed, data, data.size, question)
     n, question = public_size(data.size, question)
     return run(statistic, data, n, question)

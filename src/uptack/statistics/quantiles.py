@@ -57,7 +57,14 @@ def _of_level(p: Rational) -> Statistic:
     return statistic(level("p", p))
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({}, {"interval": 0.9}), statistic=lambda: statistic(HALF))
+@release(
+    reads=COLUMN,
+    by=True,
+    plan=ranks,
+    examples=({}, {"interval": 0.9}),
+    statistic=lambda: statistic(HALF),
+    people=True,
+)
 def median(
     x: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -76,6 +83,7 @@ def median(
     plan=ranks,
     examples=({"p": 0.3}, {"p": [0.25, 0.75]}, {"p": 0.4, "interval": 0.9}),
     statistic=_of_level,
+    people=True,
 )
 def quantile(
     x: Any, p: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]

@@ -29,7 +29,7 @@ from uptack.data.expressions import (
     whole,
 )
 from uptack.data.ordering import Counted, Gap, Selected, Weighed
-from uptack.data.ids import Ids, numbered
+from uptack.data.codes import Codes, joined
 from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, tidy
 from uptack.errors import UptackError
 from uptack.noise import Entropy
@@ -59,13 +59,13 @@ class QuerySource:
     def rows(self) -> int:
         """The number of rows, as it is now; inside a `snapshot` as it was when that began."""
         counted = self.table.aggregate(rows=self.table.count())
-        return self._once("rows", lambda: int(engines.whole(counted)[0]["rows"]))
+        return self.once("rows", lambda: int(engines.whole(counted)[0]["rows"]))
 
     def snapshot(self) -> AbstractContextManager[None]:
         """All that is read inside sees one state of the table: see `uptack.data.states.snapshot`."""
         return states.snapshot(self._con, lambda: self.rows)
 
-    def _once(self, what: str, count: Callable[[], T]) -> T:
+    def once(self, what: str, count: Callable[[], T]) -> T:
         """What is counted, once for each state of the table that is read; once for all if this source is fixed."""
         with self._state.lock:
             reading = self._state.reading
@@ -76,7 +76,7 @@ class QuerySource:
             found: T = self._counted[what]
             return found
 
-    def _still(self) -> QuerySource:
+    def still(self) -> QuerySource:
         """This source with numbers that stay as they are first counted, for a column: all of its rows are read once."""
         if self._fixed:
             return self
@@ -90,7 +90,7 @@ class QuerySource:
         """A numeric column."""
         found = self.columns[known(name, self.columns, NUMERIC)]
         values = self.table.select(v=as_floats(self.table[name]))
-        return QueryColumn(self._still(), name, values, integers=found != "number", certain=False)
+        return QueryColumn(self.still(), name, values, integers=found != "number", certain=False)
 
     def oddities(self, name: str) -> tuple[int, int]:
         """How many rows of a numeric column are missing or NaN, and how many infinite: one scan, once."""
@@ -100,7 +100,7 @@ class QuerySource:
             gone, unbounded = engines.tally(values, [missing(values.v), infinite(values.v)])
             return gone, unbounded
 
-        return self._once(f"oddities of {name}", count)
+        return self.once(f"oddities of {name}", count)
 
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values, and how often they occur."""
@@ -142,28 +142,33 @@ class QuerySource:
 
         Owners are numbered in the order of their canonical ids.
         """
+        matrix, owners = self.coded(names, ids)
+        return matrix, joined([owner.numbers() for owner in owners]) if owners else np.arange(len(matrix))
+
+    def coded(self, names: Sequence[str], others: Sequence[str]) -> tuple[Floats, list[Codes]]:
+        """Some columns as numbers and others of any kind as codes, in one pass, so that rows stay together."""
         columns = {f"v{i}": as_floats(self.table[name]) for i, name in enumerate(names)}
-        whose = {f"k{i}": self.key(name) for i, name in enumerate(ids)}
+        more = {f"c{i}": self.key(name) for i, name in enumerate(others)}
         rows = self.rows
 
-        def fill(batches: Iterator[Any]) -> tuple[int, Floats, NDArray[np.int64]]:
+        def fill(batches: Iterator[Any]) -> tuple[int, Floats, list[Codes]]:
             made, start = np.empty((rows, len(names))), 0
-            owners = [Ids(rows, self.columns[name] == "text") for name in ids]
+            codes = [Codes(rows, self.columns[name] == "text") for name in others]
             for batch in batches:
                 end = start + batch.num_rows
                 if end > rows:
-                    return end, made, np.zeros(0, np.int64)
+                    return end, made, codes
                 for i in range(len(names)):
                     made[start:end, i] = engines.floats(batch.column(i))
-                for i, owner in enumerate(owners):
-                    owner.read(batch.column(len(names) + i), start)
+                for i, column in enumerate(codes):
+                    column.read(batch.column(len(names) + i), start)
                 start = end
-            return start, made, numbered(owners, rows)
+            return start, made, codes
 
-        read, matrix, owners = engines.folded(self.table.select(**columns, **whose), fill)
+        read, matrix, codes = engines.folded(self.table.select(**columns, **more), fill)
         if read != rows:
             raise UptackError(states.CHANGED)
-        return matrix, owners
+        return matrix, codes
 
     def restricted(self, name: str, value: Any) -> QuerySource:
         """The rows with this value: the engine filters them."""

@@ -27,13 +27,14 @@ SCALE = Scale(UNIT)
 
 
 def keys(source: QuerySource, ids: Sequence[str]) -> dict[str, Any]:
-    """The columns that say whose a row is, as expressions k0, k1, ...; -0.0 is 0.0, as everywhere."""
-    found = {f"k{i}": source.key(name) for i, name in enumerate(ids)}
-    zero = engines.ibis().literal(0.0)
-    return {
-        name: engines.ibis().ifelse(key == zero, zero, key) if key.type().is_floating() else key
-        for name, key in found.items()
-    }
+    """The columns that say whose a row is, as expressions k0, k1, ..."""
+    return {f"k{i}": plain_zero(source.key(name)) for i, name in enumerate(ids)}
+
+
+def plain_zero(key: Any) -> Any:
+    """The same key, without -0.0, which is 0.0 everywhere else."""
+    zero = number(0.0)
+    return engines.ibis().ifelse(key == zero, zero, key) if key.type().is_floating() else key
 
 
 def owned(source: QuerySource, ids: Sequence[str]) -> QuerySource:
@@ -136,6 +137,11 @@ class PeopleQueryColumn:
         rows = self.values if self.certain else self.values.filter(~missing(self.values.v))
         n, sums = self.size, self._sums
         return Selected(PeopleScans(rows, self.counted), n, sums.valued, windows, scale=SCALE, rows=sums.rows)
+
+    @property
+    def valued(self) -> int:
+        """The units of all rows that have a value."""
+        return self._sums.valued
 
     def by_rows(self, at_most: int) -> PeopleQueryColumn:
         """Rows of people with up to so many weigh alike."""

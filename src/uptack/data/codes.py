@@ -1,4 +1,4 @@
-"""Whose rows they are: numbers for the ids of people, as rows are read."""
+"""Columns of an engine as codes: numbers for their canonical values, as rows are read."""
 
 from __future__ import annotations
 
@@ -14,31 +14,29 @@ from uptack.data.expressions import decoded
 Integers = NDArray[np.int64]
 
 
-class Ids:
-    """One column of ids, read batch by batch. Ids that are equal in their canonical form are one."""
+class Codes:
+    """One column, read batch by batch. Values that are equal in their canonical form have one code."""
 
     def __init__(self, rows: int, texts: bool) -> None:
         self._codes, self._texts, self._places = np.zeros(rows, np.int64), texts, dict[Hashable, int]()
 
-    def read(self, ids: Any, start: int) -> None:
-        """The ids of a record batch, of rows from `start` on."""
-        encoded = ids.dictionary_encode("encode")
-        found = encoded.dictionary.to_pylist()
-        plain = (canonical(decoded(one) if self._texts else one) for one in found)
+    def read(self, values: Any, start: int) -> None:
+        """The values of a record batch, of rows from `start` on."""
+        encoded = values.dictionary_encode("encode")
+        plain = (canonical(decoded(one) if self._texts else one) for one in encoded.dictionary.to_pylist())
         ours = np.array([self._places.setdefault(one, len(self._places)) for one in plain], np.int64)
-        self._codes[start : start + len(ids)] = ours[encoded.indices.to_numpy(zero_copy_only=False)]
+        self._codes[start : start + len(values)] = ours[encoded.indices.to_numpy(zero_copy_only=False)]
+
+    def labels(self) -> list[Hashable]:
+        """The values that occur, in order, a missing one last."""
+        return sorted(self._places, key=in_order)
 
     def numbers(self) -> Integers:
-        """Each row's number, in the order of the ids."""
-        ordered = sorted(self._places, key=in_order)
+        """Each row's place among the labels."""
+        ordered = self.labels()
         ranks = np.empty(len(ordered), np.int64)
         ranks[[self._places[one] for one in ordered]] = np.arange(len(ordered))
         return ranks[self._codes] if ordered else self._codes
-
-
-def numbered(owners: Sequence[Ids], rows: int) -> Integers:
-    """A number for the owner of each row: the same where all columns of ids agree; of its own where there is none."""
-    return joined([owner.numbers() for owner in owners]) if owners else np.arange(rows)
 
 
 def joined(columns: Sequence[Integers]) -> Integers:

@@ -53,10 +53,11 @@ class QueryPeople:
 
         return self.source.once("people", count)
 
-    def most_rows(self) -> int:
-        """How many rows one person has, at most."""
+    def spread(self) -> tuple[int, int]:
+        """How many rows there are, and how many one person has at most."""
         theirs = self._counted(self._rows())
-        return int(engines.whole(theirs.aggregate(most=theirs.m.max()))[0]["most"] or 0)
+        (line,) = engines.whole(theirs.aggregate(rows=theirs.m.sum(), most=theirs.m.max()))
+        return int(line["rows"] or 0), int(line["most"] or 0)
 
     def column(self, name: str) -> PeopleQueryColumn:
         """A numeric column."""

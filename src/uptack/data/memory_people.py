@@ -35,9 +35,9 @@ class MemoryPeople:
         """How many people there are."""
         return self.size
 
-    def most_rows(self) -> int:
-        """How many rows one person has, at most."""
-        return int(np.bincount(self.codes, minlength=1).max())
+    def spread(self) -> tuple[int, int]:
+        """How many rows there are, and how many one person has at most."""
+        return self.codes.size, int(np.bincount(self.codes, minlength=1).max())
 
     def column(self, name: str) -> PeopleColumn:
         """A numeric column."""

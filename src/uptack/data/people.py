@@ -7,10 +7,14 @@ in any of its columns, belongs to nobody and is left out. The number of people m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
+
+import numpy as np
 
 from uptack import checks
 from uptack.columns.owners import PeopleRows
@@ -23,6 +27,11 @@ from uptack.data.protocol import NUMERIC, Counts, Kind, Source, known, known_all
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument
 
+IDS: tuple[Kind, ...] = ("integer", "text", "any", "other")
+"""Kinds of columns that are ids, most of the time."""
+MANY = 20
+SOUNDS = re.compile(r"(^|[_\W])(id|ids|uuid|key|nr|no|number|person|patient|member|user|customer|subject)$", re.IGNORECASE)
+
 
 class Rows(Protocol):
     """Rows that all belong to somebody, wherever they are kept."""
@@ -31,8 +40,8 @@ class Rows(Protocol):
         """How many people there are."""
         ...
 
-    def most_rows(self) -> int:
-        """How many rows one person has, at most. For the curator only."""
+    def spread(self) -> tuple[int, int]:
+        """How many rows there are, and how many one person has at most. For the curator only."""
         ...
 
     def column(self, name: str) -> People:
@@ -86,7 +95,7 @@ class PeopleSource:
     """
 
     def __init__(self, inner: Rows, kinds: Mapping[str, Kind], person: tuple[str, ...], outer: Source) -> None:
-        self._inner, self._outer, self.person = inner, outer, person
+        self._inner, self.outer, self.person = inner, outer, person
         self.columns: Mapping[str, Kind] = MappingProxyType({n: k for n, k in kinds.items() if n not in person})
 
     def __repr__(self) -> str:
@@ -97,13 +106,13 @@ class PeopleSource:
         """The number of people."""
         return self._inner.people()
 
-    def most_rows(self) -> int:
-        """How many rows one person has, at most. For the curator only: it is not private."""
-        return self._inner.most_rows()
+    def spread(self) -> tuple[int, int]:
+        """How many rows there are, and how many one person has at most. For the curator only: it is not private."""
+        return self._inner.spread()
 
     def snapshot(self) -> AbstractContextManager[None]:
         """All that is read inside sees one state of the table."""
-        snapshot: AbstractContextManager[None] = getattr(self._outer, "snapshot", nullcontext)()
+        snapshot: AbstractContextManager[None] = getattr(self.outer, "snapshot", nullcontext)()
         return snapshot
 
     def column(self, name: str) -> People:
@@ -149,7 +158,7 @@ class PeopleSource:
         return self._with(self._inner.restricted(self._known(name), value))
 
     def _with(self, inner: Rows) -> PeopleSource:
-        return PeopleSource(inner, self.columns, self.person, self._outer)
+        return PeopleSource(inner, self.columns, self.person, self.outer)
 
     def _known(self, name: object, kinds: Sequence[Kind] | None = None) -> str:
         hidden(name, self.person)
@@ -183,3 +192,43 @@ def people(source: Source, person: str | Sequence[str]) -> PeopleSource:
         return PeopleSource(MemoryPeople.of(source, ids), source.columns, ids, source)
     fix = "Sources of your own can't say whose rows they hold."
     raise InvalidArgument("data", "arrays, a frame, a file or a table of an engine", type(source).__name__, fix)
+
+
+# ----------------------------------------------------------------------------------------------- for the curator's eyes
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How often the values of a column, or of several together, occur. Not private."""
+
+    names: tuple[str, ...]
+    rows: int
+    values: int
+    most: int
+    missing: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {**vars(self), "names": list(self.names)}
+
+
+def repeats(source: Source | PeopleSource) -> list[Repeats]:
+    """Which columns may be ids, and how many rows one value has: for the curator, who asks once. **Not private.**
+
+    These are the ids of a source of people; else columns of whole numbers, texts and the like with many values, one in
+    twenty rows or more on average, or with a name that sounds like one.
+
+    >>> from uptack.data import source
+    >>> visits = source({"patient_id": np.array([1, 1, 1, 2]), "cost": np.array([3.5, 2.5, 9.0, 4.0])})
+    >>> repeats(visits)
+    [Repeats(names=('patient_id',), rows=4, values=2, most=3, missing=0)]
+    """
+    if isinstance(source, PeopleSource):
+        return [_repeats(source)]
+    found = [_repeats(people(source, name)) for name, kind in source.columns.items() if kind in IDS]
+    return [line for line in found if line.values * MANY >= line.rows or SOUNDS.search(line.names[0])]
+
+
+def _repeats(source: PeopleSource) -> Repeats:
+    rows, most = source.spread()
+    return Repeats(source.person, rows, source.rows, most, source.outer.rows - rows)

@@ -30,7 +30,9 @@ from uptack.errors import InvalidArgument
 IDS: tuple[Kind, ...] = ("integer", "text", "any", "other")
 """Kinds of columns that are ids, most of the time."""
 MANY = 20
-SOUNDS = re.compile(r"(^|[_\W])(id|ids|uuid|key|nr|no|number|person|patient|member|user|customer|subject)$", re.IGNORECASE)
+SOUNDS = re.compile(
+    r"(^|[_\W])(id|ids|uuid|key|nr|no|number|person|patient|member|user|customer|subject)$", re.IGNORECASE
+)
 
 
 class Rows(Protocol):

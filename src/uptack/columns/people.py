@@ -207,7 +207,8 @@ class PeopleColumn:
         """Σ over people of the weighted mean of their clamped rows: see `People`."""
         counts = np.bincount(self._codes, minlength=self._people)
         terms = np.clip(self._rows.values.astype(np.float64), low, high) - centre
-        sums = np.bincount(self._codes, weights=terms, minlength=self._people)
+        order = np.argsort(terms, kind="stable")  # so that the table's order has no say
+        sums = np.bincount(self._codes[order], weights=terms[order], minlength=self._people)
         each = sums / (counts if self._at_most is None else np.maximum(counts, self._at_most))
         return exact_sum(np.clip(each, low - centre, high - centre))
 

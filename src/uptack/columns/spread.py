@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,6 +174,10 @@ class PeopleCount:
 
     of_people: ClassVar[bool] = True
 
+    def by_rows(self, at_most: int) -> PeopleCount:
+        """The same, which must have been counted so."""
+        return _same(self, self.most == at_most)
+
 
 @dataclass(frozen=True, eq=False)
 class PeopleTally:
@@ -189,3 +193,17 @@ class PeopleTally:
     def numbers(self) -> Floats:
         """The values as floats; what is no number as NaN."""
         return listed(self.values)
+
+    def by_rows(self, at_most: int) -> PeopleTally:
+        """The same, which must have been counted so."""
+        return _same(self, self.weights == Weights("rows", at_most))
+
+
+Counted = TypeVar("Counted", PeopleCount, PeopleTally)
+
+
+def _same(counted: Counted, fits: bool) -> Counted:
+    """What was counted where the rows are can't be counted again with other weights."""
+    if not fits:
+        raise InvalidArgument("weights", "those with which the rows were counted", "others")
+    return counted

@@ -10,11 +10,12 @@ from typing import Any
 from uptack.columns import whole
 from uptack.columns.unread import Touched
 from uptack.data import Source
+from uptack.data.people import PeopleSource
 from uptack.errors import InvalidArgument
 from uptack.groups import per_group
 from uptack.labels import label
 from uptack.noise import Entropy
-from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import Declaration, find
 from uptack.release import NoReply, Release
@@ -50,6 +51,9 @@ class Request:
             raise InvalidArgument("epsilon", "given for every release", "nothing")
         if "entropy" in options:
             raise InvalidArgument("entropy", "left to the session", "some", "Pass it to uptack.open.")
+        if "person" in options:
+            fix = "Say uptack.open(..., person='patient_id')."
+            raise InvalidArgument("person", "left to the session", "some", fix)
         if options.get("by", 0) is None:
             del options["by"]  # as if it had not been said
         found.check(options)
@@ -84,6 +88,13 @@ class Request:
             defaults.pop("adjacency", None)
         return Request(self.statistic, *self.columns, **{**defaults, **self.given})
 
+    def about(self, person: tuple[str, ...]) -> Request:
+        """The same request about the people of a session, whatever else it says of neighbours."""
+        relation = self.given.get("adjacency")
+        if not person or not isinstance(relation, Adjacency) or relation.person:
+            return self
+        return Request(self.statistic, *self.columns, **{**self.given, "adjacency": relation.by_person(*person)})
+
     def rehearse(self, source: Source) -> NoReply | None:
         """⊥ where public numbers alone decide so, errors where the request is wrong; None where data are needed."""
         self.declaration.reads.check(self.statistic, self.columns, source, self.given)
@@ -111,6 +122,8 @@ class Request:
     def make(self, source: Source, entropy: Entropy) -> Made:
         """The release itself. Reads the data: whatever it costs must have been paid."""
         given, function = self.given, self.declaration.public
+        if isinstance(source, PeopleSource) and given.get("order") is not None:
+            given["order"] = source.order(given["order"])
         by = given.pop("by", None)
         if by is not None:
             return per_group(function, SourceGroups(source, self.columns[0], by), **given, entropy=entropy)

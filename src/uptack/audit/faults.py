@@ -141,7 +141,7 @@ FAULTS = (
     Fault("sparse cells: both sides at 0.7ε", "uptack.discrete.laws.cell_noise", lambda f: both_rising, INNER, "sparse cells"),
     Fault("margins: each at all of ε", "uptack.discrete.tables._Call.direct", direct, INNER, "margins"),
     Fault("screen: a cap off by g", "uptack.discrete.categories.capped", after(lambda c, law, delta, g: Capped(law, max(c.most - g, 0))), INNER, "categories, 2 rows"),
-    Fault("groups: each at ε for ε/g", "uptack.groups._one_row", lambda f: lambda epsilon, delta, rows: Privacy(epsilon, delta, ADD_REMOVE), INNER, "groups, 2 rows"),
+    Fault("groups: each at ε for ε/g", "uptack.groups._one_row", lambda f: lambda epsilon, delta, relation: Privacy(epsilon, delta, ADD_REMOVE), INNER, "groups, 2 rows"),
     Fault("coins: a digit twice, as of two threads", "uptack.noise.coins.Coin.digit", lambda f: lambda coin, place: f(coin, max(place - 1, 0)), INNER, "Laplace noise"),
     # ------------------------------------------------------------------------------------------ what can be seen
     Fault("a label is the first row's", "uptack.columns.kinds.canonical", lambda f: lambda value: value, "replay", "uptack.histogram(epsilon=20, delta=0.01): equal decimals"),

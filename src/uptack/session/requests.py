@@ -75,7 +75,9 @@ class Request:
     def cost(self) -> Privacy:
         """The most that it can cost: what it asks for."""
         given = self.given
-        relation = ADD_REMOVE if "by" in given else given.get("adjacency", SUBSTITUTE)
+        relation = given.get("adjacency", SUBSTITUTE)
+        if "by" in given:  # groups of rows, or of people, who come and go
+            relation = relation.one_added if isinstance(relation, Adjacency) else ADD_REMOVE
         relation = check_adjacency(relation, given.get("rows_per_person", 1))
         return Privacy(given["epsilon"], given.get("delta", 0), relation)
 
@@ -90,7 +92,7 @@ class Request:
 
     def about(self, person: tuple[str, ...]) -> Request:
         """The same request about the people of a session, whatever else it says of neighbours."""
-        relation = self.given.get("adjacency")
+        relation = self.given.get("adjacency", ADD_REMOVE if "by" in self.given else None)
         if not person or not isinstance(relation, Adjacency) or relation.person:
             return self
         return Request(self.statistic, *self.columns, **{**self.given, "adjacency": relation.by_person(*person)})
@@ -108,7 +110,8 @@ class Request:
         function, public = self.declaration.public, {**self.given, "entropy": NoEntropy()}
         by = public.pop("by", None)
         if by is not None:
-            return per_group(function, UnreadGroups(whole(source.columns[self.columns[0]])), **public)
+            unread = UnreadGroups(whole(source.columns[self.columns[0]]), isinstance(source, PeopleSource))
+            return per_group(function, unread, **public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
         kept = 1 - COUNT_SHARE if self.declaration.plan is not ranks or buys_size(public) else Fraction(1)
         if drops:  # as if no row were missing: what all rows can't do, some can't
@@ -122,9 +125,9 @@ class Request:
     def make(self, source: Source, entropy: Entropy) -> Made:
         """The release itself. Reads the data: whatever it costs must have been paid."""
         given, function = self.given, self.declaration.public
-        if isinstance(source, PeopleSource) and given.get("order") is not None:
-            given["order"] = source.order(given["order"])
         by = given.pop("by", None)
+        if isinstance(source, PeopleSource) and given.get("order") is not None and by is None:
+            given["order"] = source.order(given["order"])
         if by is not None:
             return per_group(function, SourceGroups(source, self.columns[0], by), **given, entropy=entropy)
         made: Made = function(*self.declaration.reads.read(source, self.columns, given), **given, entropy=entropy)

@@ -1,7 +1,7 @@
 """A column of numbers in units of people: each person weighs one, spread over her rows.
 
-Let U = 2^32 units be one person. A person with m rows gives each of them ⌊U/m⌋ units; F(v) is the number of units on
-rows up to v. The *pseudo order statistic* of rank r is
+Let U be the units of one person, a public number (`UNIT`). A person with m rows gives each of them ⌊U/m⌋ units; F(v)
+is the number of units on rows up to v. The *pseudo order statistic* of rank r is
 
     z(r) = the least v with F(v) ≥ (r - 1/2)·U,   -∞ for r < 1 and +∞ past the end.
 
@@ -24,6 +24,7 @@ U, rounded: it depends on people's rows, and is secret.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NoReturn, Protocol, runtime_checkable
@@ -38,8 +39,9 @@ from uptack.columns.owners import Codes, Owners, numbered
 from uptack.columns.selection import Floats, Window, exact_sum
 from uptack.errors import InvalidArgument, UptackError
 
-UNIT = 1 << 32
-"""Units that one person has. Fewer than half of them are lost by rounding, while there are fewer than 2^31 rows."""
+UNIT = math.lcm(*range(1, 24))
+"""Units that one person has, about 2^32: people with up to 23 rows lose none of them by rounding, and all people
+together fewer than half a person's while there are fewer than 2^31 rows."""
 
 Units = NDArray[np.int64]
 
@@ -90,11 +92,10 @@ def weighted(data: Any) -> bool:
 
 
 class PeopleOrder:
-    """z of rows in memory."""
+    """z of rows in memory, which come with their units in order of their values."""
 
     def __init__(self, values: NDArray[Any], units: Units, n: int | None) -> None:
-        order = np.argsort(values)
-        self._values, self._up_to = values[order], np.cumsum(units[order])
+        self._values, self._up_to = values, np.cumsum(units)
         total = int(self._up_to[-1]) if values.size else 0
         self.n = (total + UNIT // 2) // UNIT if n is None else n
 
@@ -147,26 +148,6 @@ class PeopleColumn:
         return self._at_most is not None
 
     @property
-    def values(self) -> NDArray[Any]:
-        """The value of each row."""
-        return self._rows.values
-
-    @property
-    def codes(self) -> Codes:
-        """Whose each row is."""
-        return self._codes
-
-    @property
-    def people(self) -> int:
-        """How many people have rows."""
-        return self._people
-
-    def only(self, rows: NDArray[np.int64]) -> PeopleColumn:
-        """Some of the rows, and those who own them."""
-        codes, people = numbered(self._codes[rows])
-        return PeopleColumn(taken(self._rows, rows), codes, people, self._at_most)
-
-    @property
     def integers(self) -> bool:
         """Whether its type says that all values are whole numbers."""
         return self._rows.integers
@@ -206,9 +187,9 @@ class PeopleColumn:
     def clamped(self, low: float, high: float, centre: float) -> int:
         """Σ over people of the weighted mean of their clamped rows: see `People`."""
         counts = np.bincount(self._codes, minlength=self._people)
-        terms = np.clip(self._rows.values.astype(np.float64), low, high) - centre
-        order = np.argsort(terms, kind="stable")  # so that the table's order has no say
-        sums = np.bincount(self._codes[order], weights=terms[order], minlength=self._people)
+        rows = self._ranked  # so that sums don't depend on the order of the table
+        terms = np.clip(self._rows.values[rows].astype(np.float64), low, high) - centre
+        sums = np.bincount(self._codes[rows], weights=terms, minlength=self._people)
         each = sums / (counts if self._at_most is None else np.maximum(counts, self._at_most))
         return exact_sum(np.clip(each, low - centre, high - centre))
 
@@ -229,8 +210,14 @@ class PeopleColumn:
         return capped[self._codes]
 
     @cached_property
+    def _ranked(self) -> NDArray[np.int64]:
+        """The rows in order of their values."""
+        return np.argsort(self._rows.values)
+
+    @cached_property
     def _order(self) -> PeopleOrder:
-        return PeopleOrder(self._rows.values, self.units, None if self._at_most is not None else self._people)
+        rows = self._ranked
+        return PeopleOrder(self._rows.values[rows], self.units[rows], self._people if self._at_most is None else None)
 
     def _with(self, rows: ArrayColumn | MaskedColumn) -> PeopleColumn:
         return PeopleColumn(rows, self._codes, self._people, self._at_most)

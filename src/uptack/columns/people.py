@@ -148,6 +148,26 @@ class PeopleColumn:
         return self._at_most is not None
 
     @property
+    def values(self) -> NDArray[Any]:
+        """The value of each row."""
+        return self._rows.values
+
+    @property
+    def codes(self) -> Codes:
+        """Whose each row is."""
+        return self._codes
+
+    @property
+    def people(self) -> int:
+        """How many people have rows."""
+        return self._people
+
+    def only(self, rows: NDArray[np.int64]) -> PeopleColumn:
+        """Some of the rows, and those who own them."""
+        codes, people = numbered(self._codes[rows])
+        return PeopleColumn(taken(self._rows, rows), codes, people, self._at_most)
+
+    @property
     def integers(self) -> bool:
         """Whether its type says that all values are whole numbers."""
         return self._rows.integers

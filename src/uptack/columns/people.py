@@ -62,9 +62,20 @@ class People(Column, Protocol):
     proved for z may use them. `size_is_secret` says that the size depends on how many rows people have.
     """
 
-    of_people: bool
-    weighted: bool
-    size_is_secret: bool
+    @property
+    def of_people(self) -> bool:
+        """Yes."""
+        ...
+
+    @property
+    def weighted(self) -> bool:
+        """Whether ranks are those of z."""
+        ...
+
+    @property
+    def size_is_secret(self) -> bool:
+        """Whether the size depends on how many rows people have."""
+        ...
 
     def ordered(self, windows: Sequence[Window]) -> PeopleOrdered:
         """z inside windows of ranks."""

@@ -1,7 +1,7 @@
 """A column of numbers in units of people: each person weighs one, spread over her rows.
 
-Let U = 2^32 units be one person. A person with m rows gives each of them ⌊U/m⌋ units; F(v) is the number of units on
-rows up to v. The *pseudo order statistic* of rank r is
+Let U be the units of one person, a public number (`UNIT`). A person with m rows gives each of them ⌊U/m⌋ units; F(v)
+is the number of units on rows up to v. The *pseudo order statistic* of rank r is
 
     z(r) = the least v with F(v) ≥ (r - 1/2)·U,   -∞ for r < 1 and +∞ past the end.
 
@@ -24,6 +24,7 @@ U, rounded: it depends on people's rows, and is secret.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NoReturn, Protocol, runtime_checkable
@@ -38,8 +39,9 @@ from uptack.columns.owners import Codes, Owners, numbered
 from uptack.columns.selection import Floats, Window, exact_sum
 from uptack.errors import InvalidArgument, UptackError
 
-UNIT = 1 << 32
-"""Units that one person has. Fewer than half of them are lost by rounding, while there are fewer than 2^31 rows."""
+UNIT = math.lcm(*range(1, 24))
+"""Units that one person has, about 2^32: people with up to 23 rows lose none of them by rounding, and all people
+together fewer than half a person's while there are fewer than 2^31 rows."""
 
 Units = NDArray[np.int64]
 

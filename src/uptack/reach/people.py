@@ -41,8 +41,8 @@ class PeopleRange:
         [max(0, min over i of F^-1(B - κ + i) - F^-1(A + i)); max over i of F^-1(B + κ - i) - F^-1(A - i)]
 
     over all numbers of units 0 ≤ i ≤ κ. A person pushes one end with some of her rows and the other with the rest, so
-    *units* are split, and whole people are not enough: replacing the person with rows 1 and 7 in {1, 7}, {3}, {1, 7} by
-    one with a row 3 takes the range of the ranks 1 and 3 from 6 to 0.
+    *units* are split, and whole people are not enough: replacing {1, 7} in {1, 7}, {3}, {3, 7} by {3} takes the range
+    of the ranks 1 and 3 from 6 to 0, where splitting whole people would say that it is at least 2.
 
     *Axiom 3.* Let a person's f units up to each v become f', both rising from 0 to U at most, and F' = F - f + f'. Let
     x = F'^-1(s) ≤ y = F'^-1(t). Then F'(x) ≥ s and F'(y-) < t, so F(x) ≥ s - i with i = max(0, f'(x) - f(x)), and

@@ -11,6 +11,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Outcome
+from uptack.columns.people import weighted
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.later import Later
@@ -101,7 +102,8 @@ def quantile(
 
     `interval=0.95` gives half of ε to an interval for the quantile of the *population* that the rows are a sample of;
     `result.interval(0.95)` returns it. It covers with at least that probability, for any population of numbers up to
-    1e77, also where the number of rows is secret. The confidence can be up to 1 - 1e-12.
+    1e77, also where the number of rows is secret. The confidence can be up to 1 - 1e-12. With `person=` it is for the
+    population of people, and their rows need not be independent.
 
     The options are listed in `uptack.statistics.Options`.
 
@@ -130,6 +132,9 @@ def _one(
     question = asked(name, epsilon, options)
     confidence = None if interval is None else _confidence(interval)
     data, question = column(x, question)
+    if confidence is not None and question.capped:
+        fix = "People who weigh alike have one, and so has one number per person."
+        raise InvalidArgument("interval", "left out with weights='rows'", checks.describe(interval), fix)
     if confidence is None:
         return question.account.close(measured(statistic(p), data, question))
     n, question = public_size(data.size, question)
@@ -201,6 +206,15 @@ class _Ends:
     x(l(least)) ≤ Q ≤ x(u(most)). Each end aims a number of ranks further out, and misses by more, not being ⊥, with a
     chance of α/10 (`uptack.mechanisms.inverse`). In all α/10 + 7α/10 + 2α/10 = α. No step asks for independence of
     another. ∎
+
+    **For people** who are a sample of a population of people, Q is the p-quantile of a random row of a random person.
+    The rows of one person are not independent of each other, but people are. Let s_i be the share of the rows of person
+    i that lie up to Q. These are independent numbers from 0 to 1 with a mean of at least p, whatever the rows have to
+    do with each other. By Bentkus (2004, *On Hoeffding's inequalities*, Annals of Probability 32), P(Σs ≥ h) is at most
+    e·P(B ≥ h) for integers h and B binomial with the same mean; the same for 1 - s. So with l and u at q/e in place of
+    q, Σs > l - 1, and for the shares below Q, Σs < u, but for 2q. Rounding loses less than half a person
+    (`uptack.columns.people.UNIT`). So F(Q) ≥ (l - 1 - 1/2)·U and F(Q-) < u·U, which is z(l - 1) ≤ Q ≤ z(u + 1). Where
+    there is one number per person it is as with rows.
     """
 
     low: int
@@ -211,7 +225,9 @@ class _Ends:
     worth: bool
 
     @classmethod
-    def of(cls, n: int, p: Fraction, confidence: Fraction, epsilon: Fraction, question: Question) -> _Ends:
+    def of(
+        cls, n: int, p: Fraction, confidence: Fraction, epsilon: Fraction, question: Question, people: bool = False
+    ) -> _Ends:
         """For a public number of rows, and an ε for each end.
 
         All ranks that are looked at should be inside the table. Where that can't be for the steps that a reply for sure
@@ -220,7 +236,7 @@ class _Ends:
         failing, rows = 1 - confidence, question.rows
         least, most = size_bounds(n, question, failing / 10)
         share = failing * (Fraction(7, 20) if question.size_is_secret else Fraction(8, 20))
-        low, high = _below(least, p, share), _above(most, p, share)
+        low, high = _ranks(least, most, p, share, people)
         room, needed = min(low - 1, least - high) // (2 * rows), steps_needed(epsilon, OFFSETS.size, failing / 10)
         steps, sure = min(max(room, 0), needed), room >= needed
         worth = sure or worth_asking(room, epsilon, failure=failing / 10, near=NEAR)
@@ -235,8 +251,18 @@ class _Ends:
 NEAR = Fraction(1, 256)
 """The share of all offsets that may be near an end: where ⊥ weighs more, it is not tried, and free."""
 
+EULER = Fraction(272, 100)
+"""A little more than e: what sums of bounded numbers pay beside the binomial."""
+
 HUGE = 10**15
 """From so many rows on the law of the binomial is not computed but bounded."""
+
+
+def _ranks(least: int, most: int, p: Fraction, q: Fraction, people: bool) -> tuple[int, int]:
+    """Ranks between whose order statistics Q lies but for 2q: of rows, or of people with several."""
+    if not people:
+        return _below(least, p, q), _above(most, p, q)
+    return _below(least, p, q / EULER) - 1, _above(most, p, q / EULER) + 1
 
 
 def _below(n: int, p: Fraction, q: Fraction) -> int:
@@ -266,7 +292,7 @@ def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, questi
     half, *sides = question.split(HALF, HALF / 2, HALF / 2)
 
     def aim(size: int) -> _Ends:
-        return _Ends.of(size, p, confidence, sides[0].epsilon, question)
+        return _Ends.of(size, p, confidence, sides[0].epsilon, question, weighted(data))
 
     how, aimed, ends = "inverse sensitivity", aim(n), []
     if not aimed.worth:

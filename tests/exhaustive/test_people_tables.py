@@ -9,7 +9,7 @@ import pytest
 from flint import arb, ctx
 
 import uptack as ut
-from tests.exhaustive.tables_of_people import added, bags, rows, substituted, tables
+from tests.exhaustive.panels import added, bags, rows, substituted, tables
 from tests.exhaustive.test_categories import excess, table_law
 from uptack.blocks.evaluation import random_blocks
 from uptack.blocks.people import rows_of

@@ -113,6 +113,11 @@ def favourites(places: Integers, codes: Integers) -> tuple[Integers, Integers]:
     return code[best][first], place[best][first]
 
 
+def up_to(rows: Integers, most: int) -> int:
+    """Σ min(rows of a person, most)."""
+    return int(np.minimum(rows, most).sum())
+
+
 # ---------------------------------------------------------------------------------------------- data, as counts take it
 
 
@@ -162,7 +167,7 @@ class PeopleValues:
         held = self.whose.codes != -1 if truths is None else (self.whose.codes != -1) & truths
         rows = np.bincount(self.whose.codes[held], minlength=self.people)
         most = self.weights.at_most or 1
-        return PeopleCount(int(np.minimum(rows, most).sum()), most)
+        return PeopleCount(up_to(rows, most), most)
 
 
 @dataclass(frozen=True)

@@ -310,3 +310,36 @@ def test_guarantees_about_people_and_rows_are_not_mixed():
         with pytest.raises(Incomparable, match="people by"):
             ut.Privacy(1, 0, a).under(b)
     assert ut.Privacy(1, 0, ut.ADD_REMOVE.by_person("id")).under(people).epsilon == 2
+
+
+def test_selection_finds_what_sorting_finds(monkeypatch):
+    """Also where the sample misleads: sorted tables, one person with most rows, ties, and rows at the largest float."""
+    rng, n = np.random.default_rng(4), 4000
+    tables = {
+        "plain": (rng.normal(size=9 * n), np.repeat(np.arange(n), 9)),
+        "sorted": (np.sort(rng.normal(size=9 * n)), np.repeat(np.arange(n), 9)),
+        "ties": (rng.integers(0, 3, 9 * n), np.repeat(np.arange(n), 9)),
+        "heavy": (rng.normal(size=9 * n), np.concatenate((np.arange(n), np.zeros(8 * n, int)))),
+        "striped": (np.where(np.arange(9 * n) % 8 == 0, 1e308, -1e308) * rng.random(9 * n), np.repeat(np.arange(n), 9)),
+    }
+    for (x, ids), at_most in itertools.product(tables.values(), (None, 3)):
+        data = PeopleColumn.of("x", _column(x), owners(ids))
+        data = data if at_most is None else data.by_rows(at_most)
+        for windows in (
+            [(1900, 2100)],
+            [(900, 1100), (2900, 3100)],
+            [(-50, 150)],
+            [(3900, 4300)],
+            [(990, 1010), (1000, 1100)],
+        ):
+            whole = data.ordered([])
+            with monkeypatch.context() as patch:
+                patch.setattr("uptack.columns.people_order.FEW", 0)
+                some = data.ordered(windows)
+                for a, b in windows:
+                    ranks = np.arange(a, b + 1)
+                    assert some.at(ranks).tolist() == whole.at(ranks).tolist()
+                    for mine, theirs in zip(some.jumps(a, b), whole.jumps(a, b), strict=True):
+                        assert mine.tolist() == theirs.tolist()
+                if len(windows) == 2 and windows[1][1] <= whole.n:
+                    assert some.total(1000, 3000) == whole.total(1000, 3000) if whole.n >= 3000 else True

@@ -125,9 +125,13 @@ session_options = stacked(
     click.option("--dataset", default="data", help="Which data set of the ledger."),
     click.option("--analyst", help="On whose behalf, for a ledger with budgets per analyst."),
     click.option("--adjacency", type=click.Choice(list(ADJACENCIES)), default="substitute", show_default=True,
-                 help="Whether the number of rows is public (substitute) or secret (add-remove)."),
+                 help="Whether the number of rows, or of people, is public (substitute) or secret (add-remove)."),
     click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True,
                  help="How many rows one person may own."),
+    click.option("--person", multiple=True, metavar="COLUMN",
+                 help="The column of ids that says whose a row is; more than once for an id of several columns. "
+                      "People are protected then, with all their rows."),
+    click.option("--noun", default="row", show_default=True, help="What one row is, such as person-year."),
     click.option("--missing", type=Missing(), default="drop", show_default=True,
                  help="What to do with missing values."),
     click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for tests. NOT PRIVATE."),
@@ -135,7 +139,7 @@ session_options = stacked(
 
 SESSION = (
     *("table", "types", "delimiter", "header", "dataset", "ledger", "analyst"),
-    *("adjacency", "rows_per_person", "missing", "seed"),
+    *("adjacency", "rows_per_person", "person", "noun", "missing", "seed"),
 )
 
 
@@ -155,6 +159,8 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
             analyst=own["analyst"],
             adjacency=ADJACENCIES[own["adjacency"]],
             rows_per_person=own["rows_per_person"],
+            person=own["person"] or None,
+            noun=own["noun"],
             missing=own["missing"],
             entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
         )
@@ -175,7 +181,8 @@ def _show_guesses(session: Session, types: dict[str, str] | None) -> None:
     """What was guessed, as the options that would say it."""
     guessed = [name for name, kind in (types or {}).items() if kind == GUESS]
     if guessed:
-        said = " ".join(f"--type {shlex.quote(f'{name}={session.source.columns[name]}')}" for name in guessed)
+        kinds = getattr(session.source, "outer", session.source).columns
+        said = " ".join(f"--type {shlex.quote(f'{name}={kinds[name]}')}" for name in guessed)
         say(f"uptack: guessed from the rows, and public from now on (state what is wrong): {said}", err=True)
 
 

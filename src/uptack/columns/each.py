@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.entrance import field
+from uptack.columns.fields import Field
 from uptack.columns.masked import MaskedColumn
 from uptack.columns.numeric import LARGEST, ArrayColumn
 from uptack.columns.selection import Floats, OrderStatistics, Window
@@ -123,7 +124,7 @@ def taken(rows: Rows, which: NDArray[np.int64]) -> Rows:
 def places(order: Any, size: int) -> Codes:
     """Each row's place in the order of a column of numbers, times or texts; rows without a value come first."""
     must, fix = "a column as long as the data, by which per_person='last' knows the last row", "Pass a column of times."
-    read = field("order", order, must, fix)
+    read = order if isinstance(order, Field) else field("order", order, must, fix)
     if read.size != size:
         raise InvalidArgument("order", must, "a column of another length", fix)
     found, codes = read.codes()

@@ -8,7 +8,7 @@ its columns, belongs to nobody and is left out. The ids themselves are never rel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +60,11 @@ def owners(person: Any) -> Owners:
     >>> owners((["a", "a", "b"], [1, 2, None])).codes.tolist()
     [0, 1, -1]
     """
-    parts = _parts(person)
+    return of_fields(_parts(person))
+
+
+def of_fields(parts: Sequence[tuple[str, Field]]) -> Owners:
+    """The people of one or more columns that were read already, with their names."""
     if len({part.size for _, part in parts}) > 1:
         raise InvalidArgument("person", "columns of equal length", "columns of several lengths", FIX)
     read = [_codes(part) for _, part in parts]

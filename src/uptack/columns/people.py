@@ -60,9 +60,20 @@ class People(Column, Protocol):
     proved for z may use them. `size_is_secret` says that the size depends on how many rows people have.
     """
 
-    of_people: bool
-    weighted: bool
-    size_is_secret: bool
+    @property
+    def of_people(self) -> bool:
+        """Yes."""
+        ...
+
+    @property
+    def weighted(self) -> bool:
+        """Whether ranks are those of z."""
+        ...
+
+    @property
+    def size_is_secret(self) -> bool:
+        """Whether the size depends on how many rows people have."""
+        ...
 
     def ordered(self, windows: Sequence[Window]) -> PeopleOrdered:
         """z inside windows of ranks."""
@@ -115,6 +126,26 @@ class PeopleColumn:
     def size_is_secret(self) -> bool:
         """Whether the size depends on how many rows people have."""
         return self._at_most is not None
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The value of each row."""
+        return self._rows.values
+
+    @property
+    def codes(self) -> Codes:
+        """Whose each row is."""
+        return self._codes
+
+    @property
+    def people(self) -> int:
+        """How many people have rows."""
+        return self._people
+
+    def only(self, rows: NDArray[np.int64]) -> PeopleColumn:
+        """Some of the rows, and those who own them."""
+        codes, people = numbered(self._codes[rows])
+        return PeopleColumn(taken(self._rows, rows), codes, people, self._at_most)
 
     @property
     def integers(self) -> bool:

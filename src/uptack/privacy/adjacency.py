@@ -61,6 +61,11 @@ class Adjacency:
         """What is counted: "rows" or "people"."""
         return "people" if self.person else "rows"
 
+    @property
+    def one_added(self) -> Adjacency:
+        """One unit, a row or a person, added or removed: what happens to one of several disjoint parts."""
+        return Adjacency("add/remove", person=self.person)
+
     def per_person(self, rows: int) -> Adjacency:
         """The same relation for people with up to so many rows."""
         return replace(self, rows_per_person=rows)

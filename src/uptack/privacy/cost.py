@@ -15,7 +15,7 @@ from uptack import checks
 from uptack.errors import InvalidArgument, UnknownLoss
 from uptack.exact import Real, ball
 from uptack.privacy import loss
-from uptack.privacy.adjacency import ADD_REMOVE, SUBSTITUTE, Adjacency
+from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
 from uptack.privacy.calibration import largest
 from uptack.privacy.guarantee import LARGEST_EXPONENT, Privacy, total
 
@@ -125,12 +125,14 @@ def _(node: loss.Disjoint, adjacency: Adjacency) -> Privacy:
 
     *Proof.* An added or removed row changes at most one group j. The answers for all others have the same law for both
     tables, and are independent of the answer for j. Given them, the answer for j is (ε, δ)-private; average over them.
-    g rows are g such steps, whichever groups they are in. A replaced row is a removed row and an added one. ∎
+    g rows are g such steps, whichever groups they are in. A replaced row is a removed row and an added one. ∎ The same
+    holds for people in place of rows, where each is in one group.
     """
-    parts = [_cost(part, ADD_REMOVE) for part in node.parts]
+    one = adjacency.one_added
+    parts = [_cost(part, one) for part in node.parts]
     worst = max(parts, key=lambda part: part.exact_delta)
     missing = max(part.exact_epsilon for part in parts) - worst.exact_epsilon
-    return (worst + Privacy(missing, 0, ADD_REMOVE)).under(adjacency)
+    return (worst + Privacy(missing, 0, one)).under(adjacency)
 
 
 @_cost.register(loss.Partition)

@@ -20,6 +20,7 @@ from importlib.metadata import entry_points
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from uptack import checks
+from uptack.columns.owners import of_people
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.privacy import Privacy
 from uptack.privacy.loss import Loss
@@ -99,7 +100,10 @@ class Declaration:
         """What it can be told, by its signature."""
         own = options.read(self.function, self.data)
         named = {option.name for option in own}
-        beside = (*(options.GROUPING if self.by else ()), *(options.PEOPLE if self.people else ()))
+        beside = (
+            *(options.GROUPING if self.by else ()),
+            *(options.PEOPLE if self.people and self.people != "stated" else ()),
+        )
         return (*own, *(options.KNOWN[name] for name in beside if name not in named))
 
     @functools.cached_property
@@ -166,7 +170,7 @@ def release(
         def public(*arguments: P.args, **given: P.kwargs) -> T:
             made.check(given)
             grouping = {name: given.pop(name, None) for name in options.GROUPING} if by else {}
-            passed, rest = entered(made, arguments, given, grouping.get("by") is not None)
+            passed, rest = entered(made, arguments, given, grouping.get("by"))
             if not by:
                 return function(*passed, **rest)
             return _asked(function, passed, rest, grouping)  # type: ignore[no-any-return]
@@ -200,7 +204,7 @@ def _per_group(function: Callable[..., Any], arguments: tuple[Any, ...], given: 
     def of_group(rows: Any, **budget: Any) -> Any:
         return function(rows, *others, **budget)
 
-    return groups.per_group(of_group, x, by, **given)
+    return groups.per_group(of_group, x, None if of_people(x) else by, **given)
 
 
 def load() -> None:

@@ -6,22 +6,25 @@
 
 `person` is taken out of the call, the data become people's data (`uptack.registry.reads.Reads.people`), and the
 adjacency becomes one by person. A function says that it is proved for people with `@release(..., people=True)`; with
-`people="each"` it is for one number per person only. Every other one refuses. So does every one that is given people's
+`people="each"` it is for one number per person only. A mechanism that is told a sensitivity says `people="stated"`: its
+value is one for people where the adjacency says so, and it takes no ids. Every other one refuses. So does every one that is given people's
 data without a person's adjacency, or the other way round: people are never taken for rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 from uptack import checks
 from uptack.columns.each import HOWS, places
+from uptack.columns.grouped import Keys, PeopleGroups
 from uptack.columns.owners import of_people, owners
 from uptack.errors import InvalidArgument
-from uptack.privacy import SUBSTITUTE, Adjacency
-from uptack.registry.options import PEOPLE
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
+from uptack.registry.options import PEOPLE, Option
 from uptack.registry.reads import Whose
 
 Flag = bool | str | Whose
@@ -29,6 +32,8 @@ Flag = bool | str | Whose
 
 ALIKE = "people"
 BY_ROWS = "rows"
+ONCE = "one"
+STATED = "stated"
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class _Asked:
         if self.per_person is not None:
             checks.choice("per_person", self.per_person, HOWS)
         if self.weights is not None:
-            checks.choice("weights", self.weights, (ALIKE, BY_ROWS))
+            checks.choice("weights", self.weights, (ALIKE, BY_ROWS, ONCE))
         if (self.per_person == "last") != (self.order is not None):
             fix = "It is the column that says which row is the last."
             got = "nothing" if self.order is None else "a column"
@@ -81,35 +86,44 @@ class Declared(Protocol):
         ...
 
     @property
+    def options(self) -> tuple[Option, ...]:
+        """What it can be told."""
+        ...
+
+    @property
     def people(self) -> Flag:
         """Whether it is proved for people."""
         ...
 
 
 def entered(
-    made: Declared, arguments: tuple[Any, ...], told: Mapping[str, Any], grouped: bool
+    made: Declared, arguments: tuple[Any, ...], told: Mapping[str, Any], by: Any = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The call that the function itself is to have: without `person`, with people's data and their adjacency."""
+    """The call that the function itself is to have: without `person`, with people's data and their adjacency.
+
+    With `by`, the group of every row, the data are people in groups (`uptack.columns.grouped`).
+    """
     data, given = made.data, {key: value for key, value in told.items() if key not in PEOPLE}
     asked = _Asked(**{option: told[option] for option in PEOPLE if option in told})
-    relation = given.get("adjacency", SUBSTITUTE)
+    relation = given.get("adjacency", _usual(made, by))
     unit = relation.person if isinstance(relation, Adjacency) else ()
     passed = dict(zip(data, arguments, strict=False)) | {key: given[key] for key in data if key in given}
     known = [key for key, value in passed.items() if of_people(value)]
-    if asked.person is None and not unit and not known:
+    if asked.person is None and not known and (made.people == STATED or not unit):
         _refuse_alone(asked)
         return arguments, given
-    _proved(made, asked, grouped)
+    _proved(made, asked)
     asked.check()
     if asked.person is not None:
-        passed, given = _owned(made, passed, asked, given)
+        passed, given = _owned(made, passed, asked, {**given, "adjacency": relation}, by)
     elif not known:
         fix = "Pass person=, the column of ids, or open a session with person=."
         raise InvalidArgument("adjacency", "one about rows where no person is given", str(relation), fix)
     elif not unit:
         fix = "Pass adjacency=SUBSTITUTE.by_person(...)."
         raise InvalidArgument("adjacency", "one by person for people's data", checks.describe(relation), fix)
-    passed = {key: _shaped(key, value, asked) for key, value in passed.items()}
+    if by is None:
+        passed = {key: _shaped(key, value, asked) for key, value in passed.items()}
     changed = tuple(passed[key] for key, _ in zip(data, arguments, strict=False)) + arguments[len(data) :]
     return changed, {key: passed.get(key, value) if key in data else value for key, value in given.items()}
 
@@ -121,8 +135,17 @@ def _refuse_alone(asked: _Asked) -> None:
             raise InvalidArgument(option, "left out where there is no person", checks.outline(getattr(asked, option)))
 
 
-def _proved(made: Declared, asked: _Asked, grouped: bool) -> None:
+def _usual(made: Declared, by: Any) -> Any:
+    """The adjacency where none is given: in groups people come and go."""
+    default = next((option.default for option in made.options if option.name == "adjacency"), None)
+    return ADD_REMOVE if by is not None else default if isinstance(default, Adjacency) else SUBSTITUTE
+
+
+def _proved(made: Declared, asked: _Asked) -> None:
     """Refuses what is not proved."""
+    if made.people == STATED:
+        fix = "State a sensitivity for people, and pass adjacency=SUBSTITUTE.by_person(...)."
+        raise InvalidArgument("person", f"left out: {made.name} is told the sensitivity of its value", "one", fix)
     if made.people is False:
         fix = "Rows can be the unit instead: state how many one person has at most, with rows_per_person."
         raise InvalidArgument("person", f"left out: {made.name} is not proved for people", "one", fix)
@@ -130,16 +153,13 @@ def _proved(made: Declared, asked: _Asked, grouped: bool) -> None:
         fix = "Pass per_person='mean', or another of its choices, for one number per person."
         must = f"given with person: {made.name} is not proved for people's rows"
         raise InvalidArgument("per_person", must, "nothing", fix)
-    if grouped:
-        raise InvalidArgument("by", "left out where person is given", "a column")
 
 
 def _owned(
-    made: Declared, passed: Mapping[str, Any], asked: _Asked, given: Mapping[str, Any]
+    made: Declared, passed: Mapping[str, Any], asked: _Asked, given: Mapping[str, Any], by: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Data with owners in place of rows, and the adjacency by person."""
-    relation = given.get("adjacency", SUBSTITUTE)
-    relation = checks.instance("adjacency", relation, Adjacency, "SUBSTITUTE or ADD_REMOVE")
+    relation = checks.instance("adjacency", given["adjacency"], Adjacency, "SUBSTITUTE or ADD_REMOVE")
     if relation.person or any(map(of_people, passed.values())):
         fix = "Where the data say whose they are, leave person= out."
         raise InvalidArgument("person", "said once", "twice", fix)
@@ -153,15 +173,27 @@ def _owned(
     theirs = {key: how(key, value, whose) for key, value in passed.items()}
     if asked.order is not None:
         object.__setattr__(asked, "order", places(asked.order, whose.size)[whose.kept])
+    if by is not None:
+        keys = Keys.of(by, whose)
+        theirs = {key: PeopleGroups(value, keys, partial(_in_group, key, asked)) for key, value in theirs.items()}
     return theirs, {**given, "adjacency": relation.by_person(*whose.names)}
+
+
+def _in_group(name: str, asked: _Asked, data: Any, rows: Any) -> Any:
+    """The same for the rows of a group."""
+    return _shaped(name, data, asked if asked.order is None else replace(asked, order=asked.order[rows]))
 
 
 def _shaped(name: str, data: Any, asked: _Asked) -> Any:
     """People's data with the weights, or the numbers per person, that were asked for."""
+    if not of_people(data):
+        return data
     if asked.per_person is not None:
         return _able(name, data, "each", "per_person")(asked.per_person, asked.order)
     if asked.weights == BY_ROWS:
         return _able(name, data, "by_rows", "weights")(asked.at_most)
+    if asked.weights == ONCE:
+        return _able(name, data, "once", "weights")()
     return data
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,12 @@ import numpy as np
 from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
+from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
 from uptack.columns.unread import UnreadColumn
 from uptack.data import Source
 from uptack.data.arrays import numeric_column
+from uptack.data.people import PeopleSource, hidden
 from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 
@@ -47,6 +49,11 @@ class Reads:
         if not self.least <= len(names) <= (len(names) if self.most is None else self.most):
             must = f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}"
             raise InvalidArgument("columns", f"{must} for {what}", len(names))
+        person = getattr(source, "person", ())
+        for name in (*names, given.get("by"), given.get("order")):
+            hidden(name, person)
+        if given.get("order") is not None:
+            known(given["order"], source.columns, what="order")
         for name in names:
             known(name, source.columns, self.kinds if given.get("edges") is None else NUMERIC)
         if given.get("by") is not None:
@@ -58,7 +65,7 @@ def _column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 
 def _unread_column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    people = bool(getattr(source, "person", ()))
+    people = isinstance(source, PeopleSource)
     return (UnreadColumn(source.rows, whole(source.columns[names[0]]), of_people=people, weighted=people),)
 
 
@@ -75,46 +82,81 @@ def _true(x: Any) -> list[int]:
 
 
 def _flags(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    """How many rows are true; without a column, how many there are."""
+    """How many rows are true; without a column, how many there are. People are counted who have such a row."""
+    if isinstance(source, PeopleSource):
+        return (source.counted(names[0] if names else None, given.get("at_most")),)
     if names and hasattr(source, "trues"):
         return (source.trues(names[0]),)
     return tuple(source.column(names[0]).sums(_true)) if names else (source.rows,)
 
 
+def _no_flags(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    return (PeopleCount(0, given.get("at_most") or 1) if isinstance(source, PeopleSource) else 0,)
+
+
+def _weights(given: Given) -> Weights:
+    """How people's rows count in a table."""
+    return Weights(given.get("weights") or "people", given.get("at_most"))
+
+
 def _tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Values with their counts. Between edges they are counted as they are read: there may be as many as rows."""
+    if isinstance(source, PeopleSource):
+        return (source.tally(names[0], _weights(given), given.get("edges")),)
     if given.get("edges") is not None:
         return _column(source, names, given)
     keys, counts = source.counts(names)
     return (Tally(tuple(key[0] for key in keys), counts),)
 
 
+def _no_tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    nothing = np.zeros(0, np.int64)
+    if not isinstance(source, PeopleSource):
+        return (Tally((), nothing),)
+    if _weights(given).way == "one":
+        return (PeopleValues(nothing, Owners(nothing, source.rows)),)
+    return (PeopleTally((), nothing, source.rows, _weights(given)),)
+
+
 def _points(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    if isinstance(source, PeopleSource):
+        return (source.points(names),)
     return _column(source, names, given) if len(names) == 1 else (source.matrix(names),)
 
 
 def _no_points(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    if isinstance(source, PeopleSource):
+        return (_one_row_each(np.zeros((source.rows, len(names))) if len(names) > 1 else np.zeros(source.rows)),)
     return _unread_column(source, names, given) if len(names) == 1 else (np.zeros((source.rows, len(names))),)
 
 
 def _design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y. The response is named first."""
+    if isinstance(source, PeopleSource):
+        rows = source.points(names)
+        return replace(rows, values=rows.values[:, 1:]), replace(rows, values=rows.values[:, 0])
     values = source.matrix(names)
     return values[:, 1:], values[:, 0]
 
 
 def _no_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     zeros = np.broadcast_to(0.0, (source.rows, len(names)))
+    if isinstance(source, PeopleSource):
+        return _one_row_each(zeros[:, 1:]), _one_row_each(zeros[:, 0])
     return zeros[:, 1:], zeros[:, 0]
+
+
+def _one_row_each(values: Any) -> PeopleRows:
+    return PeopleRows(values, np.arange(len(values)), len(values))
 
 
 COLUMN = Reads(_column, _unread_column, people=_peoples_column)
 """One numeric column."""
 
-FLAGS = Reads(_flags, lambda source, names, given: (0,), ("boolean", "any"), least=0)
+FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0)
 """A column of truth values, or none for the rows themselves."""
 
-CATEGORIES = Reads(_tally, lambda source, names, given: (Tally((), np.zeros(0, np.int64)),), COUNTED)
+CATEGORIES = Reads(_tally, _no_tally, COUNTED)
 """One column whose values are counted."""
 
 POINTS = Reads(_points, _no_points, most=3, people=_peoples_rows)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from uptack import checks
 from uptack.data import Source, source
+from uptack.data.people import hidden, named, people
 from uptack.data.protocol import known
 from uptack.data.textfiles import Types
 from uptack.errors import InvalidArgument, UptackError
@@ -20,10 +21,12 @@ from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, tight
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
+from uptack.privacy.words import whose
 from uptack.progress import track
 from uptack.registry import Declaration, declared, find
 from uptack.session.kinds import settled
 from uptack.session.paid import PaidPlan
+from uptack.session.paying import check_ledger
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request, in_tables
 from uptack.statistics.arguments import asked
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 LONGEST = 300
 """Characters of a line in the ledger."""
+LONGEST_NOUN = 40
 
 
 def open(
@@ -43,6 +47,8 @@ def open(
     table: str | None = None,
     adjacency: Adjacency = SUBSTITUTE,
     rows_per_person: int = 1,
+    person: str | Sequence[str] | None = None,
+    noun: str = "row",
     missing: Any = "drop",
     types: Types = None,
     delimiter: str | None = None,
@@ -58,6 +64,11 @@ def open(
     and used again the next time. An error about missing values is an answer about the data, so `missing="error"` is
     for a curator who opens a session with it.
 
+    `person` names the column of ids that says whose each row is, or several for an id of several columns. Then people
+    are protected, with all their rows, and the number of people takes the place of that of rows, which is secret. Rows
+    without an id are left out, and ids can't be asked about. Without `person` rows are protected; `noun` is what
+    one row is, for those who read of it.
+
     Each release reads one state of the table, and counts its rows anew. Threads may share a session: where they share a
     connection to an engine, one release is made after the other.
 
@@ -69,19 +80,34 @@ def open(
     >>> session.spent
     Privacy(epsilon=0.5)
     """
-    relation = check_adjacency(adjacency, rows_per_person)
+    relation = _unit(check_adjacency(adjacency, rows_per_person), person)
     if ledger is not None:
-        from uptack.ledger import Ledger as Kind  # and with it a database toolkit, for those who have a ledger
-
-        checks.instance("ledger", ledger, Kind, "an uptack.Ledger or None", "Try uptack.Ledger('budget.db').")
-        if ledger.adjacency.rows_per_person < relation.rows_per_person:
-            must = f"about people with {relation.rows_per_person} or more rows, as the session is"
-            fix = "Create it with adjacency=SUBSTITUTE.per_person(...)."
-            raise InvalidArgument("ledger", must, str(ledger.adjacency), fix)
+        check_ledger(ledger, relation)
     asked("session", 1, {"missing": missing})
     kinds = settled(data, types, delimiter, header, ledger)
     rows = source(data, table=table, types=kinds, delimiter=delimiter, header=header)
-    return Session(rows, ledger, analyst, relation, missing, entropy_source(entropy))
+    theirs = people(rows, relation.person) if relation.person else rows
+    return Session(theirs, ledger, analyst, relation, missing, entropy_source(entropy), _noun(noun))
+
+
+def _unit(relation: Adjacency, person: str | Sequence[str] | None) -> Adjacency:
+    """The adjacency about the people that `person` names."""
+    if person is None:
+        return relation
+    names = named(person)
+    if relation.person not in ((), names):
+        raise InvalidArgument("person", f"{relation.person}, as adjacency has it", checks.describe(person))
+    if relation.rows_per_person != 1:
+        fix = "However many rows a person has, they count as one; leave rows_per_person out."
+        raise InvalidArgument("rows_per_person", "1 where person is given", relation.rows_per_person, fix)
+    return relation.by_person(*names)
+
+
+def _noun(noun: object) -> str:
+    """What a row is called: a short word."""
+    if not isinstance(noun, str) or not 0 < len(noun) <= LONGEST_NOUN or not noun.isprintable():
+        raise InvalidArgument("noun", f"a word of at most {LONGEST_NOUN} characters", checks.describe(noun))
+    return noun
 
 
 class Session:
@@ -95,12 +121,14 @@ class Session:
         adjacency: Adjacency,
         missing: Any,
         entropy: Entropy,
+        noun: str = "row",
     ) -> None:
-        self.source, self.ledger, self.analyst, self.adjacency = data, ledger, analyst, adjacency
+        self.source, self.ledger, self.analyst, self.adjacency, self.noun = data, ledger, analyst, adjacency, noun
         self._missing, self._entropy = missing, entropy
         self.spent, self._adding = Privacy(0, 0, adjacency), threading.Lock()
 
     def __getitem__(self, name: str) -> SessionColumn:
+        hidden(name, self.adjacency.person)
         known(name, self.source.columns)
         return SessionColumn(self, name)
 
@@ -222,12 +250,20 @@ class Session:
         """What the ledger has left for this analyst; None without a ledger."""
         return None if self.ledger is None else self.ledger.remaining(self.analyst)
 
+    @property
+    def whose(self) -> str:
+        """Whose privacy is meant, in words."""
+        return whose(self.adjacency, self.noun)
+
     def describe(self) -> str:
-        """The public side of the session: columns and their types, the budget; the number of rows where it is public.
+        """The public side of the session: whose privacy it keeps, columns and their types, the budget.
+
+        The number of rows, or of people, is shown where it is public.
 
         >>> import numpy as np
         >>> print(open({"age": np.array([31.5, 44.0]), "town": np.array(["a", "b"])}).describe())
         2 rows (substitute)
+        Each row is protected. A person who is in several of them is protected in each, not in all together.
           age   number
           town  text
         spent: ε = 0.0 (substitute)
@@ -235,17 +271,30 @@ class Session:
         secret = not self.adjacency.size_is_public
         names = {name: label(name) for name in self.source.columns}
         width = max(map(len, names.values()), default=0)
-        lines = [f"{'a secret number of' if secret else f'{self.source.rows:,}'} rows ({self.adjacency})"]
+        size = "a secret number of" if secret else f"{self.source.rows:,}"
+        lines = [f"{size} {self.adjacency.unit} ({self.adjacency})", self.whose]
         lines += [f"  {names[name]:<{width}}  {kind}" for name, kind in self.source.columns.items()]
         lines.append(f"spent: {self.spent}")
         if self.remaining is not None:
             lines.append(f"left:  {self.remaining}")
         return "\n".join(lines)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values, for JSON."""
+        public = self.adjacency.size_is_public
+        return {
+            "columns": dict(self.source.columns),
+            self.adjacency.unit: self.source.rows if public else None,
+            "whose": self.whose,
+            "spent": self.spent.to_dict(),
+            "remaining": None if self.remaining is None else self.remaining.to_dict(),
+        }
+
     def complete(self, request: Request) -> Request:
         """The request with the session's defaults, which it may tighten and not loosen."""
-        plain, rows = Adjacency(self.adjacency.kind), self.adjacency.rows_per_person
+        plain, rows = self.adjacency.per_person(1), self.adjacency.rows_per_person
         full = request.with_defaults(missing=self._missing, adjacency=plain, rows_per_person=rows)
+        full = full.about(self.adjacency.person)
         if full.cost.adjacency.rows_per_person < rows:
             raise InvalidArgument("rows_per_person", f"at least {rows}, as the session has it", "fewer")
         if full.given.get("missing") == "error" and self._missing != "error":

@@ -61,7 +61,9 @@ def _taken(data: Any, rows: Any) -> Any:
         return tuple(_taken(part, rows) for part in data)
     if isinstance(data, list):
         return [data[i] for i in rows.tolist()]
-    return data.iloc[rows].reset_index(drop=True) if hasattr(data, "iloc") else data[rows]
+    if hasattr(data, "iloc"):
+        return data.iloc[rows].reset_index(drop=True)
+    return data[rows] if isinstance(data, np.ndarray) else data.take(rows) if hasattr(data, "take") else data[rows]
 
 
 def of_people(make: Callable[..., Any]) -> Callable[..., Any]:

@@ -29,6 +29,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.reach.mode import Winner, winner
 from uptack.registry import release
+from uptack.registry.reads import Peoples
 from uptack.release import Advice, Noise, NoReply, Release
 
 NAME = "stable value"
@@ -116,7 +117,7 @@ def _epsilon_for(blocks: int, epsilon: Fraction, delta: Fraction, g: int) -> flo
     return None
 
 
-@release(data=("f", "data"), people=PeopleTable.of, examples=({"delta": 1e-6},))
+@release(data=("f", "data"), people=Peoples(PeopleTable.of), examples=({"delta": 1e-6},))
 def stable_value(
     f: Functions,
     data: Any,

@@ -184,7 +184,7 @@ def fitted(noisy: NDArray[Any], total: int | None, nonnegative: bool) -> NDArray
 
 @release(
     reads=CATEGORIES,
-    people=PeopleValues.of,
+    people=True,
     missing=None,
     plan=each_count,
     examples=({"edges": [0.0, 1.0, 2.0]}, {"keys": [0, 1]}, {"delta": 1e-6}),

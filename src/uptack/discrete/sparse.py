@@ -25,6 +25,7 @@ from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
+from uptack.registry.reads import VALUES_OF_PEOPLE
 from uptack.release import Release
 
 RULES = ("printed", "adaptive")
@@ -169,7 +170,7 @@ def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace, 
     return given
 
 
-@release(data=("keys",), people=PeopleValues.of, examples=({"domain_size": 64},))
+@release(data=("keys",), people=VALUES_OF_PEOPLE, examples=({"domain_size": 64},))
 def sparse_histogram(
     keys: Any,
     domain_size: int | Domain,

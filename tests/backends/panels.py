@@ -73,7 +73,9 @@ def pseudo(people: dict[tuple, list], at_most: int | None = None) -> tuple[list[
     values = sorted(units)
     sums = np.cumsum([units[v] for v in values]).tolist() if values else []
     n = len(people) if at_most is None else (sum(units.values()) + UNIT // 2) // UNIT
-    ranked = [next(v for v, f in zip(values, sums, strict=True) if 2 * f >= (2 * r - 1) * UNIT) for r in range(1, n + 1)]
+    ranked = [
+        next(v for v, f in zip(values, sums, strict=True) if 2 * f >= (2 * r - 1) * UNIT) for r in range(1, n + 1)
+    ]
     return ranked, values, sums
 
 

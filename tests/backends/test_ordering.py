@@ -13,7 +13,6 @@ from uptack.data import ordering
 from uptack.data.ordering import Counted, Scale, Selected, Weighed, crossed
 from uptack.errors import UptackError
 
-
 UNIT = 1 << 32
 
 

@@ -32,7 +32,9 @@ def describe(path: str, curator: bool, **options: Any) -> int:
     with opened(path, options) as session:
         found = repeats(session.source) if curator else []
         if json_wanted:
-            say(json_text({**session.to_dict(), **({"curator": [line.to_dict() for line in found]} if curator else {})}))
+            say(
+                json_text({**session.to_dict(), **({"curator": [line.to_dict() for line in found]} if curator else {})})
+            )
         else:
             say("\n".join([session.describe(), *(_lines(session, found) if curator else [])]))
     return ANSWER

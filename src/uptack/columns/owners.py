@@ -94,10 +94,17 @@ def _parts(person: Any) -> list[tuple[str, Field]]:
     elif isinstance(person, tuple):
         framed = [(_name(part, f"person[{i}]"), part) for i, part in enumerate(person)]
     if framed is None:
-        return [(_name(person, "person"), field("person", person, MUST, FIX))]
+        return [(_name(person, "person"), _read(person))]
     if not framed:
         raise InvalidArgument("person", MUST, checks.outline(person), FIX)
-    return [(name, field("person", part, MUST, FIX)) for name, part in framed]
+    return [(name, _read(part)) for name, part in framed]
+
+
+def _read(ids: Any) -> Field:
+    """One column of ids. What is none is described without its length, which is secret."""
+    if getattr(ids, "ndim", 1) != 1:
+        raise InvalidArgument("person", MUST, f"{type(ids).__name__} of {ids.ndim} dimensions", FIX)
+    return field("person", ids, MUST, FIX)
 
 
 def _name(column: Any, otherwise: str) -> str:

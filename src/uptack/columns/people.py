@@ -30,20 +30,18 @@ from functools import cached_property
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack.columns.each import EachColumn, taken
 from uptack.columns.masked import MaskedColumn
 from uptack.columns.numeric import ArrayColumn, Column, Ordered
 from uptack.columns.owners import Codes, Owners, numbered
+from uptack.columns.people_order import PeopleOrder, Units
 from uptack.columns.selection import Floats, Window, exact_sum
 from uptack.errors import InvalidArgument, UptackError
 
 UNIT = math.lcm(*range(1, 24))
 """Units that one person has, about 2^32: people with up to 23 rows lose none of them by rounding, and all people
 together fewer than half a person's while there are fewer than 2^31 rows."""
-
-Units = NDArray[np.int64]
 
 
 class PeopleOrdered(Ordered, Protocol):
@@ -62,9 +60,20 @@ class People(Column, Protocol):
     proved for z may use them. `size_is_secret` says that the size depends on how many rows people have.
     """
 
-    of_people: bool
-    weighted: bool
-    size_is_secret: bool
+    @property
+    def of_people(self) -> bool:
+        """Yes."""
+        ...
+
+    @property
+    def weighted(self) -> bool:
+        """Whether ranks are those of z."""
+        ...
+
+    @property
+    def size_is_secret(self) -> bool:
+        """Whether the size depends on how many rows people have."""
+        ...
 
     def ordered(self, windows: Sequence[Window]) -> PeopleOrdered:
         """z inside windows of ranks."""
@@ -91,36 +100,6 @@ def weighted(data: Any) -> bool:
     return bool(getattr(data, "weighted", False))
 
 
-class PeopleOrder:
-    """z of rows in memory."""
-
-    def __init__(self, values: NDArray[Any], units: Units, n: int | None) -> None:
-        order = np.argsort(values)
-        self._values, self._up_to = values[order], np.cumsum(units[order])
-        total = int(self._up_to[-1]) if values.size else 0
-        self.n = (total + UNIT // 2) // UNIT if n is None else n
-
-    def at(self, ranks: NDArray[np.int64]) -> Floats:
-        """z(r); -inf for r < 1 and +inf for r > n."""
-        inside = np.clip(ranks, 0, self.n + 1)
-        places = np.searchsorted(self._up_to, (2 * inside - 1) * (UNIT // 2))
-        ends = np.append(self._values.astype(np.float64, copy=False), np.inf)
-        return np.where(ranks < 1, -np.inf, np.where(ranks > self.n, np.inf, ends[places]))
-
-    def total(self, first: int, last: int) -> int:
-        """Σ of z(first), ..., z(last) in units of 2^-1074."""
-        return exact_sum(self.at(np.arange(first, last + 1)))
-
-    def jumps(self, first: int, last: int) -> tuple[Floats, Units]:
-        """The values from z(first) to z(last), and the units up to each."""
-        low, high = self.at(np.array([first, last]))
-        values = self._values.astype(np.float64, copy=False)
-        a, b = np.searchsorted(values, low), np.searchsorted(values, high, side="right")
-        values, up_to = values[a:b], self._up_to[a:b]
-        ends = np.flatnonzero(np.append(values[1:] != values[:-1], np.ones(min(values.size, 1), bool)))
-        return values[ends], up_to[ends]
-
-
 class PeopleColumn:
     """Rows in memory, and whose they are. All of them are somebody's, and every person has one."""
 
@@ -141,7 +120,7 @@ class PeopleColumn:
     @property
     def size(self) -> int:
         """The number of people; with `by_rows`, of people's worth of rows."""
-        return self._people if self._at_most is None else self.ordered([]).n
+        return self._people if self._at_most is None else self._size
 
     @property
     def size_is_secret(self) -> bool:
@@ -202,15 +181,15 @@ class PeopleColumn:
         return EachColumn(self._rows, self._codes, self._people, how, order)
 
     def ordered(self, windows: Sequence[Window]) -> PeopleOrder:
-        """z, by sorting."""
-        return self._order
+        """z, by selection where that is less work than sorting."""
+        return PeopleOrder(self._rows.values, self.units, UNIT, self.size, windows)
 
     def clamped(self, low: float, high: float, centre: float) -> int:
         """Σ over people of the weighted mean of their clamped rows: see `People`."""
         counts = np.bincount(self._codes, minlength=self._people)
-        terms = np.clip(self._rows.values.astype(np.float64), low, high) - centre
-        order = np.argsort(terms, kind="stable")  # so that the table's order has no say
-        sums = np.bincount(self._codes[order], weights=terms[order], minlength=self._people)
+        rows = np.argsort(self._rows.values)  # so that sums don't depend on the order of the table
+        terms = np.clip(self._rows.values[rows].astype(np.float64), low, high) - centre
+        sums = np.bincount(self._codes[rows], weights=terms, minlength=self._people)
         each = sums / (counts if self._at_most is None else np.maximum(counts, self._at_most))
         return exact_sum(np.clip(each, low - centre, high - centre))
 
@@ -231,8 +210,8 @@ class PeopleColumn:
         return capped[self._codes]
 
     @cached_property
-    def _order(self) -> PeopleOrder:
-        return PeopleOrder(self._rows.values, self.units, None if self._at_most is not None else self._people)
+    def _size(self) -> int:
+        return (int(self.units.sum()) + UNIT // 2) // UNIT
 
     def _with(self, rows: ArrayColumn | MaskedColumn) -> PeopleColumn:
         return PeopleColumn(rows, self._codes, self._people, self._at_most)

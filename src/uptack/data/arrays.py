@@ -20,7 +20,7 @@ from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 
 
-def numeric_column(field: Field) -> Column:
+def numeric_column(field: Field) -> ArrayColumn | MaskedColumn:
     """A field as a column of numbers, of a form that follows its declared type alone."""
     values, missing = field.numbers()
     if whole(field.kind) and missing is not None:

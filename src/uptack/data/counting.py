@@ -40,23 +40,24 @@ class QueryPeople:
         """Ids and other columns of all rows."""
         return self.source.table.select(**weights.keys(self.source, self.ids), **columns)
 
-    def _counted(self, rows: Any) -> Any:
-        """One line per person: ids, and how many rows there are."""
-        return rows.group_by(self._keys).aggregate(m=rows.count())
+    @property
+    def _people(self) -> engines.Kept:
+        """One line per person: ids, and how many rows she has."""
+        return weights.all_people(self.source, self.ids)
 
     def people(self) -> int:
         """How many people there are, once for each state of the table that is read."""
 
         def count() -> int:
-            theirs = self._counted(self._rows())
-            return int(engines.whole(theirs.aggregate(people=theirs.count()))[0]["people"])
+            kept = self._people
+            return int(engines.whole(kept.table.aggregate(people=kept.table.count()))[0]["people"])
 
-        return self.source.once("people", count)
+        return self.source.once("number of people", count)
 
     def spread(self) -> tuple[int, int]:
         """How many rows there are, and how many one person has at most."""
-        theirs = self._counted(self._rows())
-        (line,) = engines.whole(theirs.aggregate(rows=theirs.m.sum(), most=theirs.m.max()))
+        kept = self._people
+        (line,) = engines.whole(kept.table.aggregate(rows=kept.table.m.sum(), most=kept.table.m.max()))
         return int(line["rows"] or 0), int(line["most"] or 0)
 
     def column(self, name: str) -> PeopleQueryColumn:
@@ -69,10 +70,8 @@ class QueryPeople:
 
     def units(self, name: str, how: Weights) -> Counts:
         """The values of a column and their units: the engine joins, groups and adds."""
-        key = self.source.key(name)
-        rows = self._rows(c=key)
-        theirs = self._counted(rows)
-        theirs = theirs.mutate(w=weights.weight(theirs.m, how.at_most)).select(*self._keys, "w")
+        rows, kept = self._rows(c=self.source.key(name)), self._people
+        theirs = kept.table.select(*self._keys, w=weights.weight(kept.table.m, how.at_most))
         joined = rows.join(theirs, self._keys)
         found = engines.whole(joined.group_by("c").aggregate(units=joined.w.sum()))
         return self._tidy(name, ((row["c"], row["units"]) for row in found))
@@ -90,7 +89,7 @@ class QueryPeople:
         column = replace(weights.column(self.source.still(), self.ids, name), at_most=how.at_most)
         there = column.values.filter(~missing(column.values.v))
         ends = np.unique(np.array([float(edge) for edge in edges])) + 0.0
-        counted = PeopleScans(there, column.counted).counts(ends.tolist())
+        counted = PeopleScans(there, column.counted, how.at_most).counts(ends.tolist())
         inside, on = [], []
         for low, high, up_to, below in zip(ends[:-1], ends[1:], counted.up_to[:-1], counted.below[1:], strict=True):
             inside.append(((float(np.nextafter(low, high)),), below - up_to))
@@ -101,8 +100,12 @@ class QueryPeople:
 
     def trues(self, name: str | None, at_most: int) -> int:
         """How many rows are True, of each person so many at most."""
-        rows = self._rows() if name is None else self._rows(c=self.source.table[name])
-        theirs = self._counted(rows if name is None else rows.filter(rows.c.fill_null(False)))
+        kept = self._people
+        theirs = kept.table
+        if name is not None:
+            rows = self._rows(c=self.source.table[name])
+            rows = rows.filter(rows.c.fill_null(False))
+            theirs = rows.group_by(self._keys).aggregate(m=rows.count())
         most = engines.ibis().least(theirs.m, engines.ibis().literal(at_most, type="int64"))
         return int(engines.whole(theirs.aggregate(found=most.sum()))[0]["found"] or 0)
 

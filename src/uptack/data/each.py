@@ -84,15 +84,15 @@ class EachQueryColumn:
 
 def numbers(column: PeopleQueryColumn, how: str) -> Floats:
     """The numbers of all people, in no particular order."""
-    rows = column.values
+    rows, theirs = column.values, column.counted.table
     if how == "count":
-        return engines.read(column.counted.select(v=column.counted.m.cast("float64")))
+        return engines.read(theirs.select(v=theirs.m.cast("float64")))
     if how in ("min", "max"):
         return engines.read(rows.group_by(column.keys).aggregate(v=getattr(rows.v, how)()).select("v"))
     if how in ("sum", "mean"):
-        sums, counts = summed(rows, column.counted, column.keys)
+        sums, counts = summed(rows, theirs, column.keys)
         return np.clip(sums / counts if how == "mean" else sums, -LARGEST, LARGEST)
-    return _folded(rows, column.counted, column.keys, _medians if how == "median" else _lasts, by_order=how == "last")
+    return _folded(rows, theirs, column.keys, _medians if how == "median" else _lasts, by_order=how == "last")
 
 
 def summed(rows: Any, counts: Any, keys: list[str]) -> tuple[Floats, Floats]:
@@ -134,7 +134,7 @@ def _added(runs: Iterator[Run]) -> tuple[Floats, Floats]:
     sums, counts, going_on = [np.empty(0)], [np.empty(0)], 0.0
     for begins, values, many in runs:
         found = np.bincount(np.append(0, np.cumsum(begins)), weights=np.append(going_on, values))
-        sums.append(found[:-1])
+        sums.append(found[:-1].astype(np.float64, copy=False))
         counts.append(many[begins])
         going_on = float(found[-1])
     return np.concatenate([*sums, [going_on]])[1:], np.concatenate(counts)  # the first one was nobody's
@@ -142,7 +142,8 @@ def _added(runs: Iterator[Run]) -> tuple[Floats, Floats]:
 
 def _medians(runs: Iterator[Run]) -> Floats:
     """The middle row of each person, the lower one of two."""
-    found, done = [np.empty(0)], 0
+    found: list[Floats] = [np.empty(0)]
+    done = 0
     for begins, values, many in runs:
         places = np.arange(values.size)
         place = places - np.maximum.accumulate(np.where(begins, places, -done))
@@ -153,7 +154,8 @@ def _medians(runs: Iterator[Run]) -> Floats:
 
 def _lasts(runs: Iterator[Run]) -> Floats:
     """The last row of each person."""
-    found, last = [np.empty(0)], np.empty(0)
+    found: list[Floats] = [np.empty(0)]
+    last: Floats = np.empty(0)
     for begins, values, _ in runs:
         found += [last[: int(begins[0])], values[:-1][begins[1:]]]
         last = values[-1:]

@@ -235,7 +235,7 @@ class Selected:
             return as_integer(low) * (last - first + 1)
         up_to, below = start.ties(low)[1], end.ties(high)[0] - 1
         lows, highs = self._scale.ranks(up_to) - first + 1, last - self._scale.ranks(below)
-        return as_integer(low) * lows + self._scans.between(low, high, up_to) + as_integer(high) * highs
+        return int(as_integer(low) * lows + self._scans.between(low, high, up_to) + as_integer(high) * highs)
 
     def _piece(self, rank: int) -> Known:
         place = self._scale.place(rank)

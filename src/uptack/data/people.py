@@ -12,9 +12,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any, NoReturn, Protocol
 
 from uptack import checks
 from uptack.columns.owners import PeopleRows
@@ -25,12 +23,16 @@ from uptack.data.counting import QueryPeople
 from uptack.data.memory_people import MemoryPeople
 from uptack.data.protocol import NUMERIC, Counts, Kind, Source, known, known_all
 from uptack.data.queries import QuerySource
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, UptackError
+from uptack.noise import Entropy
 
 IDS: tuple[Kind, ...] = ("integer", "text", "any", "other")
 """Kinds of columns that are ids, most of the time."""
 MANY = 20
-SOUNDS = re.compile(r"(^|[_\W])(id|ids|uuid|key|nr|no|number|person|patient|member|user|customer|subject)$", re.IGNORECASE)
+REFUSED = "rows of people are never taken for rows; ask for a tally or for points"
+SOUNDS = re.compile(
+    r"(^|[_\W])(id|ids|uuid|key|nr|no|number|person|patient|member|user|customer|subject)$", re.IGNORECASE
+)
 
 
 class Rows(Protocol):
@@ -142,6 +144,24 @@ class PeopleSource:
         """Numeric columns side by side, and whose each row is."""
         return self._inner.points([self._known(name, NUMERIC) for name in names])
 
+    def counts(self, names: Sequence[str]) -> NoReturn:
+        """Refused: see `tally`."""
+        raise UptackError(REFUSED)
+
+    def categories(self, name: str) -> NoReturn:
+        """Refused: see `tally`."""
+        raise UptackError(REFUSED)
+
+    def matrix(self, names: Sequence[str]) -> NoReturn:
+        """Refused: see `points`."""
+        raise UptackError(REFUSED)
+
+    def blocks(
+        self, names: Sequence[str], count: int, *, id: str | None = None, entropy: Entropy | None = None
+    ) -> NoReturn:
+        """Refused: see `points`."""
+        raise UptackError(REFUSED)
+
     def groups(self, by: str) -> dict[Hashable, int]:
         """The values of a column, and how many people have a row with each."""
         return self._inner.groups(self._known(by))
@@ -219,7 +239,7 @@ def repeats(source: Source | PeopleSource) -> list[Repeats]:
     twenty rows or more on average, or with a name that sounds like one.
 
     >>> from uptack.data import source
-    >>> visits = source({"patient_id": np.array([1, 1, 1, 2]), "cost": np.array([3.5, 2.5, 9.0, 4.0])})
+    >>> visits = source({"patient_id": ["a", "a", "a", "b"]})
     >>> repeats(visits)
     [Repeats(names=('patient_id',), rows=4, values=2, most=3, missing=0)]
     """

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.columns.selection import Floats, Window, exact_sum
 from uptack.data import engines, states
+from uptack.data.codes import Codes, joined
 from uptack.data.expressions import (
     as_floats,
     compares_bytes,
@@ -29,7 +30,6 @@ from uptack.data.expressions import (
     whole,
 )
 from uptack.data.ordering import Counted, Gap, Selected, Weighed
-from uptack.data.codes import Codes, joined
 from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, tidy
 from uptack.errors import UptackError
 from uptack.noise import Entropy

@@ -1,11 +1,13 @@
 """Rows of people that an engine keeps: their weights are counted, joined and added up where they are.
 
 Person i with m_i rows gives each of them U // m_i units (`uptack.columns.people`). The engine counts rows by id, which
-makes a table with one line per person, and joins it to the rows that a query is about. Nothing is kept between queries.
+makes a table with one line per person, and joins it to the rows that a query is about. DuckDB keeps that table for the queries of one release.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -49,8 +51,23 @@ def weight(m: Any, at_most: int | None = None) -> Any:
     return share if at_most is None else ibis.least(share, ibis.literal(UNIT // at_most, type="int64"))
 
 
+def counted(rows: Any, ids: Sequence[str]) -> engines.Kept:
+    """One line per person: her ids, and how many rows she has (m)."""
+    return engines.Kept(rows.group_by(ids).aggregate(m=rows.count()))
+
+
+def all_people(source: QuerySource, ids: Sequence[str]) -> engines.Kept:
+    """The same of all rows of a source, once for each state of it that is read."""
+
+    def count() -> engines.Kept:
+        rows = source.table.select(**keys(source, ids))
+        return counted(rows, rows.columns)
+
+    return source.once("people", count)
+
+
 class Sums(NamedTuple):
-    """What is added up over all people: how many there are, the rows that have a value, and the units of all rows."""
+    """What is added up over all people: how many there are, the rows that have a value, their units, and all units."""
 
     people: int
     rows: int
@@ -62,7 +79,8 @@ class Sums(NamedTuple):
 class PeopleQueryColumn:
     """A numeric column of an engine in units of people: an expression with ids k0, k1, ... and floats v.
 
-    `source` holds rows that belong to somebody only. The rest is as in `uptack.data.queries.QueryColumn`.
+    `source` holds rows that belong to somebody only. `certain` says that every row has a value that is finite, `whole`
+    that all rows of the source are there.
     """
 
     source: QuerySource
@@ -71,6 +89,7 @@ class PeopleQueryColumn:
     values: Any
     integers: bool
     certain: bool = False
+    whole: bool = True
     at_most: int | None = None
 
     of_people = weighted = True
@@ -81,18 +100,30 @@ class PeopleQueryColumn:
         return [f"k{i}" for i in range(len(self.ids))]
 
     @cached_property
-    def counted(self) -> Any:
-        """One line per person: how many rows she has (m) and how many of them have a value (c), their weight (w)."""
-        rows = self.values
-        there = rows.group_by(self.keys).aggregate(m=rows.count(), c=rows.count(where=~missing(rows.v)))
-        return there.mutate(w=weight(there.m, self.at_most))
+    def counted(self) -> engines.Kept:
+        """One line per person: her ids, and how many rows she has (m)."""
+        return all_people(self.source, self.ids) if self.whole else counted(self.values, self.keys)
 
     @cached_property
     def _sums(self) -> Sums:
-        p = self.counted
-        found = p.aggregate(people=p.count(), rows=p.c.sum(), valued=(p.w * p.c).sum(), units=(p.w * p.m).sum())
+        theirs = self.counted.table
+        theirs = theirs.mutate(w=weight(theirs.m, self.at_most))
+        units = (theirs.w * theirs.m).sum()
+        found = theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), valued=units, units=units)
         (line,) = engines.whole(found)
-        return Sums(*(int(line[name] or 0) for name in Sums._fields))
+        sums = Sums(*(int(line[name] or 0) for name in Sums._fields))
+        return sums if self.finite() else self._without_missing(sums)
+
+    def _without_missing(self, sums: Sums) -> Sums:
+        """The same with the rows that have a value, and their units."""
+        rows = self._scans.weighed(self.values.filter(~missing(self.values.v)))
+        (line,) = engines.whole(rows.aggregate(rows=rows.count(), valued=rows.w.sum()))
+        return sums._replace(rows=int(line["rows"] or 0), valued=int(line["valued"] or 0))
+
+    @property
+    def _scans(self) -> PeopleScans:
+        rows = self.values if self.finite() else self.values.filter(~missing(self.values.v))
+        return PeopleScans(rows, self.counted, self.at_most)
 
     @property
     def people(self) -> int:
@@ -110,19 +141,19 @@ class PeopleQueryColumn:
         return self.at_most is not None
 
     def finite(self) -> bool:
-        """Whether no row is missing, NaN or infinite."""
+        """Whether no row is missing, NaN or infinite: one scan per column."""
         return self.certain or self.source.oddities(self.name) == (0, 0)
 
     def filled(self, missing: float) -> PeopleQueryColumn:
         """The engine replaces NaN and infinities as it reads."""
-        return self if self.certain else replace(self, values=filled(self.values, missing), certain=True)
+        return self if self.finite() else replace(self, values=filled(self.values, missing), certain=True)
 
     def present(self) -> PeopleQueryColumn:
         """Rows without a value are left out before weights are counted, and with them people who have no others."""
-        if self.certain:
+        if self.finite():
             return self
         there = self.values.filter(~missing(self.values.v))
-        return replace(self, values=filled(there, 0.0), certain=True)
+        return replace(self, values=filled(there, 0.0), certain=True, whole=False)
 
     def floats(self) -> PeopleQueryColumn:
         """The column as floats."""
@@ -134,9 +165,8 @@ class PeopleQueryColumn:
 
     def ordered(self, windows: Sequence[Window]) -> Selected:
         """F^-1 of half ranks, in a few scans: see `uptack.data.ordering`."""
-        rows = self.values if self.certain else self.values.filter(~missing(self.values.v))
         n, sums = self.size, self._sums
-        return Selected(PeopleScans(rows, self.counted), n, sums.valued, windows, scale=SCALE, rows=sums.rows)
+        return Selected(self._scans, n, sums.valued, windows, scale=SCALE, rows=sums.rows)
 
     @property
     def valued(self) -> int:
@@ -147,7 +177,7 @@ class PeopleQueryColumn:
         """Rows of people with up to so many weigh alike."""
         return replace(self, at_most=at_most)
 
-    def each(self, how: str, order: str | None = None) -> EachQueryColumn:
+    def each(self, how: str, order: Any = None) -> EachQueryColumn:
         """One number per person. The last row is the one with the largest value in the column `order`."""
         return EachQueryColumn(column(self.source, self.ids, self.name, order), how)
 
@@ -155,7 +185,7 @@ class PeopleQueryColumn:
         """Σ over people of the weighted mean of their clamped rows: see `uptack.columns.people.People`."""
         v, ibis = self.values.v, engines.ibis()
         bounded = ibis.ifelse(v < number(low), number(low), ibis.ifelse(v > number(high), number(high), v))
-        sums, counts = summed(self.values.mutate(v=bounded - number(centre)), self.counted, self.keys)
+        sums, counts = summed(self.values.mutate(v=bounded - number(centre)), self.counted.table, self.keys)
         each = sums / (counts if self.at_most is None else np.maximum(counts, self.at_most))
         return exact_sum(np.clip(each, low - centre, high - centre))
 
@@ -173,41 +203,50 @@ def column(source: QuerySource, ids: tuple[str, ...], name: str, order: str | No
 
 @dataclass(frozen=True)
 class PeopleScans:
-    """The questions of `uptack.data.ordering.Scans` on rows (ids and v, none missing) and people (ids and w)."""
+    """The questions of `uptack.data.ordering.Scans` on rows (ids and v, none missing) and people (ids and m)."""
 
     rows: Any
-    people: Any
+    people: engines.Kept
+    at_most: int | None = None
 
-    def _weighed(self, rows: Any) -> Any:
-        ids = [name for name in rows.columns if name.startswith("k")]
-        return rows.join(self.people.select(*ids, "w"), ids).select("v", "w")
+    def weighed(self, rows: Any) -> Any:
+        """Values and weights of some rows."""
+        ids, theirs = [name for name in rows.columns if name.startswith("k")], self.people.table
+        return rows.join(theirs.select(*ids, w=weight(theirs.m, self.at_most)), ids).select("v", "w")
 
     def counts(self, pivots: Sequence[float]) -> Counted:
-        """Units and rows below and up to each pivot: one scan."""
-        rows, ends = self._weighed(self.rows), [number(pivot) for pivot in pivots]
-        if not ends:
+        """Units and rows below and up to each pivot: one scan of the rows up to the largest pivot.
+
+        Pivots p0 < p1 < ... cut rows into parts 0 (v < p0), 1 (v = p0), 2 (p0 < v < p1), 3 (v = p1), ...
+        """
+        if not pivots:
             return Counted([], [], [], [])
-        conditions = [rows.v < end for end in ends] + [rows.v <= end for end in ends]
-        units = {f"u{i}": rows.w.sum(where=condition) for i, condition in enumerate(conditions)}
-        many = {f"n{i}": rows.count(where=condition) for i, condition in enumerate(conditions)}
-        (line,) = engines.whole(rows.aggregate(**units, **many))
-        found = [[int(line[f"{kind}{i}"] or 0) for i in range(len(conditions))] for kind in "un"]
-        return Counted(*(part for side in found for part in (side[: len(ends)], side[len(ends) :])))
+        ends = sorted(set(pivots))
+        rows = self.weighed(self.rows.filter(self.rows.v <= number(ends[-1])))
+        sides = [side.cast("int64") for end in ends for side in (rows.v >= number(end), rows.v > number(end))]
+        part = functools.reduce(operator.add, sides)
+        parts = rows.group_by(part=part).aggregate(units=rows.w.sum(), rows=rows.count())
+        found = np.zeros((2, 2 * len(ends)), np.int64)
+        for line in engines.whole(parts):
+            found[:, int(line["part"])] = int(line["units"]), int(line["rows"])
+        sums, order = np.cumsum(found, axis=1), [ends.index(pivot) for pivot in pivots]
+        units, many = ([[int(side[2 * i + up_to]) for i in order] for up_to in (0, 1)] for side in sums)
+        return Counted(*units, *many)
 
     def sample(self, gaps: Sequence[Gap], part: float) -> Weighed:
         """A part of the rows: see `uptack.data.queries.QueryScans`."""
         first = len(gaps) == 1 and gaps[0].low is None and gaps[0].high is None
         if first and engines.backend(self.rows).name == "duckdb":
-            return _read(self._weighed(self.rows.sample(part, method="block")))
-        return _read(self._weighed(inside(self.rows, gaps).filter(engines.ibis().random() < part)))
+            return _read(self.weighed(self.rows.sample(part, method="block")))
+        return _read(self.weighed(inside(self.rows, gaps).filter(engines.ibis().random() < part)))
 
     def fetch(self, gaps: Sequence[Gap]) -> Weighed:
         """All rows in the gaps."""
-        return _read(self._weighed(inside(self.rows, gaps)))
+        return _read(self.weighed(inside(self.rows, gaps)))
 
     def between(self, low: float, high: float, before: int) -> int:
         """Σ x(r) strictly between two values. The engine sorts, since which rows are met depends on all before them."""
-        rows = self._weighed(self.rows.filter(between(self.rows, low, high))).order_by("v")
+        rows = self.weighed(self.rows.filter(between(self.rows, low, high))).order_by("v")
 
         def add(batches: Any) -> int:
             total, units = 0, before

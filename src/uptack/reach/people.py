@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.numeric import Column
-from uptack.columns.people import UNIT, People, Units, weighted
+from uptack.columns.people import UNIT, People, weighted
+from uptack.columns.people_order import Units
 from uptack.columns.selection import Window
 from uptack.reach.protocol import Floats, Reach
 from uptack.reach.spread import InterquantileRange

@@ -14,7 +14,9 @@ def check_ledger(ledger: object, relation: Adjacency) -> None:
     """
     from uptack.ledger import Ledger  # and with it a database toolkit, for those who have a ledger
 
-    book: Ledger = checks.instance("ledger", ledger, Ledger, "an uptack.Ledger or None", "Try uptack.Ledger('budget.db').")
+    book: Ledger = checks.instance(
+        "ledger", ledger, Ledger, "an uptack.Ledger or None", "Try uptack.Ledger('budget.db')."
+    )
     kept = book.adjacency
     if kept.person != relation.person:
         same = f"person={list(kept.person)}" if kept.person else "no person"

@@ -194,12 +194,20 @@ class MeanOptions(Promises, total=False):
       takes the place of each such row. "drop" leaves rows without a value out; how many there are is then secret.
     - `by`: a column with the group of every row, for one answer per group. `groups` are the public groups, or None for
       unknown ones, which need δ. `share` is the part of ε that finds them. See `uptack.per_group`.
+    - `person`: whose rows they are, a column of ids or a tuple of several. The release then protects people with all
+      their rows, who weigh alike; with `weights="rows"` rows do, up to `at_most` per person. `per_person` makes one
+      number of each person's rows first, and `order` says which is the last. See `uptack.registry.people`.
     """
 
     missing: str | Rational
     by: Any
     groups: Any
     share: Rational | None
+    person: Any
+    per_person: str | None
+    weights: str | None
+    at_most: int | None
+    order: Any
 
 
 class Options(MeanOptions, total=False):

@@ -292,7 +292,8 @@ def people() -> list[Ask]:
         *(_of_people("uptack.margins", "columns", {**LOUD, "domain": domain, **way}) for way in ways),
         _of_people("uptack.margins", "columns", {**LOUD, "domain": domain, "through": "direct"}),
         _of_people(
-            "uptack.per_group", "by group", {**LOUD, "f": "uptack.median", "groups": [1]}, makers.group, COUNTED | LABELS
+            "uptack.per_group", "by group", {**LOUD, "f": "uptack.median", "groups": [1]}, makers.group,
+            COUNTED | LABELS,
         ),
         *(
             _of_people(

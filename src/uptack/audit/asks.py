@@ -37,7 +37,8 @@ class Ask:
     @property
     def name(self) -> str:
         """The function with its options."""
-        return f"{self.function}({', '.join(f'{k}={_short(v)}' for k, v in self.options.items())})"
+        shown = ({"person": "ids"} if self.of_people else {}) | {k: _short(v) for k, v in self.options.items()}
+        return f"{self.function}({', '.join(f'{k}={v}' for k, v in shown.items())})"
 
     @property
     def of_people(self) -> bool:

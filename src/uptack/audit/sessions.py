@@ -46,7 +46,7 @@ def _whole() -> list[Ask]:
     secret = {"epsilon": 2, "adjacency": ADD_REMOVE}
     opened = {"analyst": "ann", "rows_per_person": 2, "missing": "low", "adjacency": ADD_REMOVE, "table": None}
     ways = [opened, {"ledger": True, "missing": "drop", "types": None}]
-    peoples = [{"person": "id"}, {"person": ["id"], "adjacency": ADD_REMOVE, "missing": "low"}]
+    peoples: list[dict[str, Any]] = [{"person": "id"}, {"person": ["id"], "adjacency": ADD_REMOVE, "missing": "low"}]
     whole, free = partial(asked, "rows"), frozenset({"⊥", "stamps"})
     runs = {"run": one_request, "run_all": requests, "plan": requests}
     return [

@@ -51,9 +51,10 @@ class Plan:
         return self.rows // self.blocks
 
     def __repr__(self) -> str:
+        unit = self.privacy.adjacency.unit
         share = f" ({self.agreement / self.blocks:.0%})" if self.agreement <= self.blocks else ", more than there are,"
         lines = [
-            f"{self.blocks:,} blocks of {self.block_size:,} {self.privacy.adjacency.unit}, f runs {self.blocks:,} times",
+            f"{self.blocks:,} blocks of {self.block_size:,} {unit}, f runs {self.blocks:,} times",
             f"a reply 19 times in 20 needs {self.agreement:,} blocks{share} that agree",
             f"cost: {self.privacy}",
         ]

@@ -7,8 +7,8 @@
 `person` is taken out of the call, the data become people's data (`uptack.registry.reads.Reads.people`), and the
 adjacency becomes one by person. A function says that it is proved for people with `@release(..., people=True)`; with
 `people="each"` it is for one number per person only. A mechanism that is told a sensitivity says `people="stated"`: its
-value is one for people where the adjacency says so, and it takes no ids. Every other one refuses. So does every one that is given people's
-data without a person's adjacency, or the other way round: people are never taken for rows.
+value is one for people where the adjacency says so, and it takes no ids. Every other one refuses. So does every one
+that is given people's data without a person's adjacency, or the other way round: people are never taken for rows.
 """
 
 from __future__ import annotations

@@ -166,9 +166,7 @@ def _one_row_each(values: Any) -> PeopleRows:
     return PeopleRows(values, np.arange(len(values)), len(values))
 
 
-COLUMN = Reads(
-    _column, _unread_column, people=Peoples(_peoples_column, ("per_person", "weights", "at_most", "order"))
-)
+COLUMN = Reads(_column, _unread_column, people=Peoples(_peoples_column, ("per_person", "weights", "at_most", "order")))
 """One numeric column."""
 
 FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0, people=VALUES_OF_PEOPLE)

@@ -341,7 +341,7 @@ def test_sums_of_units_are_exact_where_64_bits_are_not_enough():
     assert int(found[0, 0]) == pytest.approx(exact, abs=0.5 + 1e-6)
 
 
-# -------------------------------------------------------------------------------------------------------------- refusals
+# ------------------------------------------------------------------------------------------------------------ refusals
 
 NOT_PROVED = sorted(name for name, one in declared().items() if one.people is False)
 

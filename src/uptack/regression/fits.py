@@ -99,7 +99,7 @@ def _fits(
     *,
     shortest: bool = False,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """The coefficients of each block, and which of them it tells. `weights` are those of the members: None for 1 each."""
+    """The coefficients of each block, and which of them it tells. `weights` are those of the members, None for ones."""
     x, y = np.vstack([x, np.zeros((1, x.shape[1]))]), np.append(y, 0.0)  # -1, where there is no row, reads this one
     present = members >= 0
     with np.errstate(all="ignore"):

@@ -59,7 +59,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """A whole report, before it is written."""
+    """A whole report, before it is written. `rows` counts what the `unit` of privacy is: rows, or people."""
 
     title: str
     rows: int | None
@@ -69,6 +69,8 @@ class Profile:
     spent: Privacy
     private: bool
     hints: tuple[str, ...] = ()
+    unit: str = "rows"
+    whose: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -78,7 +80,8 @@ class Profile:
             found = {"target": names[0], "predictors": list(names[1:]), **figure.to_dict()}
         return {
             "table": self.title,
-            "rows": self.rows,
+            self.unit: self.rows,
+            "whose": self.whose,
             "privacy": {"asked": self.asked.to_dict(), "spent": self.spent.to_dict()},
             "private": self.private,
             "hints": list(self.hints),
@@ -184,7 +187,8 @@ def profile(
     fit = None if target is None else _fitted(releases, division, target)
     spent = _difference(session.spent, before)
     said = hints(session, division, sum(map(_unanswered, found)))
-    return Profile(title, rows, found, fit, division.budget, spent, session.private, said)
+    words = (said, session.adjacency.unit, session.whose)
+    return Profile(title, rows, found, fit, division.budget, spent, session.private, *words)
 
 
 def _difference(after: Privacy, before: Privacy) -> Privacy:

@@ -16,7 +16,7 @@ from uptack.report.profile import ColumnProfile, Profile
 
 
 class Bar(NamedTuple):
-    """A category and how many rows it has."""
+    """A category and how many rows, or people, it has."""
 
     name: object
     rows: int

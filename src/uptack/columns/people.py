@@ -30,6 +30,7 @@ from functools import cached_property
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uptack.columns.each import EachColumn, taken
 from uptack.columns.masked import MaskedColumn

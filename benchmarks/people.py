@@ -5,6 +5,7 @@ from the population's median of a random row of a random person. It is shown as 
 person-weighted sample median without privacy: 1 is as good as no privacy at all.
 
 - *uptack, person=*: each person weighs one. No cap, no bounds.
+- *uptack, rows up to the cap*: rows weigh alike, up to g per person (`weights="rows", at_most=g`). No row is left out.
 - *sampled to a cap*: at most g rows of each person, picked at random, and a median for groups of g rows. That is how
   PipelineDP, Tumult and OpenDP bound contributions. g is the 95% quantile of the rows per person, of this very table:
   the cap is chosen with a look at the data, which favours it. Its median is uptack's own, without bounds.
@@ -29,7 +30,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,11 @@ def _ours(people: People, epsilon: float, rng: np.random.Generator) -> float | N
     return _reply(uptack.median(people.x, person=people.owner, epsilon=epsilon))
 
 
+def _by_rows(people: People, epsilon: float, rng: np.random.Generator) -> float | None:
+    cap = _cap(people)
+    return _reply(uptack.median(people.x, person=people.owner, epsilon=epsilon, weights="rows", at_most=cap))
+
+
 def _cap(people: People) -> int:
     return max(int(np.quantile(people.rows, CAP_LEVEL)), 1)
 
@@ -166,16 +172,18 @@ def _opendp(people: People, epsilon: float, rng: np.random.Generator) -> float:
     cap = _cap(people)
     rows, spread = people.sampled(cap, rng), float(np.hypot(BETWEEN, WITHIN))
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=rows.size)
-    candidates = np.linspace(*np.exp(norm.ppf([0.001, 0.999], scale=spread)), CANDIDATES).tolist()
+    low, high = np.exp(norm.ppf([0.001, 0.999], scale=spread)).tolist()
+    candidates = np.linspace(low, high, CANDIDATES).tolist()
     metric, measure = dp.symmetric_distance(), dp.max_divergence()
     release = dp.m.make_private_quantile(domain, metric, measure, candidates, 0.5, 2 * cap / epsilon)
-    assert abs(release.map(2 * cap) - epsilon) < 1e-9
+    assert abs(release.map(2 * cap) - epsilon) < 1e-9  # type: ignore[no-untyped-call]
     return float(release(rows))
 
 
 METHODS: dict[str, Method] = {
     BARE: _bare,
     OURS: _ours,
+    "uptack, rows up to the cap": _by_rows,
     "sampled to a cap": _sampled,
     **({"OpenDP, sampled to a cap": _opendp} if find_spec("opendp") else {}),
     "one row each": _one_each,
@@ -232,7 +240,7 @@ def _shown(row: Row) -> str:
 
 def report(rows: Sequence[Row], epsilon: float) -> str:
     """One line for each kind of table and method, one column for each number of people."""
-    chosen = [row for row in rows if row["epsilon"] == epsilon]
+    chosen = sorted((row for row in rows if row["epsilon"] == epsilon), key=lambda row: int(row["people"]))
     lines = []
     for data, method in itertools.product(LAWS, METHODS):
         cells = {f"{r['people']:,}": _shown(r) for r in chosen if (r["data"], r["method"]) == (data, method)}
@@ -262,7 +270,7 @@ def main() -> None:
     cells = list(itertools.product(SIZES[:2] if options.quick else SIZES, EPSILONS, LAWS))
     tasks = [Task(d, n, e, _runs(options, n), seed) for seed, (n, e, d) in enumerate(cells)]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        found = pool.map(partial(measure), sorted(tasks, key=lambda task: -task.n))
+        found = pool.map(measure, sorted(tasks, key=lambda task: -task.n))
         rows = [row for group in found for row in group]
     print(*(report(rows, epsilon) for epsilon in EPSILONS), verdicts(rows), sep="\n\n")
     if options.json:

@@ -28,7 +28,7 @@ from uptack.privacy import ADD_REMOVE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import COLUMN, Peoples
 from uptack.release import NoReply, Release
 
 SHARE = Fraction(1, 10)
@@ -204,7 +204,7 @@ def _peoples(name: str, value: Any, whose: Owners) -> Any:
     return Keys.of(value, whose) if name == "by" else COLUMN.people(name, value, whose)  # type: ignore[misc]
 
 
-@release(data=("f", "x", "by"), people=_peoples)
+@release(data=("f", "x", "by"), people=Peoples(_peoples))
 def per_group(
     f: Callable[..., Reply],
     x: Any,

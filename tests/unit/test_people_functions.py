@@ -12,8 +12,8 @@ from uptack.errors import InvalidArgument
 from uptack.kernels import Gaussian
 from uptack.kernels.norms import KernelSum
 from uptack.noise import SeededEntropy
-from uptack.regression.fits import fit_people
 from uptack.registry import declared
+from uptack.regression.fits import fit_people
 
 LOUD = 10**6
 """An ε at which there is next to no noise."""
@@ -341,7 +341,7 @@ def test_sums_of_units_are_exact_where_64_bits_are_not_enough():
     assert int(found[0, 0]) == pytest.approx(exact, abs=0.5 + 1e-6)
 
 
-# -------------------------------------------------------------------------------------------------------------- refusals
+# ------------------------------------------------------------------------------------------------------------ refusals
 
 NOT_PROVED = sorted(name for name, one in declared().items() if one.people is False)
 

@@ -61,7 +61,9 @@ def _taken(data: Any, rows: Any) -> Any:
         return tuple(_taken(part, rows) for part in data)
     if isinstance(data, list):
         return [data[i] for i in rows.tolist()]
-    return data.iloc[rows].reset_index(drop=True) if hasattr(data, "iloc") else data[rows]
+    if hasattr(data, "iloc"):
+        return data.iloc[rows].reset_index(drop=True)
+    return data[rows] if isinstance(data, np.ndarray) else data.take(rows) if hasattr(data, "take") else data[rows]
 
 
 def of_people(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,7 +76,7 @@ def _of_people(make: Callable[..., Any], function: Any, options: Any, data: Owne
     return make(function, told, data.rows, entropy)
 
 
-# ------------------------------------------------------------------------------------------------ at the edge of theorems
+# ---------------------------------------------------------------------------------------------- at the edge of theorems
 
 N = 60
 """People of the tables that bring mechanisms to their edge."""
@@ -127,9 +129,8 @@ def lined(n: int = 240, rows: int = MORE) -> Any:
 def in_groups(n: int = 2 * N) -> Any:
     """One person with rows in two groups, whose medians she holds, or not there. Her number is the last."""
     x, by, ids = np.tile([0.0, 1.0], n), np.repeat([0, 1], n), np.arange(2 * n)
-    hers = [0.0, 0.0, 0.0], [0, 0, 1], [2 * n] * 3
-    more = tuple(np.append(a, b) for a, b in zip((x, by, ids), hers, strict=True))
-    return Owned(more[:2], more[2]), Owned((x, by), ids)
+    more = np.append(x, [0.0, 0.0, 0.0]), np.append(by, [0, 0, 1])
+    return Owned(more, np.append(ids, [2 * n] * 3)), Owned((x, by), ids)
 
 
 def cases(made: Callable[[str], Any]) -> list[Replay]:

@@ -29,6 +29,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.reach.mode import Winner, winner
 from uptack.registry import release
+from uptack.registry.reads import Peoples
 from uptack.release import Advice, Noise, NoReply, Release
 
 NAME = "stable value"
@@ -50,9 +51,10 @@ class Plan:
         return self.rows // self.blocks
 
     def __repr__(self) -> str:
+        unit = self.privacy.adjacency.unit
         share = f" ({self.agreement / self.blocks:.0%})" if self.agreement <= self.blocks else ", more than there are,"
         lines = [
-            f"{self.blocks:,} blocks of {self.block_size:,} {self.privacy.adjacency.unit}, f runs {self.blocks:,} times",
+            f"{self.blocks:,} blocks of {self.block_size:,} {unit}, f runs {self.blocks:,} times",
             f"a reply 19 times in 20 needs {self.agreement:,} blocks{share} that agree",
             f"cost: {self.privacy}",
         ]
@@ -116,7 +118,7 @@ def _epsilon_for(blocks: int, epsilon: Fraction, delta: Fraction, g: int) -> flo
     return None
 
 
-@release(data=("f", "data"), people=PeopleTable.of, examples=({"delta": 1e-6},))
+@release(data=("f", "data"), people=Peoples(PeopleTable.of), examples=({"delta": 1e-6},))
 def stable_value(
     f: Functions,
     data: Any,

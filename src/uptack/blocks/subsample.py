@@ -50,6 +50,7 @@ from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
+from uptack.registry.reads import Peoples
 from uptack.release import Advice, NoReply, Release
 
 Aggregator = Callable[[Any], Release[Any] | NoReply]
@@ -81,7 +82,7 @@ class Task:
         return SUBSTITUTE.per_person(self.moves)
 
 
-@release(data=("f", "data"), people=PeopleTable.of, examples=({"blocks": 100},))
+@release(data=("f", "data"), people=Peoples(PeopleTable.of), examples=({"blocks": 100},))
 def subsample_aggregate(
     f: Functions,
     data: Any,

@@ -19,6 +19,9 @@ from uptack.noise.laws import Integers, least
 from uptack.privacy import Adjacency
 from uptack.privacy.loss import Approximate
 
+ROWS = Weights("one")
+"""How rows count that are not said to be people's: one unit each."""
+
 # ----------------------------------------------------------------------------------------------- values and categories
 
 
@@ -49,7 +52,7 @@ def tallied(name: str, column: Any) -> tuple[list[Hashable], Integers]:
 
 def weights_of(data: Any) -> Weights:
     """How a person's rows count: one unit each, where rows are not said to be people's."""
-    return data.weights if isinstance(data, PeopleValues | PeopleTally) else Weights("one")
+    return data.weights if isinstance(data, PeopleValues | PeopleTally) else ROWS
 
 
 # ---------------------------------------------------------------------------------------------------------- the screen
@@ -130,7 +133,7 @@ class Screen:
     step: int = 1
 
     @staticmethod
-    def of(epsilon: Fraction, delta: Fraction, relation: Adjacency, weights: Weights = Weights("one")) -> Screen:
+    def of(epsilon: Fraction, delta: Fraction, relation: Adjacency, weights: Weights = ROWS) -> Screen:
         """The screen with the least cap: made from public numbers, before any data is read."""
         law = capped(cell_noise(epsilon, relation, most=weights.most), delta, relation.rows_per_person * weights.most)
         return Screen(law, Approximate(epsilon, delta), relation, weights.step)

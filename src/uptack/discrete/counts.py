@@ -44,7 +44,7 @@ def _true_count(rows: Any, relation: Adjacency) -> int:
     return len(rows)
 
 
-@release(reads=FLAGS, people=PeopleValues.of, data=("rows",), missing=None, plan=one_count)
+@release(reads=FLAGS, people=True, data=("rows",), missing=None, plan=one_count)
 def count(
     rows: Any,
     *,

@@ -35,7 +35,7 @@ from uptack.release import Release
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram(Mapping[Hashable, int | float]):
+class Histogram(Mapping[Hashable, Any]):
     """Counts by cell: a mapping, and two sequences `cells` and `counts` in one order.
 
     A cell is a key, or a pair of edges. Counts of people who are spread over several cells are no whole numbers.
@@ -51,9 +51,8 @@ class Histogram(Mapping[Hashable, int | float]):
     def _places(self) -> Mapping[Hashable, int]:
         return {cell: i for i, cell in enumerate(self.cells)}
 
-    def __getitem__(self, cell: Hashable) -> int | float:
-        found: int | float = self.counts[self._places[cell]].item()
-        return found
+    def __getitem__(self, cell: Hashable) -> Any:
+        return self.counts[self._places[cell]].item()
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self.cells)
@@ -184,7 +183,7 @@ def fitted(noisy: NDArray[Any], total: int | None, nonnegative: bool) -> NDArray
 
 @release(
     reads=CATEGORIES,
-    people=PeopleValues.of,
+    people=True,
     missing=None,
     plan=each_count,
     examples=({"edges": [0.0, 1.0, 2.0]}, {"keys": [0, 1]}, {"delta": 1e-6}),

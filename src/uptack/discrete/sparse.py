@@ -25,6 +25,7 @@ from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
+from uptack.registry.reads import VALUES_OF_PEOPLE
 from uptack.release import Release
 
 RULES = ("printed", "adaptive")
@@ -39,7 +40,7 @@ MOST_EMPTY = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class SparseHistogram(Mapping[int, int | float]):
+class SparseHistogram(Mapping[int, Any]):
     """The cells that a release keeps, in their order, and their counts. Every other cell counts 0.
 
     As a mapping it goes over the kept cells, but any cell of the domain may be looked up. Counts of people who are
@@ -55,12 +56,11 @@ class SparseHistogram(Mapping[int, int | float]):
         self.cells.setflags(write=False)
         self.counts.setflags(write=False)
 
-    def __getitem__(self, cell: int) -> int | float:
+    def __getitem__(self, cell: int) -> Any:
         if not 0 <= cell < self.domain_size:
             raise KeyError(cell)
         i = int(np.searchsorted(self.cells, cell))
-        found: int | float = self.counts[i].item() if i < len(self) and self.cells[i] == cell else 0
-        return found
+        return self.counts[i].item() if i < len(self) and self.cells[i] == cell else 0
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.cells.tolist())
@@ -169,7 +169,7 @@ def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace, 
     return given
 
 
-@release(data=("keys",), people=PeopleValues.of, examples=({"domain_size": 64},))
+@release(data=("keys",), people=VALUES_OF_PEOPLE, examples=({"domain_size": 64},))
 def sparse_histogram(
     keys: Any,
     domain_size: int | Domain,

@@ -30,6 +30,7 @@ from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
+from uptack.registry.reads import VALUES_OF_PEOPLE
 from uptack.release import Release
 
 WAYS = ("auto", "direct", "table", "sparse")
@@ -189,7 +190,7 @@ def _way(sizes: Sequence[int], cells: int, scale: float, rows: int | None) -> st
     return "sparse" if rows is not None and direct > WORTHLESS * rows * len(sizes) else way
 
 
-@release(data=("columns",), people=PeopleValues.of)
+@release(data=("columns",), people=VALUES_OF_PEOPLE)
 def margins(
     columns: Any,
     which: int | Sequence[Sequence[str]] = 1,

@@ -25,7 +25,7 @@ from uptack.errors import InvalidArgument, UnknownOption
 from uptack.privacy import Privacy
 from uptack.registry import options
 from uptack.registry.options import Option
-from uptack.registry.people import Flag, entered
+from uptack.registry.people import Flag, entered, options_of
 from uptack.registry.rim import guarded
 
 P = ParamSpec("P")
@@ -89,7 +89,7 @@ class Declaration:
         """What it can be told, by its signature."""
         own = options.read(self.function, self.data)
         named = {option.name for option in own}
-        beside = (*(options.GROUPING if self.by else ()), *(options.PEOPLE if self.people and self.people != "stated" else ()))
+        beside = (*(options.GROUPING if self.by else ()), *options_of(self.people, self.reads))
         return (*own, *(options.KNOWN[name] for name in beside if name not in named))
 
     @functools.cached_property

@@ -49,6 +49,7 @@ PEOPLE = ("person", "per_person", "weights", "at_most", "order")
 """What a release that is proved for people can be told beside: see `uptack.registry.people`."""
 
 METHODS = ("inverse", "ptr", "dwork-lei")
+WEIGHTS = ("people", "rows", "one")
 
 KNOWN = {
     option.name: option
@@ -66,7 +67,7 @@ KNOWN = {
         Option("share", "The part of ε that buys the list of groups where it is not public.", "number"),
         Option("person", "Whose rows they are: a column of ids, or several. People are then the unit."),
         Option("per_person", "One number per person first: this of her rows.", "choice", HOWS),
-        Option("weights", "Whether people weigh alike (the default), or rows; or each counts once, in one category.", "choice", ("people", "rows", "one")),
+        Option("weights", "People weigh alike (default), or rows do, or each is in one category.", "choice", WEIGHTS),
         Option("at_most", "With weights 'rows': how many rows of one person count in full.", "integer"),
         Option("order", "With per_person 'last': the column that says which row is the last.", "word"),
         Option("method", "How the answer is found.", "choice", METHODS),

@@ -7,8 +7,8 @@
 `person` is taken out of the call, the data become people's data (`uptack.registry.reads.Reads.people`), and the
 adjacency becomes one by person. A function says that it is proved for people with `@release(..., people=True)`; with
 `people="each"` it is for one number per person only. A mechanism that is told a sensitivity says `people="stated"`: its
-value is one for people where the adjacency says so, and it takes no ids. Every other one refuses. So does every one that is given people's
-data without a person's adjacency, or the other way round: people are never taken for rows.
+value is one for people where the adjacency says so, and it takes no ids. Every other one refuses. So does every one
+that is given people's data without a person's adjacency, or the other way round: people are never taken for rows.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from uptack.columns.owners import of_people, owners
 from uptack.errors import InvalidArgument
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
 from uptack.registry.options import PEOPLE, Option
-from uptack.registry.reads import Whose
+from uptack.registry.reads import Peoples
 
-Flag = bool | str | Whose
-"""Whether a function is proved for people: False, "each", True, or how its data become people's data."""
+Flag = bool | str | Peoples
+"""Whether a function is proved for people: False, "stated", "each", True, or how its data become people's data."""
 
 ALIKE = "people"
 BY_ROWS = "rows"
@@ -94,6 +94,15 @@ class Declared(Protocol):
     def people(self) -> Flag:
         """Whether it is proved for people."""
         ...
+
+
+def options_of(people: Flag, reads: Any) -> tuple[str, ...]:
+    """What a function can be told of people."""
+    if people in (False, STATED):
+        return ()
+    if people == "each":
+        return ("person", "per_person", "order")
+    return ("person", *(people if isinstance(people, Peoples) else reads.people).beside)
 
 
 def entered(
@@ -167,7 +176,7 @@ def _owned(
         fix = "However many rows a person has, they count as one; leave rows_per_person out."
         rows = checks.describe(given["rows_per_person"])
         raise InvalidArgument("rows_per_person", "1 where person is given", rows, fix)
-    how: Whose | None = made.people if callable(made.people) else made.reads.people
+    how: Peoples | None = made.people if isinstance(made.people, Peoples) else made.reads.people
     assert how is not None, "a function of people says how its data become theirs"
     whose = owners(asked.person)
     theirs = {key: how(key, value, whose) for key, value in passed.items()}

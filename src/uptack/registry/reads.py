@@ -29,6 +29,22 @@ COUNTED: tuple[Kind, ...] = (*NUMERIC, "text")
 
 
 @dataclass(frozen=True)
+class Peoples:
+    """How a data argument becomes people's data, and what can be said of people beside `person`."""
+
+    make: Whose
+    beside: tuple[str, ...] = ()
+
+    def __call__(self, name: str, data: Any, whose: Owners) -> Any:
+        """The data argument of this name, with the owners of its rows."""
+        return self.make(name, data, whose)
+
+
+VALUES_OF_PEOPLE = Peoples(PeopleValues.of, ("weights", "at_most"))
+"""Columns or tables of any kind, whose rows are counted."""
+
+
+@dataclass(frozen=True)
 class Reads:
     """Which columns a function is asked about, and how its data arguments are made from them.
 
@@ -42,7 +58,7 @@ class Reads:
     kinds: tuple[Kind, ...] = NUMERIC
     least: int = 1
     most: int | None = 1
-    people: Whose | None = None
+    people: Peoples | None = None
 
     def check(self, what: str, names: Names, source: Source, given: Given) -> None:
         """Whether the source has such columns: names and kinds are public. Edges ask for numbers."""
@@ -150,17 +166,17 @@ def _one_row_each(values: Any) -> PeopleRows:
     return PeopleRows(values, np.arange(len(values)), len(values))
 
 
-COLUMN = Reads(_column, _unread_column, people=_peoples_column)
+COLUMN = Reads(_column, _unread_column, people=Peoples(_peoples_column, ("per_person", "weights", "at_most", "order")))
 """One numeric column."""
 
-FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0)
+FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0, people=VALUES_OF_PEOPLE)
 """A column of truth values, or none for the rows themselves."""
 
-CATEGORIES = Reads(_tally, _no_tally, COUNTED)
+CATEGORIES = Reads(_tally, _no_tally, COUNTED, people=VALUES_OF_PEOPLE)
 """One column whose values are counted."""
 
-POINTS = Reads(_points, _no_points, most=3, people=_peoples_rows)
+POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))
 """One to three numeric columns: points on a line, in a plane, in space."""
 
-DESIGN = Reads(_design, _no_design, least=2, most=None, people=_peoples_rows)
+DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_rows))
 """A response and its predictors."""

@@ -99,7 +99,7 @@ def _fits(
     *,
     shortest: bool = False,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """The coefficients of each block, and which of them it tells. `weights` are those of the members: None for 1 each."""
+    """The coefficients of each block, and which of them it tells. `weights` are those of the members, None for ones."""
     x, y = np.vstack([x, np.zeros((1, x.shape[1]))]), np.append(y, 0.0)  # -1, where there is no row, reads this one
     present = members >= 0
     with np.errstate(all="ignore"):
@@ -108,7 +108,9 @@ def _fits(
         ys, response = _in_units(ys[..., None], _exponents(_typical(ys, present)[:, None]))
         responses = np.clip(ys[..., 0], -FAR, FAR)
         median = _masked_median if weights is None else _weighted_median
-        beta = _fitted(xs, responses, present.astype(np.float64) if weights is None else weights, kind, progress, median)
+        beta = _fitted(
+            xs, responses, present.astype(np.float64) if weights is None else weights, kind, progress, median
+        )
         found = np.clip(np.ldexp(beta, response - columns), -BEYOND, BEYOND)
         told = np.isfinite(found) & (present.sum(axis=1, keepdims=True) >= x.shape[1])
         if not shortest:

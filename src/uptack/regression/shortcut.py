@@ -69,7 +69,14 @@ RARE = Fraction(1, 1000)
 TELLING = "columns that are neither rare nor constant nor nearly combinations of others"
 
 
-@release(reads=DESIGN, people=True, data=("x", "y"), missing="ignore", also="regression", examples=({}, {"standard_errors": True}))
+@release(
+    reads=DESIGN,
+    people=True,
+    data=("x", "y"),
+    missing="ignore",
+    also="regression",
+    examples=({}, {"standard_errors": True}),
+)
 def shortcut_regression(
     x: Any,
     y: Any,

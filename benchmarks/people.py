@@ -5,6 +5,7 @@ from the population's median of a random row of a random person. It is shown as 
 person-weighted sample median without privacy: 1 is as good as no privacy at all.
 
 - *uptack, person=*: each person weighs one. No cap, no bounds.
+- *uptack, rows up to the cap*: rows weigh alike, up to g per person (`weights="rows", at_most=g`). No row is left out.
 - *sampled to a cap*: at most g rows of each person, picked at random, and a median for groups of g rows. That is how
   PipelineDP, Tumult and OpenDP bound contributions. g is the 95% quantile of the rows per person, of this very table:
   the cap is chosen with a look at the data, which favours it. Its median is uptack's own, without bounds.
@@ -141,6 +142,11 @@ def _ours(people: People, epsilon: float, rng: np.random.Generator) -> float | N
     return _reply(uptack.median(people.x, person=people.owner, epsilon=epsilon))
 
 
+def _by_rows(people: People, epsilon: float, rng: np.random.Generator) -> float | None:
+    cap = _cap(people)
+    return _reply(uptack.median(people.x, person=people.owner, epsilon=epsilon, weights="rows", at_most=cap))
+
+
 def _cap(people: People) -> int:
     return max(int(np.quantile(people.rows, CAP_LEVEL)), 1)
 
@@ -177,6 +183,7 @@ def _opendp(people: People, epsilon: float, rng: np.random.Generator) -> float:
 METHODS: dict[str, Method] = {
     BARE: _bare,
     OURS: _ours,
+    "uptack, rows up to the cap": _by_rows,
     "sampled to a cap": _sampled,
     **({"OpenDP, sampled to a cap": _opendp} if find_spec("opendp") else {}),
     "one row each": _one_each,

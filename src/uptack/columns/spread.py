@@ -4,7 +4,7 @@ A person has at most `most` units, whatever her rows are, and `step` units count
 
 | weights | units of a row | most | step |
 |---|---|---|---|
-| "people" | ⌊U/m⌋ for a person with m rows, U = 2^32 | U | U |
+| "people" | ⌊U/m⌋ for a person with m rows, U = `uptack.columns.people.UNIT` | U | U |
 | "one" | 1 for the person's most frequent cell, the first of several; 0 for all others | 1 | 1 |
 | "rows" | min(⌊U/g⌋, ⌊U/m⌋), g = `at_most` | U | ⌊U/g⌋ |
 
@@ -57,7 +57,7 @@ class Weights:
             fix = "Choose a public number of rows that hardly anybody exceeds, such as 10."
             raise InvalidArgument("at_most", "given where weights='rows'", "None", fix)
         if checks.integer("at_most", self.at_most, least=1) > UNIT:
-            raise InvalidArgument("at_most", "at most 2^32 rows", self.at_most)
+            raise InvalidArgument("at_most", f"at most {UNIT:,} rows", self.at_most)
 
     @property
     def most(self) -> int:
@@ -71,7 +71,7 @@ class Weights:
 
     def units(self, codes: Integers, people: int) -> Integers:
         """The units of each row; not for "one", where cells decide."""
-        each = UNIT // np.maximum(np.bincount(codes, minlength=people), 1)
+        each: Integers = UNIT // np.maximum(np.bincount(codes, minlength=people), 1)
         return np.minimum(each, self.step)[codes]
 
 

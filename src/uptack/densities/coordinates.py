@@ -51,9 +51,9 @@ def features(columns: Sequence[Column]) -> tuple[Floats, Integers | None]:
     """The rows of columns in memory, one line each, and the units of each row where they are people's.
 
     **Lemma.** Let a row add its feature φ(x), and a person the mean of the features of her rows, in whole units: the
-    sum of ⌊U/m⌋·φ over her m rows, over U. It is a point of the convex hull of 0 and all φ(x). So what bounds the features
-    of one row (a norm, a gauge, a scalar product that is never negative, the distance of two) bounds those of one
-    person, whatever her rows are and however many: norms and gauges are convex, and 0 is as near as any feature. ∎
+    sum of ⌊U/m⌋·φ over her m rows, over U. It is a point of the convex hull of 0 and all φ(x). So what bounds the
+    features of one row (a norm, a gauge, a scalar product that is never negative, the distance of two) bounds those of
+    one person, whatever her rows are and however many: norms and gauges are convex, and 0 is as near as any feature. ∎
     """
     units = columns[0].units if isinstance(columns[0], PeopleColumn) else None
     values = [c.values.astype(np.float64) for c in columns if isinstance(c, ArrayColumn | PeopleColumn)]

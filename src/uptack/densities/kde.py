@@ -196,7 +196,7 @@ def _process(
     kernel = reduce(Tensor, sides)
     bumps = KernelSum(kernel, Fraction(weight))
     most_rows, delta = _most_rows(n, question)
-    one = UNITS if isinstance(columns[0], PeopleColumn) else 1  # a power of two: dividing by it is exact
+    one = UNITS if isinstance(columns[0], PeopleColumn) else 1  # one more rounding, for which ERROR has room
     made = release_function(
         Density(_bins(columns, bandwidths), kernel, weight / one, NEAR * bandwidths[0]),
         kernel=kernel,

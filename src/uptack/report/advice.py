@@ -21,7 +21,7 @@ from uptack.session.requests import Made
 HOPELESS = 1000
 """From so many times the ε on, ε is no advice."""
 
-GROWTH, TRIED = 1.3, 10
+GROWTH, TRIED = 1.4, 12
 """An ε that would carry more is looked for in steps of this factor, so many of them at most."""
 
 
@@ -69,16 +69,18 @@ def hints(session: Session, division: Division, choices: Mapping[str, Any], unan
     elif poor:
         said.append(f"{len(poor)} of {len(numeric)} columns of numbers have a median and no quartiles.")
     if said:
-        said.append(_help(division, numeric, enough.get("quartiles")))
+        wanted = "median" if unanswered else "quartiles"
+        times = max(part.lacks(wanted, division.rows) for part in numeric)
+        total = enough.get("quartiles") if not unanswered else _total(session, division, times) if times > 1 else None
+        said.append(_help(division, numeric, times, total))
     return (*said, *_left_out(division, enough))
 
 
-def _help(division: Division, numeric: list[Part], enough: float | None) -> str:
-    """More ε, fewer columns, or a guess: whichever the user can do."""
+def _help(division: Division, numeric: list[Part], times: float, enough: float | None) -> str:
+    """More ε, fewer columns, or a guess: whichever the user can do. The columns lack so many times their ε."""
     ways = []
     if enough is not None:
         ways.append(f"an ε of about {enough:g} in place of {division.budget.epsilon:g}")
-    times = max(part.lacks("quartiles", division.rows) for part in numeric)
     kept = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
     if 0 < kept < len(numeric):
         ways.append(f"fewer columns (--columns, about {kept} of these {len(numeric)})")

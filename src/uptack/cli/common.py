@@ -58,10 +58,18 @@ class Range(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The text as two floats: which of them may be less is for the function to say."""
         try:
-            low, high = (float(read(end)) for end in value.split(":"))
-        except (ValueError, OverflowError):
+            return span(value)
+        except ValueError:
             self.fail(f"{value!r} is not LOW:HIGH, such as 0:120", param, ctx)
-        return low, high
+
+
+def span(text: str) -> tuple[float, float]:
+    """LOW:HIGH as two numbers."""
+    try:
+        low, high = (float(read(end)) for end in text.split(":"))
+    except OverflowError:
+        raise ValueError(text) from None
+    return low, high
 
 
 class Missing(click.ParamType):  # type: ignore[type-arg,unused-ignore]

@@ -35,6 +35,26 @@ def cost(tree: loss.Loss, adjacency: Adjacency = SUBSTITUTE) -> Privacy:
     return _cost(tree, checks.instance("adjacency", adjacency, Adjacency, "SUBSTITUTE or ADD_REMOVE"))
 
 
+def within(tree: loss.Loss, planned: loss.Loss, adjacency: Adjacency = SUBSTITUTE) -> bool:
+    """Whether every guarantee that holds for what was planned holds for the tree, by a rule for each kind of node.
+
+    A node that states its (ε, δ) has room for whatever costs no more. A range has room for a shorter one. Parts that
+    compose have room for those of them, in their order, that have been made.
+
+    >>> within(loss.BoundedRange(1), loss.BoundedRange(2)), within(loss.Pure(1), loss.BoundedRange(2))
+    (True, False)
+    """
+    if isinstance(planned, loss.Composed):
+        left = iter(planned.parts)
+        parts = tree.parts if isinstance(tree, loss.Composed) else (tree,)
+        return all(any(within(part, room, adjacency) for room in left) for part in parts)
+    if isinstance(planned, loss.Approximate | loss.Pure):
+        return cost(tree, adjacency) <= cost(planned, adjacency)
+    if isinstance(planned, loss.BoundedRange) and isinstance(tree, loss.BoundedRange):
+        return Fraction(tree.epsilon) <= Fraction(planned.epsilon)
+    return tree == planned
+
+
 @singledispatch
 def _cost(node: object, adjacency: Adjacency) -> Privacy:
     raise UnknownLoss(f"no theorem is known for the cost of a {type(node).__name__}; it can't be accounted for")

@@ -23,6 +23,7 @@ from uptack import checks
 from uptack.columns.owners import of_people
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.privacy import Privacy
+from uptack.privacy.loss import Loss
 from uptack.registry import options
 from uptack.registry.options import Option
 from uptack.registry.people import Flag, entered, options_of
@@ -57,6 +58,14 @@ class Planner(Protocol):
         ...
 
 
+class Spender(Protocol):
+    """What a release will do to the data, as a loss, from public numbers alone; None where only its cost is known."""
+
+    def __call__(self, given: Mapping[str, Any], cost: Privacy, rows: int) -> Loss | None:
+        """The options that were given, the most that it costs, and the public number of rows."""
+        ...
+
+
 @dataclass(frozen=True)
 class Declaration:
     """Everything that is to be known of a release function.
@@ -67,7 +76,8 @@ class Declaration:
     `public` is the function behind the rim, as everybody calls it. `examples` are calls without their data, from which
     the audit makes its cases. `page` is its page of the docs. `statistic` describes it, from its levels, where that can
     be done (`uptack.statistics.statistic`): its influence function is worked out from that. `people` says whether it is
-    proved for people (`uptack.registry.people`).
+    proved for people (`uptack.registry.people`). `spends` says what it does to the data before it does it, where that
+    is more than its cost tells: plans compose such losses tightly.
     """
 
     name: str
@@ -81,6 +91,7 @@ class Declaration:
     page: str
     also: str
     statistic: Callable[..., Any] | None = None
+    spends: Spender | None = None
     people: Flag = False
     public: Callable[..., Any] = field(init=False, repr=False)
 
@@ -139,6 +150,7 @@ def release(
     page: str = "",
     also: str = "",
     statistic: Callable[..., Any] | None = None,
+    spends: Spender | None = None,
     people: Flag = False,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Declare a release function: see the module. What is returned is the function behind the rim.
@@ -148,7 +160,7 @@ def release(
 
     def declare(function: Callable[P, T]) -> Callable[P, T]:
         name = function.__name__
-        words = (page or name, also, statistic, people)
+        words = (page or name, also, statistic, spends, people)
         made = Declaration(name, function, data, reads, by, missing, plan, examples, *words)
 
         @functools.wraps(function)

@@ -100,6 +100,33 @@ def density_picture(
     return _svg("".join(parts) + _axis(scale, base), title)
 
 
+def box_picture(
+    quantiles: Sequence[float],
+    steps: Sequence[tuple[float, float, float]],
+    interval: tuple[float, float] | None = None,
+    *,
+    title: str,
+) -> Markup:
+    """A box plot of three or five quantiles, and over it the coarse density that they make: (from, to, height) each."""
+    beyond = (quantiles[-1] - quantiles[0]) / 20
+    scale, base, middle = _Scale(quantiles[0] - beyond, quantiles[-1] + beyond), HEIGHT - BOTTOM, HEIGHT - BOTTOM - 22
+    tallest, floor = max(height for _, _, height in steps), middle - 22
+    parts = []
+    for low, high, height in steps:
+        top, width = round(floor - height / tallest * (floor - TOP), 2), round(scale(high) - scale(low), 2)
+        parts.append(f'<rect class="area" x="{scale(low)}" y="{top}" width="{width}" height="{floor - top}"/>')
+    low, centre, high = quantiles[len(quantiles) // 2 - 1 : len(quantiles) // 2 + 2]
+    across = f'x1="{scale(quantiles[0])}" x2="{scale(quantiles[-1])}" y1="{middle}" y2="{middle}"'
+    size = f'width="{round(scale(high) - scale(low), 2)}" height="24"'
+    parts.append(f'<line class="axis" {across}/><rect class="box" x="{scale(low)}" y="{middle - 12}" {size}/>')
+    if interval is not None:
+        a, b = (scale(min(max(end, scale.low), scale.high)) for end in interval)
+        parts.append(f'<line class="interval" x1="{a}" x2="{b}" y1="{middle}" y2="{middle}"/>')
+    ends = f'y1="{middle - 12}" y2="{middle + 12}"'
+    parts.append(f'<line class="median" x1="{scale(centre)}" x2="{scale(centre)}" {ends}/>')
+    return _svg("".join(parts) + _axis(scale, base), title)
+
+
 def coefficients_picture(
     names: Sequence[str], values: Sequence[float], ends: Sequence[tuple[float, float]], *, title: str
 ) -> Markup:

@@ -17,6 +17,7 @@ from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
@@ -80,6 +81,12 @@ class Request:
             relation = relation.one_added if isinstance(relation, Adjacency) else ADD_REMOVE
         relation = check_adjacency(relation, given.get("rows_per_person", 1))
         return Privacy(given["epsilon"], given.get("delta", 0), relation)
+
+    def loss(self, rows: int) -> Loss:
+        """What it will do to the data, at most, as far as that is known beforehand: what plans compose tightly."""
+        spends, cost = self.declaration.spends, self.cost
+        known = None if spends is None or "by" in self.given else spends(self.given, cost, rows)
+        return Approximate(cost.exact_epsilon, cost.exact_delta) if known is None else known
 
     def with_defaults(self, missing: Any, **defaults: Any) -> Request:
         """The same request, with what it leaves open filled in."""

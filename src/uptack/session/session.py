@@ -18,12 +18,14 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
-from uptack.privacy import SUBSTITUTE, Adjacency, Privacy
+from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, tight
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.loss import Approximate, Loss
 from uptack.privacy.words import whose
 from uptack.progress import track
 from uptack.registry import Declaration, declared, find
 from uptack.session.kinds import settled
+from uptack.session.paid import PaidPlan
 from uptack.session.paying import check_ledger
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request, in_tables
@@ -135,8 +137,8 @@ class Session:
 
         A request that public numbers alone refuse (⊥) costs nothing. Whatever happens after the debit, it stands.
         """
-        request = self._complete(request)
-        with self._snapshot():
+        request = self.complete(request)
+        with self.snapshot():
             refusal = request.rehearse(self.source)
             if refusal is not None:
                 return refusal
@@ -145,15 +147,18 @@ class Session:
                 return make()
             return self.ledger.charged(request.cost, make, what=_label(request), analyst=self.analyst)
 
-    def _snapshot(self) -> AbstractContextManager[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """One state of the table for all that is read inside: what is in memory has only one."""
         snapshot: AbstractContextManager[None] = getattr(self.source, "snapshot", nullcontext)()
         return snapshot
 
     def _make(self, request: Request) -> Made:
-        """The release; an error of the engine that reads the rows might show one, so another takes its place."""
         with self._adding:
             self.spent = total_cost([self.spent, request.cost], self.spent)
+        return self.paid_for(request)
+
+    def paid_for(self, request: Request) -> Made:
+        """The release of a complete request whose cost has been debited. One that says it cost more is withheld."""
         made = self._read(request)
         claimed = made.privacy
         if not isinstance(claimed, Privacy) or not claimed.under(self.adjacency) <= request.cost.under(self.adjacency):
@@ -161,9 +166,9 @@ class Session:
         return made
 
     def _read(self, request: Request) -> Made:
-        """What the request makes of the rows. Errors are raised outside of the block that catches them.
-
-        Inside, Python would keep the first error as the context of the next, and show both.
+        """What the request makes of the rows; an error of the engine that reads them might show one, so another takes
+        its place. Errors are raised outside of the block that catches them: inside, Python would keep the
+        first error as the context of the next, and show both.
         """
         try:
             return request.make(self.source, self._entropy)
@@ -179,14 +184,33 @@ class Session:
     def plan(self, requests: Iterable[Request]) -> Plan:
         """What so many releases would cost, and how close they would be. Looks at no data and spends nothing."""
         lines = []
-        with self._snapshot():
-            for request in map(self._complete, requests):
+        with self.snapshot():
+            for request in map(self.complete, requests):
                 refusal = request.rehearse(self.source)
                 cost = request.cost if refusal is None else Privacy(0, 0, request.cost.adjacency)
                 error = "" if refusal is not None else expected_error(request, self.source.rows)
-                lines.append(PlannedRelease(request, cost, refusal, error))
+                tree = None if refusal is not None else self.loss_of(request)
+                lines.append(PlannedRelease(request, cost, refusal, error, tree))
         whole = total_cost([line.cost for line in lines], self.spent)
         return Plan(tuple(lines), whole, self.remaining)
+
+    def loss_of(self, request: Request) -> Loss:
+        """What a request will do to the data, at most, for the neighbours that this session speaks of."""
+        full = self.complete(request)
+        if full.cost.adjacency == self.adjacency:
+            return full.loss(self.source.rows)
+        wider = full.cost.under(self.adjacency)
+        return Approximate(wider.exact_epsilon, wider.exact_delta)
+
+    def pay(self, trees: Iterable[Loss], delta: Any, what: str) -> PaidPlan:
+        """Debit releases whose losses are all fixed beforehand, together and tightly: see `PaidPlan`."""
+        fixed = tuple(trees)
+        price = tight(fixed, delta, self.adjacency)
+        if self.ledger is not None:
+            self.ledger.debit_plan(fixed, delta=delta, what=what, analyst=self.analyst, adjacency=self.adjacency)
+        with self._adding:
+            self.spent = total_cost([self.spent, price], self.spent)
+        return PaidPlan(self, fixed, price)
 
     def run_all(self, requests: Iterable[Request], *, progress: bool | None = None) -> list[Made]:
         """Make several releases one after the other, with a progress line."""
@@ -266,7 +290,7 @@ class Session:
             "remaining": None if self.remaining is None else self.remaining.to_dict(),
         }
 
-    def _complete(self, request: Request) -> Request:
+    def complete(self, request: Request) -> Request:
         """The request with the session's defaults, which it may tighten and not loosen."""
         plain, rows = self.adjacency.per_person(1), self.adjacency.rows_per_person
         full = request.with_defaults(missing=self._missing, adjacency=plain, rows_per_person=rows)

@@ -26,6 +26,9 @@ from uptack.release import Advice, Noise
 COUNT_SHARE = Fraction(1, 10)
 """The part of ε that goes into the number of rows where it is secret."""
 
+FOLLOWED = 11
+"""Up to so many quantiles a secret number of rows is not bought: the error of boxes, about m/ε ranks, is less."""
+
 STEPS = (Fraction(1, 10**75), Fraction(10**75))
 """The least and the most granularity: beyond, the lattices of candidates have no multiples of it, or nothing else."""
 
@@ -39,9 +42,10 @@ LEAST_SHARE = Fraction(1, 10**12)
 class Question:
     """What was asked of one column: an account to pay from, the method, and how the rows are read.
 
-    `count` is the law of the noise in the number of rows, where that number is secret and has been paid for. `capped`
-    says that rows of people weigh alike, so that the size depends on how many they have. In all of this people stand
-    for rows where the adjacency is one by person.
+    `count` is the law of the noise in the number of rows, where that number is secret and has been paid for. `at_most`
+    is a public number of rows where some may be left out: those that are left are secret, and not more. `capped` says
+    that rows of people weigh alike, so that the size depends on how many they have. In all of this people stand for
+    rows where the adjacency is one by person.
     """
 
     account: Account
@@ -50,6 +54,7 @@ class Question:
     missing: float | str | None = None
     count: IntegerLaplace | None = None
     plausible: tuple[float, float] | None = None
+    at_most: int | None = None
     capped: bool = False
 
     @property
@@ -81,6 +86,12 @@ class Question:
     def size_is_secret(self) -> bool:
         """Whether the number of rows that the statistic is of depends on people."""
         return not self.adjacency.size_is_public or self.missing == "drop" or self.capped
+
+    @property
+    def follows(self) -> bool:
+        """Whether ranks may follow a secret number of rows: not where one person moves it and them apart."""
+        apart = self.capped and self.adjacency.size_is_public
+        return self.size_is_secret and self.method == "inverse" and not apart
 
     def guessed(self, lattices: Sequence[MachineNumbers], spread: bool = False) -> tuple[Lattice, ...]:
         """Lattices of candidates with the guess of where values lie; for a `spread`, of how far apart they are."""
@@ -265,7 +276,8 @@ def column(x: Any, question: Question, floats: bool = False) -> tuple[Column, Qu
     elif data.integers:
         question = replace(question, granularity=question.granularity or Fraction(1))
     if question.missing == "drop":
-        return data.present(), question
+        known = data.size if question.adjacency.size_is_public and not question.capped else None
+        return data.present(), replace(question, at_most=known)
     if isinstance(question.missing, float):
         return data.filled(question.missing), question
     if not data.finite():

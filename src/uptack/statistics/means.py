@@ -25,7 +25,7 @@ from uptack.release import NoReply, Release
 from uptack.statistics.arguments import MeanOptions, Options, Question, asked, column, public_size, resolved
 from uptack.statistics.many import least_rank, quantiles
 from uptack.statistics.methods import released
-from uptack.statistics.planning import ranks
+from uptack.statistics.planning import one_draw, ranks
 from uptack.statistics.quantiles import HALF
 from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.statistic import Data, Functional, Statistic
@@ -71,7 +71,15 @@ def _cut(value: Rational) -> Fraction:
     return cut
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({"cut": 0.2},), statistic=_trimmed, people=True)
+@release(
+    reads=COLUMN,
+    by=True,
+    plan=ranks,
+    examples=({"cut": 0.2},),
+    statistic=_trimmed,
+    spends=one_draw,
+    people=True,
+)
 def trimmed_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:

@@ -6,17 +6,21 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from uptack.mechanisms.inverse import steps_needed
-from uptack.privacy import Privacy
-from uptack.statistics.arguments import COUNT_SHARE
+from uptack import checks
+from uptack.mechanisms.inverse import inverse_loss, steps_needed
+from uptack.privacy import Privacy, loss
+from uptack.reach.order import quantile_rank
+from uptack.statistics import trees
+from uptack.statistics.arguments import COUNT_SHARE, FOLLOWED
 
 LIKELY = Fraction(1, 20)
 
 
 def buys_size(given: Mapping[str, Any]) -> bool:
     """Whether an order statistic first buys a noisy number of rows where that is secret: see `methods.measured`."""
-    several = isinstance(given.get("p"), list | tuple)
-    return several or given.get("interval") is not None or given.get("method", "inverse") != "inverse"
+    several = isinstance(given.get("p"), list | tuple) and len(given["p"]) > FOLLOWED
+    capped = given.get("weights") == "rows"
+    return capped or several or given.get("interval") is not None or given.get("method", "inverse") != "inverse"
 
 
 def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
@@ -31,3 +35,23 @@ def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     parts = len(given["p"]) if isinstance(given.get("p"), list | tuple) else 1
     off = cost.adjacency.rows_per_person * steps_needed(left, (1 << 62) ** parts, LIKELY)
     return f"within {off:,} of {rows:,} ranks" if off < rows else ""
+
+
+def secret_size(given: Mapping[str, Any], cost: Privacy) -> bool:
+    """Whether the number of rows that a statistic is of is secret."""
+    return given.get("missing") == "drop" or given.get("weights") == "rows" or not cost.adjacency.size_is_public
+
+
+def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | None:
+    """The loss of an order statistic that is drawn at once, which is known before it is; None for any other.
+
+    Several quantiles of a public number of rows are drawn by the tiers of a tree, which is public too.
+    """
+    if given.get("method", "inverse") != "inverse" or buys_size(given):
+        return None
+    if isinstance(given.get("p"), list | tuple) and len(given["p"]) > 1 and not secret_size(given, cost):
+        levels = [checks.rational("p", p, "a number") for p in given["p"]]
+        aimed = [quantile_rank(p, rows) for p in levels]
+        if (found := trees.planned(rows, aimed, cost.exact_epsilon, cost.adjacency.rows_per_person)) is not None:
+            return trees.tree_loss(found[1])
+    return inverse_loss(cost.exact_epsilon)

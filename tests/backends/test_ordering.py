@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from uptack.columns.numeric import ArrayColumn
 from uptack.columns.selection import exact_sum
 from uptack.data import ordering
-from uptack.data.ordering import Counted, Scale, Selected, Weighed, crossed
+from uptack.data.ordering import Selected
+from uptack.data.places import Counted, Scale, Weighed, crossed
 from uptack.errors import UptackError
 
 UNIT = 1 << 32

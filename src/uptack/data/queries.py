@@ -29,7 +29,8 @@ from uptack.data.expressions import (
     text_key,
     whole,
 )
-from uptack.data.ordering import Counted, Gap, Selected, Weighed
+from uptack.data.ordering import Selected
+from uptack.data.places import Counted, Gap, Weighed
 from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, tidy
 from uptack.errors import UptackError
 from uptack.noise import Entropy

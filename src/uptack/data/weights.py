@@ -1,7 +1,8 @@
 """Rows of people that an engine keeps: their weights are counted, joined and added up where they are.
 
 Person i with m_i rows gives each of them U // m_i units (`uptack.columns.people`). The engine counts rows by id, which
-makes a table with one line per person, and joins it to the rows that a query is about. DuckDB keeps that table for the queries of one release.
+makes a table with one line per person, and joins it to the rows that a query is about. DuckDB keeps that table for the
+queries of one release.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from uptack.columns.selection import Floats, Window, exact_sum
 from uptack.data import engines
 from uptack.data.each import EachQueryColumn, ordering, summed
 from uptack.data.expressions import as_floats, filled, missing, number
-from uptack.data.ordering import Counted, Gap, Scale, Selected, Weighed, crossed
+from uptack.data.ordering import Selected
+from uptack.data.places import Counted, Gap, Scale, Weighed, crossed
 from uptack.data.queries import QuerySource, between, inside
 from uptack.errors import UptackError
 
@@ -223,7 +225,7 @@ class PeopleScans:
             return Counted([], [], [], [])
         ends = sorted(set(pivots))
         rows = self.weighed(self.rows.filter(self.rows.v <= number(ends[-1])))
-        sides = [side.cast("int64") for end in ends for side in (rows.v >= number(end), rows.v > number(end))]
+        sides = [side.cast("int32") for end in ends for side in (rows.v >= number(end), rows.v > number(end))]
         part = functools.reduce(operator.add, sides)
         parts = rows.group_by(part=part).aggregate(units=rows.w.sum(), rows=rows.count())
         found = np.zeros((2, 2 * len(ends)), np.int64)

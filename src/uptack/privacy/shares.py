@@ -87,8 +87,19 @@ def fair_scale(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy
         least = _sum(build(guess * SMALLEST), budget)
         fix = "Give the parts of build a smaller δ."
         raise InvalidArgument("budget", f"at least what build takes at the smallest scale, {least}", budget, fix)
-    found = largest(fits, guess)
-    return found if rough else _refined(build, budget, found)
+    return _roughly(fits, guess) if rough else _refined(build, budget, largest(fits, guess))
+
+
+def _roughly(fits: Callable[[Fraction], bool], guess: Fraction) -> Fraction:
+    """A scale that fits, and of which a 2^-HALVINGS part more does not. The guess fits: it is that of the plain sum."""
+    low = guess if fits(guess) else guess * SMALLEST
+    while fits(2 * low):
+        low *= 2
+    high = 2 * low
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def _sum(trees: Sequence[loss.Loss], budget: Privacy) -> Privacy:

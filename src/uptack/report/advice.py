@@ -6,77 +6,78 @@ All of it is worked out from public numbers, and from which replies were ⊥.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from uptack.labels import label
-from uptack.privacy import Privacy, tight
+from uptack.privacy import tight
 from uptack.release import NoReply
-from uptack.report.budget import Division, Part, losses
+from uptack.report.budget import REGRESSION, Division, Part, divide, losses
 from uptack.session import Session
 from uptack.session.requests import Made
 
 HOPELESS = 1000
 """From so many times the ε on, ε is no advice."""
 
-
-def total_for(session: Session, division: Division, times: float, figure: str = "") -> float:
-    """The ε of a whole report whose columns have so many times the ε that they have, and one figure more."""
-    factor = Fraction(math.ceil(1000 * times), 1000)
-    grown = [
-        replace(part, unit=part.unit * factor, figures=(*part.figures, *_added(part, figure)))
-        for part in division.parts
-    ]
-    price = tight(losses(session, grown), division.budget.exact_delta, session.adjacency)
-    fit = 0.0 if division.regression is None else division.regression.cost.epsilon
-    return _rounded_up(price.epsilon + fit)
+GROWTH, TRIED = 1.3, 10
+"""An ε that would carry more is looked for in steps of this factor, so many of them at most."""
 
 
-def _added(part: Part, figure: str) -> tuple[str, ...]:
-    return (figure,) if figure in part.possible and figure not in part.figures else ()
-
-
-def enough(session: Session, division: Division, figure: str) -> float:
-    """The ε of a whole report that carries one figure more of all columns that can have it; infinite beyond reason."""
-    rows = division.rows
-    wanted = ((part, f) for part in division.parts for f in (*part.figures, *_added(part, figure)))
-    times = max(part.lacks(f, rows) for part, f in wanted)
-    return total_for(session, division, times, figure) if times < HOPELESS else math.inf
-
-
-def figure_advice(session: Session, division: Division, made: Made, cost: Privacy) -> str:
-    """What would get a reply in place of a ⊥: rows, or an ε of the whole report."""
+def figure_advice(session: Session, division: Division, made: Made, epsilon: Fraction) -> str:
+    """What would get a reply in place of a ⊥ that a draw of so much ε came to: rows, or an ε of the whole report."""
     if not isinstance(made, NoReply):
         return ""
     ways, advice = [], made.advice
     if advice.n is not None:
         ways.append(f"n of at least {advice.n:,}")
-    factor = None if advice.epsilon is None else advice.epsilon / cost.epsilon
-    if factor is not None and factor < HOPELESS:
-        ways.append(f"ε of about {total_for(session, division, factor):g} for the whole report")
+    times = HOPELESS if advice.epsilon is None else advice.epsilon / float(epsilon)
+    if times < HOPELESS:
+        ways.append(f"ε of about {_total(session, division, times):g} for the whole report")
     return "a reply needs " + (" or ".join(ways) if ways else str(advice))
 
 
-def hints(session: Session, division: Division, unanswered: int = 0) -> tuple[str, ...]:
-    """What a report leaves out, and what would help most where it answers little."""
+def _total(session: Session, division: Division, times: float) -> float:
+    """The ε of a whole report whose columns have so many times the ε that they have. A regression keeps its share."""
+    factor = Fraction(math.ceil(1000 * times), 1000)
+    grown = [replace(part, unit=part.unit * factor, refusals={}) for part in division.parts]
+    price = tight(losses(session, grown), division.budget.exact_delta, session.adjacency).epsilon
+    return _rounded_up(price if division.regression is None else price / float(1 - REGRESSION))
+
+
+def carrying(session: Session, division: Division, choices: Mapping[str, Any]) -> dict[str, float]:
+    """For each figure that is left out somewhere, an ε of the whole report that carries it: by trying larger ones."""
+    waiting, found = list(division.left_out()), dict[str, float]()
+    for step in range(1, TRIED + 1):
+        if not waiting:
+            break
+        total = _rounded_up(division.budget.epsilon * GROWTH**step)
+        larger = divide(session, total, division.budget.exact_delta, **choices, rough=True)
+        found |= {figure: total for figure in waiting if figure not in larger.left_out()}
+        waiting = [figure for figure in waiting if figure not in found]
+    return found
+
+
+def hints(session: Session, division: Division, choices: Mapping[str, Any], unanswered: int = 0) -> tuple[str, ...]:
+    """What a report leaves out, and what would help most where it answers little. `choices` are those of `divide`."""
     numeric = [part for part in division.parts if part.numeric]
     poor = [part for part in numeric if "quartiles" not in part.figures]
-    said = []
+    enough, said = carrying(session, division, choices), []
     if unanswered:
         said.append(f"{unanswered} of {len(numeric)} columns of numbers have no median.")
     elif poor:
         said.append(f"{len(poor)} of {len(numeric)} columns of numbers have a median and no quartiles.")
     if said:
-        said.append(_help(session, division, numeric))
-    return (*said, *_left_out(session, division))
+        said.append(_help(division, numeric, enough.get("quartiles")))
+    return (*said, *_left_out(division, enough))
 
 
-def _help(session: Session, division: Division, numeric: list[Part]) -> str:
+def _help(division: Division, numeric: list[Part], enough: float | None) -> str:
     """More ε, fewer columns, or a guess: whichever the user can do."""
     ways = []
-    total = enough(session, division, "quartiles")
-    if division.budget.epsilon < total < math.inf:
-        ways.append(f"an ε of about {total:g} in place of {division.budget.epsilon:g}")
+    if enough is not None:
+        ways.append(f"an ε of about {enough:g} in place of {division.budget.epsilon:g}")
     times = max(part.lacks("quartiles", division.rows) for part in numeric)
     kept = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
     if 0 < kept < len(numeric):
@@ -87,13 +88,12 @@ def _help(session: Session, division: Division, numeric: list[Part]) -> str:
     return "What would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
 
 
-def _left_out(session: Session, division: Division) -> tuple[str, ...]:
+def _left_out(division: Division, enough: Mapping[str, float]) -> tuple[str, ...]:
     """Figures that the budget does not carry, in the order of their worth."""
     lines = []
     for figure, names in division.left_out().items():
-        total, all_of_them = enough(session, division, figure), sum(figure in p.possible for p in division.parts)
-        where = "" if len(names) == all_of_them else f" of {len(names)} columns"
-        lines.append(f"{figure}{where}" + (f" (from ε of about {total:g} on)" if total < math.inf else ""))
+        where = "" if len(names) == sum(figure in p.possible for p in division.parts) else f" of {len(names)} columns"
+        lines.append(f"{figure}{where}" + (f" (from ε of about {enough[figure]:g} on)" if figure in enough else ""))
     return ("Left out, since the budget does not carry it: " + "; ".join(lines) + ".",) if lines else ()
 
 

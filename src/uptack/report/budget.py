@@ -8,7 +8,7 @@ itself, since it is one large release.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +19,7 @@ from uptack.exact import Rational
 from uptack.privacy import Privacy, tight
 from uptack.privacy.loss import Loss
 from uptack.privacy.shares import fair_scale
+from uptack.release import NoReply
 from uptack.report.figures import DRAWS, LEVELS, TRUTH, WORTH, Asked, Draw, least_epsilon
 from uptack.session import Request, Session
 
@@ -34,7 +35,10 @@ SECRET_ROWS = 10_000
 
 @dataclass(frozen=True)
 class Part:
-    """What is asked of one column: its figures, and `unit`, the ε of a draw of weight 1."""
+    """What is asked of one column: its figures, and `unit`, the ε of a draw of weight 1.
+
+    `refusals` are draws that public numbers refuse: they are not made, and what they would cost goes to the others.
+    """
 
     name: str
     kind: str
@@ -44,6 +48,7 @@ class Part:
     figures: tuple[str, ...] = ()
     unit: Fraction = Fraction(0)
     rows: int | None = None
+    refusals: Mapping[str, NoReply] = field(default_factory=dict, hash=False, compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -104,12 +109,13 @@ class Division:
     budget: Privacy
     price: Privacy
     regression: Request | None = None
+    fit: Privacy | None = None
     refused: str = ""
     rows: int = SECRET_ROWS
 
     def requests(self) -> list[Request]:
         """Everything that will be asked for."""
-        asked = [part.request(draw) for part in self.parts for draw in part.draws]
+        asked = [part.request(draw) for part in self.parts for draw in part.draws if draw.label not in part.refusals]
         return asked if self.regression is None else [*asked, self.regression]
 
     def left_out(self) -> dict[str, list[str]]:
@@ -127,24 +133,33 @@ def divide(
     shares: Mapping[str, Rational] | None = None,
     target: str | None = None,
     plausible: Mapping[str, tuple[Any, Any]] | None = None,
+    rough: bool = False,
 ) -> Division:
     """The figures of a report, and what each may spend: (ε, δ) is the budget of all of them together.
 
     Figures are taken in the order of `WORTH`, each for all columns at once, as long as the budget carries it and all
     that were taken before. Columns are weighed by `shares`, 1 for each that is not named. Half of δ goes to counts of
-    unknown categories, where there are such, and the rest to tight composition.
+    unknown categories, where there are such, and the rest to tight composition. `rough` finds which figures are taken,
+    and prices nothing.
     """
     whole, slack = checks.epsilon(epsilon), checks.delta("delta", delta)
     parts = _parts(session, slack, columns, shares or {}, plausible or {})
     fit, refused, left = None, "", whole
     if target is not None:
         fit, refused = _regression(session, target, whole * REGRESSION)
-        left = whole - (fit.cost.exact_epsilon if fit is not None else 0)
+        left = whole - (_cost(session, fit).exact_epsilon if fit is not None else 0)
     budget = Privacy(left, slack, session.adjacency)
-    found = _Taking(session, budget).all(parts)
+    taking = _Taking(session, budget, rough)
+    found = taking.all(parts)
     trees = losses(session, found)
-    price = tight(trees, slack, session.adjacency) if trees else Privacy(0, 0, session.adjacency)
-    return Division(tuple(found), Privacy(whole, slack, session.adjacency), price, fit, refused, planned_rows(session))
+    price = tight(trees, slack, session.adjacency) if trees and not rough else Privacy(0, 0, session.adjacency)
+    asked, cost = Privacy(whole, slack, session.adjacency), None if fit is None else _cost(session, fit)
+    return Division(tuple(found), asked, price, fit, cost, refused, taking.rows)
+
+
+def _cost(session: Session, fit: Request) -> Privacy:
+    """What a regression costs among the neighbours of the session."""
+    return session.complete(fit).cost.under(session.adjacency)
 
 
 def losses(session: Session, parts: Sequence[Part]) -> list[Loss]:
@@ -157,7 +172,7 @@ def losses(session: Session, parts: Sequence[Part]) -> list[Loss]:
             alike[key] = session.loss_of(part.request(draw))
         return alike[key]
 
-    return [one(part, draw) for part in parts for draw in part.draws]
+    return [one(part, draw) for part in parts for draw in part.draws if draw.label not in part.refusals]
 
 
 def planned_rows(session: Session) -> int:
@@ -217,6 +232,7 @@ class _Taking:
 
     session: Session
     budget: Privacy
+    rough: bool
 
     @property
     def rows(self) -> int:
@@ -226,7 +242,13 @@ class _Taking:
         taken = list(parts)
         for figure in WORTH:
             taken = self._one_more(taken, figure)
-        return self._scaled(taken, rough=False)
+        return self._scaled([self._refused(part) for part in taken], self.rough)
+
+    def _refused(self, part: Part) -> Part:
+        """The part without what public numbers refuse; whatever is wrong with a request is found here, too."""
+        lines = self.session.plan(part.request(draw) for draw in part.draws).releases
+        found = zip(part.draws, lines, strict=True)
+        return replace(part, refusals={d.label: line.refusal for d, line in found if line.refusal is not None})
 
     def _one_more(self, parts: list[Part], figure: str) -> list[Part]:
         """The parts with one figure more, where it and all before are carried. The first of a column is always."""
@@ -251,7 +273,7 @@ class _Taking:
 
     def _scaled(self, parts: list[Part], rough: bool) -> list[Part]:
         """The parts with the largest unit at which all their draws together are within the budget."""
-        if not any(part.draws for part in parts):
+        if not losses(self.session, parts):
             return parts
 
         def build(scale: Fraction) -> list[Loss]:

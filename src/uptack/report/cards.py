@@ -42,7 +42,7 @@ class Figure:
     cost: Privacy | None = None
 
     @staticmethod
-    def of(label: str, result: Made, cost: Privacy, advice: str = "") -> Figure:
+    def of(label: str, result: Made, cost: Privacy | None, advice: str = "") -> Figure:
         """The figure of a release, and what it cost. `advice` is what would help, in terms of the whole report."""
         how = result.mechanism
         if isinstance(result, NoReply):

@@ -37,6 +37,10 @@ FEW_VALUES = 30
 """Integers in so narrow a range are counted one by one, and drawn as bars, in place of a density."""
 
 
+NARROWEST, RESOLVED = 1e-70, 1e-9
+"""A box for a density is wider than this, and than this part of the numbers at its ends."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """What a request is made from: the column, what it may spend, where values are guessed to be, and what is known.
@@ -99,6 +103,15 @@ def box(released: Mapping[Fraction, float]) -> tuple[float, float]:
     return values[0] - float(beyond) * spread, values[-1] + float(beyond) * spread
 
 
+def drawable(released: Mapping[Fraction, float]) -> bool:
+    """Whether a density can be drawn over that box: wide enough for floats to tell points of it apart."""
+    if not released:
+        return False
+    low, high = box(released)
+    width, largest = high - low, max(abs(low), abs(high))
+    return NARROWEST < width < math.inf and width > largest * RESOLVED
+
+
 def counts(asked: Asked) -> Request:
     """How often the truth values occur, or whatever categories there are."""
     if asked.kind == "boolean":
@@ -138,12 +151,17 @@ def least_epsilon(figure: str, rows: int) -> float:
     answer (`uptack.mechanisms.inverse`): whatever the data, or for the median alone in an ordinary column. The ends of
     an interval should stay between the quartiles. A density should be more than noise.
     """
-    room, size = -math.log(FAILURE) + math.log(200), max(rows, 1)
+    refusal = -math.log(FAILURE) + math.log(200)  # ⊥ is drawn once in 200 times at most
     if figure == "median":
-        return 2 * (room + ORDINARY) / (size / 2)
+        return 2 * (refusal + ORDINARY) / _room(rows, LEVELS[figure][0])
     if figure in LEVELS:
         dimension = 3 if figure == "quartiles" else len(LEVELS[figure])
-        return 2 * (room + dimension * math.log(CANDIDATES[-1].size)) / (size * float(min(LEVELS[figure])))
+        return 2 * (refusal + dimension * math.log(CANDIDATES[-1].size)) / _room(rows, min(LEVELS[figure]))
     if figure == "trimmed mean":
-        return 2 * (room + math.log(LATTICES[-1].size)) / (size * float(CUT))
-    return {"interval": 1200.0, "density": 1000.0}.get(figure, 0.0) / size
+        return 2 * (refusal + math.log(LATTICES[-1].size)) / _room(rows, CUT)
+    return {"interval": 1200.0, "density": 1000.0}.get(figure, 0.0) / max(rows, 1)
+
+
+def _room(rows: int, share: Fraction) -> float:
+    """Steps that stay inside the rows beyond a quantile, less what is rounded up elsewhere."""
+    return max(float(share * rows) - 4, 1e-9)

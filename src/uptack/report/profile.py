@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,9 +14,10 @@ from uptack.progress import track
 from uptack.report.advice import figure_advice, hints
 from uptack.report.budget import Division, Part, divide, losses
 from uptack.report.cards import Figure, by_level, card, drawn, with_tails
-from uptack.report.figures import CONFIDENCE, LEVELS, Draw, box
-from uptack.session import Plan, Request, Session
+from uptack.report.figures import CONFIDENCE, LEVELS, Draw, box, drawable
+from uptack.session import Plan, PlannedRelease, Request, Session
 from uptack.session.paid import PaidPlan
+from uptack.session.requests import Made
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,9 @@ class ColumnProfile:
 
     @property
     def scale(self) -> float:
-        """How large a difference is, in this column: the range of its released quantiles."""
-        found = (self.quantiles or {}).values()
-        return max(found) - min(found) if found else 0.0
+        """How large a difference is, in this column: its released interquartile range."""
+        found = self.quantiles or {}
+        return found[Fraction(3, 4)] - found[Fraction(1, 4)] if Fraction(1, 4) in found else 0.0
 
     def __getitem__(self, label: str) -> Figure:
         return next((figure for figure in self.figures if figure.label == label), Figure(label, None))
@@ -102,32 +103,43 @@ class _Releases:
         self._failure, self._any = "", False
 
     def make(self, part: Part, draw: Draw, released: Mapping[Fraction, float]) -> Figure:
-        """One figure of a column, which uses up its loss of the plan."""
+        """One figure of a column, which uses up its loss of the plan; ⊥ for nothing where public numbers refuse it."""
+        if draw.label in part.refusals:
+            return Figure.of(
+                draw.label, part.refusals[draw.label], None, self._advice(part.refusals[draw.label], part, draw)
+            )
         request = part.request(draw, released)
         tree = self.session.loss_of(part.request(draw))
         paid = self._paid
         assert paid is not None, "a part without draws"
-        return self._tried(draw.label, request, lambda: paid.run(request, tree))
+        figure, made = self._tried(draw.label, request, lambda: paid.run(request, tree))
+        return figure if made is None else Figure.of(draw.label, made, figure.cost, self._advice(made, part, draw))
+
+    def _advice(self, made: Made, part: Part, draw: Draw) -> str:
+        return figure_advice(self.session, self._division, made, part.epsilon(draw))
 
     def fit(self, request: Request) -> Figure:
         """The regression, which is paid for by itself."""
-        return self._tried("regression", request, lambda: self.session.run(request))
+        return self._tried("regression", request, lambda: self.session.run(request))[0]
 
-    def _tried(self, label: str, request: Request, make: Any) -> Figure:
+    def _tried(self, label: str, request: Request, make: Callable[[], Made]) -> tuple[Figure, Made | None]:
+        """A figure, and the ⊥ that it is of."""
         if self._failure:
-            return Figure(label, None, None, self._failure)
+            return Figure(label, None, None, self._failure), None
         cost = self.session.complete(request).cost
         try:
             made = make()
         except UptackError as error:
             if not self._any:
                 raise
+            if isinstance(error, InvalidArgument):  # of this figure alone: what was asked came from released values
+                return Figure(label, None, None, f"not made: {error}", "withheld", cost), None
             early = isinstance(error, BudgetExceeded)
             self._failure = "not made: " + ("the budget was used up meanwhile" if early else "the rows can't be read")
-            return Figure(label, None, None, self._failure, "withheld", cost)
+            return Figure(label, None, None, self._failure, "withheld", cost), None
         self._any = True
-        figure = Figure.of(label, made, cost, figure_advice(self.session, self._division, made, cost))
-        return figure if made.value is None else _with_interval(figure, made)
+        figure = Figure.of(label, made, cost if made.loss is not None else None)
+        return (figure, made) if made.value is None else (_with_interval(figure, made), None)
 
 
 def _with_interval(figure: Figure, made: Any) -> Figure:
@@ -142,14 +154,20 @@ def _with_interval(figure: Figure, made: Any) -> Figure:
 def plan(session: Session, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
     """The costs and expected errors of a report, from public numbers alone."""
     division = divide(session, epsilon, delta, **choices)
-    planned = session.plan(division.requests())
-    return Plan(planned.releases, most(division), planned.remaining, hints(session, division))
+    planned, free = session.plan(division.requests()), Privacy(0, 0, session.adjacency)
+    refused = [
+        PlannedRelease(part.request(draw), free, part.refusals[draw.label], "")
+        for part in division.parts
+        for draw in part.draws
+        if draw.label in part.refusals
+    ]
+    said = hints(session, division, choices)
+    return Plan((*planned.releases, *refused), most(division), planned.remaining, said)
 
 
 def most(division: Division) -> Privacy:
     """What a report costs, at most: the columns together, and the regression."""
-    fit = division.regression
-    return division.price if fit is None else division.price + fit.cost.under(division.price.adjacency)
+    return division.price if division.fit is None else division.price + division.fit
 
 
 def profile(
@@ -170,11 +188,11 @@ def profile(
     (`uptack.session.paid`); what is asked may depend on released values. The regression is a release of its own, and
     the two add up to no more than what was asked for.
     """
-    division = divide(session, epsilon, delta, columns=columns, shares=shares, target=target, plausible=plausible)
+    choices = {"columns": columns, "shares": shares, "target": target, "plausible": plausible}
+    division = divide(session, epsilon, delta, **choices)  # type: ignore[arg-type]
     before, rows = session.spent, session.source.rows if session.adjacency.size_is_public else None
     if rows == 0:
         raise InvalidArgument("data", "a table with at least one row", "none", "Nothing was spent.")
-    session.plan(division.requests())  # whatever is wrong with a request is found before the first debit
     price = most(division)
     if session.remaining is not None and not price.under(session.remaining.adjacency) <= session.remaining:
         raise BudgetExceeded(price, session.remaining)
@@ -186,7 +204,7 @@ def profile(
     found = tuple(_column(releases, part) for part in track(division.parts, "columns", show=progress))
     fit = None if target is None else _fitted(releases, division, target)
     spent = _difference(session.spent, before)
-    said = hints(session, division, sum(map(_unanswered, found)))
+    said = hints(session, division, choices, sum(map(_unanswered, found)))
     words = (said, session.adjacency.unit, session.whose)
     return Profile(title, rows, found, fit, division.budget, spent, session.private, *words)
 
@@ -205,7 +223,7 @@ def _column(releases: _Releases, part: Part) -> ColumnProfile:
     made: dict[str, Figure] = {}
     released: dict[Fraction, float] = {}
     for draw in part.draws:
-        if draw.label == "density" and not _spread(released):
+        if draw.label == "density" and not drawable(released):
             made["density"] = Figure("density", None, None, "no density without a spread of the quantiles")
         elif draw.label == "interval" and not released:
             made["interval"] = Figure("interval", None, None, "no interval without a median")
@@ -219,12 +237,8 @@ def _column(releases: _Releases, part: Part) -> ColumnProfile:
     levels = (*part.levels, *LEVELS["tails"]) if "tails" in part.figures else part.levels
     shown = card(levels, released, made["quantiles"], made.get("interval"), part.kind == "integer")
     shown += [made[label] for label in ("trimmed mean",) if label in made]
-    density = drawn(made["density"], *box(released)) if "density" in made else None
+    density = drawn(made["density"], *box(released)) if "density" in made else None  # drawable where there is one
     return ColumnProfile(part, tuple(shown), density, released, tuple(made.values()))
-
-
-def _spread(released: Mapping[Fraction, float]) -> bool:
-    return bool(released) and max(released.values()) > min(released.values())
 
 
 def _fitted(releases: _Releases, division: Division, target: str) -> tuple[tuple[str, ...], Figure]:

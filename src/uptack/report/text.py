@@ -8,7 +8,7 @@ from uptack.labels import label, markdown
 from uptack.report.cards import Figure
 from uptack.report.pictures import number
 from uptack.report.profile import ColumnProfile, Profile
-from uptack.report.writing import Coefficient, bars, charges, coefficients, short
+from uptack.report.writing import Coefficient, bars, between, charges, coefficients, short
 
 Cell = Callable[[object], str]
 """How a name is written."""
@@ -64,7 +64,7 @@ def _column_lines(column: ColumnProfile, cell: Cell, unit: str) -> list[str]:
 def _figure_line(figure: Figure, scale: float) -> str:
     if figure.value is None:
         return f"| {figure.label} | ⊥ | {figure.note} |"
-    ends = "" if figure.interval is None else " to ".join(number(end, scale) for end in figure.interval)
+    ends = "" if figure.interval is None else between(figure.interval, scale)
     return f"| {figure.label} | {number(figure.value, scale)} | {ends} |"
 
 
@@ -78,4 +78,4 @@ def _regression_lines(regression: tuple[tuple[str, ...], Figure], cell: Cell) ->
 
 
 def _between(row: Coefficient) -> str:
-    return "" if row.ends is None else " to ".join(number(end, row.scale) for end in row.ends)
+    return "" if row.ends is None else between(row.ends, row.scale)

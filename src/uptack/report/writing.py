@@ -15,6 +15,11 @@ from uptack.report.pictures import box_picture, coefficients_picture, density_pi
 from uptack.report.profile import ColumnProfile, Profile
 
 
+def between(ends: tuple[Any, Any], scale: float) -> str:
+    """An interval in words, rounded outward."""
+    return f"{number(ends[0], scale, 'low')} to {number(ends[1], scale, 'high')}"
+
+
 class Bar(NamedTuple):
     """A category and how many rows, or people, it has."""
 
@@ -153,6 +158,8 @@ def to_html(profile: Profile) -> str:
         coefficients=coefficients,
         costs=charges(profile),
         number=number,
+        between=between,
+        summed=sum(charge.cost.exact_epsilon for charge in charges(profile)) > profile.spent.exact_epsilon,
         short=short,
         label=label,
         factor=factor(profile.spent.epsilon),

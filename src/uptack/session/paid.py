@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ class PaidPlan:
 
     def __init__(self, session: Session, trees: Sequence[Loss], price: Privacy) -> None:
         self._session, self._left, self.price = session, Counter(trees), price
+        self._using = threading.Lock()
 
     def run(self, request: Request, tree: Loss) -> Made:
         """Make one release, which uses up one of the plan's losses. ⊥ by public numbers uses up none."""
@@ -41,9 +43,10 @@ class PaidPlan:
         return made
 
     def _use(self, tree: Loss) -> None:
-        if not self._left[tree]:
-            raise UptackError("this plan has paid for no such release, or it has been made")
-        self._left[tree] -= 1
+        with self._using:
+            if self._left[tree] <= 0:
+                raise UptackError("this plan has paid for no such release, or it has been made")
+            self._left[tree] -= 1
 
     def _covers(self, made: Made, tree: Loss, request: Request) -> bool:
         """Whether the loss of a release is within the one that was paid for, about the same neighbours."""

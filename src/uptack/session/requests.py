@@ -120,9 +120,11 @@ class Request:
             unread = UnreadGroups(whole(source.columns[self.columns[0]]), isinstance(source, PeopleSource))
             return per_group(function, unread, **public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
-        kept = 1 - COUNT_SHARE if self.declaration.plan is not ranks or buys_size(public) else Fraction(1)
-        if drops:  # as if no row were missing: what all rows can't do, some can't
+        kept = 1 - COUNT_SHARE
+        if drops and (self.declaration.plan is not ranks or buys_size(public)):  # what all rows can't do, some can't
             public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * kept}
+        elif drops:
+            drops = False  # the number of all rows is public, and the release itself refuses by it
         made: Made = function(*self.declaration.reads.unread(source, self.columns, public), **public)
         if drops and isinstance(made, NoReply) and made.advice.epsilon is not None:
             least = math.ceil(1000 * made.advice.epsilon / float(kept)) / 1000

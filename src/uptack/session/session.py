@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from uptack import checks
 from uptack.data import Source, source
-from uptack.data.people import hidden, named, people
+from uptack.data.people import hidden, people
 from uptack.data.protocol import known
 from uptack.data.textfiles import Types
 from uptack.errors import InvalidArgument, UptackError
@@ -26,9 +25,9 @@ from uptack.progress import track
 from uptack.registry import Declaration, declared, find
 from uptack.session.kinds import settled
 from uptack.session.paid import PaidPlan
-from uptack.session.paying import check_ledger
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request, in_tables
+from uptack.session.units import about, called, check_ledger
 from uptack.statistics.arguments import asked
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 LONGEST = 300
 """Characters of a line in the ledger."""
-LONGEST_NOUN = 40
 
 
 def open(
@@ -80,34 +78,14 @@ def open(
     >>> session.spent
     Privacy(epsilon=0.5)
     """
-    relation = _unit(check_adjacency(adjacency, rows_per_person), person)
+    relation = about(check_adjacency(adjacency, rows_per_person), person)
     if ledger is not None:
         check_ledger(ledger, relation)
     asked("session", 1, {"missing": missing})
     kinds = settled(data, types, delimiter, header, ledger)
     rows = source(data, table=table, types=kinds, delimiter=delimiter, header=header)
     theirs = people(rows, relation.person) if relation.person else rows
-    return Session(theirs, ledger, analyst, relation, missing, entropy_source(entropy), _noun(noun))
-
-
-def _unit(relation: Adjacency, person: str | Sequence[str] | None) -> Adjacency:
-    """The adjacency about the people that `person` names."""
-    if person is None:
-        return relation
-    names = named(person)
-    if relation.person not in ((), names):
-        raise InvalidArgument("person", f"{relation.person}, as adjacency has it", checks.describe(person))
-    if relation.rows_per_person != 1:
-        fix = "However many rows a person has, they count as one; leave rows_per_person out."
-        raise InvalidArgument("rows_per_person", "1 where person is given", relation.rows_per_person, fix)
-    return relation.by_person(*names)
-
-
-def _noun(noun: object) -> str:
-    """What a row is called: a short word."""
-    if not isinstance(noun, str) or not 0 < len(noun) <= LONGEST_NOUN or not noun.isprintable():
-        raise InvalidArgument("noun", f"a word of at most {LONGEST_NOUN} characters", checks.describe(noun))
-    return noun
+    return Session(theirs, ledger, analyst, relation, missing, entropy_source(entropy), called(noun))
 
 
 class Session:

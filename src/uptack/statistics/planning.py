@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from uptack import checks
 from uptack.mechanisms.inverse import inverse_loss, steps_needed
@@ -16,9 +18,14 @@ from uptack.statistics.arguments import COUNT_SHARE, FOLLOWED
 LIKELY = Fraction(1, 20)
 
 
+def listed(p: object) -> Sequence[Any]:
+    """Several levels as a sequence; () for one."""
+    return list(p) if isinstance(p, list | tuple | np.ndarray) and np.ndim(p) == 1 else ()
+
+
 def buys_size(given: Mapping[str, Any]) -> bool:
     """Whether an order statistic first buys a noisy number of rows where that is secret: see `methods.measured`."""
-    several = isinstance(given.get("p"), list | tuple) and len(given["p"]) > FOLLOWED
+    several = len(listed(given.get("p"))) > FOLLOWED
     capped = given.get("weights") == "rows"
     return capped or several or given.get("interval") is not None or given.get("method", "inverse") != "inverse"
 
@@ -32,7 +39,7 @@ def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
         return ""
     kept = 1 - COUNT_SHARE if given.get("missing") == "drop" and buys_size(given) else 1
     left = cost.exact_epsilon * kept / (2 if given.get("interval") else 1)
-    parts = len(given["p"]) if isinstance(given.get("p"), list | tuple) else 1
+    parts = max(len(listed(given.get("p"))), 1)
     off = cost.adjacency.rows_per_person * steps_needed(left, (1 << 62) ** parts, LIKELY)
     return f"within {off:,} of {rows:,} ranks" if off < rows else ""
 
@@ -49,7 +56,7 @@ def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | 
     """
     if given.get("method", "inverse") != "inverse" or buys_size(given):
         return None
-    if isinstance(given.get("p"), list | tuple) and len(given["p"]) > 1 and not secret_size(given, cost):
+    if len(listed(given.get("p"))) > 1 and not secret_size(given, cost):
         levels = [checks.rational("p", p, "a number") for p in given["p"]]
         aimed = [quantile_rank(p, rows) for p in levels]
         if (found := trees.planned(rows, aimed, cost.exact_epsilon, cost.adjacency.rows_per_person)) is not None:

@@ -1,10 +1,35 @@
-"""Whether a ledger can pay for a session: its unit of privacy is fixed when it is created."""
+"""The unit of privacy of a session, rows or people, and whether a ledger can pay for it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from uptack import checks
+from uptack.data.people import named
 from uptack.errors import InvalidArgument
 from uptack.privacy import Adjacency
+
+LONGEST_NOUN = 40
+
+
+def about(relation: Adjacency, person: str | Sequence[str] | None) -> Adjacency:
+    """The adjacency about the people that `person` names."""
+    if person is None:
+        return relation
+    names = named(person)
+    if relation.person not in ((), names):
+        raise InvalidArgument("person", f"{relation.person}, as adjacency has it", checks.describe(person))
+    if relation.rows_per_person != 1:
+        fix = "However many rows a person has, they count as one; leave rows_per_person out."
+        raise InvalidArgument("rows_per_person", "1 where person is given", relation.rows_per_person, fix)
+    return relation.by_person(*names)
+
+
+def called(noun: object) -> str:
+    """What a row is called: a short word."""
+    if not isinstance(noun, str) or not 0 < len(noun) <= LONGEST_NOUN or not noun.isprintable():
+        raise InvalidArgument("noun", f"a word of at most {LONGEST_NOUN} characters", checks.describe(noun))
+    return noun
 
 
 def check_ledger(ledger: object, relation: Adjacency) -> None:

@@ -142,5 +142,6 @@ def inverse_advice(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(public, question.rows * middle) else (low, middle)
-    epsilon = question.epsilon * (steps + 3) / (low + 1)  # room for what is rounded up in steps and slack
+    rounded = 2 if question.size_is_secret else 0  # steps and slack are both rounded up
+    epsilon = question.epsilon * (steps + 1) / max(low + 1 - rounded, 1)
     return Advice(n=enough, epsilon=math.ceil(float(1000 * epsilon)) / 1000)

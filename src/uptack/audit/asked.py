@@ -64,9 +64,12 @@ def statistics() -> list[Ask]:
     """Whatever the registry has of one column that can be asked by group: order statistics and means."""
     columns = [one for one in declared().values() if one.reads is COLUMN and one.by]
     asks = [ask for one in columns for example in one.examples for ask in statistic(one, example)]
-    ecdf, may = "uptack.ecdf", COUNTED
+    ecdf, may, between = "uptack.ecdf", COUNTED, {**LOUD, "p": 0.5, "around": 3}
     return [
         *asks,
+        Ask("uptack.quantile_interval", "numbers", {**between, "confidence": 0.9, "delta": DELTA}, free=may),
+        Ask("uptack.quantile_interval", "gaps", {**between, "missing": "drop", "rows_per_person": 2}, free=may),
+        Ask("uptack.quantile_interval", "any numbers", {**between, **SECRET, "missing": "low"}, free=may),
         Ask(ecdf, "numbers", {**LOUD, "knots": 3}, free=may, basic=True),
         Ask(ecdf, "gaps", {**LOUD, "missing": "drop", "rows_per_person": 2}, free=may),
         Ask(ecdf, "any numbers", {**SECRET, "missing": "low", "granularity": 1, "delta": DELTA}, free=may),

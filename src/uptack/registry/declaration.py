@@ -97,10 +97,11 @@ class Declaration:
 
     @functools.cached_property
     def options(self) -> tuple[Option, ...]:
-        """What it can be told, by its signature."""
-        own = options.read(self.function, self.data)
-        named = {option.name for option in own}
+        """What it can be told, by its signature: of groups and of people only what it is made for."""
         beside = (*(options.GROUPING if self.by else ()), *options_of(self.people, self.reads))
+        apart = {*options.GROUPING, *options.PEOPLE} - {*beside}
+        own = [option for option in options.read(self.function, self.data) if option.name not in apart]
+        named = {option.name for option in own}
         return (*own, *(options.KNOWN[name] for name in beside if name not in named))
 
     @functools.cached_property

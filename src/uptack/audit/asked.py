@@ -130,6 +130,7 @@ def mechanisms() -> list[Ask]:
             ("gamma", "vector", {"adjacency": ADD_REMOVE}),
             ("gamma", "vector", {"covariance": [[2.0, 1.0], [1.0, 2.0]]}),
             ("k_norm", "vector", {"body": body, "adjacency": ADD_REMOVE}),
+            ("matrix_laplace", "square", {"adjacency": ADD_REMOVE}),
         )
     ]
     for asked in asks:

@@ -165,6 +165,7 @@ def counts() -> list[Replay]:
         _case("Gaussian noise", "uptack.mechanisms.gaussian", (zero, one), delta=DELTA, **sized),
         _case("Gamma noise", "uptack.mechanisms.gamma", (zero, one), **sized),
         _case("K-norm noise", "uptack.mechanisms.k_norm", (half, sides), body=LInfBall(2), **sized),
+        _case("matrix noise", "uptack.mechanisms.matrix_laplace", (np.diag(zero), np.diag([0.6, -0.4])), **sized),
         _case("exponential mechanism", "uptack.mechanisms.exponential", ([3, 3], [4, 2]), makers.chosen, **sized),
         _case("noisy max", "uptack.mechanisms.report_noisy_max", ([3, 3], [4, 2]), makers.chosen, **sized),
         _case("mode", "uptack.papers.A_dist", (80 * "a" + 40 * "b", 79 * "a" + 41 * "b"), makers.blocks,

@@ -35,6 +35,7 @@ SPOTS = (
     Spot("uptack.mechanisms.additive.laplace", lambda value, **told: (value, prices.public(told)), prices.added),
     Spot("uptack.mechanisms.additive.gaussian", lambda value, **told: (value, prices.public(told)), prices.added),
     Spot("uptack.mechanisms.additive._real_noise", lambda x, body, scale, *_: (x, body, scale), prices.stretched),
+    Spot("uptack.mechanisms.matrix_laplace.noisy_matrix", lambda value, theta, *_: (value, theta), prices.nuclear),
     Spot("uptack.regression.hampel.noisy_vertex", lambda beta, box, *_: (beta, box), prices.vertex),
     Spot("uptack.mechanisms.dwork_lei.noisy_mean", lambda value, *_: value, prices.mean),
     Spot("uptack.noise.grid.Grid.move", lambda grid, x, noise: (grid, np.array(x)), prices.moved),

@@ -172,7 +172,8 @@ def _gauge(body: Any, move: Floats) -> float:
 def stretched(d: Seen, e: Seen, delta: Fraction) -> Price:
     """K-norm noise."""
     (x, body, scale), (y, _, _) = d.state, e.state
-    return _gauge(body, np.asarray(y) - np.asarray(x)) / float(scale), ""
+    move = np.array([float(Fraction(b) - Fraction(a)) for a, b in zip(x, y, strict=True)])
+    return _gauge(body, move) / float(scale), ""
 
 
 def nuclear(d: Seen, e: Seen, delta: Fraction) -> Price:

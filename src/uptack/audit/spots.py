@@ -34,7 +34,7 @@ SPOTS = (
     Spot("uptack.statistics.arguments.noisy_size", lambda n, law, _: int(n), prices.counted),
     Spot("uptack.mechanisms.additive.laplace", lambda value, **told: (value, prices.public(told)), prices.added),
     Spot("uptack.mechanisms.additive.gaussian", lambda value, **told: (value, prices.public(told)), prices.added),
-    Spot("uptack.mechanisms.additive._real_noise", lambda x, body, scale, *_: (x, body, scale), prices.stretched),
+    Spot("uptack.mechanisms.additive.real_noise", lambda x, body, scale, *_: (x, body, scale), prices.stretched),
     Spot("uptack.mechanisms.matrix_laplace.noisy_matrix", lambda value, theta, *_: (value, theta), prices.nuclear),
     Spot("uptack.regression.hampel.noisy_vertex", lambda beta, box, *_: (beta, box), prices.vertex),
     Spot("uptack.mechanisms.dwork_lei.noisy_mean", lambda value, *_: value, prices.mean),

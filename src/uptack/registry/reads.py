@@ -82,6 +82,14 @@ def _no_points(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     return _unread_column(source, names, given) if len(names) == 1 else (np.zeros((source.rows, len(names))),)
 
 
+def _matrix(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    return (source.matrix(names),)
+
+
+def _no_matrix(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    return (np.broadcast_to(0.0, (source.rows, len(names))),)
+
+
 def _design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y. The response is named first."""
     values = source.matrix(names)
@@ -104,6 +112,9 @@ CATEGORIES = Reads(_tally, lambda source, names, given: (Tally((), np.zeros(0, n
 
 POINTS = Reads(_points, _no_points, most=3)
 """One to three numeric columns: points on a line, in a plane, in space."""
+
+COLUMNS = Reads(_matrix, _no_matrix, least=2, most=None)
+"""Several numeric columns."""
 
 DESIGN = Reads(_design, _no_design, least=2, most=None)
 """A response and its predictors."""

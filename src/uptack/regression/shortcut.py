@@ -69,7 +69,7 @@ RARE = Fraction(1, 1000)
 TELLING = "columns that are neither rare nor constant nor nearly combinations of others"
 
 
-@release(reads=DESIGN, data=("x", "y"), missing="ignore", also="regression", examples=({}, {"standard_errors": True}))
+@release(reads=DESIGN, data=("x", "y"), missing="ignore", examples=({}, {"standard_errors": True}))
 def shortcut_regression(
     x: Any,
     y: Any,

@@ -20,12 +20,13 @@ takes (`uptack.noise.continuous`), so the rounded sum is exactly the rounding of
 
 **Entries.** For independent Gamma variables of scale 1, X_a and Y_a of shape a: an entry of N on the diagonal has the
 law of θ·(X_a - Y_a) for a = (d + 1)/2, and one beside it that of θ/2·(X_a - Y_a) for a = d + 1, since a product of two
-standard normal numbers is half the difference of two squares of such. The eigenvalues of N are about 1.67·d·θ at most;
+standard normal numbers is half the difference of two squares of such. The largest eigenvalue of N is about 1.67·d·θ;
 those of a symmetric matrix of Gamma noise in the Frobenius norm would be of order d^1.5.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -56,8 +57,18 @@ stats = Later("scipy.stats")
 Floats = NDArray[np.float64]
 Matrix = Sequence[Sequence[Fraction | int]]
 
-EDGE = 1.67
-"""The largest eigenvalue of N over d·θ, for large d; for small d it is less."""
+
+def edge(dimension: int) -> float:
+    """The mean of the largest eigenvalue of N over θ, for d of 2 to 60 to within 2% of simulations."""
+    return 1.67 * dimension - 1.5 * math.cbrt(dimension)
+
+
+def deviation(dimension: int) -> float:
+    """How far the eigenvalues of N are from their mean, over θ: the root of E[tr N²/d - (tr N/d)²].
+
+    Entries have variances of d + 1 on the diagonal and (d + 1)/2 beside it, and tr N has d(d + 1).
+    """
+    return math.sqrt((dimension + 1) ** 2 / 2 - (dimension + 1) / dimension)
 
 
 @dataclass(frozen=True)

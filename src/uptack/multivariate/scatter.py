@@ -17,11 +17,9 @@ from uptack.drawing import axes as new_axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.later import Later
-from uptack.mechanisms.matrix_laplace import EDGE
-from uptack.multivariate.bounded import moved
 from uptack.multivariate.entrance import MISSING, Sized, framed, rows_for_scales, rows_of, sized, table_of
 from uptack.multivariate.rows import Floats, MatrixRows, Rows
-from uptack.multivariate.signs import Shape, whitened
+from uptack.multivariate.signs import Shape, noise_edge, whitened
 from uptack.multivariate.standardise import Frame
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
@@ -184,7 +182,7 @@ def _found(rows: MatrixRows, missing: str, account: Account) -> Outcome[Scatter]
 
 
 def _shaped(rows: Rows, frame: Frame, size: Sized, rounds: int, account: Account) -> Outcome[Scatter]:
-    shape = whitened(rows, frame, size.n, rounds, account, enough=math.inf)
+    shape = whitened(rows, frame, size.n, rounds, account)
     if shape.edge > 2 * USELESS:
         return Outcome.refusal(HOW, _advice(rows.width, account))
     centre, matrix = location_and_scatter(shape, frame, rows.width)
@@ -225,11 +223,11 @@ def _rounds(n: int, columns: int, account: Account) -> int:
     part = account.epsilon * SHARES[0]
     if n < rows_for_scales(columns, part, account):
         return 0
-    edge = EDGE * (columns + 1) ** 2 * moved(account) / (max(n, 1) * float(account.epsilon * SHARES[2]))
+    edge = noise_edge(columns + 1, max(n, 1), account, float(account.epsilon * SHARES[2]))
     return min(int(USELESS / edge), ROUNDS)
 
 
 def _advice(columns: int, account: Account) -> Advice:
     scales = rows_for_scales(columns, account.epsilon * SHARES[0], account)
-    signs = EDGE * (columns + 1) ** 2 * moved(account) / (USELESS * float(account.epsilon * SHARES[2]))
+    signs = noise_edge(columns + 1, USELESS, account, float(account.epsilon * SHARES[2]))
     return Advice(n=math.ceil(1.05 * max(scales, signs)))

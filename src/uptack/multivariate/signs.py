@@ -9,6 +9,10 @@ little is (for d = 2 the root of it, always), so eigenvalues are taken to the po
 brought to at least the noise's edge: so no direction is blown up by more than it should be, and the next round goes on
 from there.
 
+*Lumps.* Of a column that is 0 in all rows but a share f of them, directions never show more than f·d, however far it is
+blown up, and Tyler's matrix has no room for it. A fit only needs coordinates that are round to a small factor. So
+`gentle` coordinates leave a direction as it is, from that eigenvalue on, and blow up others by so much less.
+
 Triangular matrices do what symmetric ones would, as signs and noise have no preferred directions. They halve the work,
 and the first coordinates are those of the first columns alone.
 """
@@ -22,23 +26,20 @@ from functools import partial
 import numpy as np
 
 from uptack.account import Account
-from uptack.mechanisms.matrix_laplace import EDGE
+from uptack.mechanisms.matrix_laplace import deviation, edge
 from uptack.multivariate.bounded import bounded, moved, noisy_moments, second_moments
 from uptack.multivariate.rows import Floats, Rows, Whole, products
 from uptack.multivariate.standardise import Frame
 
-ROUND = 0.3
-"""A least eigenvalue, of a mean of 1, from which on rows are round enough."""
-
-SPREAD = 2.35
-"""The noise's edge over the standard deviation of its eigenvalues."""
-
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """Coordinates A, how many rounds led there, the rows that there are, and the last round's eigenvalues and edge."""
+    """Coordinates A, A without gentleness, how many rounds led there, the rows that there are, and the last round's
+    eigenvalues and edge.
+    """
 
     coordinates: Floats
+    full: Floats
     rounds: int
     rows: float
     eigenvalues: Floats
@@ -47,19 +48,19 @@ class Shape:
     @property
     def scatter(self) -> Floats:
         """A⁻¹A⁻ᵀ, up to a factor: rows are round in the coordinates of A."""
-        inverse = np.linalg.inv(self.coordinates)
+        inverse = np.linalg.inv(self.full)
         found: Floats = inverse @ inverse.T
         return found
 
 
 def noise_edge(dimension: int, rows: float, account: Account, epsilon: float) -> float:
     """The largest eigenvalue of the noise in d/n·Σuuᵀ, whose eigenvalues have a mean of 1."""
-    return EDGE * dimension**2 * moved(account) / (rows * epsilon)
+    return edge(dimension) * dimension * moved(account) / (rows * epsilon)
 
 
-def shrunk(values: Floats, deviation: float) -> Floats:
+def shrunk(values: Floats, noise: float) -> Floats:
     """Eigenvalues drawn to their mean, by the part of their variance that is noise (Ledoit and Wolf 2004)."""
-    part = min(1.0, deviation**2 / max(float(np.var(values)), 1e-300))
+    part = min(1.0, noise**2 / max(float(np.var(values)), 1e-300))
     return np.asarray((1 - part) * values + part * float(np.mean(values)), np.float64)
 
 
@@ -68,17 +69,23 @@ def factor(matrix: Floats) -> Floats:
     return np.asarray(np.linalg.cholesky((matrix + matrix.T) / 2), np.float64)
 
 
-def floored(matrix: Floats, edge: float, power: float = 1.0) -> tuple[Floats, Floats]:
-    """The matrix with its eigenvalues shrunk, brought to at least the edge of its noise, and taken to a power; and its
-    eigenvalues as they were.
+def floored(matrix: Floats, least: float) -> tuple[Floats, Floats, Floats]:
+    """Eigenvalues that are shrunk and brought to at least the edge of their noise, the vectors, and the eigenvalues as
+    they were.
     """
     values, vectors = np.linalg.eigh(matrix)
-    kept: Floats = np.maximum(shrunk(values, edge / SPREAD), edge) ** power
-    return (vectors * kept) @ vectors.T, values
+    noise = least * deviation(len(matrix)) / edge(len(matrix))
+    return np.maximum(shrunk(values, noise), least), vectors, values
 
 
-def whitened(rows: Rows, frame: Frame, n: float | None, rounds: int, account: Account, enough: float = ROUND) -> Shape:
-    """Up to so many rounds, each with an equal part of the account; fewer where the least eigenvalue is `enough`.
+def _gentle(values: Floats, gentle: float, least: float) -> Floats:
+    """Eigenvalues from `gentle` to 1 as 1, smaller ones over it; those at the edge of the noise as they are."""
+    held = np.where(values > 1, values, np.minimum(values / gentle, 1.0))
+    return np.asarray(np.where(values <= 1.2 * least, np.minimum(values, held), held), np.float64)
+
+
+def whitened(rows: Rows, frame: Frame, n: float | None, rounds: int, account: Account, *, gentle: float = 1.0) -> Shape:
+    """Up to so many rounds, each with an equal part of the account; fewer where all eigenvalues are above `gentle`.
 
     n is the number of rows where it is public, and else what the trace says.
     """
@@ -88,11 +95,18 @@ def whitened(rows: Rows, frame: Frame, n: float | None, rounds: int, account: Ac
         (total,) = rows.sums(second_moments(partial(_directions, frame, coordinates)))
         found, done = noisy_moments(total, part), done + 1
         size = max(float(np.trace(found)), 1.0) if n is None else n
-        edge = noise_edge(d, size, account, float(part.epsilon))
-        matrix, values = floored(found * d / size, edge, (d + 2) / d)
-        coordinates = np.tril(np.linalg.solve(factor(matrix), coordinates))
-        if done == rounds or values[0] > max(enough, edge):
-            return Shape(coordinates, done, size, values, edge)
+        least = noise_edge(d, size, account, float(part.epsilon))
+        values, vectors, raw = floored(found * d / size, least)
+        power = (d + 2) / d
+        full = _rounder(coordinates, values**power, vectors)
+        coordinates = _rounder(coordinates, _gentle(values, gentle, least) ** power, vectors)
+        if done == rounds or raw[0] > max(gentle, least):
+            return Shape(coordinates, full, done, size, raw, least)
+
+
+def _rounder(coordinates: Floats, values: Floats, vectors: Floats) -> Floats:
+    """L⁻¹·A for LLᵀ with these eigenvalues."""
+    return np.tril(np.linalg.solve(factor((vectors * values) @ vectors.T), coordinates))
 
 
 def _directions(frame: Frame, coordinates: Floats, batch: Floats) -> list[Whole]:

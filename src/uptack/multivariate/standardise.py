@@ -74,8 +74,12 @@ def _exponents(one: Floats, other: Floats) -> list[Whole]:
 
 
 def pairs_wanted(columns: int, epsilon: Fraction) -> int:
-    """m: pairs that differ in a column that has a scale. The draw may be off by about half of it, in pairs."""
-    return int(np.ceil(10 * columns / float(epsilon)))
+    """m: pairs that differ in a column that has a scale. The draw may be off by about half of it, in pairs.
+
+    Powers next to the right one are a factor of 3 in the number of candidates for each column, and all powers together
+    one of e^8 or so.
+    """
+    return int(np.ceil((4 * columns + 20) / float(epsilon)))
 
 
 def scale_ends(counts: Whole, wanted: int, steps: int) -> tuple[Integers, Integers]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,6 @@ from uptack.columns.fields import Field
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.mechanisms.matrix_laplace import EDGE
 from uptack.multivariate.bounded import moved
 from uptack.multivariate.entrance import (
     MISSING,
@@ -29,7 +28,7 @@ from uptack.multivariate.entrance import (
     table_of,
 )
 from uptack.multivariate.rows import MatrixRows
-from uptack.multivariate.signs import whitened
+from uptack.multivariate.signs import noise_edge, whitened
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
@@ -39,56 +38,85 @@ from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
 from uptack.release import Advice, NoReply, Release
 
 HOW = "bounded sums"
-SCALES, CENTRES, SCATTER = Fraction(6, 100), Fraction(6, 100), Fraction(32, 100)
-RADIUS, SPREAD, SLOPE = Fraction(1, 100), Fraction(2, 100), Fraction(1, 100)
-"""Parts of ε: scales and centres of all columns, all scatter matrices together (the last one is the Hessian), the
-radius, and for each step its spread and its slope. Gradients get the rest."""
+SCALES, CENTRES, SCATTER = Fraction(8, 100), Fraction(4, 100), Fraction(32, 100)
+"""The most that goes into scales and centres of all columns, and into all scatter matrices; the last one is the
+Hessian. With more rows than that needs, it is less."""
 
-STEPS = (Fraction(4, 10), Fraction(6, 10))
+RADIUS, SPREAD, SLOPE = Fraction(1, 100), Fraction(15, 1000), Fraction(5, 1000)
+"""Parts of ε for the radius, and for the spread and the slope of each step. Gradients get the rest."""
+
+STEPS = (Fraction(1, 10), Fraction(2, 10), Fraction(7, 10))
 """Parts of the rest, one per gradient."""
 
 ROUNDS = 3
-USELESS = 0.5
-"""Fewer rounds where the noise's edge would exceed this part of the mean eigenvalue; ⊥ where one would."""
+USELESS, FINE = 0.5, 0.03
+"""Fewer rounds where the noise's edge would exceed the first part of the mean eigenvalue, ⊥ where one would; less ε for
+scatter matrices where it would be below the second."""
 
-HUBER, LOUD = 1.345, 0.7
+AMPLE = 3
+"""Times the rows that scales need, from which on they get less of ε."""
+
+HUBER, LOUD = 1.345, 0.4
 """Clip as wide as leaves the last gradient's noise at so many sampling errors."""
 
-NARROW, WIDE = 0.9, 3.0
+NARROW, WIDE = 0.8, 3.0
 ROOM = 0.5
 """⊥ where the last gradient's noise would move predictions by more than this part of a spread."""
+
+GENTLE = 0.2
+"""Coordinates need not be rounder than that: the Hessian does the rest."""
+
+COVERED = 1 / 3
+"""⊥ where noise covers more than this part of the directions of x: too much of the fit could lie there."""
+
+GRAIN = 1000
+"""Parts of ε are multiples of one over this."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What public numbers say before any row is read: how many rounds, and how wide to clip."""
+    """What public numbers say before any row is read: parts of ε, how many rounds, and how wide to clip."""
 
+    scales: Fraction
+    scatter: Fraction
     rounds: int
     clip: Clip
 
     @property
-    def scatter(self) -> Fraction:
-        """The part of ε for each scatter matrix."""
-        return SCATTER / (self.rounds + 1)
+    def centres(self) -> Fraction:
+        """The part of ε for centres."""
+        return self.scales * CENTRES / SCALES
 
+    def hessian(self, rounds: int) -> Fraction:
+        """The part of ε for the Hessian after so many rounds: that of one, and half of what was saved."""
+        return self.scatter * (1 + Fraction(self.rounds - rounds, 2))
 
-def left() -> Fraction:
-    """The part of ε that gradients get where no round is saved."""
-    return 1 - SCALES - CENTRES - SCATTER - RADIUS - len(STEPS) * (SPREAD + SLOPE)
+    def left(self, rounds: int) -> Fraction:
+        """The part of ε that gradients get after so many rounds."""
+        prepared = self.scales + self.centres + self.scatter * rounds + self.hessian(rounds) + RADIUS
+        return 1 - prepared - len(STEPS) * (SPREAD + SLOPE)
 
 
 def planned(n: float, columns: int, drawn: int, account: Account, leading: bool = True) -> Plan | None:
     """The plan for so many predictors, of which and the response `drawn` need a scale; None where noise is too much."""
     p, m, epsilon = columns + leading, moved(account), float(account.epsilon)
-    d, n = p + 1, max(n, 1)
-    edge = EDGE * d**2 * m / (n * epsilon * float(SCATTER))
-    rounds = min(int(USELESS / edge), ROUNDS + 1) - 1
-    last = epsilon * float(left() * STEPS[-1])
-    width = LOUD * math.sqrt(n) * last / (m * p)
-    wide = min(max(math.sqrt(width / HUBER), NARROW), WIDE)
+    n = max(n, 1.0)
+    scales = _part(AMPLE * rows_for_scales(drawn, account.epsilon, account) / n, SCALES)
+    edge = noise_edge(p + 1, n, account, epsilon)
+    scatter = _part(edge * (ROUNDS + 1) / FINE, SCATTER)
+    rounds = min(int(USELESS * float(scatter) / edge), ROUNDS + 1) - 1
+    if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):
+        return None
+    plan = Plan(scales, scatter / (rounds + 1), rounds, Clip(1.0, HUBER))
+    last = epsilon * float(plan.left(rounds) * STEPS[-1])
+    wide = min(max(math.sqrt(LOUD * math.sqrt(n) * last / (m * p * HUBER)), NARROW), WIDE)
     room = m * HUBER * wide**2 * p**1.5 / (n * last)
-    enough = n > rows_for_scales(drawn, account.epsilon * SCALES, account)
-    return Plan(rounds, Clip(wide, HUBER * wide)) if rounds >= 1 and room < ROOM and enough else None
+    return replace(plan, clip=Clip(wide, HUBER * wide)) if room < ROOM else None
+
+
+def _part(wanted: float, most: Fraction) -> Fraction:
+    """A part of ε, of a quarter of the most up to all of it."""
+    return min(max(Fraction(math.ceil(wanted * GRAIN), GRAIN), most / 4), most)
 
 
 def rows_needed(columns: int, drawn: int, account: Account, leading: bool = True) -> int:
@@ -133,7 +161,7 @@ def linear_regression(
 
     `missing` is "error" (default) or "drop" ("ignore" is the same): a row without all its values contributes nothing.
     ⊥ by public numbers costs nothing, where the number of rows is public. ⊥ is also the answer, at the price of what
-    was done, where the last step was too long to be a polish.
+    was done, where the last step was too long to be a polish, or noise covers a third of the directions of x.
 
     >>> from uptack.noise import SeededEntropy
     >>> rng = np.random.default_rng(0)
@@ -195,17 +223,17 @@ def _found(rows: MatrixRows, asked: _Asked) -> Outcome[Floats]:
 def _fitted(rows: MatrixRows, size: Sized, asked: _Asked, plan: Plan) -> Outcome[Floats] | None:
     """All steps one after the other; None where they say that the fit can't be stood behind."""
     account, response = size.account, rows.width - 1
-    frame = framed(rows, size, asked.binary, (account.part(SCALES), account.part(CENTRES)), asked.leading)
+    frame = framed(rows, size, asked.binary, (account.part(plan.scales), account.part(plan.centres)), asked.leading)
     if response not in frame.kept or len(frame.kept) < 2:
         return None
-    shape = whitened(rows, frame, size.n, plan.rounds, account.part(plan.scatter * plan.rounds))
+    shape = whitened(rows, frame, size.n, plan.rounds, account.part(plan.scatter * plan.rounds), gentle=GENTLE)
     if not size.exact and asked.planned(shape.rows, response, account) is None:
         return None
     whitening, beta = start(shape)
     radius = plan.clip.radius * far_out(rows, frame, whitening, account.part(RADIUS))
     model = Model(frame, whitening, radius, shape.rows)
-    curvature = hessian(rows, model, account.part(plan.scatter))
-    rest = left() + plan.scatter * (plan.rounds - shape.rounds)
+    curvature = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
+    rest = plan.left(shape.rounds)
     step = None
     for share in STEPS:
         parts = account.part(SPREAD), account.part(SLOPE), account.part(rest * share)
@@ -216,8 +244,9 @@ def _fitted(rows: MatrixRows, size: Sized, asked: _Asked, plan: Plan) -> Outcome
 
 
 def _unsettled(step: Step, curvature: Hessian) -> bool:
-    """Whether the last step was no polish: a private ⊥, by released numbers."""
-    return step.noise > ROOM or step.moved > ROOM + 2 * step.noise
+    """Whether the last step was no polish, or noise covers too many directions: a private ⊥, by released numbers."""
+    covered = int(np.count_nonzero(curvature.raw < curvature.edge))
+    return step.noise > ROOM or step.moved > ROOM + 2 * step.noise or covered > COVERED * curvature.raw.size
 
 
 def _answer(model: Model, curvature: Hessian, step: Step, plan: Plan, width: int) -> Outcome[Floats]:

@@ -1,9 +1,9 @@
 """Newton steps of a regression whose every step sums bounded contributions of rows: pure ε, without bounds on the data.
 
 Rows a = (1, x, y) are standardised, and A are coordinates in which they are about round (`uptack.multivariate.signs`).
-A is lower triangular. Its first p lines and columns are B, and z = B·(1, x) are round coordinates of the predictors.
-Its last line is a start for the coefficients, β = -A_y/A_yy. A row is scaled by w = min(1, R/|z|), for a radius R that
-comes from a private quantile of |z|. Then
+A is lower triangular. Its first p lines and columns are B, and z = B·(1, x) are about round coordinates of the
+predictors. The last line of the same without gentleness is a start for the coefficients, β = -A_y/A_yy. A row is scaled
+by w = min(1, R/|z|), for a radius R that comes from a private quantile of |z|. Then
 
     H = Σ (wz)(wz)ᵀ                       terms of nuclear norm at most R²: matrix Laplace noise
     g = Σ wz·ψ(w·r/s), |ψ| ≤ c            terms of length at most cR: Gamma noise
@@ -29,7 +29,7 @@ import numpy as np
 
 from uptack.account import Account
 from uptack.columns.table import Floats
-from uptack.mechanisms.matrix_laplace import EDGE
+from uptack.mechanisms.matrix_laplace import edge
 from uptack.multivariate.bounded import LENGTH, bounded, moved, noisy_moments, noisy_total, second_moments
 from uptack.multivariate.levels import private_size, size_counts
 from uptack.multivariate.rows import Rows, Whole, lengths, products
@@ -41,9 +41,9 @@ from uptack.statistics.arguments import noisy_size
 
 QUARTILE = 0.6744897501960817
 SAFE = 0.5
-"""The Hessian is taken to be so many edges of its noise larger, so that no step is much too long."""
+"""At the edge of its noise the Hessian is taken to be by this part larger, so that no step is much too long."""
 
-RIDGE = 0.6
+RIDGE = 0.5
 """Times min(1, s)/sqrt(n): the penalty on the coefficients of standardised columns."""
 
 LEAST_SLOPE = 0.3
@@ -116,8 +116,8 @@ class Step:
 
 def start(shape: Shape) -> tuple[Floats, Floats]:
     """B and β, of the coordinates of (1, x, y)."""
-    a, p = shape.coordinates, len(shape.coordinates) - 1
-    return a[:p, :p], -a[p, :p] / a[p, p]
+    p = len(shape.coordinates) - 1
+    return shape.coordinates[:p, :p], -shape.full[p, :p] / shape.full[p, p]
 
 
 def far_out(rows: Rows, frame: Frame, whitening: Floats, account: Account) -> float:
@@ -135,10 +135,9 @@ def hessian(rows: Rows, model: Model, account: Account) -> Hessian:
 
     (total,) = rows.sums(second_moments(step))
     each = model.radius**2 / model.n
-    edge = EDGE * model.p * moved(account) / float(account.epsilon) * each
-    matrix, raw = floored(noisy_moments(total, account) * each, edge)
-    values, vectors = np.linalg.eigh(matrix)
-    return Hessian(vectors, values + SAFE * edge, raw, edge)
+    least = edge(model.p) * moved(account) / float(account.epsilon) * each
+    values, vectors, raw = floored(noisy_moments(total, account) * each, least)
+    return Hessian(vectors, values + SAFE * least**2 / values, raw, least)
 
 
 def spread(rows: Rows, model: Model, beta: Floats, account: Account) -> float:

@@ -15,6 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 Row = Mapping[str, Any]
 
 
@@ -69,6 +72,18 @@ def without_package(name: str) -> Any:
 def with_ratios(row: Row, ours: str, headings: Mapping[str, str]) -> dict[str, Any]:
     """The row with one more column for each peer, under its heading: ours over the peer's, None where it has none."""
     return dict(row) | {h: Ratio(row[ours] / row[peer]) if row[peer] else None for peer, h in headings.items()}
+
+
+def percent(share: float) -> str:
+    """Never 0% or 100% for a share that is not."""
+    return "<1%" if 0 < share < 0.01 else ">99%" if 0.99 < share < 1 else f"{share:.0%}"
+
+
+def rank_errors(ordered: NDArray[Any], ranks: ArrayLike, values: ArrayLike) -> NDArray[np.int64]:
+    """Ranks from each to the nearest one where the value is right; none for an order statistic and its ties."""
+    ranks, values = np.asarray(ranks), np.asarray(values)
+    least, most = np.searchsorted(ordered, values, "left") + 1, np.searchsorted(ordered, values, "right")
+    return np.maximum(np.maximum(least - ranks, ranks - most), 0)
 
 
 def cell(value: Any) -> str:

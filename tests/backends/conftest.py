@@ -71,6 +71,13 @@ NAMES = [*PLACES, *(pytest.param(name, marks=pytest.mark.xdist_group(name)) for 
 
 
 @pytest.fixture(scope="session", params=NAMES)
+def panel(request, tmp_path_factory) -> Callable[[pa.Table], Source]:
+    """A function that puts a table of people's rows into one place."""
+    place = PLACES.get(request.param) or request.getfixturevalue(request.param)
+    return lambda rows: place.put(rows, tmp_path_factory.mktemp("panel"))
+
+
+@pytest.fixture(scope="session", params=NAMES)
 def kept(request, tmp_path_factory) -> Kept:
     """The table of `tests.backends.tables` in one place."""
     place = PLACES.get(request.param) or request.getfixturevalue(request.param)

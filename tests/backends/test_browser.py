@@ -82,7 +82,7 @@ def test_pictures_are_drawn(page):
 
 def test_no_reply_is_shown_as_what_it_is(page):
     few = page.locator("[data-column='few']")
-    assert few.locator(".bottom").count() >= 4
+    assert few.locator(".bottom").count() >= 1
     assert "a reply needs n of at least" in few.inner_text()
 
 

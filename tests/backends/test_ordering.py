@@ -11,14 +11,18 @@ from uptack.columns.numeric import ArrayColumn
 from uptack.columns.selection import exact_sum
 from uptack.data import ordering
 from uptack.data.ordering import Selected
+from uptack.data.places import Counted, Scale, Weighed, crossed
 from uptack.errors import UptackError
+
+UNIT = 1 << 32
 
 
 def inside(rows, gaps):
+    """Which rows lie in gaps."""
     kept = np.zeros(rows.size, bool)
     for gap in gaps:
         kept |= (rows > (-np.inf if gap.low is None else gap.low)) & (rows < (np.inf if gap.high is None else gap.high))
-    return rows[kept] if any(gap.low is not None or gap.high is not None for gap in gaps) else rows
+    return kept if any(gap.low is not None or gap.high is not None for gap in gaps) else np.ones(rows.size, bool)
 
 
 @dataclass
@@ -27,35 +31,46 @@ class ArrayScans:
 
     rows: np.ndarray
     sampler: object
+    weights: np.ndarray | None = None
     fetched: list = field(default_factory=list)
     counted: int = 0
 
+    def units(self, kept):
+        return int(kept.sum() if self.weights is None else self.weights[kept].sum())
+
     def counts(self, pivots):
         self.counted += 1
-        return [int((self.rows < p).sum()) for p in pivots], [int((self.rows <= p).sum()) for p in pivots]
+        sides = [[self.rows < p for p in pivots], [self.rows <= p for p in pivots]]
+        rows = [] if self.weights is None else [[int(kept.sum()) for kept in side] for side in sides]
+        return Counted(*([self.units(kept) for kept in side] for side in sides), *rows)
+
+    def read(self, places):
+        return Weighed(self.rows[places], None if self.weights is None else self.weights[places])
 
     def sample(self, gaps, part):
-        return self.sampler(inside(self.rows, gaps), part)
+        places = np.flatnonzero(inside(self.rows, gaps))
+        return self.read(places[self.sampler(self.rows[places], part)])
 
     def fetch(self, gaps):
-        found = inside(self.rows, gaps)
-        self.fetched.append(found.size)
-        return found
+        places = np.flatnonzero(inside(self.rows, gaps))
+        self.fetched.append(places.size)
+        return self.read(places)
 
-    def between(self, low, high):
-        return exact_sum(self.rows[(self.rows > low) & (self.rows < high)])
+    def between(self, low, high, before):
+        found = self.read((self.rows > low) & (self.rows < high)).sorted()
+        return exact_sum(found.values) if self.weights is None else crossed(found, before, Scale(UNIT))
 
 
 def fair(seed=0):
     rng = np.random.default_rng(seed)
-    return lambda rows, part: rows[rng.random(rows.size) < part]
+    return lambda rows, part: rng.random(rows.size) < part
 
 
 SAMPLERS = {
     "fair": fair(),
-    "nothing": lambda rows, part: rows[:0],
-    "the smallest rows": lambda rows, part: np.sort(rows)[: int(part * rows.size) + 1],
-    "one row": lambda rows, part: rows[-1:],
+    "nothing": lambda rows, part: np.zeros(rows.size, bool),
+    "the smallest rows": lambda rows, part: np.argsort(rows)[: int(part * rows.size) + 1],
+    "one row": lambda rows, part: np.arange(rows.size)[-1:],
 }
 VALUES = st.one_of(
     st.integers(-3, 3).map(float), st.sampled_from([1e308, -1e308, 5e-324, -0.0, 0.1, float(np.nextafter(0.1, 1))])
@@ -86,6 +101,28 @@ def test_as_a_sort_would_have_it(sampler, rows, windows):
     for first, last in zip(known, known[::-1], strict=True):
         if first <= last:
             assert selected.total(first, last) == whole.total(first, last)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@given(
+    people=st.lists(st.lists(VALUES, min_size=1, max_size=7), max_size=25),
+    windows=st.lists(st.tuples(st.integers(-5, 30), st.integers(0, 5)).map(lambda w: (w[0], w[0] + w[1])), max_size=4),
+)
+def test_rows_of_people_as_a_sort_would_have_it(sampler, people, windows):
+    """x(r) is the least v that half a person beyond r - 1 people lie up to, each of whom is spread over her rows."""
+    rows = np.array([v for person in people for v in person], np.float64)
+    weights = np.array([UNIT // len(person) for person in people for _ in person], np.int64)
+    order = np.argsort(rows)
+    sums, n = np.cumsum(weights[order]), len(people)
+    whole = np.array([rows[order][np.searchsorted(sums, (2 * r - 1) * UNIT // 2)] for r in range(1, n + 1)])
+    scans = ArrayScans(rows, SAMPLERS[sampler], weights)
+    selected = Selected(scans, n, int(weights.sum()), windows, scale=Scale(UNIT), rows=rows.size)
+    ranks = np.array(sorted({rank for a, b in windows for rank in range(a, b + 1)}), np.int64)
+    np.testing.assert_array_equal(selected.at(ranks), np.r_[-np.inf, whole, np.inf][np.clip(ranks, 0, n + 1)])
+    known = [int(rank) for rank in ranks if 1 <= rank <= n]
+    for first, last in zip(known, known[::-1], strict=True):
+        if first <= last:
+            assert selected.total(first, last) == exact_sum(whole[first - 1 : last])
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from uptack.mechanisms.plausible import MOST, Plausible
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.noise import choice as choice_module
 from uptack.noise.choice import pick
-from uptack.reach.order import spread_ranks
+from uptack.reach.order import LStatistic, quantile_rank, spread_ranks
 from uptack.statistics import deviations, means, midhinges, quantiles, spreads, trimeans
 
 LATTICE = MachineNumbers(3, 2)
@@ -219,6 +219,25 @@ def test_ranks_and_refusals_may_follow_a_secret_number_of_rows(name):
     assert_private(laws, neighbours, rho**-2)
     shorter = {t: [s for s in laws if len(s) == len(t) - 1 and t in neighbours(s)] for t in laws if len(t) < 6}
     assert_private({t: laws[t] for t in laws}, lambda t: shorter.get(t, []), rho**-2)
+
+
+@pytest.mark.parametrize("levels", [(1, 3), (1, 2), (2, 3)])
+def test_several_quantiles_may_follow_a_secret_number_of_rows(levels):
+    """Every table of up to five rows: the whole law of two quantiles and ⊥ together."""
+    rho, failure, laws, coarse = decay(Fraction(2)), Fraction(1, 100), {}, MachineNumbers(2, 2)
+    for n in range(6):
+        ranks = [quantile_rank(Fraction(p, 4), n) for p in levels]
+        for table in tables(n, FEW):
+            column = ArrayColumn(np.array(table, float))
+            shells = boxes([LStatistic.quantile(column, rank, 5) for rank in ranks], 5, coarse)
+            bears = min(ranks[0] - 1, n - ranks[-1])
+            laws[table] = law(shells, rho, shells.bounded(rho, Refusal(bears, True, failure)))
+            assert outside(shells, laws[table], min(max(bears, -1), 5)) <= failure
+    for table, mine in laws.items():
+        for longer in {tuple(sorted((*table, v))) for v in FEW}:
+            theirs = laws.get(longer, mine)
+            assert all(p <= rho**-2 * theirs[y] and theirs[y] <= rho**-2 * p for y, p in mine.items())
+    assert_private(laws, lambda t: [u for u in substituted(t, FEW) if u in laws], rho**-2)
 
 
 @pytest.mark.parametrize("name", ["median", "trimmed mean", "iqr"])

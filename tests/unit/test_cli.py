@@ -292,3 +292,57 @@ def test_a_guess_of_where_values_lie(capsys, ages):
         assert code == 2
         assert "plausible" in said
     assert "--plausible LOW:HIGH" in run(capsys, "median", "--help")[1]
+
+
+# ------------------------------------------------------------------------------------------------------------ people
+
+VISITS = str(sample("visits"))
+
+
+def test_people_are_protected_with_an_id(capsys, tmp_path):
+    code, out, _ = run(capsys, "median", VISITS, "wait_minutes", "-e", 1, "--person", "patient_id", "--json")
+    assert code == 0
+    assert json.loads(out)["privacy"]["person"] == ["patient_id"]
+    code, out, _ = run(
+        capsys,
+        *("median", VISITS, "cost", "-e", 1, "--person", "patient_id", "--person", "ward"),
+        "--per-person",
+        "mean",
+    )
+    assert (code, "people by patient_id and ward" in out) == (0, True)
+    for words in (["--weights", "rows", "--at-most", "5"], ["--per-person", "last", "--order", "age"]):
+        assert run(capsys, "median", VISITS, "cost", "-e", 1, "--person", "patient_id", *words)[0] == 0
+    code, _, err = run(capsys, "median", VISITS, "patient_id", "-e", 1, "--person", "patient_id")
+    assert (code, "ids of people" in err) == (2, True)
+    code, out, _ = run(capsys, "plan", VISITS, "median:cost:0.5", "--person", "patient_id")
+    assert "of 3,000 ranks" in out
+
+
+def test_a_ledger_fixes_the_unit(capsys, tmp_path):
+    place = tmp_path / "budget.db"
+    code, out, _ = run(capsys, "ledger", "create", place, "-e", 3, "--person", "patient_id")
+    assert (code, "Each person is protected" in out) == (0, True)
+    asked = ("median", VISITS, "cost", "-e", 1, "--ledger", place)
+    assert run(capsys, *asked, "--person", "patient_id")[0] == 0
+    code, _, err = run(capsys, *asked)
+    assert (code, "person=['patient_id']" in err) == (2, True)
+
+
+def test_describe_says_whose_privacy_is_meant(capsys):
+    code, out, _ = run(capsys, "describe", VISITS, "--person", "patient_id")
+    assert (code, "3,000 people" in out, "19,621" in out, "Each person is protected" in out) == (0, True, False, True)
+    out = run(capsys, "describe", HEALTH, "--noun", "person-year")[1]
+    assert "Each person-year is protected." in out
+    assert "CURATOR" not in out
+
+
+def test_the_curator_can_ask_whether_people_have_several_rows(capsys):
+    out = run(capsys, "describe", VISITS, "--curator")[1]
+    assert "FOR THE CURATOR'S EYES ONLY" in out
+    assert "patient_id: 3,000 values in 19,621 rows, at most 60 rows of one" in out
+    assert "--person patient_id" in out
+    out = run(capsys, "describe", VISITS, "--curator", "--person", "patient_id", "--json")[1]
+    assert json.loads(out)["curator"] == [
+        {"names": ["patient_id"], "rows": 19621, "values": 3000, "most": 60, "missing": 0}
+    ]
+    assert "no column looks like ids" in run(capsys, "describe", HEALTH, "--curator")[1]

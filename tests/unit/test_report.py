@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 import uptack as ut
+from uptack.privacy.loss import BoundedRange
 from uptack.report import divide, plan, profile, to_html, to_json, to_markdown, write
+from uptack.report.cards import with_tails
+from uptack.report.figures import WORTH
 from uptack.report.pictures import density_picture, number, ticks
+from uptack.session import Request
 
 RNG = np.random.default_rng(3)
 N = 20_000
@@ -50,7 +54,7 @@ def test_a_ledger_and_the_report_agree(tmp_path):
     book = ut.Ledger(tmp_path / "budget.db", epsilon=2, delta=1e-6)
     found = profile(session(ledger=book), 2, 1e-6)
     assert book.spent() >= found.spent
-    assert book.remaining().epsilon < 1e-9
+    assert book.remaining().epsilon < 0.05
     with pytest.raises(ut.BudgetExceeded):
         profile(session(ledger=book), 1, 0)
 
@@ -64,17 +68,18 @@ def test_pure_privacy_has_no_delta():
 
 
 def test_shares_weigh_the_budget():
-    parts = {p.name: p for p in divide(session(), 2, 1e-6, shares={"age": 3})}
-    assert parts["age"].epsilon == 3 * parts["cost"].epsilon
-    assert sum(p.epsilon for p in parts.values()) == 2
-    assert sum(p.delta for p in parts.values()) == Fraction(1, 10**6)
+    parts = {p.name: p for p in divide(session(), 2, 1e-6, shares={"age": 3}).parts}
+    draw = parts["age"].draws[0]
+    assert parts["age"].epsilon(draw) == 3 * parts["cost"].epsilon(draw)
+    assert sum(p.delta for p in parts.values()) == Fraction(1, 2 * 10**6)
     with pytest.raises(ut.InvalidArgument, match="share"):
         divide(session(), 2, shares={"age": 0})
 
 
-def test_a_plan_looks_at_nothing_and_agrees_with_the_report():
+def test_a_plan_looks_at_nothing_and_agrees_with_the_report(made):
     planned = plan(session(), 2, 1e-6, target="cost")
-    assert planned.total == ut.Privacy(2, 1e-6)
+    assert planned.total == made.spent
+    assert planned.total <= ut.Privacy(2, 1e-6)
     few = {name: column[:40] for name, column in TABLE.items()}
     assert any(line.refusal is not None for line in plan(session(few), 1, 1e-6).releases)
 
@@ -157,3 +162,92 @@ def test_odd_names_of_columns():
     assert "&lt;i&gt;" in to_markdown(found)
     assert found.regression[0] == ("", "a|b\n<i>")
     assert [c.part.name for c in profile(session(), 2, 1e-6, columns="age").columns] == ["age"]
+
+
+# ------------------------------------------------------------------------------------------ ordinary tables get answers
+
+
+def fifteen(rows):
+    rng = np.random.default_rng(8)
+    return {f"x{j}": rng.normal(j, 1 + j, rows) for j in range(15)}
+
+
+def test_fifteen_columns_of_a_few_thousand_rows_all_have_quartiles():
+    """At even parts of pure ε each had 0.133; the plan's tight composition gives each draw 0.217."""
+    made = profile(session(fifteen(5574)), 2, 1e-6)
+    for j, column in enumerate(made.columns):
+        assert column.part.epsilon(column.part.draws[0]) > Fraction(21, 100)
+        assert abs(column["median"].value - j) < 0.15 * (1 + j)
+        assert abs(column["interquartile range"].value / (1.349 * (1 + j)) - 1) < 0.2
+    assert made.spent <= ut.Privacy(2, 1e-6)
+
+
+def test_figures_are_left_out_by_their_worth_and_by_public_numbers():
+    for rows, epsilon in ((300, 2), (3000, 2), (20_000, 2), (20_000, 8), (500_000, 4)):
+        taken = divide(session(fifteen(rows)), epsilon, 1e-6).parts[0].figures
+        other = {name: np.zeros(rows) for name in fifteen(1)}
+        assert divide(session(other), epsilon, 1e-6).parts[0].figures == taken
+        assert taken[0] == "median"
+    assert divide(session(fifteen(300)), 2, 1e-6).parts[0].figures == ("median",)
+    assert divide(session(fifteen(500_000)), 4, 1e-6).parts[0].figures == tuple(f for f in WORTH if f != "counts")
+
+
+def test_what_is_left_out_is_said_with_an_epsilon_that_carries_it():
+    poor = session(fifteen(3000))
+    (line,) = [note for note in plan(poor, 2, 1e-6).notes if "interval" in note]
+    enough = float(line.partition("interval (from ε of about ")[2].partition(" on")[0])
+    assert "interval" not in divide(poor, 2, 1e-6).parts[0].figures
+    assert "interval" in divide(poor, enough, 1e-6).parts[0].figures
+
+
+def test_a_report_that_answers_little_says_what_would_help():
+    made = profile(session(fifteen(120)), 1, 1e-6)
+    text = to_html(made)
+    assert all(column["median"].value is None for column in made.columns)
+    assert "15 of 15 columns of numbers have no median" in text
+    assert "an ε of about" in text
+    assert "fewer columns" in text or "--plausible" in text
+    total = float(made.columns[0]["median"].note.partition("ε of about ")[2].partition(" for the whole report")[0])
+    assert total > 1  # the report's own ε, not a slice of it
+
+
+def test_a_guess_is_a_guess():
+    tight, wrong = {"x3": (-20, 20)}, {"x3": (1e6, 2e6)}
+    for guess in (tight, wrong):
+        made = profile(session(fifteen(5574)), 2, 1e-6, plausible=guess)
+        assert abs(made.columns[3]["median"].value - 3) < 1
+    with pytest.raises(ut.InvalidArgument, match="column"):
+        profile(session(fifteen(5574)), 2, 1e-6, plausible={"nobody": (0, 1)})
+
+
+def test_integers_have_integer_answers_and_few_of_them_a_bar_chart():
+    rng = np.random.default_rng(4)
+    table = {"visits": rng.poisson(3, 60_000), "id": rng.integers(0, 10**9, 60_000)}
+    made = profile(session(table), 4, 1e-6)
+    visits = made.columns[0]
+    assert {type(visits[label].value) for label in ("median", "lower quartile", "interquartile range")} == {int}
+    assert all(type(end) is int for end in visits["median"].interval)
+    assert visits["median"].interval == (3, 3)
+    assert abs(dict(visits.density.value.items())[3] - np.sum(table["visits"] == 3)) < 500
+    assert hasattr(made.columns[1].density.value, "points")
+    assert to_html(made).count('class="bars"') == 1
+
+
+def test_a_release_that_does_more_than_was_paid_for_is_withheld():
+    opened = session({"x": np.arange(5000.0)})
+    request = Request("quantile", "x", epsilon=0.5, p=[0.25, 0.5, 0.75])
+    tree = opened.loss_of(request)
+    paid = opened.pay([tree], 1e-6, "a plan")
+    with pytest.raises(ut.UptackError, match="more to the data"):
+        opened.pay([BoundedRange(0.4)], 1e-6, "less").run(request, BoundedRange(0.4))
+    assert paid.run(request, tree)
+    with pytest.raises(ut.UptackError, match="paid for no such release"):
+        paid.run(request, tree)
+
+
+def test_tails_are_never_inside_the_quartiles():
+    assert with_tails({Fraction(1, 2): 5.0}, {Fraction(1, 20): 6.0, Fraction(19, 20): 4.0}) == {
+        Fraction(1, 20): 5.0,
+        Fraction(1, 2): 5.0,
+        Fraction(19, 20): 5.0,
+    }

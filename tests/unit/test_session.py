@@ -24,6 +24,7 @@ TABLE = {
 ASKED = {
     "median": ("age", {}),
     "quantile": ("age", {"p": 0.9}),
+    "quantile_interval": ("age", {"p": 0.5, "around": 50}),
     "iqr": ("cost", {}),
     "interquantile_range": ("cost", {"low": 0.1, "high": 0.9}),
     "trimmed_mean": ("cost", {}),

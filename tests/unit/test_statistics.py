@@ -12,6 +12,7 @@ from uptack.columns import ArrayColumn
 from uptack.mechanisms.inverse import LATTICES, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, cost
+from uptack.privacy.loss import BoundedRange
 from uptack.statistics import means
 from uptack.statistics.arguments import asked
 from uptack.statistics.arguments import column as column_of
@@ -143,11 +144,13 @@ def test_tiny_tables_get_no_reply(n):
 
 def test_the_number_of_rows_is_paid_for_where_it_is_secret_and_needed():
     secret = {"epsilon": 1, "adjacency": ut.ADD_REMOVE}
-    for r in (ut.quantile(NORMAL, [0.3, 0.6], **secret), ut.median(NORMAL, interval=0.9, **secret)):
+    many = [k / 20 for k in range(1, 20)]
+    for r in (ut.quantile(NORMAL, many, **secret), ut.median(NORMAL, interval=0.9, **secret)):
         assert r.privacy == Privacy(1, 0, ut.ADD_REMOVE)
         assert float(r.loss.parts[0].epsilon) == 0.1
-    refused = ut.quantile(NORMAL[:20], [0.3, 0.6], **secret)
+    refused = ut.quantile(NORMAL[:20], many, **secret)
     assert refused.privacy == Privacy(0.1, 0, ut.ADD_REMOVE)
+    assert ut.quantile(NORMAL, [0.3, 0.6], **secret).loss == BoundedRange(1)
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -157,11 +160,13 @@ def test_one_order_statistic_needs_no_number_of_rows(name):
         r = ask(NORMAL, epsilon=1, entropy=ut.SeededEntropy(1), **options)
         assert float(r.loss.epsilon) == 1
         assert r.value == pytest.approx(truth, abs=0.06)
-        for few in (NORMAL[:0], NORMAL[:1], NORMAL[:20]):
-            refused = ask(few, epsilon=1, entropy=ut.SeededEntropy(1), **options)
+        for few in (0, 1, 20):  # so many have a value; the number of all rows is public under SUBSTITUTE
+            left = NORMAL[:few] if "adjacency" in options else np.append(NORMAL[:few], [np.nan] * (2000 - few))
+            refused = ask(left, epsilon=1, entropy=ut.SeededEntropy(1), **options)
             assert not refused
             assert refused.privacy == r.privacy  # whether there are few rows is secret
-            assert refused.advice == ask(NORMAL[:2], epsilon=1, **options).advice
+            empty = NORMAL[:2] if "adjacency" in options else np.full(2000, np.nan)
+            assert refused.advice == ask(empty, epsilon=1, **options).advice
 
 
 @pytest.mark.parametrize("adjacency", [ut.SUBSTITUTE, ut.ADD_REMOVE])
@@ -478,9 +483,12 @@ def test_missing_rows_can_be_dropped(name):
     found = ask(holes, epsilon=2, missing="drop", entropy=ut.SeededEntropy(5))
     assert abs(found.value - truth) < 0.06
     assert found.privacy == Privacy(2)
-    refused = ask(holes[:30], epsilon=0.1, missing="drop", entropy=ut.SeededEntropy(5))
+    hollow = np.append(holes[:30], [np.nan] * (holes.size - 30))
+    refused = ask(hollow, epsilon=2, missing="drop", entropy=ut.SeededEntropy(5))
     assert not refused
-    assert refused.privacy == Privacy(0.1)  # it was looked at how many rows there are
+    assert refused.privacy == Privacy(2)  # it was looked at how many rows have a value
+    free = ask(holes[:30], epsilon=0.1, missing="drop", entropy=ut.SeededEntropy(5))
+    assert free.privacy == Privacy(0)  # so few would not be enough if they all had one
 
 
 def test_the_mean_of_what_is_there():

@@ -12,6 +12,7 @@ from typing import Any
 from uptack.audit import makers
 from uptack.audit.asks import Ask
 from uptack.audit.corpus import ROWS
+from uptack.audit.people import PEOPLES, of_people
 from uptack.audit.sessions import session_asks
 from uptack.discrete import Domain, minimax_count_mechanism
 from uptack.kernels import FourierBasis, Gaussian, Kernel
@@ -274,8 +275,82 @@ def papers() -> list[Ask]:
     ]
 
 
+def people() -> list[Ask]:
+    """Whatever is proved for people, with the ids of its rows."""
+    made = [one for one in declared().values() if one.people and one.people != "stated" and one.reads is COLUMN]
+    asks = [ask for one in made for ask in _statistic_of_people(one)]
+    histogram, domain = "uptack.histogram", Domain({"a": [1, "a"], "b": [1, "a"]})
+    ways: list[dict[str, Any]] = [{}, {"weights": "one"}, {"weights": "rows", "at_most": 2}]
+    here, short, louder = {"trusted": True}, "uptack.shortcut_regression", {"epsilon": 5 * EPSILON}
+    known, boxed = {**TESTED, "bandwidth": 0.5}, {**LOUD, "low": 0.0, "high": 10.0}
+    return [
+        *asks,
+        *(_of_people("uptack.count", "flags", {**LOUD, **ways[i]}) for i in (0, 2)),
+        _of_people("uptack.count", "flags", SECRET),
+        *(_of_people(histogram, "any numbers", {**LOUD, "edges": [0, 3, 5], **way}) for way in ways),
+        *(_of_people(histogram, "labels", {**LOUD, "keys": [1, "a"], **way}) for way in ways),
+        *(_of_people(histogram, "labels", {**TESTED, **way}, free=LABELS) for way in ways),
+        _of_people(histogram, "labels", {**TESTED, **SECRET}, free=LABELS),
+        *(
+            _of_people("uptack.sparse_histogram", "integers", {**LOUD, "domain_size": 9, **way}, free=LABELS)
+            for way in ways
+        ),
+        *(_of_people("uptack.margins", "columns", {**LOUD, "domain": domain, **way}) for way in ways),
+        _of_people("uptack.margins", "columns", {**LOUD, "domain": domain, "through": "direct"}),
+        _of_people(
+            "uptack.per_group", "by group", {**LOUD, "f": "uptack.median", "groups": [1]}, makers.group,
+            COUNTED | LABELS,
+        ),
+        *(
+            _of_people(
+                "uptack.subsample_aggregate", "blocks", {**LOUD, **here, "f": makers.number, "blocks": 40, **more},
+                makers.blocks,
+            )
+            for more in ({}, {"times": 2}, {"adjacency": ADD_REMOVE})
+        ),
+        _of_people(
+            "uptack.stable_value", "blocks", {**TESTED, **here, "f": makers.outcome, "blocks": 20}, makers.blocks,
+            MAY_REFUSE | LABELS,
+        ),
+        _of_people(short, "table", {**LOUD, "fit_intercept": False}, makers.two),
+        _of_people(short, "table", {**louder, "standard_errors": True, "fit_intercept": False}, makers.two, MAY_REFUSE),
+        _of_people(short, "table with gaps", {**louder, "missing": "ignore"}, makers.two, COUNTED),
+        _of_people("uptack.kde", "any numbers", {**known, "missing": "drop"}, makers.seen, COUNTED),
+        _of_people("uptack.kde", "plane", known, makers.seen, MAY_REFUSE),
+        _of_people("uptack.fourier_density", "numbers", boxed, makers.seen, MAY_REFUSE),
+        _of_people("uptack.fourier_density", "plane", {**boxed, "degree": 1}, makers.seen, MAY_REFUSE),
+    ]  # fmt: skip
+
+
+def _of_people(
+    path: str, data: str, options: Mapping[str, Any], make: Any = makers.one, free: frozenset[str] = frozenset()
+) -> Ask:
+    return Ask(path, f"{PEOPLES}{data}", options, of_people(make), free)
+
+
+def _statistic_of_people(declaration: Declaration) -> list[Ask]:
+    """A statistic of one column: people who weigh alike, rows up to a number, one number per person, groups."""
+    few = 5 if declaration.name == "mean" else 1  # it has no answer for as few people as there are
+    path, base = declaration.path, {**declaration.examples[0], "epsilon": few * EPSILON}
+    last = {**base, "per_person": "last", "order": None}
+    asks = [
+        _of_people(path, "numbers", {**base, "per_person": "mean"}, free=MAY_REFUSE),
+        _of_people(path, "gaps", {**last, "missing": "drop"}, free=COUNTED),
+    ]
+    if declaration.people == "each":
+        return asks
+    asks += [
+        _of_people(path, "numbers", base, free=MAY_REFUSE),
+        _of_people(path, "any numbers", {**base, "adjacency": ADD_REMOVE, "missing": "drop"}, free=COUNTED),
+        _of_people(path, "numbers", {**base, "weights": "rows", "at_most": 2}, free=COUNTED),
+    ]
+    if declaration.by:
+        asks += [_of_people(path, "by group", {**base, "groups": [1, "a"]}, makers.by, COUNTED | LABELS)]
+    return asks
+
+
 @cache
 def asks() -> tuple[Ask, ...]:
     """All of them; sessions ask the same through a source."""
-    direct = [*statistics(), *counts(), *mechanisms(), *blocks(), *curves(), *regressions(), *papers()]
+    direct = [*statistics(), *counts(), *mechanisms(), *blocks(), *curves(), *regressions(), *papers(), *people()]
     return (*direct, *session_asks(direct))

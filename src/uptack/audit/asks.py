@@ -13,6 +13,7 @@ import numpy as np
 from uptack.audit import corpus, makers
 from uptack.audit.corpus import Pairs
 from uptack.audit.patching import owner_of
+from uptack.audit.people import PEOPLES, peopled
 from uptack.audit.replay import Replay
 from uptack.privacy import ADD_REMOVE
 
@@ -36,7 +37,13 @@ class Ask:
     @property
     def name(self) -> str:
         """The function with its options."""
-        return f"{self.function}({', '.join(f'{k}={_short(v)}' for k, v in self.options.items())})"
+        shown = ({"person": "ids"} if self.of_people else {}) | {k: _short(v) for k, v in self.options.items()}
+        return f"{self.function}({', '.join(f'{k}={v}' for k, v in shown.items())})"
+
+    @property
+    def of_people(self) -> bool:
+        """Whether its rows have owners."""
+        return self.data.startswith(PEOPLES)
 
     @property
     def inside(self) -> bool:
@@ -45,9 +52,11 @@ class Ask:
 
     def pairs(self, every: bool = True) -> Pairs:
         """The neighbours that it is asked about: all, or a few of each kind where it is not the basic ask."""
-        pairs = DATA[self.data]()
-        secret = self.options.get("adjacency") is ADD_REMOVE or self.data == "by group"
-        if secret and self.data not in SUMMED:
+        kind = self.data.removeprefix(PEOPLES)
+        pairs, secret = DATA[kind](), self.options.get("adjacency") is ADD_REMOVE or kind == "by group"
+        if self.of_people:
+            pairs = peopled(pairs, secret)
+        elif secret and self.data not in SUMMED:
             pairs = corpus.fewer(pairs)
         if every or self.basic:
             return pairs

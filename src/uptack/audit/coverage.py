@@ -15,7 +15,7 @@ from uptack.session.session import of_columns
 
 MORE = {
     "uptack.discrete.CountMechanism.release": {"adjacency"},
-    "uptack.session.open": {"analyst", "rows_per_person", "missing", "adjacency", "table", "ledger", "types"},
+    "uptack.session.open": {"analyst", "rows_per_person", "missing", "adjacency", "table", "ledger", "types", "person"},
     "uptack.session.Session.count": {"rows_per_person", "adjacency"},
     "uptack.session.Session.run": set[str](),
     "uptack.session.Session.run_all": {"progress"},
@@ -48,7 +48,7 @@ def uncovered(asks: Iterable[Ask], functions: Mapping[str, set[str]] | None = No
     """The release functions, and the options of such, that no ask has."""
     told: dict[str, set[str]] = {}
     for ask in asks:
-        own = {"by"} if ask.data == "by group" else set()
+        own = ({"by"} if ask.data.endswith("by group") else set()) | ({"person"} if ask.of_people else set())
         told.setdefault(ask.function, set()).update(ask.options, own)
     missing = []
     for path, options in (release_functions() if functions is None else functions).items():

@@ -25,14 +25,17 @@ from uptack.audit.wrong import (
     count_of_one_row,
     direct,
     divide,
+    every_row_weighs_one,
     fail,
     fail_behind,
     given,
+    in_every_group,
     largest_shown,
     log,
     loud_look,
     narrow,
     note,
+    rows_are_dealt,
     scaled_by_all,
     show,
     times,
@@ -40,8 +43,10 @@ from uptack.audit.wrong import (
     true_count,
     unbounded,
     warn,
+    without_a_cap,
 )
 from uptack.blocks.partition import equal_blocks
+from uptack.columns.people import UNIT
 from uptack.discrete.categories import Capped
 from uptack.privacy import ADD_REMOVE, Privacy
 from uptack.reach.order import spread_ranks
@@ -147,8 +152,21 @@ FAULTS = (
     Fault("sparse cells: both sides at 0.7ε", "uptack.discrete.laws.cell_noise", lambda f: both_rising, INNER, "sparse cells"),
     Fault("margins: each at all of ε", "uptack.discrete.tables._Call.direct", direct, INNER, "margins"),
     Fault("screen: a cap off by g", "uptack.discrete.categories.capped", after(lambda c, law, delta, g: Capped(law, max(c.most - g, 0))), INNER, "categories, 2 rows"),
-    Fault("groups: each at ε for ε/g", "uptack.groups._one_row", lambda f: lambda epsilon, delta, rows: Privacy(epsilon, delta, ADD_REMOVE), INNER, "groups, 2 rows"),
+    Fault("groups: each at ε for ε/g", "uptack.groups._one_row", lambda f: lambda epsilon, delta, relation: Privacy(epsilon, delta, ADD_REMOVE), INNER, "groups, 2 rows"),
     Fault("coins: a digit twice, as of two threads", "uptack.noise.coins.Coin.digit", lambda f: lambda coin, place: f(coin, max(place - 1, 0)), INNER, "Laplace noise"),
+    # -------------------------------------------------------------------------------------------------- people
+    Fault("people: rows that weigh one each", "uptack.columns.spread.Weights.units", every_row_weighs_one, INNER, "histogram, people"),
+    Fault("people: categories of rows that weigh one each", "uptack.columns.spread.Weights.units", every_row_weighs_one, INNER, "categories, people"),
+    Fault("people: a median of rows that weigh one each", "uptack.columns.people.PeopleColumn.units", lambda p: property(lambda c: p.func(c) * 0 + UNIT), INNER, "median, people"),
+    Fault("people: densities of rows that weigh one each", "uptack.columns.people.PeopleColumn.units", lambda p: property(lambda c: p.func(c) * 0 + UNIT), INNER, "density, people"),
+    Fault("people: moments of rows that weigh one each", "uptack.columns.people.PeopleColumn.units", lambda p: property(lambda c: p.func(c) * 0 + UNIT), INNER, "moments, Laplace noise, people"),
+    Fault("people: a cap that is not applied", "uptack.columns.spread.up_to", lambda f: without_a_cap, INNER, "count of rows, people"),
+    Fault("people: counted by their rows", "uptack.columns.spread.up_to", lambda f: without_a_cap, INNER, "count, people"),
+    Fault("people: units of half a person", "uptack.discrete.laws.cell_noise", told(most=lambda m: m // 2), INNER, "histogram, people"),
+    Fault("people: a screen for half a person", "uptack.discrete.categories.capped", given(2, lambda g: g // 2), INNER, "categories, people"),
+    Fault("people: rows of one in two blocks", "uptack.blocks.people.rows_of", rows_are_dealt, INNER, "block median, people"),
+    Fault("people: rows of one in two blocks of a regression", "uptack.blocks.people.rows_of", rows_are_dealt, INNER, "short cut, people"),
+    Fault("people: in each of their groups", "uptack.columns.spread.favourites", in_every_group, INNER, "unknown groups, people"),
     # ------------------------------------------------------------------------------------------ what can be seen
     Fault("a label is the first row's", "uptack.columns.kinds.canonical", lambda f: lambda value: value, "replay", "uptack.histogram(epsilon=20, delta=0.01): equal decimals"),
     Fault("a warning", "uptack.statistics.arguments.column", before(warn), "replay", "uptack.median(epsilon=20): 1e308", unguarded),

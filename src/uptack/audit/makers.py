@@ -126,6 +126,11 @@ def number(rows: Any) -> float:
     return float(rows[0]["v"] if isinstance(rows[0], dict) else rows[0])
 
 
+def mean(rows: Any) -> float:
+    """The mean of all rows."""
+    return float(np.mean(rows))
+
+
 def pair(rows: Any) -> list[float]:
     """Two numbers."""
     return [number(rows), float(len(rows))]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from uptack.audit import makers
+from uptack.audit import makers, people
 from uptack.audit.asks import made
 from uptack.audit.corpus import fewer
 from uptack.audit.neighbours import changed, two_values
@@ -332,5 +332,5 @@ def regressions() -> list[Replay]:
 @cache
 def moving() -> dict[str, Replay]:
     """All of them, by name."""
-    every = [*statistics(), *counts(), *blocks(), *curves(), *regressions()]
+    every = [*statistics(), *counts(), *blocks(), *curves(), *regressions(), *people.cases(made)]
     return {case.name: case for case in every}

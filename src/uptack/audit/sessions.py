@@ -14,6 +14,7 @@ import numpy as np
 
 from uptack import session as sessions
 from uptack.audit.asks import Ask
+from uptack.audit.people import PEOPLES, Owned
 from uptack.audit.replay import Shown
 from uptack.errors import UptackError
 from uptack.ledger import Ledger
@@ -50,17 +51,22 @@ def _whole() -> list[Ask]:
     secret = {"epsilon": 2, "adjacency": ADD_REMOVE}
     opened = {"analyst": "ann", "rows_per_person": 2, "missing": "low", "adjacency": ADD_REMOVE, "table": None}
     ways = [opened, {"ledger": True, "missing": "drop", "types": None}]
+    peoples: list[dict[str, Any]] = [{"person": "id"}, {"person": ["id"], "adjacency": ADD_REMOVE, "missing": "low"}]
     whole, free = partial(asked, "rows"), frozenset({"⊥", "stamps"})
     runs = {"run": one_request, "run_all": requests, "plan": requests}
     return [
         Ask(f"{WHOLE}.count", "numbers", {**secret, "nonnegative": True, "rows_per_person": 2}, whole),
         *(Ask("uptack.session.open", "any numbers", way, opening, free) for way in ways),
+        *(Ask("uptack.session.open", f"{PEOPLES}any numbers", way, opening, free) for way in peoples),
+        Ask(f"{WHOLE}.count", f"{PEOPLES}numbers", {**secret, "weights": "rows", "at_most": 2}, whole),
         *(Ask(f"{WHOLE}.{name}", "any numbers", {"progress": False}, make, free) for name, make in runs.items()),
     ]
 
 
 def _tabled(statistic: str, data: Any) -> Any:
-    """The data as named columns; a matrix as one."""
+    """The data as named columns; a matrix as one. The owners of rows are a column too."""
+    if isinstance(data, Owned):
+        return _tabled(statistic, data.rows) | {"id": data.ids, "at": np.arange(len(data.ids))}
     if isinstance(data, tuple):
         x, y = data
         return {"x": x[:, 0], "y": y} if np.ndim(x) == 2 else {"x": x, "by": y}
@@ -80,12 +86,13 @@ def _types(statistic: str, table: Any) -> dict[str, str] | None:
 
 def asked(statistic: str, function: Any, options: dict[str, Any], data: Any, entropy: Entropy) -> Shown:
     """One request, as an analyst asks it: `function` is a method of the session, or of its column."""
-    table = _tabled(statistic, data)
+    table, person = _tabled(statistic, data), "id" if isinstance(data, Owned) else None
     relation = ADD_REMOVE if "by" in table else options.get("adjacency", SUBSTITUTE)
-    opened = sessions.open(table, adjacency=relation, entropy=entropy, types=_types(statistic, table))
+    kinds = _types(statistic, table)
+    opened = sessions.open(table, adjacency=relation, entropy=entropy, types=kinds, person=person)
     given = {key: value for key, value in options.items() if key != "adjacency"}
-    given |= {"by": "by"} if "by" in table else {}
-    columns = ("y", "x") if "y" in table else tuple(name for name in table if name != "by")
+    given |= ({"by": "by"} if "by" in table else {}) | ({"order": "at"} if "order" in given else {})
+    columns = ("y", "x") if "y" in table else tuple(name for name in table if name not in ("by", "id", "at"))
     columns, statistic = ((), "count") if statistic == "rows" else (columns, statistic)
     request = Request(statistic, *columns, **given)
     if len(columns) == 1:
@@ -109,7 +116,7 @@ def opening(function: Any, options: dict[str, Any], data: Any, entropy: Entropy)
     given, folder = dict(options), tempfile.mkdtemp()
     if given.pop("ledger", None):
         given["ledger"] = Ledger(Path(folder) / "budget.db", epsilon=BUDGET, delta=0.5)
-    opened = function({"x": data}, **given, entropy=entropy)
+    opened = function(_tabled("median", data), **given, entropy=entropy)
     request = Request("median", "x", epsilon=20)
 
     def show() -> tuple[Any, ...]:

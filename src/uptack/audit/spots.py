@@ -80,11 +80,15 @@ NOISE = (
 )
 VALUES: dict[str, Callable[[Any], list[Any]]] = {
     "uptack.discrete.histograms._counted": lambda found: [np.asarray(found[0])],
-    "uptack.discrete.tables._Call.sums": lambda found: [array.ravel() for array in found.values()],
+    "uptack.discrete.tables._Call.counted": lambda found: [array.ravel() for array in found.values()],
     "uptack.densities.caratheodory.moment_sums": lambda found: [found],
 }
 LOOKS = ("uptack.mechanisms.ptr.Proposal.look", "uptack.regression.cells.RowTest.needs")
-LINES = ("uptack.regression.fits.fit_blocks", "uptack.blocks.evaluation.evaluate")
+LINES = (
+    "uptack.regression.fits.fit_blocks",
+    "uptack.regression.fits.fit_people",
+    "uptack.blocks.evaluation.evaluate",
+)
 DIGITS = ("uptack.statistics.windows.Rows._drawn",)
 COINS = ("uptack.noise.coins.Coin.flip",)
 OVERLAPPING = ("uptack.papers.A_samp",)

@@ -182,7 +182,42 @@ def direct(original: Any) -> Any:
     return lambda self, *rest: original(replace(self, epsilon=self.epsilon * len(self.chosen)), *rest)
 
 
-def both_rising(epsilon: Fraction, relation: Adjacency, rising: Fraction = Fraction(1, 2)) -> SkewedLaplace:
+def both_rising(
+    epsilon: Fraction, relation: Adjacency, rising: Fraction = Fraction(1, 2), most: int = 1
+) -> SkewedLaplace:
     """Both sides of skewed noise with the larger share of ε."""
-    scale = 1 / (epsilon / relation.rows_per_person * max(rising, 1 - rising))
+    scale = 1 / (epsilon / (relation.rows_per_person * most) * max(rising, 1 - rising))
     return SkewedLaplace(scale, scale)
+
+
+# -------------------------------------------------------------------------------------------------------------- people
+
+
+def every_row_weighs_one(original: Any) -> Any:
+    """The units of rows, where how many a person has is forgotten."""
+    return lambda weights, codes, people: np.full(codes.size, weights.step)
+
+
+def rows_are_dealt(original: Any) -> Any:
+    """Blocks of rows in place of people: those of one person are in several."""
+
+    def scattered(blocks: Any, codes: Any) -> Any:
+        rows = np.concatenate(original(blocks, codes))
+        return [rows[i :: len(blocks)] for i in range(len(blocks))]
+
+    return scattered
+
+
+def without_a_cap(rows: Any, most: int) -> int:
+    """All rows of everybody."""
+    return int(rows.sum())
+
+
+def in_every_group(original: Any) -> Any:
+    """A person counts in each of her groups."""
+
+    def every(places: Any, codes: Any) -> Any:
+        pairs = np.unique(np.column_stack([codes, places]), axis=0)
+        return pairs[:, 0], pairs[:, 1]
+
+    return every

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from uptack import checks
 from uptack.blocks.evaluation import TIMEOUT, Functions, accepting, evaluate, functions, random_blocks
-from uptack.blocks.tables import number_of_rows
+from uptack.blocks.people import PeopleTable, dealt_rows, units
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import distance_needed, release_if_stable
@@ -29,6 +29,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.reach.mode import Winner, winner
 from uptack.registry import release
+from uptack.registry.reads import Peoples
 from uptack.release import Advice, Noise, NoReply, Release
 
 NAME = "stable value"
@@ -46,13 +47,14 @@ class Plan:
 
     @property
     def block_size(self) -> int:
-        """Rows in a block, rounded down."""
+        """Rows, or people, in a block, rounded down."""
         return self.rows // self.blocks
 
     def __repr__(self) -> str:
+        unit = self.privacy.adjacency.unit
         share = f" ({self.agreement / self.blocks:.0%})" if self.agreement <= self.blocks else ", more than there are,"
         lines = [
-            f"{self.blocks:,} blocks of {self.block_size:,} rows, f runs {self.blocks:,} times",
+            f"{self.blocks:,} blocks of {self.block_size:,} {unit}, f runs {self.blocks:,} times",
             f"a reply 19 times in 20 needs {self.agreement:,} blocks{share} that agree",
             f"cost: {self.privacy}",
         ]
@@ -92,7 +94,7 @@ def plan(
     lead = lead_needed(eps, dlt, g)
     m = 2 * lead if given is None else given
     if given and relation.size_is_public and given > rows:
-        raise InvalidArgument("blocks", f"at most the number of rows, {rows}", given)
+        raise InvalidArgument("blocks", f"at most the number of {relation.unit}, {rows}", given)
     advice = None
     if m < lead:
         advice = Advice(epsilon=_epsilon_for(m, eps, dlt, g), other=f"at least {lead:,} blocks")
@@ -116,7 +118,7 @@ def _epsilon_for(blocks: int, epsilon: Fraction, delta: Fraction, g: int) -> flo
     return None
 
 
-@release(data=("f", "data"), examples=({"delta": 1e-6},))
+@release(data=("f", "data"), people=Peoples(PeopleTable.of), examples=({"delta": 1e-6},))
 def stable_value(
     f: Functions,
     data: Any,
@@ -138,7 +140,8 @@ def stable_value(
     f takes the rows of a block (in the form that the data have) and returns a plain hashable value: a name, a number, a
     tuple, a frozenset of columns. The theorem is in `uptack.blocks.stable`. What f sees and must keep to, and what
     happens where it fails (the `fallback` takes its place), is said in `uptack.blocks.evaluation`; so are `trusted` and
-    `timeout`. `plan(n, ...)` says beforehand what it takes.
+    `timeout`. `plan(n, ...)` says beforehand what it takes. With `person=` people are dealt to blocks, each with all
+    her rows (`uptack.blocks.people`), and n is the number of people.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
@@ -148,7 +151,7 @@ def stable_value(
     """
     bits, analysts = source(entropy), functions(f, workers, timeout)
     made = plan(
-        number_of_rows(data),
+        units(data),
         epsilon=epsilon,
         delta=delta,
         blocks=blocks,
@@ -159,9 +162,10 @@ def stable_value(
     relation = made.privacy.adjacency
     if made.advice:
         return NoReply(made.privacy, NAME, None, made.advice, bits.private)
-    parts = random_blocks(made.rows, made.blocks, bits, substitute=relation.size_is_public)
+    dealt = random_blocks(made.rows, made.blocks, bits, substitute=relation.size_is_public)
+    rows, parts = dealt_rows(data, dealt)
     results = evaluate(
-        analysts, data, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
+        analysts, rows, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
     )
     found, _ = released_mode(
         results, relation.rows_per_person, epsilon=epsilon, delta=delta, adjacency=relation, entropy=bits

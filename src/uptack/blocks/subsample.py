@@ -29,8 +29,8 @@ from uptack.blocks.evaluation import (
     functions,
     random_blocks,
 )
+from uptack.blocks.people import PeopleTable, dealt_rows, units
 from uptack.blocks.stable import ShareNoise, Vote, lead_needed, released_mode
-from uptack.blocks.tables import number_of_rows
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.additive import laplace
@@ -50,6 +50,7 @@ from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
+from uptack.registry.reads import Peoples
 from uptack.release import Advice, NoReply, Release
 
 Aggregator = Callable[[Any], Release[Any] | NoReply]
@@ -81,7 +82,7 @@ class Task:
         return SUBSTITUTE.per_person(self.moves)
 
 
-@release(data=("f", "data"), examples=({"blocks": 100},))
+@release(data=("f", "data"), people=Peoples(PeopleTable.of), examples=({"blocks": 100},))
 def subsample_aggregate(
     f: Functions,
     data: Any,
@@ -116,6 +117,9 @@ def subsample_aggregate(
       `Release` or `NoReply` of its own: the guarantee it states must be about replaced results. It is grown to what a
       person can replace, and must then be within ε and δ.
 
+    With `person=` people are dealt to blocks, each with all her rows (`uptack.blocks.people`), so that one moves as
+    many results as `times` says, however many rows she has.
+
     `times`: every row is in so many blocks, which are so many times larger; a person then moves as many results.
     `workers=4` works on four blocks at a time.
 
@@ -130,14 +134,15 @@ def subsample_aggregate(
     task = _task(aggregate, m, t * relation.rows_per_person, epsilon, delta, candidates, source(entropy))
     kind = _kind(aggregate, fallback)
     accept, fixed = accepting(kind, fallback)
-    n = number_of_rows(data)
+    n = units(data)
     if relation.size_is_public and m > t * n:
-        raise InvalidArgument("blocks", f"at most times·rows, {t * n}", m)
+        raise InvalidArgument("blocks", f"at most times·{relation.unit}, {t * n}", m)
     if advice := _unfit(task, fixed):
         return NoReply(Privacy(0, 0, relation), _name(task), None, advice, task.entropy.private)
-    parts = random_blocks(n, m, task.entropy, times=t, substitute=relation.size_is_public)
+    dealt = random_blocks(n, m, task.entropy, times=t, substitute=relation.size_is_public)
+    rows, parts = dealt_rows(data, dealt)
     results = evaluate(
-        analysts, data, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
+        analysts, rows, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
     )
     return _priced(_aggregated(task, results if kind == "outcome" else np.array(results)), task, relation)
 

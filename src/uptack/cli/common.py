@@ -58,10 +58,18 @@ class Range(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The text as two floats: which of them may be less is for the function to say."""
         try:
-            low, high = (float(read(end)) for end in value.split(":"))
-        except (ValueError, OverflowError):
+            return span(value)
+        except ValueError:
             self.fail(f"{value!r} is not LOW:HIGH, such as 0:120", param, ctx)
-        return low, high
+
+
+def span(text: str) -> tuple[float, float]:
+    """LOW:HIGH as two numbers."""
+    try:
+        low, high = (float(read(end)) for end in text.split(":"))
+    except OverflowError:
+        raise ValueError(text) from None
+    return low, high
 
 
 class Missing(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -117,9 +125,13 @@ session_options = stacked(
     click.option("--dataset", default="data", help="Which data set of the ledger."),
     click.option("--analyst", help="On whose behalf, for a ledger with budgets per analyst."),
     click.option("--adjacency", type=click.Choice(list(ADJACENCIES)), default="substitute", show_default=True,
-                 help="Whether the number of rows is public (substitute) or secret (add-remove)."),
+                 help="Whether the number of rows, or of people, is public (substitute) or secret (add-remove)."),
     click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True,
                  help="How many rows one person may own."),
+    click.option("--person", multiple=True, metavar="COLUMN",
+                 help="The column of ids that says whose a row is; more than once for an id of several columns. "
+                      "People are protected then, with all their rows."),
+    click.option("--noun", default="row", show_default=True, help="What one row is, such as person-year."),
     click.option("--missing", type=Missing(), default="drop", show_default=True,
                  help="What to do with missing values."),
     click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for tests. NOT PRIVATE."),
@@ -127,7 +139,7 @@ session_options = stacked(
 
 SESSION = (
     *("table", "types", "delimiter", "header", "dataset", "ledger", "analyst"),
-    *("adjacency", "rows_per_person", "missing", "seed"),
+    *("adjacency", "rows_per_person", "person", "noun", "missing", "seed"),
 )
 
 
@@ -147,6 +159,8 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
             analyst=own["analyst"],
             adjacency=ADJACENCIES[own["adjacency"]],
             rows_per_person=own["rows_per_person"],
+            person=own["person"] or None,
+            noun=own["noun"],
             missing=own["missing"],
             entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
         )
@@ -167,7 +181,8 @@ def _show_guesses(session: Session, types: dict[str, str] | None) -> None:
     """What was guessed, as the options that would say it."""
     guessed = [name for name, kind in (types or {}).items() if kind == GUESS]
     if guessed:
-        said = " ".join(f"--type {shlex.quote(f'{name}={session.source.columns[name]}')}" for name in guessed)
+        kinds = getattr(session.source, "outer", session.source).columns
+        said = " ".join(f"--type {shlex.quote(f'{name}={kinds[name]}')}" for name in guessed)
         say(f"uptack: guessed from the rows, and public from now on (state what is wrong): {said}", err=True)
 
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import click
 
-from uptack.cli import reporting
+from uptack.cli import describing, reporting
 from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, Exact, as_json, say
 from uptack.errors import UptackError
 from uptack.labels import json_text
 from uptack.later import Later
+from uptack.privacy.words import whose
 
 ledgers = Later("uptack.ledger")
 
@@ -82,10 +83,14 @@ def ledger() -> None:
 @DATASET
 @click.option("--adjacency", type=click.Choice(list(ADJACENCIES)), default="substitute", show_default=True)
 @click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True, help="Whom it protects.")
-def create(path: Path, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int) -> int:
-    """Create a ledger with a budget."""
+@click.option("--person", multiple=True, metavar="COLUMN", help="The column of ids of the people whom it protects.")
+def create(
+    path: Path, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int, person: tuple[str, ...]
+) -> int:
+    """Create a ledger with a budget. Whom it protects, rows or people, is fixed from then on."""
     relation = ADJACENCIES[adjacency].per_person(rows_per_person)
-    say(repr(ledgers.Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)))
+    relation = relation.by_person(*person) if person else relation
+    say(f"{ledgers.Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)!r}\n{whose(relation)}")
     return ANSWER
 
 
@@ -138,7 +143,7 @@ def completion(shell: str) -> int:
     return ANSWER
 
 
-for command in (reporting.report, reporting.plan):
+for command in (reporting.report, reporting.plan, describing.describe):
     cli.add_command(command)
 
 

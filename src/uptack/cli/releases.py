@@ -15,7 +15,7 @@ from uptack.registry.options import GROUPING
 from uptack.session import Request, Session
 from uptack.session.requests import in_tables
 
-FROM_SESSION = ("adjacency", "rows_per_person", "missing", "entropy")
+FROM_SESSION = ("adjacency", "rows_per_person", "person", "missing", "entropy")
 """Options that are the session's on a command line."""
 
 TYPES: dict[str, Any] = {

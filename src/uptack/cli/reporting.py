@@ -20,6 +20,7 @@ from uptack.cli.common import (
     pairs,
     say,
     session_options,
+    span,
     stacked,
 )
 from uptack.errors import InvalidArgument
@@ -50,6 +51,12 @@ Examples:
     callback=pairs(read, "WEIGHT, such as age=2"),
     help="NAME=WEIGHT: a column's part of the budget.",
 )
+@click.option(
+    "--plausible",
+    multiple=True,
+    callback=pairs(span, "LOW:HIGH, such as age=0:120"),
+    help="NAME=LOW:HIGH: a guess of where a column's values lie. It need not be right.",
+)
 @click.option("--target", help="Also regress this column on all other numbers.")
 @click.option("--plan", "only_plan", is_flag=True, help="Show costs and expected errors; touch no data, spend nothing.")
 @click.option("--open", "show", is_flag=True, help="Open the report when it is written.")
@@ -62,6 +69,7 @@ def report(path: str, output: str, only_plan: bool, show: bool, **options: Any) 
     json_wanted, columns = options.pop("as_json"), options.pop("columns")
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     choices = {"columns": names, "shares": options.pop("shares"), "target": options.pop("target")}
+    choices["plausible"] = options.pop("plausible")
     if only_plan:
         with opened(path, options) as session:
             planned = report_plan(session, options["epsilon"], options["delta"], **choices)

@@ -48,7 +48,7 @@ class OrderStatistics:
 
     def __init__(self, x: NDArray[np.generic], windows: Sequence[Window]) -> None:
         self.n, self._totals = x.size, dict[Window, int]()
-        self._windows = _merged([(max(a, 1), min(b, self.n)) for a, b in windows if a <= self.n and b >= 1])
+        self._windows = merged([(max(a, 1), min(b, self.n)) for a, b in windows if a <= self.n and b >= 1])
         ends = sorted({rank - 1 for window in self._windows for rank in window})
         self._part = np.partition(x, ends) if ends else x
         for a, b in self._windows:
@@ -67,7 +67,7 @@ class OrderStatistics:
         return self._totals[first, last]
 
 
-def _merged(windows: Sequence[Window]) -> list[Window]:
+def merged(windows: Sequence[Window]) -> list[Window]:
     """Windows that overlap or touch joined into one."""
     out: list[Window] = []
     for a, b in sorted(windows):

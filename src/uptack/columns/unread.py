@@ -18,10 +18,29 @@ class Touched(BaseException):
 
 @dataclass(frozen=True)
 class UnreadColumn:
-    """A column of which only the number of rows and the type are known."""
+    """A column of which only the number of rows, or of people, and the type are known.
+
+    Where `of_people`, it stands for a column of people's rows; `weighted` and `size_is_secret` are those of
+    `uptack.columns.people.People`.
+    """
 
     size: int
     integers: bool
+    of_people: bool = False
+    weighted: bool = False
+    size_is_secret: bool = False
+
+    def each(self, how: str, order: object = None) -> UnreadColumn:
+        """One number per person; which of them are whole is the type's."""
+        return replace(self, weighted=False, integers=how == "count" or (self.integers and how != "mean"))
+
+    def by_rows(self, at_most: int) -> UnreadColumn:
+        """The size depends on how many rows people have."""
+        return replace(self, size_is_secret=True)
+
+    def clamped(self, low: float, high: float, centre: float) -> NoReturn:
+        """Stops the rehearsal."""
+        raise Touched
 
     def finite(self) -> bool:
         """Taken for granted."""

@@ -20,7 +20,7 @@ from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 
 
-def numeric_column(field: Field) -> Column:
+def numeric_column(field: Field) -> ArrayColumn | MaskedColumn:
     """A field as a column of numbers, of a form that follows its declared type alone."""
     values, missing = field.numbers()
     if whole(field.kind) and missing is not None:
@@ -87,7 +87,18 @@ class MemorySource:
 
     def restricted(self, name: str, value: Any) -> MemorySource:
         """The rows with this value."""
-        field = self._fields[known(name, self.columns)]
+        return self.taken(self.places(name, value))
+
+    def places(self, name: str, value: Any) -> NDArray[np.int64]:
+        """Where the rows with this value are."""
+        field = self.field(name)
         wanted = canonical(value) if field.categories else comparable(name, field.kind, value)
-        rows = np.flatnonzero(field.equal(wanted))
+        return np.flatnonzero(field.equal(wanted))
+
+    def taken(self, rows: NDArray[np.int64]) -> MemorySource:
+        """Some of the rows."""
         return MemorySource({other: field.taken(rows) for other, field in self._fields.items()})
+
+    def field(self, name: str) -> Field:
+        """A column of any kind."""
+        return self._fields[known(name, self.columns)]

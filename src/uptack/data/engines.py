@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, reduce
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +93,21 @@ def whole(table: Any) -> list[dict[str, Any]]:
         return found
 
     return states.run(con, rows)
+
+
+class Kept:
+    """A table that several queries need. DuckDB keeps it as long as this object lives, others make it each time."""
+
+    def __init__(self, table: Any) -> None:
+        con = backend(table)
+        self.table = table
+        if con.name != "duckdb":
+            return
+        name, kept = f"uptack_{uuid4().hex}", states.state(con)
+        whole(table.limit(0))  # ibis tells DuckDB of what is in memory when it asks something itself
+        states.run(con, lambda: con.con.execute(f"CREATE TEMPORARY TABLE {name} AS {con.compile(table)}"))
+        self.table = con.table(name)
+        weakref.finalize(self, kept.unused.append, name)
 
 
 def floats(values: Any) -> Floats:

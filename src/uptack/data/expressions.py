@@ -87,10 +87,10 @@ def whole(wanted: int, dtype: Any) -> Any:
 
 
 def filled(table: Any, instead: float) -> Any:
-    """The only column, v, with numbers in place of missing values and of infinities."""
+    """The column v with numbers in place of missing values and of infinities; other columns as they are."""
     v, ibis = table.v, engines.ibis()
     bounded = ibis.ifelse(v == number(np.inf), number(LARGEST), ibis.ifelse(v == number(-np.inf), number(-LARGEST), v))
-    return table.select(v=ibis.ifelse(missing(v), number(instead), bounded))
+    return table.mutate(v=ibis.ifelse(missing(v), number(instead), bounded))
 
 
 def compares_bytes(con: Any) -> bool:

@@ -4,18 +4,25 @@ The rows around a rank lie, most likely, between two values of a random sample, 
 and to the right. Such values are pivots: the engine counts how many rows lie below and up to each, and what is in doubt
 then is only the rows strictly between two pivots. Few enough of them are fetched, too many are sampled again. A sample
 decides how long it takes, never what comes out. Rows tied with a pivot are never fetched, so ties cost nothing.
+
+Rows may have weights, whole numbers of *units*, as the rows of people do: see `uptack.columns.people`. Then places are
+counted in units. With F(v) = the units of all rows up to v and U units to a rank,
+
+    x(r) = the least v with F(v) ≥ (r - 1/2)·U,
+
+which for rows of one unit each and U = 1 is the order statistic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.selection import Floats, Window, as_integer, exact_sum
+from uptack.data.places import Counted, Gap, Integers, Known, Scale, Weighed
 from uptack.data.states import CHANGED
 from uptack.errors import UptackError
 
@@ -31,78 +38,73 @@ DEVIATIONS = 4.0
 """How far pivots are from the rank they enclose. One in 10^4 of them misses it, which costs another sample."""
 
 
-@dataclass(frozen=True)
-class Gap:
-    """The rows strictly between two values, of ranks first to last. None: no bound on that side."""
-
-    low: float | None
-    high: float | None
-    first: int
-    last: int
-
-    @property
-    def rows(self) -> int:
-        """How many."""
-        return self.last - self.first + 1
-
-
-@dataclass(frozen=True)
-class Known:
-    """Rows of ranks first, first + 1, ... whose values are known; a single value stands for all of them."""
-
-    first: int
-    last: int
-    values: Floats
-
-    def at(self, ranks: NDArray[np.int64]) -> Floats:
-        """Their values by rank."""
-        return self.values[np.minimum(ranks - self.first, self.values.size - 1)]
-
-    def ties(self, value: float) -> Window:
-        """The first and the last rank of a value among them."""
-        if self.values.size == 1:
-            return self.first, self.last
-        ends = (np.searchsorted(self.values, value, side) for side in ("left", "right"))
-        below, up_to = (int(end) for end in ends)
-        return self.first + below, self.first + up_to - 1
-
-
 class Scans(Protocol):
     """What an engine is asked to do with the rows that have a value."""
 
-    def counts(self, pivots: Sequence[float]) -> tuple[list[int], list[int]]:
-        """How many rows are below each pivot, and how many are up to it, in one scan."""
+    def counts(self, pivots: Sequence[float]) -> Counted:
+        """How many units are below each pivot, and how many are up to it, in one scan."""
         ...
 
-    def sample(self, gaps: Sequence[Gap], part: float) -> Floats:
+    def sample(self, gaps: Sequence[Gap], part: float) -> Weighed:
         """About such a part of the rows in the gaps, at random."""
         ...
 
-    def fetch(self, gaps: Sequence[Gap]) -> Floats:
+    def fetch(self, gaps: Sequence[Gap]) -> Weighed:
         """All rows in the gaps."""
         ...
 
-    def between(self, low: float, high: float) -> int:
-        """Σ of the rows strictly between two values in units of 2^-1074, exactly."""
+    def between(self, low: float, high: float, before: int) -> int:
+        """Σ of x(r) strictly between two values in units of 2^-1074, exactly. `before` = F(low)."""
         ...
 
 
 class Selected:
-    """x(1) ≤ ... ≤ x(n) inside windows of ranks; rows without a value come last, as NaN."""
+    """x(1) ≤ ... ≤ x(n) inside windows of ranks; what has no value comes last, as NaN.
 
-    def __init__(self, scans: Scans, n: int, valued: int, windows: Sequence[Window]) -> None:
-        self.n, self._valued, self._scans = n, valued, scans
-        inside = [(max(a, 1), min(b, valued)) for a, b in windows if a <= valued and b >= 1 and a <= b]
-        self._pieces = list(_pieces(scans, valued, inside))
+    `valued` are the units of the rows with a value, which are so many `rows`: as many as units, if nobody says.
+    """
+
+    def __init__(
+        self,
+        scans: Scans,
+        n: int,
+        valued: int,
+        windows: Sequence[Window],
+        *,
+        scale: Scale | None = None,
+        rows: int | None = None,
+    ) -> None:
+        self.n, self._valued, self._scans, self._scale = n, valued, scans, scale or Scale()
+        wanted = [(self._first(a), self._last(b)) for a, b in windows if a <= b and b >= 1 and a <= n]
+        inside = [(a, b) for a, b in wanted if a <= b]
+        whole = Gap(None, None, 1, valued, valued if rows is None else rows, 0)
+        self._pieces = list(_pieces(scans, whole, inside))
         self._totals: dict[Window, int] = {}
+
+    def _first(self, rank: int) -> int:
+        """Where a window begins. One that begins before all ranks has all rows from the first on."""
+        return self._scale.place(rank) if rank >= 1 else 1
+
+    def _last(self, rank: int) -> int:
+        return min(self._scale.place(rank), self._valued) if rank <= self.n else self._valued
 
     def at(self, ranks: NDArray[np.int64]) -> Floats:
         """x(r) for ranks inside the windows; -inf for r < 1 and +inf for r > n."""
         found = np.where(ranks < 1, -np.inf, np.where(ranks > self.n, np.inf, np.nan))
+        places = self._scale.places(np.clip(ranks, 0, self.n + 1))
         for piece in self._pieces:
-            here = (ranks >= piece.first) & (ranks <= piece.last)
-            found[here] = piece.at(ranks[here])
+            here = (places >= piece.first) & (places <= piece.last) & (ranks >= 1) & (ranks <= self.n)
+            found[here] = piece.at(places[here])
         return found
+
+    def jumps(self, first: int, last: int) -> tuple[Floats, Integers]:
+        """The values v with x(first) ≤ v ≤ x(last), each once, and F(v). The ranks are of one window."""
+        low, high = self.at(np.array([first, last]))
+        parts = [piece.jumps() for piece in sorted(self._pieces, key=lambda piece: piece.first)]
+        values = np.concatenate([part[0] for part in parts]) if parts else np.empty(0)
+        ends = np.concatenate([part[1] for part in parts]) if parts else np.empty(0, np.int64)
+        here = (values >= low) & (values <= high)
+        return values[here], ends[here]
 
     def total(self, first: int, last: int) -> int:
         """Σ of x(first), ..., x(last) in units of 2^-1074; both ends must lie in windows. Each is added up once."""
@@ -111,44 +113,53 @@ class Selected:
         return self._totals[first, last]
 
     def _total(self, first: int, last: int) -> int:
-        """Rows tied with the lowest, rows between, rows tied with the highest."""
+        """Ranks tied with the lowest, ranks between, ranks tied with the highest."""
         start, end = self._piece(first), self._piece(last)
         if start is end and start.values.size > 1:
-            return exact_sum(start.values[first - start.first : last - start.first + 1])
-        low, high = (float(piece.at(np.array([rank]))[0]) for piece, rank in ((start, first), (end, last)))
+            return exact_sum(start.at(self._scale.places(np.arange(first, last + 1))))
+        low, high = (float(self.at(np.array([rank]))[0]) for rank in (first, last))
         if low == high:
             return as_integer(low) * (last - first + 1)
-        lows, highs = start.ties(low)[1] - first + 1, last - end.ties(high)[0] + 1
-        return as_integer(low) * lows + self._scans.between(low, high) + as_integer(high) * highs
+        up_to, below = start.ties(low)[1], end.ties(high)[0] - 1
+        lows, highs = self._scale.ranks(up_to) - first + 1, last - self._scale.ranks(below)
+        return int(as_integer(low) * lows + self._scans.between(low, high, up_to) + as_integer(high) * highs)
 
     def _piece(self, rank: int) -> Known:
-        return next(piece for piece in self._pieces if piece.first <= rank <= piece.last)
+        place = self._scale.place(rank)
+        return next(piece for piece in self._pieces if piece.first <= place <= piece.last)
 
 
-def _pieces(scans: Scans, n: int, windows: Sequence[Window]) -> Iterator[Known]:
-    """Known rows that cover the windows."""
-    gaps = _wanted([Gap(None, None, 1, n)], windows)
-    asked = 2 * sum(b - a + 1 for a, b in windows)
+def _pieces(scans: Scans, whole: Gap, windows: Sequence[Window]) -> Iterator[Known]:
+    """Known rows that cover the windows, which are of places."""
+    gaps = _wanted([whole], windows)
+    asked = 2 * sum(b - a + 1 for a, b in windows) * whole.rows / max(whole.units, 1)
     for turn in range(ROUNDS):
         if (rows := sum(gap.rows for gap in gaps)) <= max(FETCHED if turn else SMALL, asked):
             break
-        sample = np.sort(scans.sample(gaps, min(sampled(rows) / rows, 1.0)))
+        sample = scans.sample(gaps, min(sampled(rows) / rows, 1.0)).sorted()
         pivots = [_pivots(gap, sample, windows) for gap in gaps]
-        below, up_to = scans.counts([float(p) for some in pivots for p in some])
-        parts = []
+        counted, start, parts = scans.counts([float(p) for some in pivots for p in some]), 0, list[Gap]()
         for gap, some in zip(gaps, pivots, strict=True):
-            size = len(some)
-            runs, rest = _split(gap, some, below[:size], up_to[:size])
-            below, up_to = below[size:], up_to[size:]
+            runs, rest = _split(gap, some, counted.cut(start, start + len(some)))
+            start += len(some)
             parts += _wanted(rest, windows)
             yield from runs
         gaps = parts
-    values = np.sort(scans.fetch(gaps)) if gaps else np.empty(0)
-    if values.size != sum(gap.rows for gap in gaps):
+    yield from _fetched(scans, gaps)
+
+
+def _fetched(scans: Scans, gaps: Sequence[Gap]) -> Iterator[Known]:
+    """The rows of the gaps themselves, which must be as many as were counted."""
+    found = scans.fetch(gaps).sorted() if gaps else Weighed(np.empty(0))
+    if found.values.size != sum(gap.rows for gap in gaps):
         raise UptackError(CHANGED)
+    start = 0
     for gap in gaps:
-        yield Known(gap.first, gap.last, values[: gap.rows])
-        values = values[gap.rows :]
+        here = slice(start, start := start + gap.rows)
+        ends = None if found.weights is None else gap.first - 1 + np.cumsum(found.weights[here])
+        if ends is not None and ends[-1] != gap.last:
+            raise UptackError(CHANGED)
+        yield Known(gap.first, gap.last, found.values[here], ends)
 
 
 def sampled(rows: int) -> int:
@@ -157,37 +168,51 @@ def sampled(rows: int) -> int:
 
 
 def _wanted(gaps: Sequence[Gap], windows: Sequence[Window]) -> list[Gap]:
-    """The gaps that hold ranks of a window."""
+    """The gaps that hold places of a window."""
     return [gap for gap in gaps if any(a <= gap.last and b >= gap.first for a, b in windows)]
 
 
-def _pivots(gap: Gap, sample: Floats, windows: Sequence[Window]) -> list[float]:
-    """Values of a sorted sample that enclose, most likely, the ranks of each window in the gap."""
-    start = 0 if gap.low is None else int(np.searchsorted(sample, gap.low, "right"))
-    end = sample.size if gap.high is None else int(np.searchsorted(sample, gap.high, "left"))
-    size, found = end - start, set[float]()
+def _pivots(gap: Gap, sample: Weighed, windows: Sequence[Window]) -> list[float]:
+    """Values of a sorted sample that enclose, most likely, the places of each window in the gap.
+
+    A share p of the gap's units is found up to a standard deviation of sqrt(p(1 - p)/k), where k = (Σw)²/Σw² is the
+    number of rows that the weighted sample is worth.
+    """
+    start = 0 if gap.low is None else int(np.searchsorted(sample.values, gap.low, "right"))
+    end = sample.values.size if gap.high is None else int(np.searchsorted(sample.values, gap.high, "left"))
+    if start >= end:
+        return []
+    weights = np.ones(end - start) if sample.weights is None else sample.weights[start:end].astype(np.float64)
+    sums, worth = np.cumsum(weights), float(weights.sum() ** 2 / np.square(weights).sum())
+    total, found = float(sums[-1]), set[float]()
     for a, b in windows:
         if a > gap.last or b < gap.first:
             continue
-        for rank, outward in ((max(a, gap.first), -1), (min(b, gap.last), 1)):
-            share = (rank - gap.first + 0.5) / gap.rows
-            place = size * share + outward * (DEVIATIONS * np.sqrt(size * share * (1 - share)) + 1)
-            if 0 <= place < size:
-                found.add(float(sample[start + int(place)]) + 0.0)
+        for place, outward in ((max(a, gap.first), -1), (min(b, gap.last), 1)):
+            share = (place - gap.first + 0.5) / gap.units
+            aside = (DEVIATIONS * np.sqrt(worth * share * (1 - share)) + 1) / worth
+            target = total * (share + outward * aside)
+            if 0 <= target < total:
+                found.add(float(sample.values[start + int(np.searchsorted(sums, target, "right"))]) + 0.0)
     return sorted(found)
 
 
-def _split(gap: Gap, pivots: list[float], below: list[int], up_to: list[int]) -> tuple[list[Known], list[Gap]]:
+def _split(gap: Gap, pivots: list[float], counted: Counted) -> tuple[list[Known], list[Gap]]:
     """The rows tied with each pivot, and the gaps between the pivots."""
     runs = [
         Known(less + 1, most, np.array([value]))
-        for value, less, most in zip(pivots, below, up_to, strict=True)
+        for value, less, most in zip(pivots, counted.below, counted.up_to, strict=True)
         if most > less
     ]
-    bounds, starts, ends = [gap.low, *pivots, gap.high], [gap.first - 1, *up_to], [*below, gap.last]
+    bounds = [gap.low, *pivots, gap.high]
+    starts, ends = [gap.first - 1, *counted.up_to], [*counted.below, gap.last]
+    rows_up_to = counted.up_to if counted.rows_up_to is None else counted.rows_up_to
+    rows_below = counted.below if counted.rows_below is None else counted.rows_below
+    befores, afters = [gap.before, *rows_up_to], [*rows_below, gap.before + gap.rows]
+    sides = zip(bounds[:-1], bounds[1:], starts, ends, befores, afters, strict=True)
     gaps = [
-        Gap(low, high, start + 1, end)
-        for low, high, start, end in zip(bounds[:-1], bounds[1:], starts, ends, strict=True)
+        Gap(low, high, start + 1, end, after - before, before)
+        for low, high, start, end, before, after in sides
         if end > start
     ]
     return runs, gaps

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.columns.selection import Floats, Window, exact_sum
 from uptack.data import engines, states
+from uptack.data.codes import Codes, joined
 from uptack.data.expressions import (
     as_floats,
     compares_bytes,
@@ -28,8 +29,9 @@ from uptack.data.expressions import (
     text_key,
     whole,
 )
-from uptack.data.ordering import Gap, Selected
-from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, plain, tidy
+from uptack.data.ordering import Selected
+from uptack.data.places import Counted, Gap, Weighed
+from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, tidy
 from uptack.errors import UptackError
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
@@ -58,13 +60,13 @@ class QuerySource:
     def rows(self) -> int:
         """The number of rows, as it is now; inside a `snapshot` as it was when that began."""
         counted = self.table.aggregate(rows=self.table.count())
-        return self._once("rows", lambda: int(engines.whole(counted)[0]["rows"]))
+        return self.once("rows", lambda: int(engines.whole(counted)[0]["rows"]))
 
     def snapshot(self) -> AbstractContextManager[None]:
         """All that is read inside sees one state of the table: see `uptack.data.states.snapshot`."""
         return states.snapshot(self._con, lambda: self.rows)
 
-    def _once(self, what: str, count: Callable[[], T]) -> T:
+    def once(self, what: str, count: Callable[[], T]) -> T:
         """What is counted, once for each state of the table that is read; once for all if this source is fixed."""
         with self._state.lock:
             reading = self._state.reading
@@ -75,7 +77,7 @@ class QuerySource:
             found: T = self._counted[what]
             return found
 
-    def _still(self) -> QuerySource:
+    def still(self) -> QuerySource:
         """This source with numbers that stay as they are first counted, for a column: all of its rows are read once."""
         if self._fixed:
             return self
@@ -89,7 +91,7 @@ class QuerySource:
         """A numeric column."""
         found = self.columns[known(name, self.columns, NUMERIC)]
         values = self.table.select(v=as_floats(self.table[name]))
-        return QueryColumn(self._still(), name, values, integers=found != "number", certain=False)
+        return QueryColumn(self.still(), name, values, integers=found != "number", certain=False)
 
     def oddities(self, name: str) -> tuple[int, int]:
         """How many rows of a numeric column are missing or NaN, and how many infinite: one scan, once."""
@@ -99,12 +101,12 @@ class QuerySource:
             gone, unbounded = engines.tally(values, [missing(values.v), infinite(values.v)])
             return gone, unbounded
 
-        return self._once(f"oddities of {name}", count)
+        return self.once(f"oddities of {name}", count)
 
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values, and how often they occur."""
         wanted = known_all(names, self.columns)
-        keys = {f"k{i}": self._key(name) for i, name in enumerate(wanted)}
+        keys = {f"k{i}": self.key(name) for i, name in enumerate(wanted)}
         grouped = self.table.group_by(**keys).aggregate(rows=self.table.count())
         texts = [f"k{i}" for i, name in enumerate(wanted) if self.columns[name] == "text"]
         found = []
@@ -113,7 +115,7 @@ class QuerySource:
             found.append((tuple(key), row["rows"]))
         return tidy(found, [self.columns[name] for name in wanted])
 
-    def _key(self, name: str) -> Any:
+    def key(self, name: str) -> Any:
         """What rows are grouped by: floats, the bytes of texts, and everything else as it is."""
         values, found = self.table[name], self.columns[name]
         return as_floats(values) if found == "number" else text_key(self._con, values) if found == "text" else values
@@ -125,7 +127,7 @@ class QuerySource:
 
     def matrix(self, names: Sequence[str]) -> Floats:
         """Numeric columns side by side, streamed into one array."""
-        return self._streamed(known_all(names, self.columns, NUMERIC), None)[0]
+        return self.streamed(known_all(names, self.columns, NUMERIC), ())[0]
 
     def blocks(
         self, names: Sequence[str], count: int, *, id: str | None = None, entropy: Entropy | None = None
@@ -133,38 +135,46 @@ class QuerySource:
         """Each row's block, and the matrix of the named columns, in one pass."""
         total, bits = checks.integer("count", count, least=1), entropy_source(entropy)
         wanted = known_all(names, self.columns, NUMERIC)
-        owner = None if id is None else known(id, self.columns)
-        matrix, owners = self._streamed(wanted, owner)
+        matrix, owners = self.streamed(wanted, () if id is None else (known(id, self.columns),))
         return assigned(owners, total, bits), matrix
 
-    def _streamed(self, names: list[str], owner: str | None) -> tuple[Floats, NDArray[np.int64]]:
-        """The numbers of all rows, and a number for the owner of each: of its own if no column says who."""
+    def streamed(self, names: Sequence[str], ids: Sequence[str]) -> tuple[Floats, NDArray[np.int64]]:
+        """The numbers of all rows, and a number for the owner of each: of its own if no column says who.
+
+        Owners are numbered in the order of their canonical ids.
+        """
+        matrix, owners = self.coded(names, ids)
+        return matrix, joined([owner.numbers() for owner in owners]) if owners else np.arange(len(matrix))
+
+    def coded(self, names: Sequence[str], others: Sequence[str]) -> tuple[Floats, list[Codes]]:
+        """Some columns as numbers and others of any kind as codes, in one pass, so that rows stay together."""
         columns = {f"v{i}": as_floats(self.table[name]) for i, name in enumerate(names)}
-        whose = {} if owner is None else {"owner": self._key(owner)}
+        more = {f"c{i}": self.key(name) for i, name in enumerate(others)}
         rows = self.rows
 
-        def fill(batches: Iterator[Any]) -> tuple[int, Floats, NDArray[np.int64]]:
-            made, owners, places, start = np.empty((rows, len(names))), np.arange(rows), dict[Any, int](), 0
+        def fill(batches: Iterator[Any]) -> tuple[int, Floats, list[Codes]]:
+            made, start = np.empty((rows, len(names))), 0
+            codes = [Codes(rows, self.columns[name] == "text") for name in others]
             for batch in batches:
                 end = start + batch.num_rows
                 if end > rows:
-                    return end, made, owners
+                    return end, made, codes
                 for i in range(len(names)):
                     made[start:end, i] = engines.floats(batch.column(i))
-                if owner is not None:
-                    owners[start:end] = _numbered(batch.column(len(names)), places)
+                for i, column in enumerate(codes):
+                    column.read(batch.column(len(names) + i), start)
                 start = end
-            return start, made, owners
+            return start, made, codes
 
-        read, matrix, owners = engines.folded(self.table.select(**columns, **whose), fill)
+        read, matrix, codes = engines.folded(self.table.select(**columns, **more), fill)
         if read != rows:
             raise UptackError(states.CHANGED)
-        return matrix, owners
+        return matrix, codes
 
     def restricted(self, name: str, value: Any) -> QuerySource:
         """The rows with this value: the engine filters them."""
         found = self.columns[known(name, self.columns)]
-        wanted, values = comparable(name, found, value), self._key(name)
+        wanted, values = comparable(name, found, value), self.key(name)
         if wanted is None:
             return QuerySource(self.table.filter(missing(values)))
         if found == "integer":
@@ -172,14 +182,6 @@ class QuerySource:
         if found == "text":
             return QuerySource(self.table.filter(values == text_bytes(self._con, wanted)))
         return QuerySource(self.table.filter(values == (number(wanted) if found == "number" else wanted)))
-
-
-def _numbered(owners: Any, places: dict[Any, int]) -> NDArray[np.int64]:
-    """Each row's owner as a number; new owners get the next free ones."""
-    encoded = owners.dictionary_encode("encode")
-    ours = [places.setdefault(plain(owner), len(places)) for owner in encoded.dictionary.to_pylist()]
-    numbered: NDArray[np.int64] = np.array(ours, np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
-    return numbered
 
 
 @dataclass(frozen=True)
@@ -241,39 +243,42 @@ class QueryScans:
 
     rows: Any
 
-    def counts(self, pivots: Sequence[float]) -> tuple[list[int], list[int]]:
+    def counts(self, pivots: Sequence[float]) -> Counted:
         """Rows below and up to each pivot."""
         v, ends = self.rows.v, [number(pivot) for pivot in pivots]
         found = engines.tally(self.rows, [v < end for end in ends] + [v <= end for end in ends])
-        return found[: len(ends)], found[len(ends) :]
+        return Counted(found[: len(ends)], found[len(ends) :])
 
-    def sample(self, gaps: Sequence[Gap], part: float) -> Floats:
+    def sample(self, gaps: Sequence[Gap], part: float) -> Weighed:
         """A part of the rows. DuckDB first takes whole vectors of 2048 rows, which is several times faster.
 
         On rows that are sorted already that is a poor sample, so from the second time on every row is drawn by itself.
         """
         first = len(gaps) == 1 and gaps[0].low is None and gaps[0].high is None
         if first and engines.backend(self.rows).name == "duckdb":
-            return engines.read(self.rows.sample(part, method="block"))
-        return engines.read(self._inside(gaps).filter(engines.ibis().random() < part))
+            return Weighed(engines.read(self.rows.sample(part, method="block")))
+        return Weighed(engines.read(inside(self.rows, gaps).filter(engines.ibis().random() < part)))
 
-    def fetch(self, gaps: Sequence[Gap]) -> Floats:
+    def fetch(self, gaps: Sequence[Gap]) -> Weighed:
         """All rows in the gaps."""
-        return engines.read(self._inside(gaps))
+        return Weighed(engines.read(inside(self.rows, gaps)))
 
-    def between(self, low: float, high: float) -> int:
+    def between(self, low: float, high: float, before: int) -> int:
         """The exact sum of the rows strictly between two values."""
-        inside = self.rows.filter((self.rows.v > number(low)) & (self.rows.v < number(high)))
-        return int(engines.sums(inside, exact_total)[0])
+        return int(engines.sums(self.rows.filter(between(self.rows, low, high)), exact_total)[0])
 
-    def _inside(self, gaps: Sequence[Gap]) -> Any:
-        conditions = [condition for gap in gaps if (condition := self._in_gap(gap)) is not None]
-        return self.rows.filter(functools.reduce(lambda a, b: a | b, conditions)) if conditions else self.rows
 
-    def _in_gap(self, gap: Gap) -> Any:
-        low = None if gap.low is None else self.rows.v > number(gap.low)
-        high = None if gap.high is None else self.rows.v < number(gap.high)
-        return high if low is None else low if high is None else low & high
+def inside(rows: Any, gaps: Sequence[Gap]) -> Any:
+    """The rows of an expression that lie in gaps of its column v."""
+    conditions = [between(rows, gap.low, gap.high) for gap in gaps if (gap.low, gap.high) != (None, None)]
+    return rows.filter(functools.reduce(lambda a, b: a | b, conditions)) if conditions else rows
+
+
+def between(rows: Any, low: float | None, high: float | None) -> Any:
+    """The condition that v lies strictly between two values, one of which may be left out."""
+    above = None if low is None else rows.v > number(low)
+    below = None if high is None else rows.v < number(high)
+    return below if above is None else above if below is None else above & below
 
 
 def exact_total(values: Floats) -> list[int]:

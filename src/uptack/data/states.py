@@ -25,6 +25,8 @@ class State:
     the tables. `reading` is an object of its own for each such state, None where there is none. `mend`, where there is
     one, makes files readable that the engine failed on, and is called at most once. `unchanged` says whether files are
     still as they were when they were opened. `folder` is a private one, for what the connection keeps on a disk.
+    `unused` are temporary tables that nobody needs any more. They go before the next query: whoever lets go of one may
+    do so in another thread, in the middle of a query.
     """
 
     def __init__(self) -> None:
@@ -33,6 +35,7 @@ class State:
         self.mend: Callable[[], None] | None = None
         self.unchanged: Callable[[], bool] = lambda: True
         self.folder: Path | None = None
+        self.unused: list[str] = []
 
 
 def state(con: Any) -> State:
@@ -59,6 +62,9 @@ def run(con: Any, read: Callable[[], T]) -> T:
     """What `read()` returns, with no other thread on the connection. After a failure files are mended, once."""
     kept = state(con)
     with kept.lock:
+        while kept.unused:
+            name = kept.unused.pop()
+            guarded(lambda name=name: con.con.execute(f"DROP TABLE IF EXISTS {name}"))  # type: ignore[misc]
         if kept.mend is not None:
             with contextlib.suppress(UptackError):
                 return guarded(read)

@@ -50,6 +50,9 @@ UNIT = 1 << 24
 ROOT_TWO = Fraction(14142136, 10**7)
 """Above the square root of 2."""
 
+PIECE = 1 << 16
+"""Cells whose units are added up at a time: 2^16 products of 16 bits with a cosine of 24 bits stay below 2^63."""
+
 
 # ------------------------------------------------------------------------------------------------- moments of the rows
 
@@ -73,14 +76,28 @@ def half_lattice(degree: int, dimension: int) -> Integers:
     return np.array([k for k in itertools.product(span, repeat=dimension) if k > zero], np.int64)
 
 
-def moment_sums(cells: Integers, counts: Integers, frequencies: Integers) -> Integers:
-    """Σ over rows of the integers nearest to 2^24·e^(2πi k·cell/2^16), in two parts for each frequency k."""
+def moment_sums(cells: Integers, counts: Integers, frequencies: Integers, unit: int = 1) -> Integers:
+    """Σ over rows of the integers nearest to 2^24·e^(2πi k·cell/2^16), in two parts for each frequency k.
+
+    Where counts are in units, of which so many count for one, the exact sum over `unit` is rounded to an integer.
+    """
     table = cosines()
     sums = np.empty((len(frequencies), 2), np.int64)
     for i, k in enumerate(frequencies):
         angle = cells @ k
-        sums[i] = counts @ table[angle % CELLS], counts @ table[(angle - CELLS // 4) % CELLS]
+        parts = table[angle % CELLS], table[(angle - CELLS // 4) % CELLS]
+        sums[i] = [counts @ part if unit == 1 else (2 * _exact(counts, part) + unit) // (2 * unit) for part in parts]
     return sums
+
+
+def _exact(units: Integers, table: Integers) -> int:
+    """Σ units·table, exactly: halves of the units, and pieces of the sum, that 64 bits hold."""
+    total = 0
+    for start in range(0, units.size, PIECE):
+        some, part = units[start : start + PIECE], table[start : start + PIECE]
+        total += (int((some >> 32) @ part) << 32) + (int((some >> 16 & 0xFFFF) @ part) << 16)
+        total += int((some & 0xFFFF) @ part)
+    return total
 
 
 # ------------------------------------------------------------------------------------------------------------ the body
@@ -180,6 +197,11 @@ class MomentNoise(ABC):
     A row adds the integer vector φ(x) = 2^24·Ψ(x) + η with |Re η_k|, |Im η_k| ≤ 1/2. Its rounding is a part of φ, so it
     is counted in the sensitivity, and the sum S is exact. The draw doesn't look at the data, and for a vector S of
     integers S + round(Y) = round(S + Y): what is released is the ideal release, rounded.
+
+    *People.* A person adds the mean of the φ(x) of her rows, in units, so a point of the hull of 0 and all φ(x), whose
+    gauges and norms are no larger. The exact sum is then rounded to integers. Between neighbours that rounding moves
+    each part by at most 1 beside the person's own move. So it is as if a person's vector had been rounded by up to
+    1/2 + 1 in the place of 1/2: `rounding` is how many times 1/2 that is.
     """
 
     label: ClassVar[str]
@@ -191,6 +213,11 @@ class MomentNoise(ABC):
     def moves(self) -> int:
         """How many rows a person's change adds and removes: a replaced row is removed and another one added."""
         return self.adjacency.rows_per_person * self.adjacency.moves_per_row
+
+    @property
+    def rounding(self) -> int:
+        """How far the parts of what a row or person adds may be rounded, in halves of a step."""
+        return 3 if self.adjacency.person else 1
 
     @property
     @abstractmethod
@@ -224,7 +251,7 @@ class CaratheodoryNoise(MomentNoise):
     @property
     def scale(self) -> Fraction:
         """c/ε for each added or removed row."""
-        return self.moves * (UNIT + ROOT_TWO * self.count) / self.epsilon
+        return self.moves * (UNIT + self.rounding * ROOT_TWO * self.count) / self.epsilon
 
     @property
     def square(self) -> float:
@@ -269,7 +296,7 @@ class BallNoise(MomentNoise):
     def scale(self) -> Fraction:
         """Δ/ε."""
         one, two = (Fraction(1), Fraction(2)) if self.count == 1 else (ROOT_TWO, Fraction(5, 2))
-        longest = two * UNIT + 2 if self.adjacency.size_is_public else one * UNIT + 1
+        longest = two * UNIT + 2 * self.rounding if self.adjacency.size_is_public else one * UNIT + self.rounding
         return self.adjacency.rows_per_person * longest / self.epsilon
 
     @property
@@ -299,7 +326,7 @@ class LaplaceNoise(MomentNoise):
     @property
     def scale(self) -> Fraction:
         """The ℓ1 sensitivity over ε."""
-        return self.moves * self.count * (ROOT_TWO * UNIT + 1) / self.epsilon
+        return self.moves * self.count * (ROOT_TWO * UNIT + self.rounding) / self.epsilon
 
     @property
     def square(self) -> float:

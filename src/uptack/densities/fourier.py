@@ -19,7 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns import ArrayColumn, Column
+from uptack.columns import Column
+from uptack.columns.people import UNIT as UNITS
+from uptack.columns.people import PeopleColumn
+from uptack.columns.spread import added
 from uptack.densities.caratheodory import (
     CELLS,
     UNIT,
@@ -31,7 +34,7 @@ from uptack.densities.caratheodory import (
     half_lattice,
     moment_sums,
 )
-from uptack.densities.coordinates import coordinates, read
+from uptack.densities.coordinates import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.density import Floats, FourierDensity
@@ -99,15 +102,17 @@ class Box:
 
 
 def _counted(columns: Sequence[Column], box: Box) -> tuple[Integers, Integers]:
-    """The cells that rows are in, and how many are in each."""
+    """The cells that rows are in, and how many, or how many units of people, are in each."""
     low, sides = box.low, [b - a for a, b in zip(box.low, box.high, strict=True)]
-    if len(columns) == 1:
+    if len(columns) == 1 and not isinstance(columns[0], PeopleColumn):
         (counts,) = columns[0].sums(functools.partial(_cell_counts, low=low[0], side=sides[0]))
         filled = np.flatnonzero(counts)
         return filled.reshape(-1, 1), counts[filled]
-    values = [c.values.astype(np.float64) for c in columns if isinstance(c, ArrayColumn)]
-    cells = np.stack([_cells(x, a, s) for x, a, s in zip(values, low, sides, strict=True)], axis=1)
-    unique, counts = np.unique(cells, axis=0, return_counts=True)
+    values, units = features(columns)
+    cells = np.stack([_cells(x, a, s) for x, a, s in zip(values.T, low, sides, strict=True)], axis=1)
+    unique, place, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    if units is not None:
+        counts = added(place.reshape(-1), units, len(unique))
     return unique.reshape(-1, len(columns)), counts.astype(np.int64)
 
 
@@ -163,7 +168,7 @@ class _Plan:
 # --------------------------------------------------------------------------------------------------------- the release
 
 
-@release(reads=POINTS, examples=({}, {"low": 0.0, "high": 1.0}))
+@release(reads=POINTS, people=True, examples=({}, {"low": 0.0, "high": 1.0}))
 def fourier_density(
     x: Any,
     epsilon: Rational,
@@ -193,6 +198,9 @@ def fourier_density(
     what is left out of a density with two derivatives: with Carathéodory noise it grows as n^(1/3), and both fall as
     n^(-4/3), faster than any sampling error. Of what was released, the upper frequencies that look like noise are then
     cut off, which costs nothing. The reply is ⊥ where n is too small for anything but noise.
+
+    With `person=` each person adds the mean of the vectors of her rows, and n is the number of people: a point of
+    their hull (`uptack.densities.coordinates.features`), so that the noise is that for one row.
 
     Missing rows: as in `uptack.statistics.Options`. With several columns "drop" leaves out rows that lack any of them.
 
@@ -240,7 +248,8 @@ def _released(
     """The noisy sums over the number of rows, turned from the edges of the cells to their centres."""
     degree, n = plan.degree(n, wanted), max(n, 1)
     noise, frequencies = plan.noise(degree), half_lattice(degree, plan.dimension)
-    noisy = moment_sums(*_counted(columns, box), frequencies) + noise.draw(question.entropy)
+    one = UNITS if isinstance(columns[0], PeopleColumn) else 1
+    noisy = moment_sums(*_counted(columns, box), frequencies, one) + noise.draw(question.entropy)
     turn = np.exp(1j * np.pi * frequencies.sum(axis=1) / CELLS)
     means, errors = turn * (noisy[:, 0] + 1j * noisy[:, 1]) / (UNIT * n), noise.squares / n**2
     kept = _kept(frequencies, means, errors + 1 / n) if wanted is None else np.full(len(means), True)

@@ -13,9 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns import ArrayColumn, Column
+from uptack.columns import Column
 from uptack.columns.numeric import LARGEST
-from uptack.densities.coordinates import coordinates, read
+from uptack.columns.people import UNIT as UNITS
+from uptack.columns.people import PeopleColumn
+from uptack.densities.coordinates import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.gaussian_process import MOST_POINTS, release_function
@@ -48,20 +50,20 @@ HOW = "Gaussian-process noise"
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Rows moved to the middles of bins, with their numbers; sorted by the first coordinate."""
+    """Rows moved to the middles of bins, with their numbers or units; sorted by the first coordinate."""
 
     middles: Floats
     counts: NDArray[np.int64]
 
     @staticmethod
-    def of(rows: Floats, steps: Floats) -> Bins:
-        """Row by row, so that neighbours stay neighbours."""
+    def of(rows: Floats, steps: Floats, units: NDArray[np.int64] | None = None) -> Bins:
+        """Row by row, so that neighbours stay neighbours. A row counts for one, or for so many units."""
         with np.errstate(over="ignore"):
             middles = np.clip(np.rint(rows / steps) * steps, -LARGEST, LARGEST) + 0.0
-        if middles.shape[1] == 1:
+        if middles.shape[1] == 1 and units is None:
             found, counts = np.unique(middles[:, 0], return_counts=True)
             return Bins(np.asfortranarray(found[:, None]), counts.astype(np.int64))
-        return Bins._merged(middles, np.ones(len(middles), np.int64))
+        return Bins._merged(middles, np.ones(len(middles), np.int64) if units is None else units)
 
     @staticmethod
     def _merged(middles: Floats, counts: NDArray[np.int64]) -> Bins:
@@ -95,7 +97,7 @@ class Density:
         return self.weight * float((near * self.bins.counts[low:high]).sum())
 
 
-@release(reads=POINTS, examples=({"delta": 1e-6, "bandwidth": 1.0},))
+@release(reads=POINTS, people=True, examples=({"delta": 1e-6, "bandwidth": 1.0},))
 def kde(
     x: Any,
     *,
@@ -122,6 +124,9 @@ def kde(
     distance: ⊥ where there are too few rows for quartiles. Under `ADD_REMOVE`, and with `missing="drop"`, n in w is
     a noisy number of rows, at a tenth of ε. There the bound on f that rounding errors are measured by holds unless the
     noise is in its far tail, to which a thousandth of δ goes.
+
+    With `person=` each person adds the mean of the bumps of her rows, and n is the number of people. Such a mean is in
+    the hull of the bumps (`uptack.densities.coordinates.features`), so that Δ is what it is for one row.
 
     The value answers `at(points)`; `curve(points)` and `on_grid()` make a plain curve of it, to keep or to draw.
 
@@ -191,8 +196,9 @@ def _process(
     kernel = reduce(Tensor, sides)
     bumps = KernelSum(kernel, Fraction(weight))
     most_rows, delta = _most_rows(n, question)
+    one = UNITS if isinstance(columns[0], PeopleColumn) else 1  # one more rounding, for which ERROR has room
     made = release_function(
-        Density(_bins(columns, bandwidths), kernel, weight, NEAR * bandwidths[0]),
+        Density(_bins(columns, bandwidths), kernel, weight / one, NEAR * bandwidths[0]),
         kernel=kernel,
         sensitivity=bumps.sensitivity(question.adjacency),
         norm=bumps.norm(most_rows),
@@ -248,10 +254,11 @@ def _for_all(advice: Advice, share: Fraction) -> Advice:
 def _bins(columns: list[Column], bandwidths: tuple[float, ...]) -> Bins:
     """Bins of all rows; of one column batch by batch, wherever it is kept."""
     steps = np.array(bandwidths) / FINENESS[len(columns)]
-    if len(columns) == 1:
+    if len(columns) == 1 and not isinstance(columns[0], PeopleColumn):
         bins: Bins = columns[0].sums(partial(_binned, steps=steps))[0]
         return bins
-    return Bins.of(np.column_stack([c.values for c in columns if isinstance(c, ArrayColumn)]), steps)
+    rows, units = features(columns)
+    return Bins.of(rows, steps, units)
 
 
 def _binned(batch: Floats, steps: Floats) -> list[Bins]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from uptack.columns import field, in_order
+from uptack.columns.spread import PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
 from uptack.discrete.laws import cell_noise
 from uptack.exact import Real
@@ -17,6 +18,9 @@ from uptack.noise import Entropy, IntegerLaw
 from uptack.noise.laws import Integers, least
 from uptack.privacy import Adjacency
 from uptack.privacy.loss import Approximate
+
+ROWS = Weights("one")
+"""How rows count that are not said to be people's: one unit each."""
 
 # ----------------------------------------------------------------------------------------------- values and categories
 
@@ -35,11 +39,20 @@ def numbered(name: str, column: Any) -> tuple[list[Hashable], Integers]:
 
 
 def tallied(name: str, column: Any) -> tuple[list[Hashable], Integers]:
-    """The categories of a column, or of a tally of it, and how many rows each has."""
-    cells, place = numbered(name, list(column.values) if isinstance(column, Tally) else column)
+    """The categories of a column, or of a tally of it, and how many rows, or units of people, each has."""
+    if isinstance(column, PeopleValues):
+        cells, place = numbered(name, column.data)
+        return cells, column.table(place, len(cells))
+    counted = isinstance(column, Tally | PeopleTally)
+    cells, place = numbered(name, list(column.values) if counted else column)
     counts = np.zeros(len(cells), np.int64)
-    np.add.at(counts, place, column.counts if isinstance(column, Tally) else 1)
+    np.add.at(counts, place, column.counts if counted else 1)
     return cells, counts
+
+
+def weights_of(data: Any) -> Weights:
+    """How a person's rows count: one unit each, where rows are not said to be people's."""
+    return data.weights if isinstance(data, PeopleValues | PeopleTally) else ROWS
 
 
 # ---------------------------------------------------------------------------------------------------------- the screen
@@ -107,22 +120,27 @@ class Screen:
     at ε = 0.1, δ = 1e-6 (ADD_REMOVE), where no method at all shows a category of fewer than 109 rows half of the time
     (Desfontaines, Voss, Gipson and Mandayam 2022).
 
+    *People.* Where counts are units of people (`uptack.columns.spread`), of which one person has at most u, in any
+    categories, the theorem holds with g = u: units are to people what rows are, and the proof asks for no more than
+    Σ a_i ≤ g. So a person who spreads over many categories is hidden as well as one who does not.
+
     Categories are shown in the order of their noisy counts, then of their values, which tells nothing of the rows'.
     """
 
     law: Capped
     loss: Approximate
     adjacency: Adjacency
+    step: int = 1
 
     @staticmethod
-    def of(epsilon: Fraction, delta: Fraction, relation: Adjacency) -> Screen:
+    def of(epsilon: Fraction, delta: Fraction, relation: Adjacency, weights: Weights = ROWS) -> Screen:
         """The screen with the least cap: made from public numbers, before any data is read."""
-        law = capped(cell_noise(epsilon, relation), delta, relation.rows_per_person)
-        return Screen(law, Approximate(epsilon, delta), relation)
+        law = capped(cell_noise(epsilon, relation, most=weights.most), delta, relation.rows_per_person * weights.most)
+        return Screen(law, Approximate(epsilon, delta), relation, weights.step)
 
     @property
     def cutoff(self) -> int:
-        """The least noisy count that is shown."""
+        """The least noisy count that is shown, in units."""
         return self.law.most + 1
 
     def shown(

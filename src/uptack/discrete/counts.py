@@ -11,6 +11,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.columns import flags
+from uptack.columns.spread import PeopleCount, PeopleValues
 from uptack.discrete.planning import one_count
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -43,7 +44,7 @@ def _true_count(rows: Any, relation: Adjacency) -> int:
     return len(rows)
 
 
-@release(reads=FLAGS, data=("rows",), missing=None, plan=one_count)
+@release(reads=FLAGS, people=True, data=("rows",), missing=None, plan=one_count)
 def count(
     rows: Any,
     *,
@@ -63,16 +64,21 @@ def count(
     The count plus z with P(z = k) proportional to e^(-ε|k|/g) is ε-differentially private (Hall, Prop. 1.3.1, on the
     integers); E|z| = 1/sinh(ε/g), below g/ε. `nonnegative=True` lifts an answer below 0 to 0: post-processing.
 
+    With `person=` people are counted who have a row that is True, or under `ADD_REMOVE` any row at all: one moves the
+    count by 1. With `weights="rows", at_most=g` their rows are counted, Σ min(rows of a person, g): one moves it by g.
+
     >>> from uptack.noise import SeededEntropy
     >>> count([True, False, True] * 400, epsilon=1, entropy=SeededEntropy(7))
     Release(800, count, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
     """
     checks.epsilon(epsilon)
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
-    true = min(max(_true_count(rows, relation), 0), LARGEST)
+    found = rows.counted(relation.size_is_public) if isinstance(rows, PeopleValues) else rows
+    people = isinstance(found, PeopleCount)
+    true = min(max(found.count if people else _true_count(rows, relation), 0), LARGEST)
     noisy = laplace(
         true,
-        sensitivity=relation.rows_per_person,
+        sensitivity=found.most if people else relation.rows_per_person,
         epsilon=epsilon,
         granularity=1,
         adjacency=relation,

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks, columns
 from uptack.columns import Column
+from uptack.columns.spread import PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
-from uptack.discrete.categories import Screen, tallied
+from uptack.discrete.categories import Screen, tallied, weights_of
 from uptack.discrete.domains import Domain
 from uptack.discrete.laws import cell_noise
 from uptack.discrete.planning import each_count
@@ -34,14 +35,14 @@ from uptack.release import Release
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram(Mapping[Hashable, int]):
+class Histogram(Mapping[Hashable, Any]):
     """Counts by cell: a mapping, and two sequences `cells` and `counts` in one order.
 
-    A cell is a key, or a pair of edges.
+    A cell is a key, or a pair of edges. Counts of people who are spread over several cells are no whole numbers.
     """
 
     cells: tuple[Hashable, ...]
-    counts: Integers
+    counts: NDArray[Any]
 
     def __post_init__(self) -> None:
         self.counts.setflags(write=False)
@@ -50,8 +51,8 @@ class Histogram(Mapping[Hashable, int]):
     def _places(self) -> Mapping[Hashable, int]:
         return {cell: i for i, cell in enumerate(self.cells)}
 
-    def __getitem__(self, cell: Hashable) -> int:
-        return int(self.counts[self._places[cell]])
+    def __getitem__(self, cell: Hashable) -> Any:
+        return self.counts[self._places[cell]].item()
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self.cells)
@@ -60,7 +61,8 @@ class Histogram(Mapping[Hashable, int]):
         return len(self.cells)
 
     def __repr__(self) -> str:
-        some = ", ".join(f"{cell!r}: {count}" for cell, count in zip(self.cells[:6], self.counts, strict=False))
+        counts = self.counts[:6].round(2).tolist()
+        some = ", ".join(f"{cell!r}: {count}" for cell, count in zip(self.cells[:6], counts, strict=True))
         return printable(f"Histogram({{{some}{', …' if len(self) > 6 else ''}}})")
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,15 +72,25 @@ class Histogram(Mapping[Hashable, int]):
 
 @dataclass(frozen=True)
 class CountNoise:
-    """Independent noise of one law on counts, which may have been post-processed since: `noisy` is how they were."""
+    """Independent noise of one law on counts, which may have been post-processed since: `noisy` is how they were.
+
+    Both are in units, of which `step` count for one.
+    """
 
     law: IntegerLaw
     noisy: Integers
+    step: int = 1
 
-    def around(self, value: Any, confidence: Rational) -> tuple[Integers, Integers]:
+    def around(self, value: Any, confidence: Rational) -> tuple[NDArray[Any], NDArray[Any]]:
         """What the noise allows for, cell by cell, cut off at 0, below which no count lies."""
         low, high = self.law.interval(confidence)
-        return np.maximum(self.noisy - high, 0), np.maximum(self.noisy - low, 0)
+        ends = np.maximum(self.noisy - high, 0), np.maximum(self.noisy - low, 0)
+        return in_steps(ends[0], self.step), in_steps(ends[1], self.step)
+
+
+def in_steps(units: Integers, step: int) -> NDArray[Any]:
+    """Units as what they count for: as they are where each counts for one, else as floats."""
+    return units if step == 1 else units / step
 
 
 @dataclass(frozen=True)
@@ -137,19 +149,21 @@ def _binning(edges: ArrayLike | None, keys: Sequence[Hashable] | int | None, out
     return _Edges(ends, outside == "clamp")
 
 
-def check_total(total: bool, relation: Adjacency) -> bool:
+def check_total(total: bool, relation: Adjacency, weights: Weights) -> bool:
     """The total may be fixed where everybody knows it."""
+    if total and weights.way == "rows":
+        raise InvalidArgument("total", "False where weights='rows'", "True", "The number of people's rows is secret.")
     if total and not relation.size_is_public:
         fix = "Under ADD_REMOVE the number of rows is secret."
         raise InvalidArgument("total", "False under ADD_REMOVE", "True", fix)
     return bool(total)
 
 
-def fitted(noisy: Integers, total: int | None, nonnegative: bool) -> Integers:
+def fitted(noisy: NDArray[Any], total: int | None, nonnegative: bool) -> NDArray[Any]:
     """The nearest counts, in least squares, that are non-negative and add up to the total, where this is asked for.
 
     Without signs to mind all cells move by the same amount; with them, the largest k do, for the largest k that leaves
-    them above 0, and the others are 0. Where the amount is not whole, the largest of them are rounded up.
+    them above 0, and the others are 0. Where counts are whole and the amount is not, the largest are rounded up.
     """
     if total is None:
         return np.maximum(noisy, 0) if nonnegative else noisy
@@ -158,7 +172,9 @@ def fitted(noisy: Integers, total: int | None, nonnegative: bool) -> Integers:
     sizes = np.arange(1, noisy.size + 1)
     moved = int(np.sum(noisy[order] * sizes > excess)) if nonnegative else noisy.size
     out = np.zeros_like(noisy)
-    if moved:
+    if moved and noisy.dtype.kind == "f":
+        out[order[:moved]] = noisy[order[:moved]] - excess[moved - 1] / moved
+    elif moved:
         amount = -(-int(excess[moved - 1]) // moved)
         out[order[:moved]] = noisy[order[:moved]] - amount
         out[order[: moved * amount - int(excess[moved - 1])]] += 1
@@ -167,6 +183,7 @@ def fitted(noisy: Integers, total: int | None, nonnegative: bool) -> Integers:
 
 @release(
     reads=CATEGORIES,
+    people=True,
     missing=None,
     plan=each_count,
     examples=({"edges": [0.0, 1.0, 2.0]}, {"keys": [0, 1]}, {"delta": 1e-6}),
@@ -203,6 +220,10 @@ def histogram(
     is (ε, δ)-differentially private, by the theorem of `uptack.discrete.categories.Screen`; `interval` holds for each
     cell by itself, had one chosen it beforehand. (How long it takes is not protected.)
 
+    With `person=` people are counted. One who has rows in several cells is spread over them, in parts that add up to
+    one; counts are then no whole numbers. `weights="one"` counts her once, in the cell with most of her rows, and
+    `weights="rows", at_most=g` counts rows, up to g per person. The theorem is in `uptack.columns.spread`.
+
     >>> from uptack import SeededEntropy
     >>> ages = [31, 44, 44, 52, 67, 95] * 50
     >>> release = histogram(ages, edges=[0, 40, 60, 80], epsilon=1, entropy=SeededEntropy(3))
@@ -214,31 +235,33 @@ def histogram(
     Release(Histogram({'flu': 295, 'gout': 94}), histogram (unknown categories, cutoff 26), ε = 1.0, δ = 1e-06
     (substitute), NOT PRIVATE: seeded randomness)
     """
-    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
+    eps, relation, weights = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person), weights_of(x)
     if edges is None and keys is None:
-        screen, bits = Screen.of(eps, _check_unlisted(delta, outside, total), relation), source(entropy)
+        screen, bits = Screen.of(eps, _check_unlisted(delta, outside, total), relation, weights), source(entropy)
         return frequent(screen, *tallied("x", x), bits)
     checks.delta("delta", delta)
-    binning, fixed, bits = _binning(edges, keys, outside), check_total(total, relation), source(entropy)
+    binning, fixed, bits = _binning(edges, keys, outside), check_total(total, relation, weights), source(entropy)
     if fixed and edges is not None and outside != "clamp":
         raise InvalidArgument("outside", "'clamp' where total=True", "'drop'", "Every row must be in some cell.")
-    law, cells = cell_noise(eps, relation), binning.cells
+    law, cells = cell_noise(eps, relation, most=weights.most), binning.cells
     counts, rows = _counted(binning, x)
     noisy = counts + law.draw(len(cells), bits)
-    value = Histogram(cells, fitted(noisy, rows if fixed else None, nonnegative))
-    tree = loss.Pure(eps)
-    return Release(value, cost(tree, relation), "histogram", tree, CountNoise(law, noisy), bits.private)
+    value = Histogram(cells, fitted(in_steps(noisy, weights.step), rows if fixed else None, nonnegative))
+    tree, noise = loss.Pure(eps), CountNoise(law, noisy, weights.step)
+    return Release(value, cost(tree, relation), "histogram", tree, noise, bits.private)
 
 
 def _counted(binning: _Edges | _Keys, x: Any) -> tuple[Integers, int]:
-    """How many rows lie in each cell, and how many rows there are."""
+    """How many rows, or units of people, lie in each cell, and how many rows or people there are."""
+    if isinstance(x, PeopleValues):
+        return x.table(binning.places(x.data), len(binning.cells)), x.people
     if isinstance(x, Column) and isinstance(binning, _Edges):
         return x.sums(functools.partial(_edge_counts, binning))[0], x.size
-    if isinstance(x, Tally):
+    if isinstance(x, Tally | PeopleTally):
         place = binning.places(x.numbers() if isinstance(binning, _Edges) else list(x.values))
         counts = np.zeros(len(binning.cells), np.int64)
         np.add.at(counts, place[place >= 0], x.counts[place >= 0])
-        return counts, x.rows
+        return counts, x.people if isinstance(x, PeopleTally) else x.rows
     (counts,) = _edge_counts(binning, x)
     return counts, len(x)
 
@@ -263,6 +286,9 @@ def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
 def frequent(screen: Screen, cells: Sequence[Hashable], counts: Integers, entropy: Entropy) -> Release[Histogram]:
     """The categories that pass a screen, and their noisy counts. The cells are distinct plain values: see `tallied`."""
     shown, noisy = screen.shown(cells, counts, entropy)
-    how, note = f"histogram (unknown categories, cutoff {screen.cutoff})", "categories with too few rows are left out"
-    price, noise = cost(screen.loss, screen.adjacency), CountNoise(screen.law, noisy)
-    return Release(Histogram(shown, noisy), price, how, screen.loss, noise, entropy.private, (note,))
+    cutoff = screen.cutoff if screen.step == 1 else round(screen.cutoff / screen.step, 2)
+    how = f"histogram (unknown categories, cutoff {cutoff})"
+    note = f"categories with too few {screen.adjacency.unit} are left out"
+    price, noise = cost(screen.loss, screen.adjacency), CountNoise(screen.law, noisy, screen.step)
+    value = Histogram(shown, in_steps(noisy, screen.step))
+    return Release(value, price, how, screen.loss, noise, entropy.private, (note,))

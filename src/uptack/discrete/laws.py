@@ -81,13 +81,16 @@ class SkewedLaplace(IntegerLaw):
         return factor * ball(-k / scale).exp() / (1 - self._u() * self._d())
 
 
-def cell_noise(epsilon: Fraction, relation: Adjacency, rising: Fraction = Fraction(1, 2)) -> SkewedLaplace:
+def cell_noise(
+    epsilon: Fraction, relation: Adjacency, rising: Fraction = Fraction(1, 2), most: int = 1
+) -> SkewedLaplace:
     """Noise that makes all cells of a table of counts together ε-private: see `SkewedLaplace`.
 
     Under SUBSTITUTE `rising` is the share of ε that hides a rising count; a half gives the integer Laplace law of scale
-    2/ε. Under ADD_REMOVE either side has all of ε: scale 1/ε.
+    2/ε. Under ADD_REMOVE either side has all of ε: scale 1/ε. For tables of units (`uptack.columns.spread`) `most` is
+    how many of them a person has: units are to people what rows are.
     """
-    budget = epsilon / relation.rows_per_person
+    budget = epsilon / (relation.rows_per_person * most)
     shares = (rising, 1 - rising) if relation.size_is_public else (Fraction(1), Fraction(1))
     up, down = (1 / (budget * share) for share in shares)
     if max(up, down) > LARGEST_SCALE:

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns.spread import PeopleValues
+from uptack.discrete.categories import weights_of
 from uptack.discrete.domains import Domain, domain_size, places
-from uptack.discrete.histograms import CountNoise
+from uptack.discrete.histograms import CountNoise, in_steps
 from uptack.discrete.laws import SkewedLaplace, binomial, cell_noise
 from uptack.discrete.shrinkage import posterior_medians
 from uptack.errors import InvalidArgument
@@ -23,6 +25,7 @@ from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
+from uptack.registry.reads import VALUES_OF_PEOPLE
 from uptack.release import Release
 
 RULES = ("printed", "adaptive")
@@ -37,14 +40,15 @@ MOST_EMPTY = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class SparseHistogram(Mapping[int, int]):
+class SparseHistogram(Mapping[int, Any]):
     """The cells that a release keeps, in their order, and their counts. Every other cell counts 0.
 
-    As a mapping it goes over the kept cells, but any cell of the domain may be looked up.
+    As a mapping it goes over the kept cells, but any cell of the domain may be looked up. Counts of people who are
+    spread over several cells are no whole numbers.
     """
 
     cells: Integers
-    counts: Integers
+    counts: NDArray[Any]
     domain_size: int
     domain: Domain | None = None
 
@@ -52,11 +56,11 @@ class SparseHistogram(Mapping[int, int]):
         self.cells.setflags(write=False)
         self.counts.setflags(write=False)
 
-    def __getitem__(self, cell: int) -> int:
+    def __getitem__(self, cell: int) -> Any:
         if not 0 <= cell < self.domain_size:
             raise KeyError(cell)
         i = int(np.searchsorted(self.cells, cell))
-        return int(self.counts[i]) if i < len(self) and self.cells[i] == cell else 0
+        return self.counts[i].item() if i < len(self) and self.cells[i] == cell else 0
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.cells.tolist())
@@ -133,30 +137,39 @@ def passing(
     return found[order], values[order]
 
 
-def _occupied(keys: Any, size: int) -> tuple[Integers, Integers]:
-    """The occupied cells in their order, and their counts."""
+def _occupied(keys: Any, size: int, domain: Domain | None) -> tuple[Integers, Integers]:
+    """The occupied cells in their order, and their counts: of rows, or of units of people."""
+    data = keys.data if isinstance(keys, PeopleValues) else keys
     try:
-        found = places(keys, size)
+        found = places(domain.encode(data) if domain else data, size)
     except InvalidArgument as error:
+        if domain:
+            raise
         got, fix = error.got, "Give structured data as columns, with a Domain as domain_size."
         raise InvalidArgument("keys", "a one-dimensional column of integers", got, fix) from None
-    cells, counts = np.unique(found[found >= 0], return_counts=True)
-    return cells, counts.astype(np.int64)
+    if not isinstance(keys, PeopleValues):
+        cells, counts = np.unique(found[found >= 0], return_counts=True)
+        return cells, counts.astype(np.int64)
+    cells, place = np.unique(found, return_inverse=True)
+    outside = int(np.count_nonzero(cells < 0))
+    units = keys.table(place.reshape(-1) - outside, cells.size - outside)
+    return cells[outside:][units > 0], units[units > 0]
 
 
-def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace) -> int:
+def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace, step: int) -> int:
+    """The least noisy count that is looked at, in units of which so many count for one."""
     if rule not in RULES:
         raise InvalidArgument("rule", "'printed' or 'adaptive'", checks.describe(rule))
     if cutoff is None:
         return printed_cutoff(size, law) if rule == "printed" else _screening_cutoff(size, law)
-    given = checks.integer("cutoff", cutoff, least=1)
+    given = checks.integer("cutoff", cutoff, least=1) * step
     if size > MOST_EMPTY and not law.exact_tail(given) <= Fraction(MOST_EMPTY, size):
-        least = law.cutoff(Fraction(MOST_EMPTY, size))
-        raise InvalidArgument("cutoff", f"at least {least}, lest millions of empty cells pass", given)
+        least = -(-law.cutoff(Fraction(MOST_EMPTY, size)) // step)
+        raise InvalidArgument("cutoff", f"at least {least}, lest millions of empty cells pass", given // step)
     return given
 
 
-@release(data=("keys",), examples=({"domain_size": 64},))
+@release(data=("keys",), people=VALUES_OF_PEOPLE, examples=({"domain_size": 64},))
 def sparse_histogram(
     keys: Any,
     domain_size: int | Domain,
@@ -185,23 +198,25 @@ def sparse_histogram(
     Both have exactly the law of noise on all p cells (`passing`), in time and memory for the occupied ones. (How long
     it takes is not protected.) `interval` holds for each cell by itself, had one chosen it beforehand.
 
+    With `person=` people are counted, as in `histogram`: both theorems with units in place of rows.
+
     >>> from uptack import SeededEntropy
     >>> visits = np.repeat([3, 2**40, 2**61], [400, 90, 2])
     >>> release = sparse_histogram(visits, 2**62, epsilon=1, entropy=SeededEntropy(1))
     >>> release.value, dict(release.value), release.value[5]
     (SparseHistogram(2 of 4611686018427387904 cells kept), {3: 400, 1099511627776: 90}, 0)
     """
-    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
+    eps, relation, weights = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person), weights_of(keys)
     domain = domain_size if isinstance(domain_size, Domain) else None
     size = domain.size if domain else _size(domain_size)
-    law = cell_noise(eps, relation, RISING if rule == "adaptive" else Fraction(1, 2))
-    least, bits = _check_cutoff(cutoff, rule, size, law), source(entropy)
-    cells, counts = _occupied(domain.encode(keys) if domain else keys, size)
+    law = cell_noise(eps, relation, RISING if rule == "adaptive" else Fraction(1, 2), weights.most)
+    least, bits = _check_cutoff(cutoff, rule, size, law, weights.step), source(entropy)
+    cells, counts = _occupied(keys, size, domain)
     cells, noisy = passing(cells, counts, size, least, law, bits)
     guess = posterior_medians(noisy, least, law, size) if rule == "adaptive" else noisy
     kept = guess > 0
-    value = SparseHistogram(cells[kept], guess[kept], size, domain)
-    tree, noise = loss.Pure(eps), CountNoise(law, noisy[kept])
+    value = SparseHistogram(cells[kept], in_steps(guess[kept], weights.step), size, domain)
+    tree, noise = loss.Pure(eps), CountNoise(law, noisy[kept], weights.step)
     return Release(value, cost(tree, relation), f"sparse histogram ({rule} cutoff)", tree, noise, bits.private)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns.spread import PeopleValues, Weights
+from uptack.discrete.categories import weights_of
 from uptack.discrete.consistency import Floats, Names, consistent
 from uptack.discrete.domains import Domain
-from uptack.discrete.histograms import CountNoise, check_total, histogram
+from uptack.discrete.histograms import CountNoise, check_total, histogram, in_steps
 from uptack.discrete.laws import SkewedLaplace, cell_noise
 from uptack.discrete.sparse import sparse_histogram
 from uptack.errors import InvalidArgument
@@ -28,6 +30,7 @@ from uptack.noise.laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
+from uptack.registry.reads import VALUES_OF_PEOPLE
 from uptack.release import Release
 
 WAYS = ("auto", "direct", "table", "sparse")
@@ -71,10 +74,12 @@ class MarginNoise:
 
     law: SkewedLaplace
     noisy: Mapping[Names, Integers]
+    step: int = 1
 
     def around(self, value: Margins, confidence: Rational) -> tuple[Margins, Margins]:
         """Bounds for each cell by itself."""
-        ends = {names: CountNoise(self.law, array).around(None, confidence) for names, array in self.noisy.items()}
+        noises = {names: CountNoise(self.law, array, self.step) for names, array in self.noisy.items()}
+        ends = {names: noise.around(None, confidence) for names, noise in noises.items()}
         low, high = ({names: pair[side].astype(np.float64) for names, pair in ends.items()} for side in (0, 1))
         return Margins(low, value.domain), Margins(high, value.domain)
 
@@ -91,6 +96,12 @@ class _Call:
     epsilon: Fraction
     adjacency: Adjacency
     entropy: Entropy
+    people: PeopleValues | None = None
+
+    @property
+    def weights(self) -> Weights:
+        """How much a person's rows count for."""
+        return weights_of(self.people)
 
     def shape(self, names: Names) -> tuple[int, ...]:
         """The lengths of a margin's axes."""
@@ -107,23 +118,37 @@ class _Call:
             out[names] = np.bincount(flat, weights, math.prod(shape)).reshape(shape)
         return out
 
-    def direct(self, places: Sequence[Integers], total: int | None) -> Made:
-        """Noise on each margin, at an equal share of ε."""
-        share = self.epsilon / len(self.chosen)
-        law = cell_noise(share, self.adjacency)
-        noisy = {m: a + law.draw(a.size, self.entropy).reshape(a.shape) for m, a in self.sums(places).items()}
-        tree = loss.Composed(tuple(loss.Pure(share) for _ in self.chosen))
-        return Margins(consistent(noisy, total), self.domain), tree, MarginNoise(law, noisy)
+    def counted(self, places: Sequence[Integers], inside: NDArray[np.bool_]) -> dict[Names, Integers]:
+        """All margins, of rows or of units of people."""
+        if self.people is None:
+            return self.sums([place[inside] for place in places])
+        at = dict(zip(self.domain.columns, places, strict=True))
+        out = {}
+        for names in self.chosen:
+            shape = self.shape(names)
+            flat = np.ravel_multi_index([np.where(inside, at[name], 0) for name in names], shape)
+            out[names] = self.people.table(np.where(inside, flat, -1), math.prod(shape)).reshape(shape)
+        return out
 
-    def joint(self, keys: Integers, way: str, total: int | None) -> Made:
+    def direct(self, places: Sequence[Integers], inside: NDArray[np.bool_], total: int | None) -> Made:
+        """Noise on each margin, at an equal share of ε."""
+        share, weights = self.epsilon / len(self.chosen), self.weights
+        law = cell_noise(share, self.adjacency, most=weights.most)
+        counts = self.counted(places, inside)
+        noisy = {m: a + law.draw(a.size, self.entropy).reshape(a.shape) for m, a in counts.items()}
+        tree = loss.Composed(tuple(loss.Pure(share) for _ in self.chosen))
+        fit = consistent({names: in_steps(array, weights.step) for names, array in noisy.items()}, total)
+        return Margins(fit, self.domain), tree, MarginNoise(law, noisy, weights.step)
+
+    def joint(self, cells: Integers, way: str, total: int | None) -> Made:
         """Noise on the cells of the whole table, all of them or those that stand out, and then sums."""
         options: dict[str, Any] = {"adjacency": self.adjacency, "entropy": self.entropy}
-        size = self.domain.size
+        size, keys = self.domain.size, cells if self.people is None else replace(self.people, data=cells)
         if way == "table":
             counts = histogram(keys, keys=size, epsilon=self.epsilon, total=total is not None, **options).value.counts
             return self._summed(np.arange(size), counts)
         kept = sparse_histogram(keys, size, self.epsilon, rule="adaptive", **options).value
-        found = int(kept.counts.sum())
+        found = float(kept.counts.sum())
         return self._summed(kept.cells, kept.counts * (1.0 if total is None or not found else total / found))
 
     def _summed(self, cells: Integers, weights: NDArray[Any]) -> Made:
@@ -165,7 +190,7 @@ def _way(sizes: Sequence[int], cells: int, scale: float, rows: int | None) -> st
     return "sparse" if rows is not None and direct > WORTHLESS * rows * len(sizes) else way
 
 
-@release(data=("columns",))
+@release(data=("columns",), people=VALUES_OF_PEOPLE)
 def margins(
     columns: Any,
     which: int | Sequence[Sequence[str]] = 1,
@@ -193,6 +218,9 @@ def margins(
     `total=True` (SUBSTITUTE only) makes all margins add up to the number of rows, for tables with every row in the
     domain. Margins may be fractional, and below 0: rounding them would undo the agreement.
 
+    With `person=` people are counted, as in `histogram`: the same theorems with units of people in place of rows
+    (`uptack.columns.spread`).
+
     >>> from uptack import SeededEntropy
     >>> ward = {"sex": ["f", "m", "m", "f"] * 200, "smokes": [0, 1, 0, 0] * 200}
     >>> domain = Domain({"sex": ["f", "m"], "smokes": 2})
@@ -202,16 +230,18 @@ def margins(
     """
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     space: Domain = checks.instance("domain", domain, Domain, "a Domain of public categories")
-    call = _Call(_wanted(which, space), space, eps, relation, source(entropy))
+    people = columns if isinstance(columns, PeopleValues) else None
+    call = _Call(_wanted(which, space), space, eps, relation, source(entropy), people)
     sizes = [math.prod(call.shape(names)) for names in call.chosen]
     _check_way(through, sizes, space)
-    fixed, scale = check_total(total, relation), float(cell_noise(eps / len(sizes), relation).up) / len(sizes)
-    places, inside = space.indices(columns)
-    public = inside.size if relation.size_is_public else None
+    fixed = check_total(total, relation, call.weights)
+    scale = float(cell_noise(eps / len(sizes), relation).up) / len(sizes) * (call.weights.at_most or 1)
+    places, inside = space.indices(columns if people is None else people.data)
+    public = (inside.size if people is None else people.people) if relation.size_is_public else None
     goal = public if fixed else None
     way = _way(sizes, space.size, scale, public) if through == "auto" else through
     if way == "direct":
-        value, tree, noise = call.direct([place[inside] for place in places], goal)
+        value, tree, noise = call.direct(places, inside, goal)
     else:
         value, tree, noise = call.joint(np.where(inside, space.ravel(places), -1), way, goal)
     return Release(value, cost(tree, relation), f"margins ({way})", tree, noise, call.entropy.private)

@@ -34,7 +34,7 @@ class ProcessNoise:
         return value.band(value.points, confidence)  # type: ignore[no-any-return]
 
 
-@release(data=("f",), page="kde")
+@release(data=("f",), people="stated", page="kde")
 def release_function(
     f: Function,
     *,

@@ -182,7 +182,7 @@ class SpectralRelease:
         return f"SpectralRelease({self.basis.size} coefficients, scale {self.scale:.3g})"
 
 
-@release(data=("coordinates",), page="fourier_density")
+@release(data=("coordinates",), people="stated", page="fourier_density")
 def release_spectral(
     coordinates: ArrayLike,
     *,

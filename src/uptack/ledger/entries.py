@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from uptack.privacy import Adjacency, Privacy
-from uptack.privacy.encoding import decode, encode, rational, rational_text
+from uptack.privacy.encoding import decode, decode_adjacency, encode, encode_adjacency, rational, rational_text
 from uptack.privacy.loss import Approximate, Loss, Pure
 
 Row: TypeAlias = Mapping[str, Any]
@@ -101,13 +101,12 @@ def amount(row: Row, prefix: str, relation: Adjacency) -> Privacy:
 
 def details(relation: Adjacency, tree: Loss | None = None) -> str:
     """The adjacency of an entry, and the loss tree of a debit, as canonical JSON."""
-    neighbours = {"kind": relation.kind, "rows_per_person": relation.rows_per_person}
-    return canonical({"adjacency": neighbours, "loss": None if tree is None else encode(tree)})
+    return canonical({"adjacency": encode_adjacency(relation), "loss": None if tree is None else encode(tree)})
 
 
 def neighbours(row: Row) -> Adjacency:
     """The adjacency in the details of a row. In the first entry it is that of the ledger."""
-    return Adjacency(**json.loads(row["details"])["adjacency"])
+    return decode_adjacency(json.loads(row["details"])["adjacency"])
 
 
 def entry(row: Row, relation: Adjacency) -> Entry:

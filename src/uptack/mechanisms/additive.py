@@ -82,7 +82,7 @@ def _check_scale(steps: Fraction, epsilon: Fraction, size: int) -> None:
         raise InvalidArgument("epsilon", f"at least {least:.2g} for {size} coordinates", float(epsilon))
 
 
-@release(data=("value",), page="noise")
+@release(data=("value",), people="stated", page="noise")
 def laplace(
     value: ArrayLike,
     *,
@@ -119,7 +119,7 @@ def laplace(
     return Release(_shaped(noisy, x), cost(tree, relation), "Laplace noise", tree, noise, bits.private)
 
 
-@release(data=("value",), page="noise")
+@release(data=("value",), people="stated", page="noise")
 def gaussian(
     value: ArrayLike,
     *,
@@ -170,7 +170,7 @@ def calibrated_gaussian(
     return multiplier, grid, IntegerGaussian(math.ceil((multiplier * steps) ** 2) + SMOOTHING)
 
 
-@release(data=("value",), page="noise")
+@release(data=("value",), people="stated", page="noise")
 def k_norm(
     value: ArrayLike,
     *,
@@ -215,7 +215,7 @@ def real_noise(x: Iterable[float | Fraction], body: Body, scale: Fraction, grid:
     return nearest_integers(noisy, d + 1 + body.uniforms, entropy)
 
 
-@release(data=("value",), page="noise")
+@release(data=("value",), people="stated", page="noise")
 def gamma(
     value: ArrayLike,
     *,

@@ -77,7 +77,7 @@ def _choose(
     return Release(chosen, cost(tree, relation), mechanism, tree, None, bits.private)
 
 
-@release(data=("candidates", "scores"), page="noise")
+@release(data=("candidates", "scores"), people="stated", page="noise")
 def exponential(
     candidates: Sequence[T],
     scores: ArrayLike,
@@ -106,7 +106,7 @@ def exponential(
     )
 
 
-@release(data=("candidates", "scores"), page="noise")
+@release(data=("candidates", "scores"), people="stated", page="noise")
 def report_noisy_max(
     candidates: Sequence[T],
     scores: ArrayLike,

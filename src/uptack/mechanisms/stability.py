@@ -53,7 +53,7 @@ def distance_needed(epsilon: Rational, delta: Rational, sensitivity: int = 1) ->
     return law.cutoff(delta) + law.quantile(RELIABLE)
 
 
-@release(data=("value", "distance"), page="stability")
+@release(data=("value", "distance"), people="stated", page="stability")
 def release_if_stable(
     value: T,
     distance: int,

@@ -22,7 +22,7 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball, logarithm
 from uptack.privacy import loss
-from uptack.privacy.adjacency import ADD_REMOVE, SUBSTITUTE, Adjacency
+from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
 from uptack.privacy.calibration import largest
 from uptack.privacy.cost import cost
 from uptack.privacy.guarantee import Privacy, shorter
@@ -127,9 +127,10 @@ def _(node: loss.Disjoint, adjacency: Adjacency) -> Concentrated:
     *Proof.* The row changes the rows of one group. The answers of all other groups have the same law on both sides and
     are independent of that group's, so they add nothing to a divergence. ∎
     """
-    parts = [_zcdp(part, ADD_REMOVE) for part in node.parts]
+    one = adjacency.one_added
+    parts = [_zcdp(part, one) for part in node.parts]
     one_row = Concentrated(max(part.rho for part in parts), max(part.delta for part in parts))
-    return one_row.steps(ADD_REMOVE.steps_to(adjacency), cost(node, ADD_REMOVE))
+    return one_row.steps(one.steps_to(adjacency), cost(node, one))
 
 
 @_zcdp.register(loss.Partition)

@@ -15,7 +15,7 @@ from uptack import checks
 from uptack.errors import InvalidArgument, UnknownLoss
 from uptack.exact import Real, ball
 from uptack.privacy import loss
-from uptack.privacy.adjacency import ADD_REMOVE, SUBSTITUTE, Adjacency
+from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
 from uptack.privacy.calibration import largest
 from uptack.privacy.guarantee import LARGEST_EXPONENT, Privacy, total
 
@@ -33,6 +33,26 @@ def cost(tree: loss.Loss, adjacency: Adjacency = SUBSTITUTE) -> Privacy:
     Privacy(epsilon=2.0, delta=2e-06)
     """
     return _cost(tree, checks.instance("adjacency", adjacency, Adjacency, "SUBSTITUTE or ADD_REMOVE"))
+
+
+def within(tree: loss.Loss, planned: loss.Loss, adjacency: Adjacency = SUBSTITUTE) -> bool:
+    """Whether every guarantee that holds for what was planned holds for the tree, by a rule for each kind of node.
+
+    A node that states its (ε, δ) has room for whatever costs no more. A range has room for a shorter one. Parts that
+    compose have room for those of them, in their order, that have been made.
+
+    >>> within(loss.BoundedRange(1), loss.BoundedRange(2)), within(loss.Pure(1), loss.BoundedRange(2))
+    (True, False)
+    """
+    if isinstance(planned, loss.Composed):
+        left = iter(planned.parts)
+        parts = tree.parts if isinstance(tree, loss.Composed) else (tree,)
+        return all(any(within(part, room, adjacency) for room in left) for part in parts)
+    if isinstance(planned, loss.Approximate | loss.Pure):
+        return cost(tree, adjacency) <= cost(planned, adjacency)
+    if isinstance(planned, loss.BoundedRange) and isinstance(tree, loss.BoundedRange):
+        return Fraction(tree.epsilon) <= Fraction(planned.epsilon)
+    return tree == planned
 
 
 @singledispatch
@@ -105,12 +125,14 @@ def _(node: loss.Disjoint, adjacency: Adjacency) -> Privacy:
 
     *Proof.* An added or removed row changes at most one group j. The answers for all others have the same law for both
     tables, and are independent of the answer for j. Given them, the answer for j is (ε, δ)-private; average over them.
-    g rows are g such steps, whichever groups they are in. A replaced row is a removed row and an added one. ∎
+    g rows are g such steps, whichever groups they are in. A replaced row is a removed row and an added one. ∎ The same
+    holds for people in place of rows, where each is in one group.
     """
-    parts = [_cost(part, ADD_REMOVE) for part in node.parts]
+    one = adjacency.one_added
+    parts = [_cost(part, one) for part in node.parts]
     worst = max(parts, key=lambda part: part.exact_delta)
     missing = max(part.exact_epsilon for part in parts) - worst.exact_epsilon
-    return (worst + Privacy(missing, 0, ADD_REMOVE)).under(adjacency)
+    return (worst + Privacy(missing, 0, one)).under(adjacency)
 
 
 @_cost.register(loss.Partition)

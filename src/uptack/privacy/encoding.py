@@ -12,6 +12,7 @@ from typing import Any
 
 from uptack.errors import InvalidArgument, UnknownLoss
 from uptack.privacy import loss
+from uptack.privacy.adjacency import Adjacency
 
 KINDS: dict[str, type[Any]] = {
     name: kind
@@ -96,3 +97,18 @@ def _read(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_read(part) for part in value)
     return rational(value) if isinstance(value, str) else value
+
+
+def encode_adjacency(relation: Adjacency) -> dict[str, Any]:
+    """An adjacency as plain JSON values. One about rows is written as it was before there were people.
+
+    >>> encode_adjacency(Adjacency("substitute", person=("id",)))
+    {'kind': 'substitute', 'rows_per_person': 1, 'person': ['id']}
+    """
+    people = {"person": list(relation.person)} if relation.person else {}
+    return {"kind": relation.kind, "rows_per_person": relation.rows_per_person, **people}
+
+
+def decode_adjacency(written: Any) -> Adjacency:
+    """The adjacency that `encode_adjacency` wrote; its fields are checked again."""
+    return Adjacency(**{**written, "person": tuple(written.get("person", ()))})

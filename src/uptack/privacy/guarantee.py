@@ -132,7 +132,8 @@ class Privacy:
         another, with a false-alarm rate of 5%, detects it with a chance of at most 13.6%.
         """
         alarm, caught = float(checks.probability("size", size)), self.power(size)
-        yours = "your row" if self.adjacency.rows_per_person == 1 else "your rows"
+        one = self.adjacency.rows_per_person == 1 and not self.adjacency.person
+        yours = "your row" if one else "your rows"
         question = "is one thing or another" if self.adjacency.size_is_public else "is there at all"
         text = (
             f"{self}: whoever knows everybody else's rows and tests whether {yours} {question}, with a false-alarm "
@@ -156,6 +157,7 @@ class Privacy:
             "delta": self.delta,
             "adjacency": self.adjacency.kind,
             "rows_per_person": self.adjacency.rows_per_person,
+            **({"person": list(self.adjacency.person)} if self.adjacency.person else {}),
         }
 
 

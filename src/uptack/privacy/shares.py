@@ -27,18 +27,19 @@ SLACK = Fraction(1, 1 << 20)
 SMALLEST = Fraction(1, 1 << 40)
 
 
-def fair_shares(draws: Sequence[Tree], budget: Privacy) -> tuple[Tree, ...]:
+def fair_shares(draws: Sequence[Tree], budget: Privacy, rough: bool = False) -> tuple[Tree, ...]:
     """The draws at the largest common scale at which all of them together are within the budget.
 
     Each draw is given as a loss node at its relative size: `BoundedRange(2)` gets twice the ε of `BoundedRange(1)`.
-    For draws that are fixed before the first of them runs; what they are charged is `tight(shares, budget.delta)`.
+    For draws that are fixed before the first of them runs; what they are charged is `tight(shares, budget.delta)`. A
+    `rough` scale is found in a moment, and may be a little smaller.
 
     >>> shares = fair_shares([loss.BoundedRange(1)] * 15, Privacy(2, 1e-6))
     >>> round(float(shares[0].epsilon), 3)
     0.217
     """
     parts = tuple(draws)
-    scale = fair_scale(lambda s: [scaled(part, s) for part in parts], budget)
+    scale = fair_scale(lambda s: [scaled(part, s) for part in parts], budget, rough)
     return tuple(scaled(part, scale) for part in parts)
 
 
@@ -64,11 +65,12 @@ def _scaled(name: str, value: Any, scale: Fraction) -> Any:
     return value * scale if name == "epsilon" else value
 
 
-def fair_scale(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy) -> Fraction:
+def fair_scale(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy, rough: bool = False) -> Fraction:
     """The largest s found for which the trees `build(s)` together are within the budget, as a fixed plan.
 
     `build` must cost more for a larger s. First the best of the plain sum and zCDP, both exact, to a 2^-40 part. Then
-    larger ones are tried with `tight`. Whichever s is returned, `tight(build(s), budget.delta)` is within the budget.
+    larger ones are tried with `tight`, unless a `rough` one will do. Whichever s is returned,
+    `tight(build(s), budget.delta)` is within the budget.
     """
     budget = checks.instance("budget", budget, Privacy, "a Privacy")
     checks.positive("budget.epsilon", budget.exact_epsilon)
@@ -85,7 +87,19 @@ def fair_scale(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy
         least = _sum(build(guess * SMALLEST), budget)
         fix = "Give the parts of build a smaller δ."
         raise InvalidArgument("budget", f"at least what build takes at the smallest scale, {least}", budget, fix)
-    return _refined(build, budget, largest(fits, guess))
+    return _roughly(fits, guess) if rough else _refined(build, budget, largest(fits, guess))
+
+
+def _roughly(fits: Callable[[Fraction], bool], guess: Fraction) -> Fraction:
+    """A scale that fits, and of which a 2^-HALVINGS part more does not. The guess fits: it is that of the plain sum."""
+    low = guess if fits(guess) else guess * SMALLEST
+    while fits(2 * low):
+        low *= 2
+    high = 2 * low
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def _sum(trees: Sequence[loss.Loss], budget: Privacy) -> Privacy:

@@ -20,10 +20,13 @@ from importlib.metadata import entry_points
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from uptack import checks
+from uptack.columns.owners import of_people
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.privacy import Privacy
+from uptack.privacy.loss import Loss
 from uptack.registry import options
 from uptack.registry.options import Option
+from uptack.registry.people import Flag, entered, options_of
 from uptack.registry.rim import guarded
 
 P = ParamSpec("P")
@@ -56,6 +59,14 @@ class Planner(Protocol):
         ...
 
 
+class Spender(Protocol):
+    """What a release will do to the data, as a loss, from public numbers alone; None where only its cost is known."""
+
+    def __call__(self, given: Mapping[str, Any], cost: Privacy, rows: int) -> Loss | None:
+        """The options that were given, the most that it costs, and the public number of rows."""
+        ...
+
+
 @dataclass(frozen=True)
 class Declaration:
     """Everything that is to be known of a release function.
@@ -65,7 +76,9 @@ class Declaration:
     `missing` is what a session tells it of missing values where nobody says otherwise; None where it is not told.
     `public` is the function behind the rim, as everybody calls it. `examples` are calls without their data, from which
     the audit makes its cases. `page` is its page of the docs. `statistic` describes it, from its levels, where that can
-    be done (`uptack.statistics.statistic`): its influence function is worked out from that.
+    be done (`uptack.statistics.statistic`): its influence function is worked out from that. `people` says whether it is
+    proved for people (`uptack.registry.people`). `spends` says what it does to the data before it does it, where that
+    is more than its cost tells: plans compose such losses tightly.
     """
 
     name: str
@@ -79,6 +92,8 @@ class Declaration:
     page: str
     also: str
     statistic: Callable[..., Any] | None = None
+    spends: Spender | None = None
+    people: Flag = False
     public: Callable[..., Any] = field(init=False, repr=False)
 
     @functools.cached_property
@@ -86,8 +101,8 @@ class Declaration:
         """What it can be told, by its signature."""
         own = options.read(self.function, self.data)
         named = {option.name for option in own}
-        grouping = [options.KNOWN[name] for name in options.GROUPING if self.by and name not in named]
-        return (*own, *grouping)
+        beside = (*(options.GROUPING if self.by else ()), *options_of(self.people, self.reads))
+        return (*own, *(options.KNOWN[name] for name in beside if name not in named))
 
     @functools.cached_property
     def takes_any(self) -> bool:
@@ -114,7 +129,7 @@ class Declaration:
     def check(self, given: Mapping[str, Any]) -> None:
         """Refuse what the function has no use for, by name."""
         for name in () if self.takes_any else given:
-            if name not in self.allowed and name not in self.data:
+            if name not in self.allowed and name not in self.data and name not in options.PEOPLE:
                 near = difflib.get_close_matches(str(name), self.allowed, n=1)
                 fix = f"Did you mean {near[0]!r}?" if near else f"Its options are {', '.join(self.allowed)}."
                 raise UnknownOption(str(name), f"left out: {self.name} has no such option", "it", fix)
@@ -136,6 +151,8 @@ def release(
     page: str = "",
     also: str = "",
     statistic: Callable[..., Any] | None = None,
+    spends: Spender | None = None,
+    people: Flag = False,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Declare a release function: see the module. What is returned is the function behind the rim.
 
@@ -144,15 +161,17 @@ def release(
 
     def declare(function: Callable[P, T]) -> Callable[P, T]:
         name = function.__name__
-        made = Declaration(name, function, data, reads, by, missing, plan, examples, page or name, also, statistic)
+        words = (page or name, also, statistic, spends, people)
+        made = Declaration(name, function, data, reads, by, missing, plan, examples, *words)
 
         @functools.wraps(function)
         def public(*arguments: P.args, **given: P.kwargs) -> T:
             made.check(given)
+            grouping = {name: given.pop(name, None) for name in options.GROUPING} if by else {}
+            passed, rest = entered(made, arguments, given, grouping.get("by"))
             if not by:
-                return function(*arguments, **given)
-            grouping = {name: given.pop(name, None) for name in options.GROUPING}
-            return _asked(function, arguments, given, grouping)  # type: ignore[no-any-return]
+                return function(*passed, **rest)
+            return _asked(function, passed, rest, grouping)  # type: ignore[no-any-return]
 
         behind = guarded(public)
         object.__setattr__(made, "public", behind)
@@ -183,7 +202,7 @@ def _per_group(function: Callable[..., Any], arguments: tuple[Any, ...], given: 
     def of_group(rows: Any, **budget: Any) -> Any:
         return function(rows, *others, **budget)
 
-    return groups.per_group(of_group, x, by, **given)
+    return groups.per_group(of_group, x, None if of_people(x) else by, **given)
 
 
 def load() -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from uptack.columns.each import HOWS
+
 Form = Literal["number", "numbers", "integer", "flag", "word", "choice", "range", "keys", "object"]
 """How an option is written on a command line. "keys" are values of a column, and a "range" is LOW:HIGH. An "object"
 can't be written there."""
@@ -43,7 +45,11 @@ PROMISE = ("epsilon", "delta", "adjacency", "rows_per_person", "entropy")
 GROUPING = ("by", "groups", "share")
 """What a release by group can be told beside."""
 
+PEOPLE = ("person", "per_person", "weights", "at_most", "order")
+"""What a release that is proved for people can be told beside: see `uptack.registry.people`."""
+
 METHODS = ("inverse", "ptr", "dwork-lei")
+WEIGHTS = ("people", "rows", "one")
 
 KNOWN = {
     option.name: option
@@ -59,6 +65,11 @@ KNOWN = {
         Option("by", "One answer for each value of this column, all for one ε.", "word"),
         Option("groups", "A public group, once for each. Without any: those with enough rows (needs δ).", "keys"),
         Option("share", "The part of ε that buys the list of groups where it is not public.", "number"),
+        Option("person", "Whose rows they are: a column of ids, or several. People are then the unit."),
+        Option("per_person", "One number per person first: this of her rows.", "choice", HOWS),
+        Option("weights", "People weigh alike (default), or rows do, or each is in one category.", "choice", WEIGHTS),
+        Option("at_most", "With weights 'rows': how many rows of one person count in full.", "integer"),
+        Option("order", "With per_person 'last': the column that says which row is the last.", "word"),
         Option("method", "How the answer is found.", "choice", METHODS),
         Option("interval", "Spend half on an interval for the population, at this confidence.", "number"),
         Option("p", "The levels of the quantiles, such as 0.25 0.75.", "numbers"),

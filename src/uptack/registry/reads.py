@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from uptack.columns import NUMERIC, Kind, whole
+from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
+from uptack.columns.owners import Owners, PeopleRows
+from uptack.columns.people import PeopleColumn
+from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
 from uptack.columns.unread import UnreadColumn
 from uptack.data import Source
+from uptack.data.arrays import numeric_column
+from uptack.data.people import PeopleSource, hidden
 from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 
 Names = tuple[str, ...]
 Given = Mapping[str, Any]
 Read = Callable[[Source, Names, Given], tuple[Any, ...]]
+Whose = Callable[[str, Any, Owners], Any]
 COUNTED: tuple[Kind, ...] = (*NUMERIC, "text")
 """Kinds of columns whose values can be counted, or be groups."""
+
+
+@dataclass(frozen=True)
+class Peoples:
+    """How a data argument becomes people's data, and what can be said of people beside `person`."""
+
+    make: Whose
+    beside: tuple[str, ...] = ()
+
+    def __call__(self, name: str, data: Any, whose: Owners) -> Any:
+        """The data argument of this name, with the owners of its rows."""
+        return self.make(name, data, whose)
+
+
+VALUES_OF_PEOPLE = Peoples(PeopleValues.of, ("weights", "at_most"))
+"""Columns or tables of any kind, whose rows are counted."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +49,8 @@ class Reads:
     """Which columns a function is asked about, and how its data arguments are made from them.
 
     `read(source, names, given)` looks at the rows. `unread` makes the same arguments from public things alone: it is
-    used to find misuse, and a ⊥ that public numbers decide, before anything is debited.
+    used to find misuse, and a ⊥ that public numbers decide, before anything is debited. `people(name, data, owners)`
+    makes a data argument of that name into people's data, where its rows have owners (`uptack.registry.people`).
     """
 
     read: Read
@@ -35,12 +58,18 @@ class Reads:
     kinds: tuple[Kind, ...] = NUMERIC
     least: int = 1
     most: int | None = 1
+    people: Peoples | None = None
 
     def check(self, what: str, names: Names, source: Source, given: Given) -> None:
         """Whether the source has such columns: names and kinds are public. Edges ask for numbers."""
         if not self.least <= len(names) <= (len(names) if self.most is None else self.most):
             must = f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}"
             raise InvalidArgument("columns", f"{must} for {what}", len(names))
+        person = getattr(source, "person", ())
+        for name in (*names, given.get("by"), given.get("order")):
+            hidden(name, person)
+        if given.get("order") is not None:
+            known(given["order"], source.columns, what="order")
         for name in names:
             known(name, source.columns, self.kinds if given.get("edges") is None else NUMERIC)
         if given.get("by") is not None:
@@ -52,7 +81,16 @@ def _column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 
 def _unread_column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    return (UnreadColumn(source.rows, whole(source.columns[names[0]])),)
+    people = isinstance(source, PeopleSource)
+    return (UnreadColumn(source.rows, whole(source.columns[names[0]]), of_people=people, weighted=people),)
+
+
+def _peoples_column(name: str, x: Any, whose: Owners) -> Any:
+    return PeopleColumn.of(name, x if isinstance(x, Column) else numeric_column(column(name, x)), whose)
+
+
+def _peoples_rows(name: str, x: Any, whose: Owners) -> Any:
+    return PeopleRows.of(name, matrix(name, x), whose)
 
 
 def _true(x: Any) -> list[int]:
@@ -60,25 +98,51 @@ def _true(x: Any) -> list[int]:
 
 
 def _flags(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    """How many rows are true; without a column, how many there are."""
+    """How many rows are true; without a column, how many there are. People are counted who have such a row."""
+    if isinstance(source, PeopleSource):
+        return (source.counted(names[0] if names else None, given.get("at_most")),)
     if names and hasattr(source, "trues"):
         return (source.trues(names[0]),)
     return tuple(source.column(names[0]).sums(_true)) if names else (source.rows,)
 
 
+def _no_flags(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    return (PeopleCount(0, given.get("at_most") or 1) if isinstance(source, PeopleSource) else 0,)
+
+
+def _weights(given: Given) -> Weights:
+    """How people's rows count in a table."""
+    return Weights(given.get("weights") or "people", given.get("at_most"))
+
+
 def _tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Values with their counts. Between edges they are counted as they are read: there may be as many as rows."""
+    if isinstance(source, PeopleSource):
+        return (source.tally(names[0], _weights(given), given.get("edges")),)
     if given.get("edges") is not None:
         return _column(source, names, given)
     keys, counts = source.counts(names)
     return (Tally(tuple(key[0] for key in keys), counts),)
 
 
+def _no_tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    nothing = np.zeros(0, np.int64)
+    if not isinstance(source, PeopleSource):
+        return (Tally((), nothing),)
+    if _weights(given).way == "one":
+        return (PeopleValues(nothing, Owners(nothing, source.rows)),)
+    return (PeopleTally((), nothing, source.rows, _weights(given)),)
+
+
 def _points(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    if isinstance(source, PeopleSource):
+        return (source.points(names),)
     return _column(source, names, given) if len(names) == 1 else (source.matrix(names),)
 
 
 def _no_points(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    if isinstance(source, PeopleSource):
+        return (_one_row_each(np.zeros((source.rows, len(names))) if len(names) > 1 else np.zeros(source.rows)),)
     return _unread_column(source, names, given) if len(names) == 1 else (np.zeros((source.rows, len(names))),)
 
 
@@ -92,29 +156,38 @@ def _no_matrix(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 def _design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y. The response is named first."""
+    if isinstance(source, PeopleSource):
+        rows = source.points(names)
+        return replace(rows, values=rows.values[:, 1:]), replace(rows, values=rows.values[:, 0])
     values = source.matrix(names)
     return values[:, 1:], values[:, 0]
 
 
 def _no_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     zeros = np.broadcast_to(0.0, (source.rows, len(names)))
+    if isinstance(source, PeopleSource):
+        return _one_row_each(zeros[:, 1:]), _one_row_each(zeros[:, 0])
     return zeros[:, 1:], zeros[:, 0]
 
 
-COLUMN = Reads(_column, _unread_column)
+def _one_row_each(values: Any) -> PeopleRows:
+    return PeopleRows(values, np.arange(len(values)), len(values))
+
+
+COLUMN = Reads(_column, _unread_column, people=Peoples(_peoples_column, ("per_person", "weights", "at_most", "order")))
 """One numeric column."""
 
-FLAGS = Reads(_flags, lambda source, names, given: (0,), ("boolean", "any"), least=0)
+FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0, people=VALUES_OF_PEOPLE)
 """A column of truth values, or none for the rows themselves."""
 
-CATEGORIES = Reads(_tally, lambda source, names, given: (Tally((), np.zeros(0, np.int64)),), COUNTED)
+CATEGORIES = Reads(_tally, _no_tally, COUNTED, people=VALUES_OF_PEOPLE)
 """One column whose values are counted."""
 
-POINTS = Reads(_points, _no_points, most=3)
+POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))
 """One to three numeric columns: points on a line, in a plane, in space."""
 
 COLUMNS = Reads(_matrix, _no_matrix, least=2, most=None)
 """Several numeric columns."""
 
-DESIGN = Reads(_design, _no_design, least=2, most=None)
+DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_rows))
 """A response and its predictors."""

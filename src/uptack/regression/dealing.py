@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from uptack.account import Account
 from uptack.blocks.partition import equal_blocks, independent_blocks, of_width
+from uptack.blocks.people import rows_of
+from uptack.columns.owners import NOBODY, numbered
 from uptack.columns.table import Table
 from uptack.later import Later
 from uptack.statistics.arguments import Question
@@ -42,3 +44,20 @@ def dealt(data: Table, n: int, blocks: int, account: Account) -> NDArray[np.int6
     rows = np.append(np.flatnonzero(data.complete), -1)
     chosen = of_width(independent_blocks(rows.size - 1, blocks, account.entropy), 2 * -(-n // blocks) + CROWD)
     return rows[chosen]  # -1 reads the last one, which is -1
+
+
+def dealt_people(data: Table, blocks: int, account: Account) -> list[NDArray[np.int64]]:
+    """The complete rows of the people of each block.
+
+    **Lemma.** One person's rows are in one block, whichever they are and however many (`uptack.blocks.people`). Under
+    SUBSTITUTE all people are dealt, evenly, and rows that are not complete are then left out. Under ADD_REMOVE each
+    person who has a complete row chooses her block by herself.
+    """
+    assert data.whose is not None
+    codes = np.where(data.complete, data.whose, NOBODY)
+    if account.adjacency.size_is_public:
+        members = equal_blocks(data.people, blocks, account.entropy)
+    else:
+        codes, people = numbered(codes)
+        members = independent_blocks(people, blocks, account.entropy)
+    return rows_of([line[line >= 0] for line in members], codes)

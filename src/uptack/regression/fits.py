@@ -12,6 +12,9 @@ blocks, where a fixed value such as 0 would pull the median and narrow the sprea
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,6 +40,9 @@ FAR = 2.0**400
 """Responses beyond so many times the typical one of their block are cut to this. No weight of theirs is felt, and no
 sum overflows."""
 
+SIDE_BY_SIDE = 1 << 18
+"""Rows of blocks of people that are fitted at a time."""
+
 
 def fit_blocks(
     x: Floats,
@@ -52,20 +58,64 @@ def fit_blocks(
     `members` has the rows of each block in a line, and -1 where there is none. With `shortest` the coefficients that a
     block does not tell are those of the shortest solution, unless it has too few rows.
     """
-    present = members >= 0
+    found, told = _fits(x, y, members, None, kind, progress, shortest=shortest)
+    return _sided(found, told)
+
+
+def fit_people(x: Floats, y: Floats, blocks: Sequence[NDArray[np.int64]], weights: Floats, kind: str) -> Floats:
+    """The same for blocks of people: the rows of each block, and a weight for every row of the table.
+
+    **Lemma.** A fit is a function of the rows of its block, their weights and the number of the block, to the last bit.
+    How many rows a block has is its own secret, so no shape may depend on other blocks: each block is padded to the
+    power of two next to its own number of rows, and all products are worked out block by block. Blocks of one width
+    are only put side by side, which the arithmetic of a block does not see (a test compares them with blocks alone).
+    """
+    widths = np.array([max(rows.size - 1, 1).bit_length() for rows in blocks], np.int64)
+    found, told = np.zeros((len(blocks), x.shape[1])), np.zeros((len(blocks), x.shape[1]), bool)
+    padded = np.append(weights, 0.0)
+    for width in np.unique(widths).tolist():
+        alike = np.flatnonzero(widths == width)
+        for some in np.split(alike, range(SIDE_BY_SIDE >> width or 1, alike.size, SIDE_BY_SIDE >> width or 1)):
+            members = np.full((some.size, 1 << width), -1)
+            for line, block in zip(members, some.tolist(), strict=True):
+                line[: blocks[block].size] = blocks[block]
+            found[some], told[some] = _fits(x, y, members, padded[members], kind)
+    return _sided(found, told)
+
+
+def _sided(found: Floats, told: NDArray[np.bool_]) -> Floats:
+    """The coefficients that blocks tell, and those beyond all others, on the side of the block's number."""
+    sides = np.where(np.arange(len(found)) % 2 == 0, -BEYOND, BEYOND)
+    return np.where(told, found, sides[:, None])
+
+
+def _fits(
+    x: Floats,
+    y: Floats,
+    members: NDArray[np.int64],
+    weights: Floats | None,
+    kind: str,
+    progress: bool | None = False,
+    *,
+    shortest: bool = False,
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """The coefficients of each block, and which of them it tells. `weights` are those of the members, None for ones."""
     x, y = np.vstack([x, np.zeros((1, x.shape[1]))]), np.append(y, 0.0)  # -1, where there is no row, reads this one
+    present = members >= 0
     with np.errstate(all="ignore"):
         xs, ys = x[members], y[members]
         xs, columns = _in_units(xs, _exponents(np.abs(xs).max(axis=1, initial=0.0)))
         ys, response = _in_units(ys[..., None], _exponents(_typical(ys, present)[:, None]))
         responses = np.clip(ys[..., 0], -FAR, FAR)
-        beta = _fitted(xs, responses, present.astype(np.float64), kind, progress)
+        median = _masked_median if weights is None else _weighted_median
+        beta = _fitted(
+            xs, responses, present.astype(np.float64) if weights is None else weights, kind, progress, median
+        )
         found = np.clip(np.ldexp(beta, response - columns), -BEYOND, BEYOND)
         told = np.isfinite(found) & (present.sum(axis=1, keepdims=True) >= x.shape[1])
         if not shortest:
             told &= _inflation(xs) <= INFLATION
-    sides = np.where(np.arange(len(members)) % 2 == 0, -BEYOND, BEYOND)
-    return np.where(told, found, sides[:, None])
+    return found, told
 
 
 def _inflation(xs: Floats) -> Floats:
@@ -92,19 +142,21 @@ def _in_units(values: Floats, exponents: NDArray[np.int32]) -> tuple[Floats, NDA
     return scaled, exponents
 
 
-def _fitted(xs: Floats, ys: Floats, present: Floats, kind: str, progress: bool | None) -> Floats:
+def _fitted(
+    xs: Floats, ys: Floats, counted: Floats, kind: str, progress: bool | None, median: Callable[[Floats, Any], Floats]
+) -> Floats:
     """The coefficients, by least squares with weights that are chosen anew a fixed number of times."""
-    beta = _least_squares(xs, ys, present)
+    beta = _least_squares(xs, ys, counted)
     for _ in track(range(0 if kind == "ols" else ITERATIONS), "fitting blocks", show=progress):
         away = np.abs(ys - np.einsum("mij,mj->mi", xs, beta))
         rounding = ROUNDING * (1 + np.abs(beta).max(axis=1))
-        spread = np.maximum(_masked_median(away, present > 0), rounding)[:, None] / 0.6745
+        spread = np.maximum(median(away, counted), rounding)[:, None] / 0.6745
         if kind == "huber":
-            weight = present * np.minimum(1.0, HUBER * spread / np.maximum(away, 2.0**-1000))
+            weight = counted * np.minimum(1.0, HUBER * spread / np.maximum(away, 2.0**-1000))
         else:
-            weight = present * 1e-6 * spread / np.maximum(away, 1e-6 * spread)
+            weight = counted * 1e-6 * spread / np.maximum(away, 1e-6 * spread)
         beta = _least_squares(xs, ys, weight)
-    return vertices(xs, ys, present, beta) if kind == "lad" else beta
+    return vertices(xs, ys, counted, beta) if kind == "lad" else beta
 
 
 def _gram(weighted: Floats, xs: Floats) -> tuple[Floats, Floats]:
@@ -123,9 +175,20 @@ def _least_squares(xs: Floats, ys: Floats, weight: Floats) -> Floats:
     return beta
 
 
-def _masked_median(values: Floats, present: NDArray[np.bool_]) -> Floats:
-    """The lower median of each line, of the entries that are there; 0 for a line without any."""
+def _masked_median(values: Floats, counted: NDArray[Any]) -> Floats:
+    """The lower median of each line, of the entries that count; 0 for a line without any."""
+    present = counted > 0
     ordered = np.sort(np.where(present, values, np.inf), axis=1)
     middle = np.maximum(present.sum(axis=1) - 1, 0) // 2
     found: Floats = np.take_along_axis(ordered, middle[:, None], axis=1)[:, 0]
     return np.where(np.isfinite(found), found, 0.0)
+
+
+def _weighted_median(values: Floats, weights: Floats) -> Floats:
+    """The least value of each line up to which half of the weight lies; for weights of 0 and 1 the lower median."""
+    present = weights > 0
+    order = np.argsort(np.where(present, values, np.inf), axis=1, kind="stable")
+    reached = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
+    middle = (reached >= reached[:, -1:] / 2).argmax(axis=1)
+    found: Floats = np.take_along_axis(values, np.take_along_axis(order, middle[:, None], axis=1), axis=1)[:, 0]
+    return np.where(present.any(axis=1) & np.isfinite(found), found, 0.0)

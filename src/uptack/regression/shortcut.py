@@ -21,7 +21,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack import checks
-from uptack.account import Outcome
+from uptack.account import Account, Outcome
 from uptack.columns import ArrayColumn
 from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
@@ -43,8 +43,8 @@ from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.regression import spreads
 from uptack.regression.arguments import RegressionOptions
-from uptack.regression.dealing import dealt, rows_needed
-from uptack.regression.fits import fit_blocks
+from uptack.regression.dealing import dealt, dealt_people, rows_needed
+from uptack.regression.fits import fit_blocks, fit_people
 from uptack.regression.intervals import QUARTILE, CoefficientErrors, Draw
 from uptack.release import Advice, EachNoise, NoReply, Release
 from uptack.statistics.arguments import COUNT_SHARE, Question, asked, public_size
@@ -69,7 +69,13 @@ RARE = Fraction(1, 1000)
 TELLING = "columns that are neither rare nor constant nor nearly combinations of others"
 
 
-@release(reads=DESIGN, data=("x", "y"), missing="ignore", examples=({}, {"standard_errors": True}))
+@release(
+    reads=DESIGN,
+    people=True,
+    data=("x", "y"),
+    missing="ignore",
+    examples=({}, {"standard_errors": True}),
+)
 def shortcut_regression(
     x: Any,
     y: Any,
@@ -101,6 +107,11 @@ def shortcut_regression(
     `standard_errors=True` (for `method="inverse"`) spends a third of the budget on the spread of the block estimates;
     `result.interval()` is then an interval for the population's coefficients that allows for sampling and for the
     privacy noise. `progress=True` shows how far a long fit is.
+
+    With `person=` people are dealt to blocks, each with all her rows, and weigh one in the fit of their block: the
+    coefficients are those of a random row of a random person. Blocks are then independent samples of people, so that
+    standard errors are right for panels, whatever the rows of one person have in common. Numbers of rows in what is
+    said here are numbers of people, and `progress` shows nothing.
     """
     missing = checks.choice("missing", options.get("missing", "error"), ("error", "ignore"))
     told = {**options, "missing": "drop" if missing == "ignore" else "error"}
@@ -111,26 +122,38 @@ def shortcut_regression(
         raise InvalidArgument("standard_errors", "False for this method", True, "Take method='inverse'.")
     data = table(x, y, fit_intercept=fit_intercept, missing=missing)
     if wanted and question.adjacency.size_is_public and data.n < wanted * data.p:
-        raise InvalidArgument("blocks", f"at most {data.n // data.p}, so that each has {data.p} rows", wanted)
-    fit = partial(fit_blocks, data.x, data.y, kind=kind, progress=progress)
+        must = f"at most {data.n // data.p}, so that each has {data.p} {question.adjacency.unit}"
+        raise InvalidArgument("blocks", must, wanted)
+    fit = partial(_fitted, data, kind, progress)
     return question.account.close(_found(data, fit, wanted, standard_errors, question))
 
 
+def _fitted(data: Table, kind: str, progress: bool | None, n: int, blocks: int, account: Account) -> Floats:
+    """The fits of so many blocks of rows, or of people, each of whom weighs one."""
+    if data.whose is None:
+        return fit_blocks(data.x, data.y, dealt(data, n, blocks, account), kind=kind, progress=progress)
+    return fit_people(data.x, data.y, dealt_people(data, blocks, account), data.weights, kind)
+
+
 def _found(
-    data: Table, fit: Callable[[Any], Floats], wanted: int | None, standard_errors: bool, question: Question
+    data: Table,
+    fit: Callable[[int, int, Account], Floats],
+    wanted: int | None,
+    standard_errors: bool,
+    question: Question,
 ) -> Outcome[Floats]:
     """The number of blocks, the blocks and their fits, and the medians."""
     early = _too_small(data, question, standard_errors) if wanted is None else None
     if early is not None:
         return early
-    n, question = public_size(int(data.complete.sum()), question)
+    n, question = public_size(data.complete_units, question)
     m, advice = _plan(n, data.p, question, standard_errors)
     if wanted and question.size_is_secret and n < wanted * data.p:
         return question.refuse("block medians", Advice(other="fewer blocks"))
     m = wanted or m
     if m < 1:
         return question.refuse("block medians", advice)
-    estimates = fit(dealt(data, n, m, question.account))
+    estimates = fit(n, m, question.account)
     in_blocks = replace(question, account=question.account.through(loss.Partition))
     return (_with_errors if standard_errors else _medians)(estimates, in_blocks, advice)
 

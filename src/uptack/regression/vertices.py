@@ -31,12 +31,15 @@ APART, TOLERANCE = 1e-5, 1e-9
 """Rows are independent if so much of them is left outside the others' span; multipliers exceed 1 if by so much."""
 
 
-def vertices(xs: Floats, ys: Floats, present: Floats, near: Floats) -> Floats:
-    """One minimiser a block; `near` says where to start, and is what blocks get for which no vertex is better."""
-    (m, _, p), start = xs.shape, np.nan_to_num(near)
+def vertices(xs: Floats, ys: Floats, counted: Floats, near: Floats) -> Floats:
+    """One minimiser a block; `near` says where to start, and is what blocks get for which no vertex is better.
+
+    `counted` is what each row counts for: 0 for one that is not there.
+    """
+    (m, _, p), start, present = xs.shape, np.nan_to_num(near), (counted > 0).astype(np.float64)
     rows = np.concatenate([xs * present[..., None], np.broadcast_to(np.eye(p), (m, p, p))], axis=1)
     y = np.concatenate([ys * present, np.zeros((m, p))], axis=1)
-    weights = np.concatenate([present, np.full((m, p), SLIGHT)], axis=1)
+    weights = np.concatenate([counted, np.full((m, p), SLIGHT)], axis=1)
     moves = np.random.default_rng(0).uniform(-1, 1, y.shape[1])
     shaken = y + SHAKEN * (1 + np.abs(start).max(axis=1, keepdims=True)) * moves
     basis = _independent(rows, np.abs(y - np.einsum("mij,mj->mi", rows, start)), p)

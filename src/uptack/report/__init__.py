@@ -1,13 +1,15 @@
 """`uptack report`: one private profile of a whole table, under one budget."""
 
-from uptack.report.budget import Part, divide
+from uptack.report.budget import Division, Part, divide
+from uptack.report.cards import Figure
 from uptack.report.output import Output, write
-from uptack.report.profile import ColumnProfile, Figure, Profile, plan, profile
+from uptack.report.profile import ColumnProfile, Profile, plan, profile
 from uptack.report.text import to_markdown, to_text
 from uptack.report.writing import to_html, to_json
 
 __all__ = [
     "ColumnProfile",
+    "Division",
     "Figure",
     "Output",
     "Part",

@@ -1,108 +1,54 @@
-"""How a total budget is divided over the columns of a table: by public numbers and the schema alone."""
+"""How a total budget is divided over the figures of a table: by public numbers and the schema alone.
+
+All draws of a report are fixed before the first of them runs, so they are composed tightly (`uptack.privacy.shares`):
+with δ > 0 fifteen columns get 1.6 times the ε each that an even split would give them. The regression is paid for by
+itself, since it is one large release.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any
 
 from uptack import checks
 from uptack.data.protocol import NUMERIC, known
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.privacy import Privacy
+from uptack.privacy import Privacy, tight
+from uptack.privacy.loss import Loss
+from uptack.privacy.shares import fair_scale
+from uptack.release import NoReply
+from uptack.report.figures import DRAWS, LEVELS, TRUTH, WORTH, Asked, Draw, least_epsilon
 from uptack.session import Request, Session
-
-
-@dataclass(frozen=True)
-class FigureShare:
-    """A figure of a column: what it is called, its part of the column's ε, and the release that it is.
-
-    `ask(part, epsilon, released)` makes the request. `released` are the figures before it: empty in a plan, where what
-    is asked stands for any question of the same cost.
-    """
-
-    label: str
-    share: Fraction
-    ask: Callable[[Part, Fraction, Mapping[str, Any]], Request]
-
-
-def _median(part: Part, epsilon: Fraction, released: Mapping[str, Any]) -> Request:
-    return Request("median", part.name, epsilon=epsilon, interval=CONFIDENCE)
-
-
-def _quartiles(part: Part, epsilon: Fraction, released: Mapping[str, Any]) -> Request:
-    return Request("quantile", part.name, epsilon=epsilon, p=[0.25, 0.75])
-
-
-def _trimmed_mean(part: Part, epsilon: Fraction, released: Mapping[str, Any]) -> Request:
-    return Request("trimmed_mean", part.name, epsilon=epsilon, cut=0.1)
-
-
-def _density(part: Part, epsilon: Fraction, released: Mapping[str, Any]) -> Request:
-    """With Gaussian-process noise, or by Fourier coefficients where δ = 0; where, the quartiles say."""
-    where = released.get("where", {"bandwidth": 1.0, "low": 0.0, "high": 1.0})
-    if part.delta:
-        return Request("kde", part.name, epsilon=epsilon, delta=part.delta, bandwidth=where["bandwidth"])
-    return Request("fourier_density", part.name, epsilon=epsilon, low=where["low"], high=where["high"])
-
-
-def _counts(part: Part, epsilon: Fraction, released: Mapping[str, Any]) -> Request:
-    """Of the two truth values, or of whatever categories there are."""
-    if part.kind == "boolean":
-        return Request("histogram", part.name, epsilon=epsilon, keys=[False, True])
-    return Request("histogram", part.name, epsilon=epsilon, delta=part.delta)
-
-
-def whole(*figures: FigureShare) -> tuple[FigureShare, ...]:
-    """Figures whose shares add up to one: with less some ε would be lost, with more it would be overspent."""
-    total = sum(figure.share for figure in figures)
-    if total != 1:
-        raise InvalidArgument("figures", "shares that add up to 1", float(total))
-    return figures
-
-
-NUMBERS = whole(
-    FigureShare("median", Fraction(35, 100), _median),
-    FigureShare("quartiles", Fraction(25, 100), _quartiles),
-    FigureShare("trimmed mean", Fraction(20, 100), _trimmed_mean),
-    FigureShare("density", Fraction(20, 100), _density),
-)
-"""The figures of a numeric column, in the order in which they are made. What else is shown is worked out from these."""
-
-CATEGORIES = whole(FigureShare("counts", Fraction(1), _counts))
-
-WEIGHTS: dict[str, Fraction | int] = {
-    "integer": 1,
-    "number": 1,
-    "boolean": Fraction(1, 8),
-    "text": Fraction(1, 3),
-    "any": Fraction(1, 3),
-    "regression": Fraction(5, 2),
-}
-"""Shares before the user weighs them: counts are exact enough with less than numbers need."""
 
 COUNTED = ("text", "any")
 """Kinds whose categories nobody listed beforehand: texts, and columns without a declared type."""
 
-CONFIDENCE = Fraction(95, 100)
+REGRESSION = Fraction(1, 3)
+"""The regression's part of ε, where it gets a reply for it."""
+
+SECRET_ROWS = 10_000
+"""What the number of rows is taken for where it is secret: it decides which figures are asked for, and nothing else."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one column, or the regression, may spend."""
+    """What is asked of one column: its figures, and `unit`, the ε of a draw of weight 1.
+
+    `refusals` are draws that public numbers refuse: they are not made, and what they would cost goes to the others.
+    """
 
     name: str
     kind: str
-    epsilon: Fraction
-    delta: Fraction
-
-    @property
-    def fitted(self) -> bool:
-        """Whether it is the regression."""
-        return self.kind == "regression"
+    share: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
+    plausible: tuple[Any, Any] | None = None
+    figures: tuple[str, ...] = ()
+    unit: Fraction = Fraction(0)
+    rows: int | None = None
+    refusals: Mapping[str, NoReply] = field(default_factory=dict, hash=False, compare=False)
 
     @property
     def numeric(self) -> bool:
@@ -110,36 +56,72 @@ class Part:
         return self.kind in ("integer", "number")
 
     @property
-    def figures(self) -> tuple[FigureShare, ...]:
-        """The figures of a column."""
-        return NUMBERS if self.numeric else CATEGORIES if self.countable else ()
-
-    def requests(self) -> list[Request]:
-        """The releases of a column, in the order in which they are made."""
-        return [self.request(figure) for figure in self.figures]
-
-    def request(self, figure: FigureShare, released: Mapping[str, Any] = MappingProxyType({})) -> Request:
-        """One of them, given what has been released."""
-        return figure.ask(self, self.epsilon * figure.share, released)
-
-    @property
     def countable(self) -> bool:
         """Whether its categories can be counted: those of a text are not known beforehand, which needs some δ."""
         return self.kind == "boolean" or (self.kind in COUNTED and self.delta > 0)
 
     @property
-    def careful(self) -> bool:
-        """Whether it uses some δ."""
-        return self.delta > 0 and (self.numeric or self.kind in COUNTED)
+    def possible(self) -> tuple[str, ...]:
+        """The figures that a column of its kind can have, in the order of their worth."""
+        return tuple(f for f in WORTH if (f != "counts" if self.numeric else f == "counts" and self.countable))
 
     @property
     def skipped(self) -> str:
         """Why nothing is released; "" where something is."""
-        if self.numeric or self.countable or self.fitted:
+        if self.numeric or self.countable:
             return ""
         if self.kind in COUNTED:
             return "Counting categories that nobody listed beforehand needs δ > 0: pass --delta 1e-6."
         return f"Columns of type {self.kind} are not reported."
+
+    @property
+    def levels(self) -> tuple[Fraction, ...]:
+        """The levels of the quantiles that are drawn together: the median, and the quartiles if it has them."""
+        return tuple(sorted(p for figure in ("median", "quartiles") if figure in self.figures for p in LEVELS[figure]))
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """Its releases, in the order in which they are made."""
+        asked = [name for name in DRAWS if name in self.figures or (name == "quantiles" and self.levels)]
+        return tuple(DRAWS[name] for name in asked)
+
+    def epsilon(self, draw: Draw) -> Fraction:
+        """What a draw may spend."""
+        weight = TRUTH if self.kind == "boolean" else draw.weight
+        return self.unit * self.share * weight
+
+    def request(self, draw: Draw, released: Mapping[Fraction, float] | None = None) -> Request:
+        """The release of a draw, given the quantiles of its column that have been released."""
+        rest = (self.delta, self.plausible, self.levels, self.rows, released or {})
+        return draw.ask(Asked(self.name, self.kind, self.epsilon(draw), *rest))
+
+    def lacks(self, figure: str, rows: int) -> float:
+        """How many times its budget a figure needs: at most 1 where the budget carries it."""
+        draw = DRAWS.get(figure, DRAWS["quantiles"])
+        return least_epsilon(figure, rows) / float(self.epsilon(draw))
+
+
+@dataclass(frozen=True)
+class Division:
+    """A report that has been planned: parts, what they do to the data together, and the regression if there is one."""
+
+    parts: tuple[Part, ...]
+    budget: Privacy
+    price: Privacy
+    regression: Request | None = None
+    fit: Privacy | None = None
+    refused: str = ""
+    rows: int = SECRET_ROWS
+
+    def requests(self) -> list[Request]:
+        """Everything that will be asked for."""
+        asked = [part.request(draw) for part in self.parts for draw in part.draws if draw.label not in part.refusals]
+        return asked if self.regression is None else [*asked, self.regression]
+
+    def left_out(self) -> dict[str, list[str]]:
+        """The columns that each figure is left out of, since the budget does not carry it."""
+        lacking = {f: [p.name for p in self.parts if f in p.possible and f not in p.figures] for f in WORTH}
+        return {figure: names for figure, names in lacking.items() if names}
 
 
 def divide(
@@ -150,43 +132,152 @@ def divide(
     columns: Sequence[str] | None = None,
     shares: Mapping[str, Rational] | None = None,
     target: str | None = None,
-) -> list[Part]:
-    """The parts of a report: one per column, and one for the regression, if there is one.
+    plausible: Mapping[str, tuple[Any, Any]] | None = None,
+    rough: bool = False,
+) -> Division:
+    """The figures of a report, and what each may spend: (ε, δ) is the budget of all of them together.
 
-    ε is divided by `WEIGHTS` times the shares (1 for each column that is not named), δ evenly over the parts that use
-    some.
+    Figures are taken in the order of `WORTH`, each for all columns at once, as long as the budget carries it and all
+    that were taken before. Columns are weighed by `shares`, 1 for each that is not named. Half of δ goes to counts of
+    unknown categories, where there are such, and the rest to tight composition. `rough` finds which figures are taken,
+    and prices nothing.
     """
     whole, slack = checks.epsilon(epsilon), checks.delta("delta", delta)
+    parts = _parts(session, slack, columns, shares or {}, plausible or {})
+    fit, refused, left = None, "", whole
+    if target is not None:
+        fit, refused = _regression(session, target, whole * REGRESSION)
+        left = whole - (_cost(session, fit).exact_epsilon if fit is not None else 0)
+    budget = Privacy(left, slack, session.adjacency)
+    taking = _Taking(session, budget, rough)
+    found = taking.all(parts)
+    trees = losses(session, found)
+    price = tight(trees, slack, session.adjacency) if trees and not rough else Privacy(0, 0, session.adjacency)
+    asked, cost = Privacy(whole, slack, session.adjacency), None if fit is None else _cost(session, fit)
+    return Division(tuple(found), asked, price, fit, cost, refused, taking.rows)
+
+
+def _cost(session: Session, fit: Request) -> Privacy:
+    """What a regression costs among the neighbours of the session."""
+    return session.complete(fit).cost.under(session.adjacency)
+
+
+def losses(session: Session, parts: Sequence[Part]) -> list[Loss]:
+    """What all draws of the columns do to the data, in their order. Columns that are asked alike lose alike."""
+    alike: dict[Any, Loss] = {}
+
+    def one(part: Part, draw: Draw) -> Loss:
+        key = (draw.label, replace(part, name="", plausible=None, kind=part.kind if part.kind == "boolean" else ""))
+        if key not in alike:
+            alike[key] = session.loss_of(part.request(draw))
+        return alike[key]
+
+    return [one(part, draw) for part in parts for draw in part.draws if draw.label not in part.refusals]
+
+
+def planned_rows(session: Session) -> int:
+    """The number of rows by which figures are chosen: public, or a fixed one."""
+    return session.source.rows if session.adjacency.size_is_public else SECRET_ROWS
+
+
+def _parts(
+    session: Session,
+    delta: Fraction,
+    columns: Sequence[str] | None,
+    shares: Mapping[str, Rational],
+    plausible: Mapping[str, tuple[Any, Any]],
+) -> list[Part]:
     kinds = session.source.columns
     names = tuple(kinds) if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
-    for name in (*names, *(shares or {})):
+    for name in (*names, *shares):
         known(name, kinds)
-    parts = [_weighed(Part(name, kinds[name], Fraction(0), slack), (shares or {}).get(name, 1)) for name in names]
-    if target is not None:
-        known(target, kinds, NUMERIC)
-        if not session.predictors(target, None):
-            raise InvalidArgument("target", "one of several columns of numbers", repr(target))
-        parts.append(_weighed(Part(target, "regression", Fraction(0), Fraction(0)), 1))
-    total = sum((part.epsilon for part in parts), Fraction(0))
-    if not total:
+    for name in plausible:
+        known(name, kinds, NUMERIC)
+    careful = sum(kinds[name] in COUNTED for name in names)
+    each = delta / (2 * careful) if careful else Fraction(0)
+    rows = session.source.rows if session.adjacency.size_is_public else None
+    parts = [
+        Part(
+            name,
+            kinds[name],
+            checks.positive(f"share of {name}", shares.get(name, 1)),
+            each if kinds[name] in COUNTED else Fraction(0),
+            plausible.get(name),
+            rows=rows,
+        )
+        for name in names
+    ]
+    if all(part.skipped for part in parts):
         raise InvalidArgument(
             "columns", "at least one that can be reported", "none", "See uptack.open(...).describe()."
         )
-    careful = sum(part.careful for part in parts)
-    return [
-        replace(part, epsilon=whole * part.epsilon / total, delta=slack / careful if part.careful else Fraction(0))
-        for part in parts
-    ]
+    return parts
 
 
-def _weighed(part: Part, share: Rational) -> Part:
-    """A part with its weight in place of ε: 0 where nothing is released, and then δ says whether some was given."""
-    weight = checks.positive(f"share of {part.name}", share) * WEIGHTS.get(part.kind, 1)
-    return part if part.skipped else replace(part, epsilon=weight)
+def _regression(session: Session, target: str, epsilon: Fraction) -> tuple[Request | None, str]:
+    """The regression that was asked for, or why public numbers refuse it."""
+    known(target, session.source.columns, NUMERIC)
+    predictors = session.predictors(target, None)
+    if not predictors:
+        raise InvalidArgument("target", "one of several columns of numbers", repr(target))
+    names = (target, *predictors)
+    fit = Request("regression", *names, epsilon=epsilon, standard_errors=True, missing="ignore")
+    (line,) = session.plan([fit]).releases
+    return (fit, "") if line.refusal is None else (None, str(line.refusal.advice))
 
 
-def most(parts: Sequence[Part], session: Session) -> Privacy:
-    """What the parts cost together, at most."""
-    epsilon = sum((part.epsilon for part in parts), Fraction(0))
-    delta = sum((part.delta for part in parts if part.careful), Fraction(0))
-    return Privacy(epsilon, delta, session.adjacency)
+@dataclass(frozen=True)
+class _Taking:
+    """Figures are taken one after the other, as long as the budget carries them."""
+
+    session: Session
+    budget: Privacy
+    rough: bool
+
+    @property
+    def rows(self) -> int:
+        return planned_rows(self.session)
+
+    def all(self, parts: Sequence[Part]) -> list[Part]:
+        taken = list(parts)
+        for figure in WORTH:
+            taken = self._one_more(taken, figure)
+        return self._scaled([self._refused(part) for part in taken], self.rough)
+
+    def _refused(self, part: Part) -> Part:
+        """The part without what public numbers refuse; whatever is wrong with a request is found here, too."""
+        lines = self.session.plan(part.request(draw) for draw in part.draws).releases
+        found = zip(part.draws, lines, strict=True)
+        return replace(part, refusals={d.label: line.refusal for d, line in found if line.refusal is not None})
+
+    def _one_more(self, parts: list[Part], figure: str) -> list[Part]:
+        """The parts with one figure more, where it and all before are carried. The first of a column is always."""
+        first = [p for p in parts if figure in p.possible and not p.figures]
+        wanted = [p.name for p in parts if figure in p.possible]
+        while wanted:
+            tried = [replace(p, figures=(*p.figures, figure)) if p.name in wanted else p for p in parts]
+            tried = self._scaled(tried, rough=True)
+            if first:
+                return tried
+            worse = self._carried(parts) - self._carried(tried)
+            poor = [p.name for p in tried if p.name in wanted and p.lacks(figure, self.rows) > 1]
+            if not poor and not worse:
+                return tried
+            if not poor:
+                return parts
+            wanted = [name for name in wanted if name not in poor]
+        return parts
+
+    def _carried(self, parts: list[Part]) -> set[tuple[str, str]]:
+        return {(p.name, figure) for p in parts for figure in p.figures if p.lacks(figure, self.rows) <= 1}
+
+    def _scaled(self, parts: list[Part], rough: bool) -> list[Part]:
+        """The parts with the largest unit at which all their draws together are within the budget."""
+        if not losses(self.session, parts):
+            return parts
+
+        def build(scale: Fraction) -> list[Loss]:
+            return losses(self.session, [replace(part, unit=scale) for part in parts])
+
+        unit = fair_scale(build, self.budget, rough)
+        return [replace(part, unit=unit) for part in parts]

@@ -12,13 +12,16 @@ WIDTH, HEIGHT = 420, 190
 LEFT, RIGHT, TOP, BOTTOM = 14, 14, 12, 30
 
 
-def number(value: float, scale: float = 0.0) -> str:
+def number(value: float, scale: float = 0.0, end: str = "") -> str:
     """A number as a person would write it: whole numbers as they are, others with four digits, thousands set apart.
 
-    What is less than a millionth of the `scale` of its kind is nothing.
+    `scale` is how large a difference is among numbers of its kind: what is less than a millionth of it is nothing, and
+    there are digits enough for a hundredth of it. The "low" `end` of an interval is rounded down, the "high" one up.
 
     >>> number(1234568), number(0.000123456), number(42.0), number(-3.14159), number(1e-30, scale=2.0)
     ('1,234,568', '0.0001235', '42', '-3.142', '0')
+    >>> number(1700000123.4, scale=50.0), number(0.12345, end="low"), number(0.12341, end="high")
+    ('1,700,000,123.4', '0.1234', '0.1235')
     """
     value = 0.0 if abs(value) < scale * 1e-6 else float(value)
     if not math.isfinite(value):
@@ -28,8 +31,17 @@ def number(value: float, scale: float = 0.0) -> str:
     if not 1e-5 <= abs(value) < 1e15:
         return f"{value:.4g}"
     digits = 3 - math.floor(math.log10(abs(value)))
-    text = f"{round(value, digits):,.{max(digits, 0)}f}"
+    if 0 < scale < math.inf:
+        digits = min(max(digits, 2 - math.floor(math.log10(scale))), 15 + digits)
+    text = f"{_rounded(value, digits, end):,.{max(digits, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _rounded(value: float, digits: int, end: str) -> float:
+    near = round(value, digits)
+    if end and (near > value if end == "low" else near < value):
+        near = round(near + (-1 if end == "low" else 1) * 10.0**-digits, digits)
+    return near
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -97,6 +109,33 @@ def density_picture(
     if interval is not None:
         a, b = (scale(min(max(end, scale.low), scale.high)) for end in interval)
         parts.append(f'<line class="interval" x1="{a}" x2="{b}" y1="{TOP}" y2="{TOP}"/>')
+    return _svg("".join(parts) + _axis(scale, base), title)
+
+
+def box_picture(
+    quantiles: Sequence[float],
+    steps: Sequence[tuple[float, float, float]],
+    interval: tuple[float, float] | None = None,
+    *,
+    title: str,
+) -> Markup:
+    """A box plot of three or five quantiles, and over it the coarse density that they make: (from, to, height) each."""
+    beyond = (quantiles[-1] - quantiles[0]) / 20
+    scale, base, middle = _Scale(quantiles[0] - beyond, quantiles[-1] + beyond), HEIGHT - BOTTOM, HEIGHT - BOTTOM - 22
+    tallest, floor = max(height for _, _, height in steps), middle - 22
+    parts = []
+    for low, high, height in steps:
+        top, width = round(floor - height / tallest * (floor - TOP), 2), round(scale(high) - scale(low), 2)
+        parts.append(f'<rect class="area" x="{scale(low)}" y="{top}" width="{width}" height="{floor - top}"/>')
+    low, centre, high = quantiles[len(quantiles) // 2 - 1 : len(quantiles) // 2 + 2]
+    across = f'x1="{scale(quantiles[0])}" x2="{scale(quantiles[-1])}" y1="{middle}" y2="{middle}"'
+    size = f'width="{round(scale(high) - scale(low), 2)}" height="24"'
+    parts.append(f'<line class="axis" {across}/><rect class="box" x="{scale(low)}" y="{middle - 12}" {size}/>')
+    if interval is not None:
+        a, b = (scale(min(max(end, scale.low), scale.high)) for end in interval)
+        parts.append(f'<line class="interval" x1="{a}" x2="{b}" y1="{middle}" y2="{middle}"/>')
+    ends = f'y1="{middle - 12}" y2="{middle + 12}"'
+    parts.append(f'<line class="median" x1="{scale(centre)}" x2="{scale(centre)}" {ends}/>')
     return _svg("".join(parts) + _axis(scale, base), title)
 
 

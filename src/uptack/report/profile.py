@@ -2,74 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval, UptackError
 from uptack.exact import Rational
-from uptack.kernels.density import DensityCurve
 from uptack.privacy import Privacy
 from uptack.progress import track
-from uptack.release import NoReply
-from uptack.report.budget import CONFIDENCE, Part, divide, most
-from uptack.session import Plan, Request, Session
+from uptack.report.advice import figure_advice, hints
+from uptack.report.budget import Division, Part, divide, losses
+from uptack.report.cards import Figure, by_level, card, drawn, with_tails
+from uptack.report.figures import CONFIDENCE, LEVELS, Draw, box, drawable
+from uptack.session import Plan, PlannedRelease, Request, Session
+from uptack.session.paid import PaidPlan
 from uptack.session.requests import Made
-
-GRID = 160
-"""Points of a drawn density."""
-
-SECRET_ROWS = 1000
-"""What a bandwidth takes the number of rows for where it is secret: the fifth root of it is all that matters."""
-
-BEYOND = 2
-"""How many interquartile ranges beyond the quartiles a density is drawn."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One released figure, or what came in its place. Without a cost it was worked out from released ones."""
-
-    label: str
-    value: Any
-    interval: tuple[Any, Any] | None = None
-    note: str = ""
-    how: str = ""
-    cost: Privacy | None = None
-
-    @staticmethod
-    def of(label: str, result: Made, cost: Privacy) -> Figure:
-        """The figure of a release, and what was debited for it."""
-        how = result.mechanism
-        if isinstance(result, NoReply):
-            return Figure(label, None, None, f"a reply needs {result.advice}", how, cost)
-        return Figure(label, result.value, _interval(result), " ".join(result.notes), how, cost)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        value = self.value.to_dict() if hasattr(self.value, "to_dict") else _plain(self.value)
-        ends = None if self.interval is None else [_plain(end) for end in self.interval]
-        cost = None if self.cost is None else self.cost.to_dict()
-        return {"label": self.label, "value": value, "interval": ends, "note": self.note, "privacy": cost}
 
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What is published about one column."""
+    """What is published about one column.
+
+    `quantiles` are the released ones, by their levels, `releases` what was asked for, each with its cost: figures are
+    read off these.
+    """
 
     part: Part
     figures: tuple[Figure, ...]
     density: Figure | None = None
+    quantiles: Mapping[Fraction, float] | None = None
+    releases: tuple[Figure, ...] = ()
 
     @property
     def scale(self) -> float:
         """How large a difference is, in this column: its released interquartile range."""
-        return float(self["interquartile range"].value or 0.0) if self.part.numeric and self.figures else 0.0
+        found = self.quantiles or {}
+        return found[Fraction(3, 4)] - found[Fraction(1, 4)] if Fraction(1, 4) in found else 0.0
 
     def __getitem__(self, label: str) -> Figure:
-        return next(figure for figure in self.figures if figure.label == label)
+        return next((figure for figure in self.figures if figure.label == label), Figure(label, None))
 
     @property
     def all_figures(self) -> tuple[Figure, ...]:
@@ -79,12 +51,16 @@ class ColumnProfile:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         figures = [figure.to_dict() for figure in self.all_figures]
-        return {"name": self.part.name, "kind": self.part.kind, "figures": figures, "skipped": self.part.skipped}
+        bill = [
+            {"label": one.label, "how": one.how, "privacy": one.cost and one.cost.to_dict()} for one in self.releases
+        ]
+        own = {"name": self.part.name, "kind": self.part.kind, "skipped": self.part.skipped}
+        return {**own, "figures": figures, "releases": bill}
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A whole report, before it is written."""
+    """A whole report, before it is written. `rows` counts what the `unit` of privacy is: rows, or people."""
 
     title: str
     rows: int | None
@@ -93,6 +69,9 @@ class Profile:
     asked: Privacy
     spent: Privacy
     private: bool
+    hints: tuple[str, ...] = ()
+    unit: str = "rows"
+    whose: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -102,69 +81,93 @@ class Profile:
             found = {"target": names[0], "predictors": list(names[1:]), **figure.to_dict()}
         return {
             "table": self.title,
-            "rows": self.rows,
+            self.unit: self.rows,
+            "whose": self.whose,
             "privacy": {"asked": self.asked.to_dict(), "spent": self.spent.to_dict()},
             "private": self.private,
+            "hints": list(self.hints),
             "columns": [column.to_dict() for column in self.columns],
             "regression": found,
         }
 
 
 class _Releases:
-    """The releases of a report, one after the other.
+    """The releases of a report, one after the other, all paid for before the first.
 
-    All that can be wrong with a request is found before the first debit. Where a release fails all the same, those
-    before it are paid for and stay in the report, and none is tried after it.
+    All that can be wrong with a request is found before the debit. Where a release fails all the same, those before it
+    stay in the report, and none is tried after it.
     """
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self, session: Session, division: Division, paid: PaidPlan | None) -> None:
+        self.session, self._division, self._paid = session, division, paid
         self._failure, self._any = "", False
 
-    def make(self, label: str, request: Request) -> Figure:
-        """One figure. What it cost is what the session debited for it, whatever came of it."""
+    def make(self, part: Part, draw: Draw, released: Mapping[Fraction, float]) -> Figure:
+        """One figure of a column, which uses up its loss of the plan; ⊥ for nothing where public numbers refuse it."""
+        if draw.label in part.refusals:
+            return Figure.of(
+                draw.label, part.refusals[draw.label], None, self._advice(part.refusals[draw.label], part, draw)
+            )
+        request = part.request(draw, released)
+        tree = self.session.loss_of(part.request(draw))
+        paid = self._paid
+        assert paid is not None, "a part without draws"
+        figure, made = self._tried(draw.label, request, lambda: paid.run(request, tree))
+        return figure if made is None else Figure.of(draw.label, made, figure.cost, self._advice(made, part, draw))
+
+    def _advice(self, made: Made, part: Part, draw: Draw) -> str:
+        return figure_advice(self.session, self._division, made, part.epsilon(draw))
+
+    def fit(self, request: Request) -> Figure:
+        """The regression, which is paid for by itself."""
+        return self._tried("regression", request, lambda: self.session.run(request))[0]
+
+    def _tried(self, label: str, request: Request, make: Callable[[], Made]) -> tuple[Figure, Made | None]:
+        """A figure, and the ⊥ that it is of."""
         if self._failure:
-            return Figure(label, None, None, self._failure)
-        before = self.session.spent
+            return Figure(label, None, None, self._failure), None
+        cost = self.session.complete(request).cost
         try:
-            made = self.session.run(request)
+            made = make()
         except UptackError as error:
             if not self._any:
                 raise
+            if isinstance(error, InvalidArgument):  # of this figure alone: what was asked came from released values
+                return Figure(label, None, None, f"not made: {error}", "withheld", cost), None
             early = isinstance(error, BudgetExceeded)
             self._failure = "not made: " + ("the budget was used up meanwhile" if early else "the rows can't be read")
-            cost = _difference(self.session.spent, before)
-            return Figure(label, None, None, self._failure, "withheld", cost)
+            return Figure(label, None, None, self._failure, "withheld", cost), None
         self._any = True
-        return Figure.of(label, made, _difference(self.session.spent, before))
+        figure = Figure.of(label, made, cost if made.loss is not None else None)
+        return (figure, made) if made.value is None else (_with_interval(figure, made), None)
 
 
-def _difference(after: Privacy, before: Privacy) -> Privacy:
-    epsilon, delta = after.exact_epsilon - before.exact_epsilon, after.exact_delta - before.exact_delta
-    return Privacy(epsilon, delta, after.adjacency)
-
-
-def _interval(result: Any) -> tuple[Any, Any] | None:
+def _with_interval(figure: Figure, made: Any) -> Figure:
+    """The figure with the interval of its release, where that has one."""
     try:
-        low, high = result.interval(CONFIDENCE)
-        return low, high
+        low, high = made.interval(CONFIDENCE)
     except NoInterval:
-        return None
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-
-
-def requests(parts: Sequence[Part], session: Session) -> list[Request]:
-    """Everything that a report asks for."""
-    asked = [request for part in parts if not part.fitted for request in part.requests()]
-    return asked + [_regression(session, part) for part in parts if part.fitted]
+        return figure
+    return Figure(figure.label, figure.value, (low, high), figure.note, figure.how, figure.cost)
 
 
 def plan(session: Session, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
     """The costs and expected errors of a report, from public numbers alone."""
-    return session.plan(requests(divide(session, epsilon, delta, **choices), session))
+    division = divide(session, epsilon, delta, **choices)
+    planned, free = session.plan(division.requests()), Privacy(0, 0, session.adjacency)
+    refused = [
+        PlannedRelease(part.request(draw), free, part.refusals[draw.label], "")
+        for part in division.parts
+        for draw in part.draws
+        if draw.label in part.refusals
+    ]
+    said = hints(session, division, choices)
+    return Plan((*planned.releases, *refused), most(division), planned.remaining, said)
+
+
+def most(division: Division) -> Privacy:
+    """What a report costs, at most: the columns together, and the regression."""
+    return division.price if division.fit is None else division.price + division.fit
 
 
 def profile(
@@ -176,84 +179,70 @@ def profile(
     columns: Sequence[str] | None = None,
     shares: Mapping[str, Rational] | None = None,
     target: str | None = None,
+    plausible: Mapping[str, tuple[Any, Any]] | None = None,
     progress: bool | None = None,
 ) -> Profile:
     """The private profile of a table for (ε, δ) in all.
 
-    **Theorem.** Each figure is a release of the session with its own (ε, δ), chosen from released values at most; they
-    add up to no more than what was asked for (basic composition, which allows for such choices).
+    **Theorem.** The losses of all columns' releases are fixed before the first of them, and composed as such
+    (`uptack.session.paid`); what is asked may depend on released values. The regression is a release of its own, and
+    the two add up to no more than what was asked for.
     """
-    parts = divide(session, epsilon, delta, columns=columns, shares=shares, target=target)
-    asked, before, rows = most(parts, session), session.spent, _public_rows(session)
+    choices = {"columns": columns, "shares": shares, "target": target, "plausible": plausible}
+    division = divide(session, epsilon, delta, **choices)  # type: ignore[arg-type]
+    before, rows = session.spent, session.source.rows if session.adjacency.size_is_public else None
     if rows == 0:
         raise InvalidArgument("data", "a table with at least one row", "none", "Nothing was spent.")
-    session.plan(requests(parts, session))  # whatever is wrong with a request is found before the first debit
-    if session.remaining is not None and not asked.under(session.remaining.adjacency) <= session.remaining:
-        raise BudgetExceeded(asked, session.remaining)
-    releases = _Releases(session)
-    found = [_column(releases, part) for part in track([p for p in parts if not p.fitted], "columns", show=progress)]
-    fits = [_fitted(releases, part) for part in parts if part.fitted]
+    price = most(division)
+    if session.remaining is not None and not price.under(session.remaining.adjacency) <= session.remaining:
+        raise BudgetExceeded(price, session.remaining)
+    trees = losses(session, division.parts)
+    paid = (
+        session.pay(trees, division.budget.exact_delta, f"report of {len(division.parts)} columns") if trees else None
+    )
+    releases = _Releases(session, division, paid)
+    found = tuple(_column(releases, part) for part in track(division.parts, "columns", show=progress))
+    fit = None if target is None else _fitted(releases, division, target)
     spent = _difference(session.spent, before)
-    return Profile(title, rows, tuple(found), fits[0] if fits else None, asked, spent, session.private)
+    said = hints(session, division, choices, sum(map(_unanswered, found)))
+    words = (said, session.adjacency.unit, session.whose)
+    return Profile(title, rows, found, fit, division.budget, spent, session.private, *words)
 
 
-def _public_rows(session: Session) -> int | None:
-    """The number of rows, where it is public."""
-    return session.source.rows if session.adjacency.size_is_public else None
+def _difference(after: Privacy, before: Privacy) -> Privacy:
+    epsilon, delta = after.exact_epsilon - before.exact_epsilon, after.exact_delta - before.exact_delta
+    return Privacy(epsilon, delta, after.adjacency)
+
+
+def _unanswered(column: ColumnProfile) -> bool:
+    return column.part.numeric and column["median"].value is None
 
 
 def _column(releases: _Releases, part: Part) -> ColumnProfile:
     """The figures of a column in their order, and what is worked out from them."""
     made: dict[str, Figure] = {}
-    where: dict[str, Any] = {}
-    for figure in part.figures:
-        if figure.label == "density" and not (where := _where(releases.session, made["quartiles"])):
-            made["density"] = Figure("density", None, None, "no density without a spread of the quartiles")
+    released: dict[Fraction, float] = {}
+    for draw in part.draws:
+        if draw.label == "density" and not drawable(released):
+            made["density"] = Figure("density", None, None, "no density without a spread of the quantiles")
+        elif draw.label == "interval" and not released:
+            made["interval"] = Figure("interval", None, None, "no interval without a median")
         else:
-            made[figure.label] = releases.make(figure.label, part.request(figure, {"where": where} if where else {}))
-    shown: list[Figure] = []
-    for label, one in made.items():
-        shown += _quartiles(one) if label == "quartiles" else [] if label == "density" else [one]
-    return ColumnProfile(part, tuple(shown), _drawn(made["density"], where) if "density" in made else None)
+            made[draw.label] = releases.make(part, draw, released)
+        if draw.label in ("quantiles", "tails"):
+            released = by_level(part.levels, made["quantiles"])
+            released = with_tails(released, by_level(LEVELS["tails"], made.get("tails")))
+    if not part.numeric:
+        return ColumnProfile(part, tuple(made.values()), releases=tuple(made.values()))
+    levels = (*part.levels, *LEVELS["tails"]) if "tails" in part.figures else part.levels
+    shown = card(levels, released, made["quantiles"], made.get("interval"), part.kind == "integer")
+    shown += [made[label] for label in ("trimmed mean",) if label in made]
+    density = drawn(made["density"], *box(released)) if "density" in made else None  # drawable where there is one
+    return ColumnProfile(part, tuple(shown), density, released, tuple(made.values()))
 
 
-def _quartiles(whole: Figure) -> tuple[Figure, Figure, Figure]:
-    """Both quartiles, and their difference, which costs nothing more."""
-    whole, labels = replace(whole, label="lower quartile"), ("upper quartile", "interquartile range")
-    if whole.value is None:
-        second, third = (Figure(label, None, None, whole.note) for label in labels)
-        return whole, second, third
-    low, high = map(float, whole.value)
-    return (
-        replace(whole, value=low, interval=None, note=""),
-        Figure(labels[0], high, note="from the same draw"),
-        Figure(labels[1], high - low, note="upper less lower quartile"),
-    )
-
-
-def _where(session: Session, quartiles: Figure) -> dict[str, Any]:
-    """The range of a density that released quartiles suggest, and Silverman's bandwidth from them; {} without any."""
-    low, high = (0.0, 0.0) if quartiles.value is None else map(float, quartiles.value)
-    spread = high - low
-    if not spread > 0:
-        return {}
-    bandwidth = 0.9 * spread / 1.34 * max(_public_rows(session) or SECRET_ROWS, 2) ** -0.2
-    return {"bandwidth": bandwidth, "low": low - BEYOND * spread, "high": high + BEYOND * spread}
-
-
-def _drawn(density: Figure, where: Mapping[str, Any]) -> Figure:
-    """A released density as a curve over its range."""
-    if density.value is None:
-        return density
-    points = np.linspace(where["low"], where["high"], GRID)
-    return replace(density, value=DensityCurve.on_grid(points, density.value.at(points)), interval=None)
-
-
-def _regression(session: Session, part: Part) -> Request:
-    names = (part.name, *session.predictors(part.name, None))
-    return Request("regression", *names, epsilon=part.epsilon, standard_errors=True, missing="ignore")
-
-
-def _fitted(releases: _Releases, part: Part) -> tuple[tuple[str, ...], Figure]:
-    request = _regression(releases.session, part)
-    return request.columns, releases.make("regression", request)
+def _fitted(releases: _Releases, division: Division, target: str) -> tuple[tuple[str, ...], Figure]:
+    if division.regression is None:
+        names = (target, *releases.session.predictors(target, None))
+        return names, Figure("regression", None, None, f"a reply needs {division.refused}")
+    return division.regression.columns, releases.fit(division.regression)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from uptack.labels import label, markdown
+from uptack.report.cards import Figure
 from uptack.report.pictures import number
-from uptack.report.profile import ColumnProfile, Figure, Profile
-from uptack.report.writing import Coefficient, bars, charges, coefficients, short
+from uptack.report.profile import ColumnProfile, Profile
+from uptack.report.writing import Coefficient, bars, between, charges, coefficients, short
 
 Cell = Callable[[object], str]
 """How a name is written."""
@@ -25,11 +26,13 @@ def to_text(profile: Profile, bill: bool = False) -> str:
 
 def _figures(profile: Profile, cell: Cell) -> list[str]:
     rows = "a secret number of" if profile.rows is None else f"{profile.rows:,}"
-    lines = [f"# Private profile of {cell(profile.title)}", "", f"{rows} rows; spent: {profile.spent}", ""]
+    lines = [f"# Private profile of {cell(profile.title)}", "", f"{rows} {profile.unit}; spent: {profile.spent}", ""]
+    lines += [profile.whose, ""] if profile.whose else []
+    lines += [line for hint in profile.hints for line in (hint, "")]
     if not profile.private:
         lines += ["**Not private**: the noise was drawn from a seeded source, for tests.", ""]
     for column in profile.columns:
-        lines += [f"## {cell(column.part.name)}", "", *_column_lines(column, cell), ""]
+        lines += [f"## {cell(column.part.name)}", "", *_column_lines(column, cell, profile.unit), ""]
     if profile.regression is not None:
         target = cell(profile.regression[0][0])
         lines += [f"## Regression of {target}", "", *_regression_lines(profile.regression, cell), ""]
@@ -45,7 +48,7 @@ def _bill(profile: Profile, cell: Cell) -> list[str]:
     return [*head, *table, "", profile.spent.explain().replace("\n", " "), ""]
 
 
-def _column_lines(column: ColumnProfile, cell: Cell) -> list[str]:
+def _column_lines(column: ColumnProfile, cell: Cell, unit: str) -> list[str]:
     if column.part.skipped:
         return [column.part.skipped]
     if column.part.numeric:
@@ -54,14 +57,14 @@ def _column_lines(column: ColumnProfile, cell: Cell) -> list[str]:
     figure = column.figures[0]
     if figure.value is None:
         return [f"⊥ ({figure.note})"]
-    head = ["| category | rows | ± |", "|---|---:|---:|"]
+    head = [f"| category | {unit} | ± |", "|---|---:|---:|"]
     return head + [f"| {cell(bar.name)} | {bar.rows:,} | {bar.error or ''} |" for bar in bars(figure)]
 
 
 def _figure_line(figure: Figure, scale: float) -> str:
     if figure.value is None:
         return f"| {figure.label} | ⊥ | {figure.note} |"
-    ends = "" if figure.interval is None else " to ".join(number(end, scale) for end in figure.interval)
+    ends = "" if figure.interval is None else between(figure.interval, scale)
     return f"| {figure.label} | {number(figure.value, scale)} | {ends} |"
 
 
@@ -75,4 +78,4 @@ def _regression_lines(regression: tuple[tuple[str, ...], Figure], cell: Cell) ->
 
 
 def _between(row: Coefficient) -> str:
-    return "" if row.ends is None else " to ".join(number(end, row.scale) for end in row.ends)
+    return "" if row.ends is None else between(row.ends, row.scale)

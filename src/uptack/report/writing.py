@@ -10,12 +10,18 @@ from markupsafe import Markup
 
 from uptack.labels import json_text, label, lines
 from uptack.privacy import Privacy
-from uptack.report.pictures import coefficients_picture, density_picture, number
-from uptack.report.profile import ColumnProfile, Figure, Profile
+from uptack.report.cards import Figure, coarse
+from uptack.report.pictures import box_picture, coefficients_picture, density_picture, number
+from uptack.report.profile import ColumnProfile, Profile
+
+
+def between(ends: tuple[Any, Any], scale: float) -> str:
+    """An interval in words, rounded outward."""
+    return f"{number(ends[0], scale, 'low')} to {number(ends[1], scale, 'high')}"
 
 
 class Bar(NamedTuple):
-    """A category and how many rows it has."""
+    """A category and how many rows, or people, it has."""
 
     name: object
     rows: int
@@ -59,6 +65,13 @@ def bars(figure: Figure) -> list[Bar]:
     return sorted(found, key=lambda bar: -bar.rows)
 
 
+def integer_bars(figure: Figure) -> list[Bar]:
+    """The same for few integers, in their order, without those at both ends that are no more than noise."""
+    ordered = sorted(bars(figure), key=lambda bar: bar.name)  # type: ignore[arg-type,return-value]
+    seen = [i for i, bar in enumerate(ordered) if bar.rows > bar.error]
+    return ordered[seen[0] : seen[-1] + 1] if seen else ordered
+
+
 def coefficients(regression: tuple[tuple[str, ...], Figure]) -> list[Coefficient]:
     """The coefficients of a regression by their names."""
     names, figure = regression
@@ -69,25 +82,29 @@ def coefficients(regression: tuple[tuple[str, ...], Figure]) -> list[Coefficient
 
 def charges(profile: Profile) -> list[Charge]:
     """What each figure cost."""
-    found = [(c.part.name, f) for c in profile.columns for f in c.all_figures]
+    found = [(c.part.name, f) for c in profile.columns for f in c.releases]
     if profile.regression is not None:
         found.append((profile.regression[0][0], profile.regression[1]))
-    labels = {"lower quartile": "quartiles"}
-    return [Charge(name, labels.get(f.label, f.label), f.how, f.cost) for name, f in found if f.cost is not None]
+    return [Charge(name, f.label, f.how, f.cost) for name, f in found if f.cost is not None]
 
 
 def _picture(column: ColumnProfile) -> Markup | None:
-    if column.density is None or column.density.value is None:
+    median, found = column["median"], column.quantiles or {}
+    quartiles = (column["lower quartile"].value, column["upper quartile"].value)
+    if column.density is not None and hasattr(column.density.value, "points"):
+        curve, title = column.density.value, f"Density of {label(column.part.name)}"
+        shown = {"title": title, "quartiles": quartiles, "median": median.value, "interval": median.interval}
+        return density_picture(curve.points.tolist(), curve.values.tolist(), **shown)
+    if None in quartiles or quartiles[0] == quartiles[1]:
         return None
-    curve, median = column.density.value, column["median"]
-    return density_picture(
-        curve.points.tolist(),
-        curve.values.tolist(),
-        title=f"Density of {label(column.part.name)}",
-        quartiles=(column["lower quartile"].value, column["upper quartile"].value),
-        median=median.value,
-        interval=median.interval,
-    )
+    title = f"Quantiles of {label(column.part.name)}"
+    return box_picture(sorted(found.values()), coarse(found), median.interval, title=title)
+
+
+def counted(column: ColumnProfile) -> Figure | None:
+    """The counts of a column of few integers, where they were released in place of a density."""
+    density = column.density
+    return density if density is not None and hasattr(density.value, "items") else None
 
 
 def _coefficients_picture(regression: tuple[tuple[str, ...], Figure] | None) -> Markup | None:
@@ -136,9 +153,13 @@ def to_html(profile: Profile) -> str:
         picture=_picture,
         coefficients_picture=_coefficients_picture(profile.regression),
         bars=bars,
+        integer_bars=integer_bars,
+        counted=counted,
         coefficients=coefficients,
         costs=charges(profile),
         number=number,
+        between=between,
+        summed=sum(charge.cost.exact_epsilon for charge in charges(profile)) > profile.spent.exact_epsilon,
         short=short,
         label=label,
         factor=factor(profile.spent.epsilon),

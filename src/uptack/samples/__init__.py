@@ -1,4 +1,4 @@
-"""Bundled tables to try things on: one invented, one public."""
+"""Bundled tables to try things on: two invented, one public."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from uptack.errors import InvalidArgument
 
 __all__ = ["load", "path"]
 
-NAMES = ("clinic", "health")
+NAMES = ("clinic", "health", "visits")
 
 
 def _column(cells: tuple[str, ...]) -> NDArray[Any]:
@@ -37,7 +37,12 @@ def load(name: str = "clinic") -> dict[str, NDArray[Any]]:
     `examples/make_sample.py`. Waits and costs are heavy tailed.
 
     `health`: visits to a doctor, terms of insurance and state of health in 20,190 person-years of the RAND Health
-    Insurance Experiment (public domain), as `examples/make_health_sample.py` wrote them. A person has up to five rows.
+    Insurance Experiment (public domain), as `examples/make_health_sample.py` wrote them. A person has up to five rows,
+    and there is no column that says whose they are: what is released protects person-years.
+
+    `visits`: patient_id, age, ward, wait_minutes and cost of the visits of 3,000 patients, invented by
+    `examples/make_visits_sample.py`. A patient has 1 to 60 rows, so that people are protected with
+    `person="patient_id"`.
 
     >>> clinic = load("clinic")
     >>> len(clinic["age"]), clinic["wait_minutes"].dtype, clinic["cost"].dtype

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from uptack.columns import ArrayColumn, Column, canonical, labelled, whole
 from uptack.columns.numeric import Ordered
+from uptack.columns.people import PeopleColumn
 from uptack.columns.selection import Floats, Window
 from uptack.data import Source
 from uptack.noise.laws import Integers
@@ -20,31 +22,71 @@ class SourceGroups:
 
     A group is a canonical value (`uptack.columns.canonical`): keys that a source tells apart, and canonical forms do
     not, are one group, with all their rows.
+
+    In a source of people each person counts in one of her groups only, and sizes are numbers of people
+    (`uptack.columns.grouped`).
     """
 
     def __init__(self, source: Source, column: str, by: str) -> None:
-        self._source, self._column, self._by = source, column, by
+        self.of_people = bool(getattr(source, "person", ()))
+        self._source, self._column, self._by = _one_group_each(source, by) if self.of_people else source, column, by
         self._keys: dict[Hashable, list[Any]] = {}
         self._sizes: dict[Hashable, int] = {}
-        for (key,), count in zip(*source.counts((by,)), strict=True):
+        self._shape: Callable[[Any, Any], Any] = lambda rows, order: rows
+        self._order: str | None = None
+        for key, count in _groups(self._source, by, self.of_people):
             group = canonical(key)
             self._keys.setdefault(group, []).append(key)
             self._sizes[group] = self._sizes.get(group, 0) + int(count)
 
+    def each(self, how: str, order: str | None = None) -> SourceGroups:
+        """One number per person, from her rows in her group; `order` is the name of a column."""
+        return self._shaped(lambda rows, places: rows.each(how, places), order)
+
+    def by_rows(self, at_most: int) -> SourceGroups:
+        """Rows of people with up to so many weigh alike."""
+        return self._shaped(lambda rows, places: rows.by_rows(at_most))
+
+    def _shaped(self, shape: Callable[[Any, Any], Any], order: str | None = None) -> SourceGroups:
+        made = copy(self)
+        made._shape, made._order = shape, order
+        return made
+
     def sizes(self) -> tuple[Sequence[Hashable], Integers]:
-        """The groups that occur, as a column of their kind shows them, and their numbers of rows."""
+        """The groups that occur, as a column of their kind shows them, and their numbers of rows, or of people."""
         return labelled(self._sizes, self._source.columns[self._by]), np.array(list(self._sizes.values()), np.int64)
 
     def rows(self, group: Hashable) -> Any:
         """The column of a group's rows."""
         keys = self._keys.get(canonical(group), [])
+        if self.of_people:
+            return self._peoples(keys[0]) if keys else self.nothing()
         parts = [self._source.restricted(self._by, key).column(self._column) for key in keys]
         return JoinedColumn(tuple(parts)) if len(parts) > 1 else parts[0] if parts else self.nothing()
 
-    def nothing(self) -> Column:
+    def _peoples(self, key: Any) -> Any:
+        """A group of people, in the shape that was asked for. Their source knows keys by their canonical form."""
+        part: Any = self._source.restricted(self._by, key)
+        return self._shape(part.column(self._column), None if self._order is None else part.order(self._order))
+
+    def nothing(self) -> Any:
         """A column without rows, of the same type."""
-        integers = whole(self._source.columns[self._column])
-        return ArrayColumn(np.zeros(0, np.int64 if integers else np.float64))
+        rows = ArrayColumn(np.zeros(0, np.int64 if whole(self._source.columns[self._column]) else np.float64))
+        if not self.of_people:
+            return rows
+        nobody = np.zeros(0, np.int64)
+        return self._shape(PeopleColumn(rows, nobody, 0), None if self._order is None else nobody)
+
+
+def _one_group_each(source: Any, by: str) -> Any:
+    return source.settled(by)
+
+
+def _groups(source: Any, by: str, people: bool) -> Iterable[tuple[Any, int]]:
+    """The keys that occur, and how many rows, or people, have each."""
+    if people:
+        return source.groups(by).items()  # type: ignore[no-any-return]
+    return ((key, count) for (key,), count in zip(*source.counts((by,)), strict=True))
 
 
 @dataclass(frozen=True)

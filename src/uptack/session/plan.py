@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uptack.privacy import Privacy, loss, tight
+from uptack.privacy import Privacy, tight
+from uptack.privacy.loss import Loss
 from uptack.release import NoReply
 from uptack.session.requests import Request
 
@@ -19,6 +20,7 @@ class PlannedRelease:
     cost: Privacy
     refusal: NoReply | None
     error: str
+    loss: Loss | None = None
 
     def __str__(self) -> str:
         outcome = f"⊥: a reply needs {self.refusal.advice}" if self.refusal is not None else self.error
@@ -43,12 +45,11 @@ class Plan:
     releases: tuple[PlannedRelease, ...]
     total: Privacy
     remaining: Privacy | None
+    notes: tuple[str, ...] = ()
 
     def tight(self, delta: Any) -> Privacy:
         """What all of it together costs at this δ, by exact composition: valid since it was fixed beforehand."""
-        costs = [line.cost.under(self.total.adjacency) for line in self.releases if line.refusal is None]
-        trees = [loss.Approximate(c.exact_epsilon, c.exact_delta) for c in costs]
-        return tight(trees, delta, self.total.adjacency)
+        return tight([line.loss for line in self.releases if line.loss is not None], delta, self.total.adjacency)
 
     @property
     def affordable(self) -> bool:
@@ -58,11 +59,12 @@ class Plan:
     def __str__(self) -> str:
         lines = [str(line) for line in self.releases]
         lines.append(f"in all: {self.total}" + ("" if self.remaining is None else f"; left: {self.remaining}"))
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
+            "notes": list(self.notes),
             "releases": [line.to_dict() for line in self.releases],
             "total": self.total.to_dict(),
             "remaining": None if self.remaining is None else self.remaining.to_dict(),

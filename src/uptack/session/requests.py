@@ -10,12 +10,14 @@ from typing import Any
 from uptack.columns import whole
 from uptack.columns.unread import Touched
 from uptack.data import Source
+from uptack.data.people import PeopleSource
 from uptack.errors import InvalidArgument
 from uptack.groups import per_group
 from uptack.labels import label
 from uptack.noise import Entropy
-from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
@@ -50,6 +52,9 @@ class Request:
             raise InvalidArgument("epsilon", "given for every release", "nothing")
         if "entropy" in options:
             raise InvalidArgument("entropy", "left to the session", "some", "Pass it to uptack.open.")
+        if "person" in options:
+            fix = "Say uptack.open(..., person='patient_id')."
+            raise InvalidArgument("person", "left to the session", "some", fix)
         if options.get("by", 0) is None:
             del options["by"]  # as if it had not been said
         found.check(options)
@@ -71,9 +76,17 @@ class Request:
     def cost(self) -> Privacy:
         """The most that it can cost: what it asks for."""
         given = self.given
-        relation = ADD_REMOVE if "by" in given else given.get("adjacency", SUBSTITUTE)
+        relation = given.get("adjacency", SUBSTITUTE)
+        if "by" in given:  # groups of rows, or of people, who come and go
+            relation = relation.one_added if isinstance(relation, Adjacency) else ADD_REMOVE
         relation = check_adjacency(relation, given.get("rows_per_person", 1))
         return Privacy(given["epsilon"], given.get("delta", 0), relation)
+
+    def loss(self, rows: int) -> Loss:
+        """What it will do to the data, at most, as far as that is known beforehand: what plans compose tightly."""
+        spends, cost = self.declaration.spends, self.cost
+        known = None if spends is None or "by" in self.given else spends(self.given, cost, rows)
+        return Approximate(cost.exact_epsilon, cost.exact_delta) if known is None else known
 
     def with_defaults(self, missing: Any, **defaults: Any) -> Request:
         """The same request, with what it leaves open filled in."""
@@ -83,6 +96,13 @@ class Request:
         if "by" in self.given:
             defaults.pop("adjacency", None)
         return Request(self.statistic, *self.columns, **{**defaults, **self.given})
+
+    def about(self, person: tuple[str, ...]) -> Request:
+        """The same request about the people of a session, whatever else it says of neighbours."""
+        relation = self.given.get("adjacency", ADD_REMOVE if "by" in self.given else None)
+        if not person or not isinstance(relation, Adjacency) or relation.person:
+            return self
+        return Request(self.statistic, *self.columns, **{**self.given, "adjacency": relation.by_person(*person)})
 
     def rehearse(self, source: Source) -> NoReply | None:
         """⊥ where public numbers alone decide so, errors where the request is wrong; None where data are needed."""
@@ -97,11 +117,14 @@ class Request:
         function, public = self.declaration.public, {**self.given, "entropy": NoEntropy()}
         by = public.pop("by", None)
         if by is not None:
-            return per_group(function, UnreadGroups(whole(source.columns[self.columns[0]])), **public)
+            unread = UnreadGroups(whole(source.columns[self.columns[0]]), isinstance(source, PeopleSource))
+            return per_group(function, unread, **public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
-        kept = 1 - COUNT_SHARE if self.declaration.plan is not ranks or buys_size(public) else Fraction(1)
-        if drops:  # as if no row were missing: what all rows can't do, some can't
+        kept = 1 - COUNT_SHARE
+        if drops and (self.declaration.plan is not ranks or buys_size(public)):  # what all rows can't do, some can't
             public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * kept}
+        elif drops:
+            drops = False  # the number of all rows is public, and the release itself refuses by it
         made: Made = function(*self.declaration.reads.unread(source, self.columns, public), **public)
         if drops and isinstance(made, NoReply) and made.advice.epsilon is not None:
             least = math.ceil(1000 * made.advice.epsilon / float(kept)) / 1000
@@ -112,6 +135,8 @@ class Request:
         """The release itself. Reads the data: whatever it costs must have been paid."""
         given, function = self.given, self.declaration.public
         by = given.pop("by", None)
+        if isinstance(source, PeopleSource) and given.get("order") is not None and by is None:
+            given["order"] = source.order(given["order"])
         if by is not None:
             return per_group(function, SourceGroups(source, self.columns[0], by), **given, entropy=entropy)
         made: Made = function(*self.declaration.reads.read(source, self.columns, given), **given, entropy=entropy)

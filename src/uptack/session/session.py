@@ -5,25 +5,29 @@ from __future__ import annotations
 import difflib
 import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from uptack import checks
 from uptack.data import Source, source
+from uptack.data.people import hidden, people
 from uptack.data.protocol import known
 from uptack.data.textfiles import Types
 from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
-from uptack.privacy import SUBSTITUTE, Adjacency, Privacy
+from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, tight
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.loss import Approximate, Loss
+from uptack.privacy.words import whose
 from uptack.progress import track
 from uptack.registry import Declaration, declared, find
 from uptack.session.kinds import settled
+from uptack.session.paid import PaidPlan
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request, in_tables
+from uptack.session.units import about, called, check_ledger
 from uptack.statistics.arguments import asked
 
 if TYPE_CHECKING:
@@ -41,6 +45,8 @@ def open(
     table: str | None = None,
     adjacency: Adjacency = SUBSTITUTE,
     rows_per_person: int = 1,
+    person: str | Sequence[str] | None = None,
+    noun: str = "row",
     missing: Any = "drop",
     types: Types = None,
     delimiter: str | None = None,
@@ -56,6 +62,11 @@ def open(
     and used again the next time. An error about missing values is an answer about the data, so `missing="error"` is
     for a curator who opens a session with it.
 
+    `person` names the column of ids that says whose each row is, or several for an id of several columns. Then people
+    are protected, with all their rows, and the number of people takes the place of that of rows, which is secret. Rows
+    without an id are left out, and ids can't be asked about. Without `person` rows are protected; `noun` is what
+    one row is, for those who read of it.
+
     Each release reads one state of the table, and counts its rows anew. Threads may share a session: where they share a
     connection to an engine, one release is made after the other.
 
@@ -67,19 +78,14 @@ def open(
     >>> session.spent
     Privacy(epsilon=0.5)
     """
-    relation = check_adjacency(adjacency, rows_per_person)
+    relation = about(check_adjacency(adjacency, rows_per_person), person)
     if ledger is not None:
-        from uptack.ledger import Ledger as Kind  # and with it a database toolkit, for those who have a ledger
-
-        checks.instance("ledger", ledger, Kind, "an uptack.Ledger or None", "Try uptack.Ledger('budget.db').")
-        if ledger.adjacency.rows_per_person < relation.rows_per_person:
-            must = f"about people with {relation.rows_per_person} or more rows, as the session is"
-            fix = "Create it with adjacency=SUBSTITUTE.per_person(...)."
-            raise InvalidArgument("ledger", must, str(ledger.adjacency), fix)
+        check_ledger(ledger, relation)
     asked("session", 1, {"missing": missing})
     kinds = settled(data, types, delimiter, header, ledger)
     rows = source(data, table=table, types=kinds, delimiter=delimiter, header=header)
-    return Session(rows, ledger, analyst, relation, missing, entropy_source(entropy))
+    theirs = people(rows, relation.person) if relation.person else rows
+    return Session(theirs, ledger, analyst, relation, missing, entropy_source(entropy), called(noun))
 
 
 class Session:
@@ -93,12 +99,14 @@ class Session:
         adjacency: Adjacency,
         missing: Any,
         entropy: Entropy,
+        noun: str = "row",
     ) -> None:
-        self.source, self.ledger, self.analyst, self.adjacency = data, ledger, analyst, adjacency
+        self.source, self.ledger, self.analyst, self.adjacency, self.noun = data, ledger, analyst, adjacency, noun
         self._missing, self._entropy = missing, entropy
         self.spent, self._adding = Privacy(0, 0, adjacency), threading.Lock()
 
     def __getitem__(self, name: str) -> SessionColumn:
+        hidden(name, self.adjacency.person)
         known(name, self.source.columns)
         return SessionColumn(self, name)
 
@@ -107,8 +115,8 @@ class Session:
 
         A request that public numbers alone refuse (⊥) costs nothing. Whatever happens after the debit, it stands.
         """
-        request = self._complete(request)
-        with self._snapshot():
+        request = self.complete(request)
+        with self.snapshot():
             refusal = request.rehearse(self.source)
             if refusal is not None:
                 return refusal
@@ -117,15 +125,18 @@ class Session:
                 return make()
             return self.ledger.charged(request.cost, make, what=_label(request), analyst=self.analyst)
 
-    def _snapshot(self) -> AbstractContextManager[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """One state of the table for all that is read inside: what is in memory has only one."""
         snapshot: AbstractContextManager[None] = getattr(self.source, "snapshot", nullcontext)()
         return snapshot
 
     def _make(self, request: Request) -> Made:
-        """The release; an error of the engine that reads the rows might show one, so another takes its place."""
         with self._adding:
             self.spent = total_cost([self.spent, request.cost], self.spent)
+        return self.paid_for(request)
+
+    def paid_for(self, request: Request) -> Made:
+        """The release of a complete request whose cost has been debited. One that says it cost more is withheld."""
         made = self._read(request)
         claimed = made.privacy
         if not isinstance(claimed, Privacy) or not claimed.under(self.adjacency) <= request.cost.under(self.adjacency):
@@ -133,9 +144,9 @@ class Session:
         return made
 
     def _read(self, request: Request) -> Made:
-        """What the request makes of the rows. Errors are raised outside of the block that catches them.
-
-        Inside, Python would keep the first error as the context of the next, and show both.
+        """What the request makes of the rows; an error of the engine that reads them might show one, so another takes
+        its place. Errors are raised outside of the block that catches them: inside, Python would keep the
+        first error as the context of the next, and show both.
         """
         try:
             return request.make(self.source, self._entropy)
@@ -151,14 +162,33 @@ class Session:
     def plan(self, requests: Iterable[Request]) -> Plan:
         """What so many releases would cost, and how close they would be. Looks at no data and spends nothing."""
         lines = []
-        with self._snapshot():
-            for request in map(self._complete, requests):
+        with self.snapshot():
+            for request in map(self.complete, requests):
                 refusal = request.rehearse(self.source)
                 cost = request.cost if refusal is None else Privacy(0, 0, request.cost.adjacency)
                 error = "" if refusal is not None else expected_error(request, self.source.rows)
-                lines.append(PlannedRelease(request, cost, refusal, error))
+                tree = None if refusal is not None else self.loss_of(request)
+                lines.append(PlannedRelease(request, cost, refusal, error, tree))
         whole = total_cost([line.cost for line in lines], self.spent)
         return Plan(tuple(lines), whole, self.remaining)
+
+    def loss_of(self, request: Request) -> Loss:
+        """What a request will do to the data, at most, for the neighbours that this session speaks of."""
+        full = self.complete(request)
+        if full.cost.adjacency == self.adjacency:
+            return full.loss(self.source.rows)
+        wider = full.cost.under(self.adjacency)
+        return Approximate(wider.exact_epsilon, wider.exact_delta)
+
+    def pay(self, trees: Iterable[Loss], delta: Any, what: str) -> PaidPlan:
+        """Debit releases whose losses are all fixed beforehand, together and tightly: see `PaidPlan`."""
+        fixed = tuple(trees)
+        price = tight(fixed, delta, self.adjacency)
+        if self.ledger is not None:
+            self.ledger.debit_plan(fixed, delta=delta, what=what, analyst=self.analyst, adjacency=self.adjacency)
+        with self._adding:
+            self.spent = total_cost([self.spent, price], self.spent)
+        return PaidPlan(self, fixed, price)
 
     def run_all(self, requests: Iterable[Request], *, progress: bool | None = None) -> list[Made]:
         """Make several releases one after the other, with a progress line."""
@@ -208,12 +238,20 @@ class Session:
         """What the ledger has left for this analyst; None without a ledger."""
         return None if self.ledger is None else self.ledger.remaining(self.analyst)
 
+    @property
+    def whose(self) -> str:
+        """Whose privacy is meant, in words."""
+        return whose(self.adjacency, self.noun)
+
     def describe(self) -> str:
-        """The public side of the session: columns and their types, the budget; the number of rows where it is public.
+        """The public side of the session: whose privacy it keeps, columns and their types, the budget.
+
+        The number of rows, or of people, is shown where it is public.
 
         >>> import numpy as np
         >>> print(open({"age": np.array([31.5, 44.0]), "town": np.array(["a", "b"])}).describe())
         2 rows (substitute)
+        Each row is protected. A person who is in several of them is protected in each, not in all together.
           age   number
           town  text
         spent: ε = 0.0 (substitute)
@@ -221,17 +259,30 @@ class Session:
         secret = not self.adjacency.size_is_public
         names = {name: label(name) for name in self.source.columns}
         width = max(map(len, names.values()), default=0)
-        lines = [f"{'a secret number of' if secret else f'{self.source.rows:,}'} rows ({self.adjacency})"]
+        size = "a secret number of" if secret else f"{self.source.rows:,}"
+        lines = [f"{size} {self.adjacency.unit} ({self.adjacency})", self.whose]
         lines += [f"  {names[name]:<{width}}  {kind}" for name, kind in self.source.columns.items()]
         lines.append(f"spent: {self.spent}")
         if self.remaining is not None:
             lines.append(f"left:  {self.remaining}")
         return "\n".join(lines)
 
-    def _complete(self, request: Request) -> Request:
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values, for JSON."""
+        public = self.adjacency.size_is_public
+        return {
+            "columns": dict(self.source.columns),
+            self.adjacency.unit: self.source.rows if public else None,
+            "whose": self.whose,
+            "spent": self.spent.to_dict(),
+            "remaining": None if self.remaining is None else self.remaining.to_dict(),
+        }
+
+    def complete(self, request: Request) -> Request:
         """The request with the session's defaults, which it may tighten and not loosen."""
-        plain, rows = Adjacency(self.adjacency.kind), self.adjacency.rows_per_person
+        plain, rows = self.adjacency.per_person(1), self.adjacency.rows_per_person
         full = request.with_defaults(missing=self._missing, adjacency=plain, rows_per_person=rows)
+        full = full.about(self.adjacency.person)
         if full.cost.adjacency.rows_per_person < rows:
             raise InvalidArgument("rows_per_person", f"at least {rows}, as the session has it", "fewer")
         if full.given.get("missing") == "error" and self._missing != "error":

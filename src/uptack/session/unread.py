@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from uptack.columns.unread import Touched, UnreadColumn
@@ -24,6 +24,16 @@ class UnreadGroups:
     """Groups of which nothing is known but the type of what is in them."""
 
     integers: bool
+    of_people: bool = False
+    column: UnreadColumn | None = None
+
+    def each(self, how: str, order: object = None) -> UnreadGroups:
+        """One number per person."""
+        return replace(self, column=self.nothing().each(how, order))
+
+    def by_rows(self, at_most: int) -> UnreadGroups:
+        """Rows of people with up to so many weigh alike."""
+        return replace(self, column=self.nothing().by_rows(at_most))
 
     def sizes(self) -> NoReturn:
         """Stops the rehearsal."""
@@ -35,4 +45,4 @@ class UnreadGroups:
 
     def nothing(self) -> UnreadColumn:
         """A column without rows."""
-        return UnreadColumn(0, self.integers)
+        return self.column or UnreadColumn(0, self.integers, self.of_people, self.of_people)

@@ -13,6 +13,7 @@ from uptack import checks, columns
 from uptack.account import Account, Outcome
 from uptack.columns import Column
 from uptack.columns.numeric import LARGEST
+from uptack.columns.owners import of_people
 from uptack.data.arrays import numeric_column
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -24,6 +25,9 @@ from uptack.release import Advice, Noise
 
 COUNT_SHARE = Fraction(1, 10)
 """The part of ε that goes into the number of rows where it is secret."""
+
+FOLLOWED = 11
+"""Up to so many quantiles a secret number of rows is not bought: the error of boxes, about m/ε ranks, is less."""
 
 STEPS = (Fraction(1, 10**75), Fraction(10**75))
 """The least and the most granularity: beyond, the lattices of candidates have no multiples of it, or nothing else."""
@@ -38,7 +42,10 @@ LEAST_SHARE = Fraction(1, 10**12)
 class Question:
     """What was asked of one column: an account to pay from, the method, and how the rows are read.
 
-    `count` is the law of the noise in the number of rows, where that number is secret and has been paid for.
+    `count` is the law of the noise in the number of rows, where that number is secret and has been paid for. `at_most`
+    is a public number of rows where some may be left out: those that are left are secret, and not more. `capped` says
+    that rows of people weigh alike, so that the size depends on how many they have. In all of this people stand for
+    rows where the adjacency is one by person.
     """
 
     account: Account
@@ -47,6 +54,8 @@ class Question:
     missing: float | str | None = None
     count: IntegerLaplace | None = None
     plausible: tuple[float, float] | None = None
+    at_most: int | None = None
+    capped: bool = False
 
     @property
     def epsilon(self) -> Fraction:
@@ -76,7 +85,13 @@ class Question:
     @property
     def size_is_secret(self) -> bool:
         """Whether the number of rows that the statistic is of depends on people."""
-        return not self.adjacency.size_is_public or self.missing == "drop"
+        return not self.adjacency.size_is_public or self.missing == "drop" or self.capped
+
+    @property
+    def follows(self) -> bool:
+        """Whether ranks may follow a secret number of rows: not where one person moves it and them apart."""
+        apart = self.capped and self.adjacency.size_is_public
+        return self.size_is_secret and self.method == "inverse" and not apart
 
     def guessed(self, lattices: Sequence[MachineNumbers], spread: bool = False) -> tuple[Lattice, ...]:
         """Lattices of candidates with the guess of where values lie; for a `spread`, of how far apart they are."""
@@ -190,12 +205,20 @@ class MeanOptions(Promises, total=False):
       takes the place of each such row. "drop" leaves rows without a value out; how many there are is then secret.
     - `by`: a column with the group of every row, for one answer per group. `groups` are the public groups, or None for
       unknown ones, which need δ. `share` is the part of ε that finds them. See `uptack.per_group`.
+    - `person`: whose rows they are, a column of ids or a tuple of several. The release then protects people with all
+      their rows, who weigh alike; with `weights="rows"` rows do, up to `at_most` per person. `per_person` makes one
+      number of each person's rows first, and `order` says which is the last. See `uptack.registry.people`.
     """
 
     missing: str | Rational
     by: Any
     groups: Any
     share: Rational | None
+    person: Any
+    per_person: str | None
+    weights: str | None
+    at_most: int | None
+    order: Any
 
 
 class Options(MeanOptions, total=False):
@@ -244,12 +267,17 @@ def column(x: Any, question: Question, floats: bool = False) -> tuple[Column, Qu
     neighbours neighbours.
     """
     data = x if isinstance(x, Column) else in_memory(x)
+    if of_people(data) != bool(question.adjacency.person):  # the registry has seen to it; nothing else may get through
+        must = "by person for people's data, and only for them"
+        raise InvalidArgument("adjacency", must, str(question.adjacency), "Pass person=.")
+    question = replace(question, capped=bool(getattr(data, "size_is_secret", False)))
     if floats:
         data = data.floats()
     elif data.integers:
         question = replace(question, granularity=question.granularity or Fraction(1))
     if question.missing == "drop":
-        return data.present(), question
+        known = data.size if question.adjacency.size_is_public and not question.capped else None
+        return data.present(), replace(question, at_most=known)
     if isinstance(question.missing, float):
         return data.filled(question.missing), question
     if not data.finite():

@@ -33,7 +33,7 @@ def _deviation() -> Statistic:
     )
 
 
-@release(reads=COLUMN, by=True, plan=ranks, statistic=_deviation)
+@release(reads=COLUMN, by=True, plan=ranks, statistic=_deviation, people="each")
 def mad(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The median absolute deviation: the median of the distances of all rows from their median.
 

@@ -45,7 +45,7 @@ def planned(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     return ""
 
 
-@release(reads=COLUMN, plan=planned, examples=({},))
+@release(reads=COLUMN, plan=planned, examples=({},), people="each")
 def ecdf(
     x: Any, *, epsilon: Rational, knots: int | None = None, **options: Unpack[EcdfOptions]
 ) -> Release[Ecdf] | NoReply:

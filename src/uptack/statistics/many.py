@@ -7,7 +7,13 @@ Otherwise by nested boxes. **Theorem.** The product of the quantiles' intervals 
 three axioms holds coordinate by coordinate. So one draw over nested boxes (`uptack.mechanisms.inverse`) is ε-private.
 The score of a draw is about 2m/ε and each of m coordinates lies anywhere within that many ranks: an error of about m/ε
 ranks, half of that of m releases with ε/m each. Sorting is post-processing. Which of the two ways is taken depends on
-n, ε and the levels alone.
+n, ε and the levels alone. Chains count rows, so people's weighted rows have boxes.
+
+**Theorem.** Boxes at ranks worked out from the true number of rows are ε-private where it is secret, with ⊥ as a
+candidate. *Proof.* The score of a vector is the largest of its coordinates' scores, and κ the least of theirs. Each
+moves by at most one step where a row comes, goes or is replaced (`uptack.statistics.methods`), and so do these. ∎ A
+chain would first have to buy a noisy number of rows, whose noise moves all its targets: up to `FOLLOWED` quantiles are
+closer by boxes.
 """
 
 from __future__ import annotations
@@ -19,17 +25,26 @@ from functools import partial
 import numpy as np
 
 from uptack.account import Outcome
+from uptack.columns.people import weighted
 from uptack.mechanisms.inverse import VECTOR_LATTICES, Refusal, boxes, decay, inverse_loss, round_to
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.release import EachNoise
 from uptack.statistics import trees
-from uptack.statistics.arguments import Question
+from uptack.statistics.arguments import FOLLOWED, Question
 from uptack.statistics.methods import inverse_advice, run, saturated, sight
 from uptack.statistics.statistic import Data, Statistic
 
 HOW = "inverse sensitivity"
+
+CANDIDATES = VECTOR_LATTICES[:-8]
+"""Of 24 bits and more: with fewer, 10,001 and 10,002 are hardly told apart."""
+
+
+def followed(levels: int, question: Question) -> bool:
+    """Whether ranks follow the true number of rows, which is secret."""
+    return question.follows and levels <= FOLLOWED
 
 
 def quantiles(
@@ -45,15 +60,21 @@ def quantiles(
 
     dimension, ranks = len(levels), [quantile_rank(p, n) for p in levels]
     given = (question.epsilon, question.granularity, question.rows, question.entropy)
-    if dimension > 1 and (found := trees.tree_quantiles(data, n, ranks, *given)) is not None:
+    bought = not question.size_is_secret or question.count is not None
+    chained = dimension > 1 and bought and not weighted(data)
+    if chained and (found := trees.tree_quantiles(data, n, ranks, *given)) is not None:
         return question.answer(*found, HOW)
-    lattices = question.guessed(VECTOR_LATTICES)
+    lattices = question.guessed(CANDIDATES)
     advice = partial(inverse_advice, fits, n, question, dimension, lattices[-1])
-    room, bears = (min(ranks[0] - 1, size - ranks[-1]) // question.rows for size in (n, data.size))
-    seen = sight(room, question, dimension, lattices)
+
+    def room(size: int) -> int:
+        return min(quantile_rank(levels[0], size) - 1, size - quantile_rank(levels[-1], size)) // question.rows
+
+    bears = min(ranks[0] - 1, data.size - ranks[-1]) // question.rows
+    seen = sight(room, n, question, dimension, lattices)
     if seen is None:
         found_advice = advice()
-        if dimension > 1:
+        if chained:
             found_advice = trees.advice(found_advice, n, levels, question.epsilon, question.rows)
         return question.refuse(HOW, found_advice)
     lattice, steps = seen[0], saturated(seen[1], data)

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack import checks
+from uptack.columns.people import People, weighted
 from uptack.columns.selection import as_float, exact_sum
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -24,10 +25,10 @@ from uptack.release import NoReply, Release
 from uptack.statistics.arguments import MeanOptions, Options, Question, asked, column, public_size, resolved
 from uptack.statistics.many import least_rank, quantiles
 from uptack.statistics.methods import released
-from uptack.statistics.planning import ranks
+from uptack.statistics.planning import one_draw, ranks
 from uptack.statistics.quantiles import HALF
 from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.statistic import Functional, Statistic
+from uptack.statistics.statistic import Data, Functional, Statistic
 
 
 def _trimmed(cut: Rational = 0.1) -> Statistic:
@@ -70,7 +71,15 @@ def _cut(value: Rational) -> Fraction:
     return cut
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({"cut": 0.2},), statistic=_trimmed)
+@release(
+    reads=COLUMN,
+    by=True,
+    plan=ranks,
+    examples=({"cut": 0.2},),
+    statistic=_trimmed,
+    spends=one_draw,
+    people=True,
+)
 def trimmed_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -89,7 +98,15 @@ def trimmed_mean(
     return released(_trimmed(cut), x, epsilon, options)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({"cut": 0.2},), page="trimmed_mean", statistic=_winsorized)
+@release(
+    reads=COLUMN,
+    by=True,
+    plan=ranks,
+    examples=({"cut": 0.2},),
+    page="trimmed_mean",
+    statistic=_winsorized,
+    people=True,
+)
 def winsorized_mean(
     x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -100,14 +117,15 @@ def winsorized_mean(
     return released(_winsorized(cut), x, epsilon, options)
 
 
-@release(reads=COLUMN, by=True, statistic=_mean)
+@release(reads=COLUMN, by=True, statistic=_mean, people=True)
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The mean of the rows clamped to two private quantiles far out in the tails, with no bounds on the data.
 
     **Theorem.** Half of ε goes into the quantiles a ≤ b. Given them, replacing up to g rows moves the sum of the
     clamped rows by at most g·(b - a), so Laplace noise for g·(b - a)/n makes the mean private at the other half. Under
     ADD_REMOVE the sum of (clamped row - c), c a float near (a+b)/2, is divided by the public n; it moves by g times the
-    larger of b - c and c - a. Together ε.
+    larger of b - c and c - a. Together ε. With people (`person=`) it is the sum over people of the mean of each one's
+    clamped rows less c, which one person moves as one row does.
 
     The clamped tails hold as few rows as the quantiles can vouch for, a share that falls as 1/(εn). A mean that lives
     in its tails is biased by the clamping, and no private method without bounds can help that.
@@ -123,7 +141,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
         return question.account.close(replace(ends, advice=advice))  # a larger ε would move the quantiles too
     low, high = (float(v) for v in ends.value)
     centre = low + (high - low) / 2
-    (moved,) = data.sums(functools.partial(_clamped_sum, low=low, high=high, centre=centre))
+    moved = _moved(data, low, high, centre)
     reach = high - low if question.adjacency.size_is_public else max(high - centre, centre - low)
     noisy = laplace(
         as_float(moved, max(n, 1)),
@@ -139,6 +157,14 @@ def _tail_share(n: int, question: Question) -> Fraction:
     """The share of rows beyond each clamp: as small as two quantiles at this ε can be relied on, at most 1/8."""
     rows = max(int(240 * question.rows / question.epsilon) + 1, least_rank(n, 2, question))
     return min(Fraction(rows, max(n, 1)), Fraction(1, 8))
+
+
+def _moved(data: Data, low: float, high: float, centre: float) -> int:
+    """Σ(x clamped to [low, high] - centre) over rows, or over people's means of that, in units of 2^-1074."""
+    if isinstance(data, People) and weighted(data):
+        return data.clamped(low, high, centre)
+    (moved,) = data.sums(functools.partial(_clamped_sum, low=low, high=high, centre=centre))
+    return int(moved)
 
 
 def _clamped_sum(x: Floats, low: float, high: float, centre: float) -> list[int]:

@@ -17,6 +17,7 @@ from uptack.mechanisms.inverse import (
     inverse_sensitivity,
     slack_needed,
     steps_needed,
+    worth_asking,
 )
 from uptack.mechanisms.plausible import Lattice
 from uptack.release import Advice, NoReply, Release
@@ -45,9 +46,14 @@ def measured(statistic: Statistic, data: Data, question: Question) -> Outcome[fl
     one lower term beside them (o stays), or without the highest of them (o rises). Either way their mean is at most
     what it was. A row fewer, the upper end and Winsorized means go the same way. For ranges see
     `uptack.statistics.spreads.steady_ranks`. ∎
+
+    *For people* (`uptack.columns.people`) the same holds with units in place of rows. A person who comes adds between 0
+    and 1 to F(y) and to F'(y), and 0 or 1 to n, so their differences from r move by at most 1; for means the proof uses
+    that z'(i) ≤ z(i) ≤ z'(i + 1) and nothing else; for ranges α ≤ β are shares of a person in [0, 1]. Where rows weigh
+    alike and a person is replaced, n and F can move apart by nearly 2, and a noisy n is bought.
     """
     followed = statistic if statistic.follows else statistic.near
-    if question.size_is_secret and question.method == "inverse" and followed is not None:
+    if question.follows and followed is not None:
         return _inverse(followed, data, data.size, question)
     n, question = public_size(data.size, question)
     return run(statistic, data, n, question)
@@ -67,7 +73,7 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
     how, spent = "inverse sensitivity", inverse_loss(question.epsilon)
     lattices = question.guessed(LATTICES, statistic.scale)
     advice = partial(inverse_advice, statistic.fits, n, question, 1, lattices[-1])
-    seen = sight(statistic.room(n, n) // question.rows, question, 1, lattices)
+    seen = sight(lambda size: statistic.room(size, size) // question.rows, n, question, 1, lattices)
     if seen is None:
         return question.refuse(how, advice())
     lattice, steps = seen[0], saturated(seen[1], data)
@@ -92,16 +98,24 @@ def saturated(steps: int, data: Data) -> int:
     return min(steps, data.size + 1)
 
 
-def sight(room: int, question: Question, dimension: int, lattices: Sequence[Lattice]) -> tuple[Lattice, int] | None:
-    """The lattice and K where the rows, as far as is public, bear so many steps; None for a ⊥ that is free.
+def sight(
+    room: Callable[[int], int], n: int, question: Question, dimension: int, lattices: Sequence[Lattice]
+) -> tuple[Lattice, int] | None:
+    """The lattice and K where `room(n)`, as far as it is public, bears so many steps; None for a ⊥ that is free.
 
     Where the number of rows is secret, K is what the guarantee needs: beyond the rows that there are it sees nothing.
-    Where it is used as it is, nothing may be chosen by it.
+    Where it is used as it is, nothing may be chosen by it, but by the public number of rows that it is at most: with a
+    lattice for these ⊥ is rare where hardly any row is left out, and it is free where even they would be too few.
     """
     if not question.size_is_secret:
-        return chosen(room, question.epsilon, dimension, lattices)
-    picked = (lattices[0], 0) if question.count is None else chosen(room, question.epsilon, dimension, lattices)
-    return picked and (picked[0], steps_needed(question.epsilon, picked[0].size ** dimension))
+        return chosen(room(n), question.epsilon, dimension, lattices)
+    public, slack = (n, 0) if question.count is not None else (question.at_most, slack_needed(question.epsilon))
+    picked = (lattices[0], 0)
+    if public is not None:
+        if not worth_asking(room(public), question.epsilon, dimension):
+            return None
+        picked = chosen(room(public) - slack, question.epsilon, dimension, lattices) or (lattices[-1], 0)
+    return picked[0], steps_needed(question.epsilon, picked[0].size ** dimension)
 
 
 def inverse_advice(
@@ -114,17 +128,19 @@ def inverse_advice(
     """The number of rows, or the ε, from which on the inverse engine replies whatever the data; all of it public.
 
     `fits(n, moves)` is. Where the number of rows is secret, it is not looked at: ⊥ is then rare, but never impossible.
+    What ε would do is said for the public number of rows that it is at most, if there is one.
     """
     candidates = coarsest.size**dimension
     steps = steps_needed(question.epsilon, candidates)
     if question.size_is_secret:
         steps += slack_needed(question.epsilon)
     enough = least_n(lambda size: fits(size, question.rows * steps))
-    if question.size_is_secret or not fits(n, question.rows):
+    public = question.at_most if question.size_is_secret else n
+    if public is None or not fits(public, question.rows):
         return Advice(n=enough)
     low, high = 1, steps  # the most steps that fit
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if fits(n, question.rows * middle) else (low, middle)
-    epsilon = question.epsilon * (steps + 1) / (low + 1)
+        low, high = (middle, high) if fits(public, question.rows * middle) else (low, middle)
+    epsilon = question.epsilon * (steps + 3) / (low + 1)  # room for what is rounded up in steps and slack
     return Advice(n=enough, epsilon=math.ceil(float(1000 * epsilon)) / 1000)

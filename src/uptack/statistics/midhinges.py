@@ -23,7 +23,7 @@ def _midhinge() -> Statistic:
     return Statistic("midhinge", segments, Functional(levels), slope=8.0, follows=True)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, statistic=_midhinge)
+@release(reads=COLUMN, by=True, plan=ranks, statistic=_midhinge, people=True)
 def midhinge(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The midhinge, the mean of the lower and the upper quartile, with no bounds on the data.
 

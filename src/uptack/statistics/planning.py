@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from uptack.mechanisms.inverse import steps_needed
-from uptack.privacy import Privacy
-from uptack.statistics.arguments import COUNT_SHARE
+import numpy as np
+
+from uptack import checks
+from uptack.mechanisms.inverse import inverse_loss, steps_needed
+from uptack.privacy import Privacy, loss
+from uptack.reach.order import quantile_rank
+from uptack.statistics import trees
+from uptack.statistics.arguments import COUNT_SHARE, FOLLOWED
 
 LIKELY = Fraction(1, 20)
 
 
+def listed(p: object) -> Sequence[Any]:
+    """Several levels as a sequence; () for one."""
+    return list(p) if isinstance(p, list | tuple | np.ndarray) and np.ndim(p) == 1 else ()
+
+
 def buys_size(given: Mapping[str, Any]) -> bool:
     """Whether an order statistic first buys a noisy number of rows where that is secret: see `methods.measured`."""
-    several = isinstance(given.get("p"), list | tuple)
-    return several or given.get("interval") is not None or given.get("method", "inverse") != "inverse"
+    several = len(listed(given.get("p"))) > FOLLOWED
+    capped = given.get("weights") == "rows"
+    return capped or several or given.get("interval") is not None or given.get("method", "inverse") != "inverse"
 
 
 def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
@@ -28,6 +39,26 @@ def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
         return ""
     kept = 1 - COUNT_SHARE if given.get("missing") == "drop" and buys_size(given) else 1
     left = cost.exact_epsilon * kept / (2 if given.get("interval") else 1)
-    parts = len(given["p"]) if isinstance(given.get("p"), list | tuple) else 1
+    parts = max(len(listed(given.get("p"))), 1)
     off = cost.adjacency.rows_per_person * steps_needed(left, (1 << 62) ** parts, LIKELY)
     return f"within {off:,} of {rows:,} ranks" if off < rows else ""
+
+
+def secret_size(given: Mapping[str, Any], cost: Privacy) -> bool:
+    """Whether the number of rows that a statistic is of is secret."""
+    return given.get("missing") == "drop" or given.get("weights") == "rows" or not cost.adjacency.size_is_public
+
+
+def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | None:
+    """The loss of an order statistic that is drawn at once, which is known before it is; None for any other.
+
+    Several quantiles of a public number of rows are drawn by the tiers of a tree, which is public too.
+    """
+    if given.get("method", "inverse") != "inverse" or buys_size(given):
+        return None
+    if len(listed(given.get("p"))) > 1 and not secret_size(given, cost):
+        levels = [checks.rational("p", p, "a number") for p in given["p"]]
+        aimed = [quantile_rank(p, rows) for p in levels]
+        if (found := trees.planned(rows, aimed, cost.exact_epsilon, cost.adjacency.rows_per_person)) is not None:
+            return trees.tree_loss(found[1])
+    return inverse_loss(cost.exact_epsilon)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
 
 from uptack import checks
 from uptack.account import Outcome
+from uptack.columns.people import weighted
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.later import Later
@@ -32,9 +35,9 @@ from uptack.statistics.arguments import (
     public_size,
     size_bounds,
 )
-from uptack.statistics.many import quantiles
+from uptack.statistics.many import HOW, followed, quantiles
 from uptack.statistics.methods import measured, run
-from uptack.statistics.planning import ranks
+from uptack.statistics.planning import one_draw, ranks
 from uptack.statistics.statistic import Data, Functional, Statistic, least_n
 
 stats = Later("scipy.stats")
@@ -57,7 +60,15 @@ def _of_level(p: Rational) -> Statistic:
     return statistic(level("p", p))
 
 
-@release(reads=COLUMN, by=True, plan=ranks, examples=({}, {"interval": 0.9}), statistic=lambda: statistic(HALF))
+@release(
+    reads=COLUMN,
+    by=True,
+    plan=ranks,
+    examples=({}, {"interval": 0.9}),
+    statistic=lambda: statistic(HALF),
+    spends=one_draw,
+    people=True,
+)
 def median(
     x: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
@@ -76,6 +87,8 @@ def median(
     plan=ranks,
     examples=({"p": 0.3}, {"p": [0.25, 0.75]}, {"p": 0.4, "interval": 0.9}),
     statistic=_of_level,
+    spends=one_draw,
+    people=True,
 )
 def quantile(
     x: Any, p: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
@@ -84,8 +97,8 @@ def quantile(
 
     **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse`). `"ptr"` and `"dwork-lei"`
     are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). Where the number of rows
-    is secret, one quantile by the inverse method does without it (`uptack.statistics.methods`). For several, for an
-    interval and for the other methods, a tenth of ε goes into a noisy one. All hold for people with up to
+    is secret, up to eleven quantiles by the inverse method do without it (`uptack.statistics.methods`). For more, for
+    an interval and for the other methods, a tenth of ε goes into a noisy one. All hold for people with up to
     `rows_per_person` rows.
 
     With an increasing list of p the inverse method draws all quantiles at once: with nine of them, a third of the error
@@ -93,7 +106,8 @@ def quantile(
 
     `interval=0.95` gives half of ε to an interval for the quantile of the *population* that the rows are a sample of;
     `result.interval(0.95)` returns it. It covers with at least that probability, for any population of numbers up to
-    1e77, also where the number of rows is secret. The confidence can be up to 1 - 1e-12.
+    1e77, also where the number of rows is secret. The confidence can be up to 1 - 1e-12. With `person=` it is for the
+    population of people, and their rows need not be independent.
 
     The options are listed in `uptack.statistics.Options`.
 
@@ -112,16 +126,27 @@ def quantile(
         raise InvalidArgument("interval", "None for several quantiles", checks.describe(interval), fix)
     question = asked("quantiles", epsilon, options)
     data, question = column(x, question)
+    if followed(len(levels), question):
+        return question.account.close(quantiles(data, data.size, levels, question, statistic))
     n, question = public_size(data.size, question)
     return question.account.close(quantiles(data, n, levels, question, statistic))
+
+
+def no_interval_of_rows(name: str, value: object, question: Question) -> None:
+    """Refuses an interval for the population where rows of people weigh alike: no theorem is known for it."""
+    if question.capped:
+        fix = "People who weigh alike have one, and so has one number per person."
+        raise InvalidArgument(name, "left out with weights='rows'", checks.describe(value), fix)
 
 
 def _one(
     name: str, x: Any, p: Fraction, interval: Rational | None, epsilon: Rational, options: Options
 ) -> Release[float] | NoReply:
     question = asked(name, epsilon, options)
-    confidence = None if interval is None else _confidence(interval)
+    confidence = None if interval is None else confidence_of(interval)
     data, question = column(x, question)
+    if confidence is not None:
+        no_interval_of_rows("interval", interval, question)
     if confidence is None:
         return question.account.close(measured(statistic(p), data, question))
     n, question = public_size(data.size, question)
@@ -175,7 +200,8 @@ class _Shifted:
         return seen
 
 
-def _confidence(interval: Rational) -> Fraction:
+def confidence_of(interval: Rational) -> Fraction:
+    """The confidence of an interval, which is not quite 1."""
     confidence = checks.inside_unit("interval", interval)
     if 1 - confidence < LEAST_SHARE:
         raise InvalidArgument("interval", f"at most 1 - {float(LEAST_SHARE)}", checks.describe(interval))
@@ -193,6 +219,15 @@ class _Ends:
     x(l(least)) ≤ Q ≤ x(u(most)). Each end aims a number of ranks further out, and misses by more, not being ⊥, with a
     chance of α/10 (`uptack.mechanisms.inverse`). In all α/10 + 7α/10 + 2α/10 = α. No step asks for independence of
     another. ∎
+
+    **For people** who are a sample of a population of people, Q is the p-quantile of a random row of a random person.
+    The rows of one person are not independent of each other, but people are. Let s_i be the share of the rows of person
+    i that lie up to Q. These are independent numbers from 0 to 1 with a mean of at least p, whatever the rows have to
+    do with each other. By Bentkus (2004, *On Hoeffding's inequalities*, Annals of Probability 32), P(Σs ≥ h) is at most
+    e·P(B ≥ h) for integers h and B binomial with the same mean; the same for 1 - s. So with l and u at q/e in place of
+    q, Σs > l - 1, and for the shares below Q, Σs < u, but for 2q. Rounding loses less than half a person
+    (`uptack.columns.people.UNIT`). So F(Q) ≥ (l - 1 - 1/2)·U and F(Q-) < u·U, which is z(l - 1) ≤ Q ≤ z(u + 1). Where
+    there is one number per person it is as with rows.
     """
 
     low: int
@@ -203,7 +238,9 @@ class _Ends:
     worth: bool
 
     @classmethod
-    def of(cls, n: int, p: Fraction, confidence: Fraction, epsilon: Fraction, question: Question) -> _Ends:
+    def of(
+        cls, n: int, p: Fraction, confidence: Fraction, epsilon: Fraction, question: Question, people: bool = False
+    ) -> _Ends:
         """For a public number of rows, and an ε for each end.
 
         All ranks that are looked at should be inside the table. Where that can't be for the steps that a reply for sure
@@ -212,7 +249,7 @@ class _Ends:
         failing, rows = 1 - confidence, question.rows
         least, most = size_bounds(n, question, failing / 10)
         share = failing * (Fraction(7, 20) if question.size_is_secret else Fraction(8, 20))
-        low, high = _below(least, p, share), _above(most, p, share)
+        low, high = _ranks(least, most, p, share, people)
         room, needed = min(low - 1, least - high) // (2 * rows), steps_needed(epsilon, OFFSETS.size, failing / 10)
         steps, sure = min(max(room, 0), needed), room >= needed
         worth = sure or worth_asking(room, epsilon, failure=failing / 10, near=NEAR)
@@ -227,8 +264,18 @@ class _Ends:
 NEAR = Fraction(1, 256)
 """The share of all offsets that may be near an end: where ⊥ weighs more, it is not tried, and free."""
 
+EULER = Fraction(272, 100)
+"""A little more than e: what sums of bounded numbers pay beside the binomial."""
+
 HUGE = 10**15
 """From so many rows on the law of the binomial is not computed but bounded."""
+
+
+def _ranks(least: int, most: int, p: Fraction, q: Fraction, people: bool) -> tuple[int, int]:
+    """Ranks between whose order statistics Q lies but for 2q: of rows, or of people with several."""
+    if not people:
+        return _below(least, p, q), _above(most, p, q)
+    return _below(least, p, q / EULER) - 1, _above(most, p, q / EULER) + 1
 
 
 def _below(n: int, p: Fraction, q: Fraction) -> int:
@@ -254,26 +301,42 @@ def _deviation(n: int, p: Fraction, q: Fraction) -> int:
 
 
 def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, question: Question) -> Outcome[float]:
-    """Half of ε for the quantile, a quarter for each end, drawn on a coarse lattice around the released quantile."""
-    half, *sides = question.split(HALF, HALF / 2, HALF / 2)
-
-    def aim(size: int) -> _Ends:
-        return _Ends.of(size, p, confidence, sides[0].epsilon, question)
-
-    how, aimed, ends = "inverse sensitivity", aim(n), []
-    if not aimed.worth:
-        return question.refuse(how, Advice(n=least_n(lambda size: aim(size).sure)))
+    """Half of ε for the quantile, a quarter for each end."""
+    half, rest = question.split(HALF, HALF)
+    aim = aiming(p, confidence, rest, weighted(data))
+    if not aim(n).worth:
+        return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)))
     found = run(statistic(p), data, n, half)
     if found.value is None:
         return found
+    drawn = ends_around(data, n, p, confidence, found.value, rest)
+    if drawn.value is None:
+        return replace(found, value=None, advice=drawn.advice)
+    note = f"half of ε paid for a {float(confidence):.3g} interval of the population's quantile, by inverse sensitivity"
+    return replace(found, noise=PopulationInterval(confidence, *drawn.value), notes=(note,))
+
+
+def aiming(p: Fraction, confidence: Fraction, question: Question, people: bool) -> Callable[[int], _Ends]:
+    """What the ends of an interval aim at in a table of so many rows, with half of the question's ε each."""
+    return lambda size: _Ends.of(size, p, confidence, question.epsilon / 2, question, people)
+
+
+def ends_around(
+    data: Data, n: int, p: Fraction, confidence: Fraction, around: float, question: Question
+) -> Outcome[tuple[float, float]]:
+    """Both ends, with half of ε each, drawn on a coarse lattice around a number that is public: a released quantile."""
+    aim = aiming(p, confidence, question, weighted(data))
+    sides, ends = question.split(HALF, HALF), []
+    aimed, advice = aim(n), partial(least_n, lambda size: aim(size).sure)
+    if not aimed.worth:
+        return question.refuse(HOW, Advice(n=advice()))
     for rank, outward, side in ((aimed.low, -1, sides[0]), (aimed.high, 1, sides[1])):
-        reach = _Shifted(LStatistic.quantile(data, rank, aimed.steps, question.rows), found.value)
+        reach = _Shifted(LStatistic.quantile(data, rank, aimed.steps, question.rows), around)
         nested, refusal = boxes([reach], aimed.steps, OFFSETS), aimed.refusal(data.size, question)
         drawn = nested.draw(decay(side.epsilon), question.entropy, refusal)
         side.account.spend(inverse_loss(side.epsilon))
         if drawn is None:
-            return question.refuse(how, Advice(n=least_n(lambda size: aim(size).sure)))
+            return question.refuse(HOW, Advice(n=advice()))
         past = min(max(drawn[0] + outward, -OFFSETS.top), OFFSETS.top)  # past the rounding
-        ends.append(found.value + OFFSETS.value(past))
-    note = f"half of ε paid for a {float(confidence):.3g} interval of the population's quantile, by inverse sensitivity"
-    return replace(found, noise=PopulationInterval(confidence, min(ends), max(ends)), notes=(note,))
+        ends.append(around + OFFSETS.value(past))
+    return Outcome((min(ends), max(ends)), HOW)

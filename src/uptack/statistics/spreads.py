@@ -11,8 +11,9 @@ from typing import Any, Unpack
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.reach import InterquantileRange, Segment
+from uptack.reach import Segment
 from uptack.reach.order import spread_ranks
+from uptack.reach.people import range_reach
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
@@ -56,7 +57,7 @@ def _with_ranks(
         "interquartile range" if quarters else "interquantile range",
         segments,
         Functional(levels=((Fraction(1), high), (Fraction(-1), low))),
-        build=lambda x, n, steps, rows: InterquantileRange(x, ranks(low, high, n), steps, rows),
+        build=lambda x, n, steps, rows: range_reach(x, ranks(low, high, n), steps, rows),
         spread=lambda n: ranks(low, high, n),
         scale=True,
         whole=True,
@@ -75,7 +76,13 @@ def _quarters() -> Statistic:
 
 
 @release(
-    reads=COLUMN, by=True, plan=planning.ranks, examples=({"low": 0.1, "high": 0.9},), page="iqr", statistic=_between
+    reads=COLUMN,
+    by=True,
+    plan=planning.ranks,
+    examples=({"low": 0.1, "high": 0.9},),
+    page="iqr",
+    statistic=_between,
+    people=True,
 )
 def interquantile_range(
     x: Any, low: Rational, high: Rational, *, epsilon: Rational, **options: Unpack[Options]
@@ -89,7 +96,7 @@ def interquantile_range(
     return released(_between(low, high), x, epsilon, options)
 
 
-@release(reads=COLUMN, by=True, plan=planning.ranks, statistic=_quarters)
+@release(reads=COLUMN, by=True, plan=planning.ranks, statistic=_quarters, people=True)
 def iqr(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The interquartile range x(⌈3n/4⌉) - x(⌊n/4⌋ + 1): see `interquantile_range`.
 

@@ -11,7 +11,7 @@ from uptack.columns.selection import SCALE
 from uptack.mechanisms import dwork_lei, ptr
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.reach import InterquantileRange
+from uptack.reach.people import range_reach
 from uptack.release import Advice
 from uptack.statistics.arguments import Question
 from uptack.statistics.statistic import Data, Statistic, least_n
@@ -37,7 +37,7 @@ SCALE_SHARE = Fraction(3, 10)
 
 def _scale_build(statistic: Statistic, data: Data, n: int, question: Question) -> ptr.Build:
     """The interquantile range that a statistic is measured by."""
-    return lambda steps: InterquantileRange(data, statistic.spread(n), steps, question.rows)
+    return lambda steps: range_reach(data, statistic.spread(n), steps, question.rows)
 
 
 def _own_build(statistic: Statistic, data: Data, n: int, question: Question) -> ptr.Build:
@@ -168,7 +168,7 @@ def _trimmed(statistic: Statistic, averaged: int, data: Data, n: int, question: 
     low, high = statistic.spread(n)
     ranks, advice = (low + 1 - rows, high - 1 + rows), _grid_advice(statistic, n, question)
     spread = dwork_lei.scale(
-        lambda steps: InterquantileRange(data, ranks, steps, rows), dwork_lei.log_width(n), level, question.entropy
+        lambda steps: range_reach(data, ranks, steps, rows), dwork_lei.log_width(n), level, question.entropy
     )
     if spread.value is None:
         return _told(spread, how, question, advice)

@@ -47,9 +47,13 @@ def tree_quantiles(
     candidates, tree = chosen
     drawn = tree.draw(Rows(data, n, candidates, granularity, entropy), entropy)
     values = candidates.lattice.values((np.array(drawn) >> candidates.digits) - candidates.lattice.top)
+    return np.array([round_to(v, granularity) for v in values.tolist()]), tree_loss(tree)
+
+
+def tree_loss(tree: Tree) -> loss.Loss:
+    """What the tiers of a tree do to the data, one after the other."""
     tiers = tuple(inverse_loss(tier.epsilon) for tier in tree.tiers)
-    spent = tiers[0] if len(tiers) == 1 else loss.Composed(tiers)
-    return np.array([round_to(v, granularity) for v in values.tolist()]), spent
+    return tiers[0] if len(tiers) == 1 else loss.Composed(tiers)
 
 
 def planned(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: int) -> tuple[Candidates, Tree] | None:

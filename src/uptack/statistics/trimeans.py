@@ -23,7 +23,7 @@ def _trimean() -> Statistic:
     return Statistic("trimean", segments, Functional(levels), slope=8.0, follows=True)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, statistic=_trimean)
+@release(reads=COLUMN, by=True, plan=ranks, statistic=_trimean, people=True)
 def trimean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """Tukey's trimean, a quarter of each quartile and half of the median, with no bounds on the data.
 

@@ -1,0 +1,174 @@
+"""Neighbours for people: one person's rows become others, and more or fewer of them, or she comes or goes.
+
+Every pair of tables that differ in their last row makes a pair of tables of people. All other rows belong to people
+with two rows each. The last row is a person of her own, and on one side she has it several times: so how many rows
+there are, and what they weigh, differs between the neighbours too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uptack.audit import makers
+from uptack.audit.corpus import Pairs
+from uptack.audit.replay import Replay
+from uptack.noise import Entropy
+from uptack.privacy import ADD_REMOVE
+
+PEOPLES = "people: "
+"""How the kinds of data begin that are people's."""
+MORE = 4
+"""Rows of the person in question, where she has several."""
+
+
+class Owned(NamedTuple):
+    """Rows, and whose each is."""
+
+    rows: Any
+    ids: Any
+
+
+def peopled(pairs: Pairs, secret: bool = False) -> Pairs:
+    """The same pairs for people; where their number is `secret`, she is there or not."""
+    made: Pairs = {}
+    for i, (name, (d, e)) in enumerate(pairs.items()):
+        there, here = (1, MORE) if i % 2 else (MORE, 1)
+        made[name] = (_owned(e, there), _owned(e, 0)) if secret else (_owned(d, there), _owned(e, here))
+    return made
+
+
+def _owned(data: Any, times: int) -> Owned:
+    """The last row so many times, all of them hers, and the others in twos."""
+    n = _length(data)
+    rows = np.r_[np.arange(n - 1), np.full(times, n - 1)].astype(np.int64)
+    return Owned(_taken(data, rows), np.where(rows == n - 1, n, rows // 2))
+
+
+def _length(data: Any) -> int:
+    if isinstance(data, dict):
+        return _length(next(iter(data.values())))
+    return _length(data[0]) if isinstance(data, tuple) else len(data)
+
+
+def _taken(data: Any, rows: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _taken(value, rows) for key, value in data.items()}
+    if isinstance(data, tuple):
+        return tuple(_taken(part, rows) for part in data)
+    if isinstance(data, list):
+        return [data[i] for i in rows.tolist()]
+    if hasattr(data, "iloc"):
+        return data.iloc[rows].reset_index(drop=True)
+    return data[rows] if isinstance(data, np.ndarray) else data.take(rows) if hasattr(data, "take") else data[rows]
+
+
+def of_people(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A maker of releases, with the owners of its rows."""
+    return partial(_of_people, make)
+
+
+def _of_people(make: Callable[..., Any], function: Any, options: Any, data: Owned, entropy: Entropy) -> Any:
+    told = {**options, "person": data.ids} | ({"order": np.arange(len(data.ids))} if "order" in options else {})
+    return make(function, told, data.rows, entropy)
+
+
+# ---------------------------------------------------------------------------------------------- at the edge of theorems
+
+N = 60
+"""People of the tables that bring mechanisms to their edge."""
+
+
+def moved(least: float = 0.0, most: float = 1.0, rows: int = MORE, n: int = N, secret: bool = False) -> Any:
+    """Half of the people at either of two values; one goes over, with several rows in place of one, or is gone."""
+    values = np.repeat([least, most], n // 2)
+    d = np.append(values, np.full(rows - 1, least))
+    ids = np.append(np.arange(n), np.zeros(rows - 1, np.int64))
+    if secret:
+        return Owned(d, n - ids), Owned(values[1:], n - np.arange(1, n))
+    e = values.copy()
+    e[0] = most
+    return Owned(d, ids), Owned(e, np.arange(n))
+
+
+def spread(n: int = N, secret: bool = False) -> Any:
+    """Everybody in three cells, and one whose rows are in two others, three times as many."""
+    x, ids = np.tile([0, 1, 2], n), np.repeat(np.arange(n), 3)
+    rest = ids > 0
+    other = np.append(x[rest], np.repeat([3, 4], 4)), np.append(ids[rest], np.zeros(8, np.int64))
+    return (Owned(*other), Owned(x[rest], ids[rest])) if secret else (Owned(x, ids), Owned(*other))
+
+
+def alone(n: int = N) -> Any:
+    """Everybody in the first cell, and one with all her rows in the second, or in the first."""
+    x, ids = np.zeros(2 * n, np.int64), np.repeat(np.arange(n), 2)
+    return Owned(np.where(ids == 0, 1, x), ids), Owned(x, ids)
+
+
+def flagged(n: int = N, rows: int = 9) -> Any:
+    """One person with many rows that are all true, or one that is not."""
+    first = np.append(np.full(rows, True), np.arange(n) % 2 == 0), np.append(np.zeros(rows, int), np.arange(1, n + 1))
+    second = np.append(False, np.arange(n) % 2 == 0), np.arange(n + 1)
+    return Owned(*first), Owned(*second)
+
+
+def lined(n: int = 240, rows: int = MORE) -> Any:
+    """A noisy line of people with two rows each, and one of them far off, with more."""
+    rng = np.random.default_rng(3)
+    ids = np.repeat(np.arange(n), 2)
+    x = rng.choice([-1.0, 1.0], size=(2 * n, 1)) * rng.uniform(0.5, 1.5, size=(2 * n, 1))
+    y = 2 * x[:, 0] + 0.1 * rng.normal(size=2 * n)
+    rest = ids > 0
+    far = np.vstack([np.full((rows, 1), 1.0), x[rest]]), np.append(np.full(rows, 50.0), y[rest])
+    return Owned((x, y), ids), Owned(far, np.append(np.zeros(rows, np.int64), ids[rest]))
+
+
+def in_groups(n: int = 2 * N) -> Any:
+    """One person with rows in two groups, whose medians she holds, or not there. Her number is the last."""
+    x, by, ids = np.tile([0.0, 1.0], n), np.repeat([0, 1], n), np.arange(2 * n)
+    more = np.append(x, [0.0, 0.0, 0.0]), np.append(by, [0, 0, 1])
+    return Owned(more, np.append(ids, [2 * n] * 3)), Owned((x, by), ids)
+
+
+def cases(made: Callable[[str], Any]) -> list[Replay]:
+    """One release each, with ids; `made` finds a function by its path."""
+
+    def case(name: str, path: str, pair: Any, make: Callable[..., Any] = makers.one, **options: Any) -> Replay:
+        told = {"epsilon": 20, **options}
+        return Replay(f"{name}, people", partial(of_people(make), made(path), told), pair, frozenset(), path, told)
+
+    kde, fourier, blocks = "uptack.kde", "uptack.fourier_density", "uptack.subsample_aggregate"
+    box: dict[str, Any] = {"low": 0.0, "high": 10.0}
+    poles, here = moved(0.0, 5.0), {"trusted": True}
+    return [
+        case("median", "uptack.median", moved()),
+        case("median, add/remove", "uptack.median", moved(secret=True), adjacency=ADD_REMOVE),
+        case("median, rows", "uptack.median", moved(n=600), weights="rows", at_most=2),
+        case("mean per person", "uptack.median", moved(), per_person="mean"),
+        case("mean", "uptack.mean", moved(n=600)),
+        case("range", "uptack.iqr", moved(n=120)),
+        case("count", "uptack.count", flagged()),
+        case("count of rows", "uptack.count", flagged(), weights="rows", at_most=3),
+        case("histogram", "uptack.histogram", spread(), keys=5),
+        case("histogram of rows", "uptack.histogram", spread(), keys=5, weights="rows", at_most=2),
+        case("histogram, once", "uptack.histogram", spread(), keys=5, weights="one"),
+        case("categories", "uptack.histogram", alone(), delta=0.01),
+        case("categories, add/remove", "uptack.histogram", spread(secret=True), delta=0.01, adjacency=ADD_REMOVE),
+        case("sparse cells", "uptack.sparse_histogram", spread(), domain_size=2**30),
+        case("groups", "uptack.median", in_groups(), makers.by, groups=[0, 1], adjacency=ADD_REMOVE),
+        case("unknown groups", "uptack.median", in_groups(), makers.by, groups=None, delta=0.01, adjacency=ADD_REMOVE),
+        case("block median", blocks, moved(n=240), makers.blocks, f=makers.mean, blocks=120, **here),
+        case("block median, twice", blocks, moved(n=240), makers.blocks, f=makers.mean, blocks=240, times=2, **here),
+        case("stable value", "uptack.stable_value", moved(n=240), makers.blocks, f=makers.mean, blocks=120,
+             delta=0.01, **here),
+        case("short cut", "uptack.shortcut_regression", lined(), makers.two, blocks=60, fit_intercept=False),
+        case("short cut, standard errors", "uptack.shortcut_regression", lined(), makers.two, blocks=60,
+             standard_errors=True, fit_intercept=False),
+        case("density", kde, moved(0.5, 8.5), makers.seen, delta=0.01, bandwidth=0.5),
+        case("moments, Gamma noise", fourier, poles, makers.seen, degree=1, **box),
+        case("moments, Carathéodory noise", fourier, poles, makers.seen, degree=5, **box),
+        case("moments, Laplace noise", fourier, moved(1.25, 6.25), makers.seen, degree=2, noise="laplace", **box),
+    ]  # fmt: skip

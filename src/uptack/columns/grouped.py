@@ -1,0 +1,75 @@
+"""Rows of people in groups: each person counts in one of her groups only.
+
+Her group is the one with most of her rows, and of several the first in the order of their values; her rows elsewhere
+are left out. So the group of a person is a function of her rows alone, and groups of people are what groups of rows
+are: one person who is added or removed changes one group, by one person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.columns.entrance import field
+from uptack.columns.kinds import canonical
+from uptack.columns.owners import Owners
+from uptack.columns.people import PeopleColumn
+from uptack.columns.spread import favourites
+from uptack.errors import InvalidArgument
+
+Integers = NDArray[np.int64]
+Shape = Callable[[PeopleColumn, Integers], Any]
+MUST = "a one-dimensional column of categories"
+
+
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """The groups that occur, in order, and the number of the group of every row that is somebody's."""
+
+    groups: Sequence[Hashable]
+    places: Integers
+
+    @staticmethod
+    def of(by: Any, whose: Owners) -> Keys:
+        """A column with the group of every row; missing values are the group None."""
+        groups, places = field("by", by, MUST).codes()
+        if places.size != whose.size:
+            raise InvalidArgument("by", "a column of one group for every row of x", "another length")
+        return Keys(groups, places[whose.kept])
+
+
+class PeopleGroups:
+    """People in memory, each in her group. `shape` makes what is asked of a group's rows: see `PeopleColumn.each`."""
+
+    of_people = True
+
+    def __init__(self, x: PeopleColumn, keys: Keys, shape: Shape = lambda column, rows: column) -> None:
+        self._x, self._shape, self._groups = x, shape, keys.groups
+        people, chosen = favourites(keys.places, x.codes)
+        own = np.zeros(x.people, np.int64)
+        own[people] = chosen
+        self._sizes = np.bincount(chosen, minlength=len(self._groups))
+        inside = np.flatnonzero(keys.places == own[x.codes])
+        order = np.argsort(keys.places[inside], kind="stable")
+        self._rows, self._place = inside[order], keys.places[inside][order]
+        self._number = {canonical(group): i for i, group in enumerate(self._groups)}
+
+    def sizes(self) -> tuple[Sequence[Hashable], Integers]:
+        """The groups that occur, and how many people are in each."""
+        return self._groups, self._sizes
+
+    def rows(self, group: Hashable) -> Any:
+        """The rows of a group's people in that group."""
+        i = self._number.get(canonical(group), -1)
+        low, high = np.searchsorted(self._place, [i, i + 1]) if i >= 0 else (0, 0)
+        rows = self._rows[low:high]
+        return self._shape(self._x.only(rows), rows)
+
+    def nothing(self) -> Any:
+        """A group without people."""
+        rows = np.zeros(0, np.int64)
+        return self._shape(self._x.only(rows), rows)

@@ -1,0 +1,153 @@
+"""Rows of people that an engine keeps: see `uptack.data.people`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from uptack.columns import labelled
+from uptack.columns.numeric import LARGEST
+from uptack.columns.owners import Owners, PeopleRows
+from uptack.columns.spread import PeopleValues, Weights
+from uptack.data import engines, weights
+from uptack.data.codes import joined
+from uptack.data.expressions import decoded, missing
+from uptack.data.protocol import Counts, tidy
+from uptack.data.queries import QuerySource
+from uptack.data.weights import PeopleQueryColumn, PeopleScans
+
+
+@dataclass(frozen=True)
+class QueryPeople:
+    """A table of an engine without rows of nobody, and the columns that say whose each row is."""
+
+    source: QuerySource
+    ids: tuple[str, ...]
+
+    @staticmethod
+    def of(source: QuerySource, ids: tuple[str, ...]) -> QueryPeople:
+        """The rows of a source that belong to somebody."""
+        return QueryPeople(weights.owned(source, ids), ids)
+
+    @property
+    def _keys(self) -> list[str]:
+        return [f"k{i}" for i in range(len(self.ids))]
+
+    def _rows(self, **columns: Any) -> Any:
+        """Ids and other columns of all rows."""
+        return self.source.table.select(**weights.keys(self.source, self.ids), **columns)
+
+    @property
+    def _people(self) -> engines.Kept:
+        """One line per person: ids, and how many rows she has."""
+        return weights.all_people(self.source, self.ids)
+
+    def people(self) -> int:
+        """How many people there are, once for each state of the table that is read."""
+
+        def count() -> int:
+            kept = self._people
+            return int(engines.whole(kept.table.aggregate(people=kept.table.count()))[0]["people"])
+
+        return self.source.once("number of people", count)
+
+    def spread(self) -> tuple[int, int]:
+        """How many rows there are, and how many one person has at most."""
+        kept = self._people
+        (line,) = engines.whole(kept.table.aggregate(rows=kept.table.m.sum(), most=kept.table.m.max()))
+        return int(line["rows"] or 0), int(line["most"] or 0)
+
+    def column(self, name: str) -> PeopleQueryColumn:
+        """A numeric column."""
+        return weights.column(self.source.still(), self.ids, name)
+
+    def order(self, name: str) -> str:
+        """The column itself."""
+        return name
+
+    def units(self, name: str, how: Weights) -> Counts:
+        """The values of a column and their units: the engine joins, groups and adds."""
+        rows, kept = self._rows(c=self.source.key(name)), self._people
+        theirs = kept.table.select(*self._keys, w=weights.weight(kept.table.m, how.at_most))
+        joined = rows.join(theirs, self._keys)
+        found = engines.whole(joined.group_by("c").aggregate(units=joined.w.sum()))
+        return self._tidy(name, ((row["c"], row["units"]) for row in found))
+
+    def _tidy(self, name: str, found: Iterator[tuple[Any, Any]]) -> Counts:
+        text = self.source.columns[name] == "text"
+        pairs = (((decoded(key) if text else key,), int(units)) for key, units in found)
+        return tidy(pairs, [self.source.columns[name]])
+
+    def bins(self, name: str, edges: Sequence[float], how: Weights) -> Counts:
+        """Units of the rows on each edge and between two of them, in one scan, whatever the number of values.
+
+        A float next to an edge stands for the rows between that edge and the next. There is none where no float is.
+        """
+        column = replace(weights.column(self.source.still(), self.ids, name), at_most=how.at_most)
+        there = column.values.filter(~missing(column.values.v))
+        ends = np.unique(np.array([float(edge) for edge in edges])) + 0.0
+        counted = PeopleScans(there, column.counted, how.at_most).counts(ends.tolist())
+        inside, on = [], []
+        for low, high, up_to, below in zip(ends[:-1], ends[1:], counted.up_to[:-1], counted.below[1:], strict=True):
+            inside.append(((float(np.nextafter(low, high)),), below - up_to))
+        for edge, up_to, below in zip(ends, counted.up_to, counted.below, strict=True):
+            on.append(((float(edge),), up_to - below))
+        outside = [((-LARGEST,), counted.below[0]), ((LARGEST,), column.valued - counted.up_to[-1])]
+        return tidy(pair for pair in (*inside, *on, *outside) if pair[1])
+
+    def trues(self, name: str | None, at_most: int) -> int:
+        """How many rows are True, of each person so many at most."""
+        kept = self._people
+        theirs = kept.table
+        if name is not None:
+            rows = self._rows(c=self.source.table[name])
+            rows = rows.filter(rows.c.fill_null(False))
+            theirs = rows.group_by(self._keys).aggregate(m=rows.count())
+        most = engines.ibis().least(theirs.m, engines.ibis().literal(at_most, type="int64"))
+        return int(engines.whole(theirs.aggregate(found=most.sum()))[0]["found"] or 0)
+
+    def points(self, names: Sequence[str]) -> PeopleRows:
+        """Numeric columns, and whose each row is, streamed into arrays."""
+        values, codes = self.source.streamed(names, self.ids)
+        return PeopleRows(values[:, 0] if len(names) == 1 else values, codes, int(codes.max(initial=-1)) + 1)
+
+    def values(self, name: str) -> PeopleValues:
+        """All rows of a column, and whose they are, in memory."""
+        (*ids, column) = self.source.coded((), (*self.ids, name))[1]
+        codes, labels = joined([part.numbers() for part in ids]), labelled(column.labels(), self.source.columns[name])
+        return PeopleValues([labels[cell] for cell in column.numbers()], Owners(codes, int(codes.max(initial=-1)) + 1))
+
+    def groups(self, name: str) -> dict[Hashable, int]:
+        """The values of a column, and how many people have each."""
+        theirs = self._by_value(name)
+        found = engines.whole(theirs.group_by("c").aggregate(people=theirs.count()))
+        keys, counts = self._tidy(name, ((row["c"], row["people"]) for row in found))
+        return {key: int(count) for (key,), count in zip(keys, counts, strict=True)}
+
+    def settled(self, name: str) -> QueryPeople:
+        """The rows of each person that have her most frequent value: the engine ranks the values of each person."""
+        ibis, theirs = engines.ibis(), self._by_value(name)
+        window = ibis.window(group_by=self._keys, order_by=[theirs.m.desc(), theirs.c.isnull(), theirs.c.asc()])
+        best = theirs.mutate(place=ibis.row_number().over(window)).filter(ibis._.place == 0)
+        best = best.select(*self._keys, "c").view()  # a table of its own: ibis would take its ids for those of the rows
+        table = self.source.table
+        same = [key == best[k] for k, key in weights.keys(self.source, self.ids).items()]
+        kept = table.semi_join(best, [*same, self._value(name).identical_to(best.c)])
+        return QueryPeople(QuerySource(kept), self.ids)
+
+    def _value(self, name: str) -> Any:
+        """A column as keys: no two that are equal, and null for what is missing."""
+        key = weights.plain_zero(self.source.key(name))
+        return engines.ibis().ifelse(missing(key), engines.ibis().null().cast(key.type()), key)
+
+    def _by_value(self, name: str) -> Any:
+        """One line per person and value of a column: ids, value (c), and how many rows there are (m)."""
+        rows = self._rows(c=self._value(name))
+        return rows.group_by([*self._keys, "c"]).aggregate(m=rows.count())
+
+    def restricted(self, name: str, value: Any) -> QueryPeople:
+        """The rows that have a value."""
+        return QueryPeople(self.source.restricted(name, value), self.ids)

@@ -1,0 +1,93 @@
+"""Rows of people in memory: see `uptack.data.people`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.columns.each import places
+from uptack.columns.owners import Owners, PeopleRows, numbered, of_fields
+from uptack.columns.people import PeopleColumn
+from uptack.columns.spread import PeopleValues, Weights, added, favourites
+from uptack.data.arrays import MemorySource, numeric_column
+from uptack.data.protocol import Counts
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryPeople:
+    """A table in memory without rows of nobody, and the number 0, 1, 2, ... of the person whose each row is."""
+
+    table: MemorySource
+    codes: NDArray[np.int64]
+    size: int
+
+    @staticmethod
+    def of(source: MemorySource, ids: tuple[str, ...]) -> MemoryPeople:
+        """The rows of a source that belong to somebody."""
+        whose = of_fields([(name, source.field(name)) for name in ids])
+        return MemoryPeople(source.taken(whose.kept), whose.codes[whose.kept], whose.people)
+
+    def people(self) -> int:
+        """How many people there are."""
+        return self.size
+
+    def spread(self) -> tuple[int, int]:
+        """How many rows there are, and how many one person has at most."""
+        return self.codes.size, int(np.bincount(self.codes, minlength=1).max())
+
+    def column(self, name: str) -> PeopleColumn:
+        """A numeric column."""
+        return PeopleColumn(numeric_column(self.table.field(name)), self.codes, self.size)
+
+    def order(self, name: str) -> NDArray[np.int64]:
+        """Each row's place in the order of a column."""
+        return places(self.table.field(name), self.codes.size)
+
+    def units(self, name: str, weights: Weights) -> Counts:
+        """The values of a column and their units."""
+        found, cells = self.table.field(name).codes()
+        return [(key,) for key in found], added(cells, weights.units(self.codes, self.size), len(found))
+
+    def bins(self, name: str, edges: Sequence[float], weights: Weights) -> Counts:
+        """Values by themselves: there is memory for as many of them as there are rows."""
+        return self.units(name, weights)
+
+    def trues(self, name: str | None, at_most: int) -> int:
+        """How many rows are True, of each person so many at most."""
+        kept = slice(None) if name is None else np.flatnonzero(self.table.field(name).flags())
+        return int(np.minimum(np.bincount(self.codes[kept], minlength=self.size), at_most).sum())
+
+    def points(self, names: Sequence[str]) -> PeopleRows:
+        """Numeric columns, and whose each row is."""
+        values = self.table.matrix(names)
+        return PeopleRows(values[:, 0] if len(names) == 1 else values, self.codes, self.size)
+
+    def values(self, name: str) -> PeopleValues:
+        """All rows of a column, and whose they are."""
+        return PeopleValues(self.table.field(name).array(), Owners(self.codes, self.size))
+
+    def groups(self, name: str) -> dict[Hashable, int]:
+        """The values of a column, and how many people have each."""
+        found, cells = self.table.field(name).codes()
+        pairs = np.unique(self.codes * max(len(found), 1) + cells)
+        return dict(zip(found, np.bincount(pairs % max(len(found), 1), minlength=len(found)).tolist(), strict=True))
+
+    def settled(self, name: str) -> MemoryPeople:
+        """The rows of each person that have her most frequent value."""
+        cells = self.table.field(name).codes()[1]
+        best = np.empty(self.size, np.int64)
+        whose, best_cells = favourites(cells, self.codes)
+        best[whose] = best_cells
+        return self._taken(np.flatnonzero(cells == best[self.codes]))
+
+    def restricted(self, name: str, value: Any) -> MemoryPeople:
+        """The rows that have a value."""
+        return self._taken(self.table.places(name, value))
+
+    def _taken(self, rows: NDArray[np.int64]) -> MemoryPeople:
+        codes, people = numbered(self.codes[rows])
+        return MemoryPeople(self.table.taken(rows), codes, people)

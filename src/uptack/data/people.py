@@ -1,0 +1,254 @@
+"""A table whose rows belong to people: one or more of its columns say whose each row is.
+
+Whatever kind of source the rows are in, people are counted, weighed and told apart where the rows are. The columns of
+ids are hidden: they say whose rows they are, and are never released, grouped by or selected. A row whose id is missing,
+in any of its columns, belongs to nobody and is left out. The number of people may be public, the number of rows is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NoReturn, Protocol
+
+from uptack import checks
+from uptack.columns.owners import PeopleRows
+from uptack.columns.people import People
+from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
+from uptack.data.arrays import MemorySource
+from uptack.data.counting import QueryPeople
+from uptack.data.memory_people import MemoryPeople
+from uptack.data.protocol import NUMERIC, Counts, Kind, Source, known, known_all
+from uptack.data.queries import QuerySource
+from uptack.errors import InvalidArgument, UptackError
+from uptack.noise import Entropy
+
+IDS: tuple[Kind, ...] = ("integer", "text", "any", "other")
+"""Kinds of columns that are ids, most of the time."""
+MANY = 20
+REFUSED = "rows of people are never taken for rows; ask for a tally or for points"
+SOUNDS = re.compile(
+    r"(^|[_\W])(id|ids|uuid|key|nr|no|number|person|patient|member|user|customer|subject)$", re.IGNORECASE
+)
+
+
+class Rows(Protocol):
+    """Rows that all belong to somebody, wherever they are kept."""
+
+    def people(self) -> int:
+        """How many people there are."""
+        ...
+
+    def spread(self) -> tuple[int, int]:
+        """How many rows there are, and how many one person has at most. For the curator only."""
+        ...
+
+    def column(self, name: str) -> People:
+        """A numeric column, of which each person has her part."""
+        ...
+
+    def order(self, name: str) -> Any:
+        """What `People.each` takes to know the last row, by a column."""
+        ...
+
+    def units(self, name: str, weights: Weights) -> Counts:
+        """The values of a column that occur, in order, and the units of each (`uptack.columns.spread`)."""
+        ...
+
+    def bins(self, name: str, edges: Sequence[float], weights: Weights) -> Counts:
+        """Values that stand for all rows between two edges, or on one, and the units of each."""
+        ...
+
+    def trues(self, name: str | None, at_most: int) -> int:
+        """How many rows of people are True, of each person so many at most; without a column, how many there are."""
+        ...
+
+    def points(self, names: Sequence[str]) -> PeopleRows:
+        """Numeric columns side by side, and whose each row is."""
+        ...
+
+    def values(self, name: str) -> PeopleValues:
+        """All rows of a column, and whose they are."""
+        ...
+
+    def groups(self, name: str) -> dict[Hashable, int]:
+        """The values of a column, and how many people have a row with each."""
+        ...
+
+    def settled(self, name: str) -> Rows:
+        """The rows of each person that have her most frequent value in a column, the first of several."""
+        ...
+
+    def restricted(self, name: str, value: Any) -> Rows:
+        """The rows that have this value."""
+        ...
+
+
+class PeopleSource:
+    """A source in units of people. `rows`, the size that statistics and plans are about, is the number of people.
+
+    >>> from uptack.data import source
+    >>> visits = people(source({"id": ["a", "a", "b", None], "age": [31, 32, 50, 77]}), "id")
+    >>> visits.rows, dict(visits.columns), visits.person
+    (2, {'age': 'any'}, ('id',))
+    """
+
+    def __init__(self, inner: Rows, kinds: Mapping[str, Kind], person: tuple[str, ...], outer: Source) -> None:
+        self._inner, self.outer, self.person = inner, outer, person
+        self.columns: Mapping[str, Kind] = MappingProxyType({n: k for n, k in kinds.items() if n not in person})
+
+    def __repr__(self) -> str:
+        return f"PeopleSource of {len(self.columns)} columns, people by {' and '.join(self.person)}"
+
+    @property
+    def rows(self) -> int:
+        """The number of people."""
+        return self._inner.people()
+
+    def spread(self) -> tuple[int, int]:
+        """How many rows there are, and how many one person has at most. For the curator only: it is not private."""
+        return self._inner.spread()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """All that is read inside sees one state of the table."""
+        snapshot: AbstractContextManager[None] = getattr(self.outer, "snapshot", nullcontext)()
+        return snapshot
+
+    def column(self, name: str) -> People:
+        """A numeric column of people."""
+        return self._inner.column(self._known(name, NUMERIC))
+
+    def order(self, name: object) -> Any:
+        """The column by which `per_person="last"` knows the last row."""
+        return self._inner.order(self._known(name))
+
+    def tally(self, name: str, weights: Weights | None = None, edges: Sequence[float] | None = None) -> Any:
+        """The values of a column, or the bins that they are in, with their units."""
+        way = weights or Weights()
+        known_name = self._known(name, None if edges is None else NUMERIC)
+        if way.way == "one":  # which of the cells has most of a person's rows depends on the cells
+            return self._inner.values(known_name)
+        inner = self._inner
+        keys, units = inner.units(known_name, way) if edges is None else inner.bins(known_name, edges, way)
+        return PeopleTally(tuple(key for (key,) in keys), units, self.rows, way)
+
+    def counted(self, name: str | None, at_most: int | None = None) -> PeopleCount:
+        """How many people have a row that is True; with `at_most`, how many such rows, at most so many of each."""
+        wanted = None if name is None else self._known(name, ("boolean", "any"))
+        return PeopleCount(self._inner.trues(wanted, at_most or 1), at_most or 1)
+
+    def points(self, names: Sequence[str]) -> PeopleRows:
+        """Numeric columns side by side, and whose each row is."""
+        return self._inner.points([self._known(name, NUMERIC) for name in names])
+
+    def counts(self, names: Sequence[str]) -> NoReturn:
+        """Refused: see `tally`."""
+        raise UptackError(REFUSED)
+
+    def categories(self, name: str) -> NoReturn:
+        """Refused: see `tally`."""
+        raise UptackError(REFUSED)
+
+    def matrix(self, names: Sequence[str]) -> NoReturn:
+        """Refused: see `points`."""
+        raise UptackError(REFUSED)
+
+    def blocks(
+        self, names: Sequence[str], count: int, *, id: str | None = None, entropy: Entropy | None = None
+    ) -> NoReturn:
+        """Refused: see `points`."""
+        raise UptackError(REFUSED)
+
+    def groups(self, by: str) -> dict[Hashable, int]:
+        """The values of a column, and how many people have a row with each."""
+        return self._inner.groups(self._known(by))
+
+    def settled(self, by: str) -> PeopleSource:
+        """Every person in one group only: that of most of her rows, the first of several. Her other rows are left out.
+
+        Her group is then a function of her rows alone, and groups of people are what groups of rows are.
+        """
+        return self._with(self._inner.settled(self._known(by)))
+
+    def restricted(self, name: str, value: Any) -> PeopleSource:
+        """The rows that have this value."""
+        return self._with(self._inner.restricted(self._known(name), value))
+
+    def _with(self, inner: Rows) -> PeopleSource:
+        return PeopleSource(inner, self.columns, self.person, self.outer)
+
+    def _known(self, name: object, kinds: Sequence[Kind] | None = None) -> str:
+        hidden(name, self.person)
+        return known(name, self.columns, kinds)
+
+
+def hidden(name: object, person: Sequence[str]) -> None:
+    """Refuses a column of ids."""
+    if name in person:
+        fix = "Ids say whose rows they are; they are not released, selected or grouped by."
+        raise InvalidArgument("column", "another one than the ids of people", checks.describe(name), fix)
+
+
+def named(person: object) -> tuple[str, ...]:
+    """The columns of ids: one name, or several."""
+    names = (person,) if isinstance(person, str) else person
+    fix = "Such as person='patient_id', or person=['clinic', 'number'] for an id of two columns."
+    if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) for name in names):
+        raise InvalidArgument("person", "the name of a column, or a list of names", checks.describe(person), fix)
+    if len(set(names)) < len(names):
+        raise InvalidArgument("person", "different columns", checks.describe(person), fix)
+    return tuple(names)
+
+
+def people(source: Source, person: str | Sequence[str]) -> PeopleSource:
+    """A source whose rows belong to the people that one or more of its columns name."""
+    ids = tuple(known_all(named(person), source.columns))
+    if isinstance(source, QuerySource):
+        return PeopleSource(QueryPeople.of(source, ids), source.columns, ids, source)
+    if isinstance(source, MemorySource):
+        return PeopleSource(MemoryPeople.of(source, ids), source.columns, ids, source)
+    fix = "Sources of your own can't say whose rows they hold."
+    raise InvalidArgument("data", "arrays, a frame, a file or a table of an engine", type(source).__name__, fix)
+
+
+# ----------------------------------------------------------------------------------------------- for the curator's eyes
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How often the values of a column, or of several together, occur. Not private."""
+
+    names: tuple[str, ...]
+    rows: int
+    values: int
+    most: int
+    missing: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {**vars(self), "names": list(self.names)}
+
+
+def repeats(source: Source | PeopleSource) -> list[Repeats]:
+    """Which columns may be ids, and how many rows one value has: for the curator, who asks once. **Not private.**
+
+    These are the ids of a source of people; else columns of whole numbers, texts and the like with many values, one in
+    twenty rows or more on average, or with a name that sounds like one.
+
+    >>> from uptack.data import source
+    >>> visits = source({"patient_id": ["a", "a", "a", "b"]})
+    >>> repeats(visits)
+    [Repeats(names=('patient_id',), rows=4, values=2, most=3, missing=0)]
+    """
+    if isinstance(source, PeopleSource):
+        return [_repeats(source)]
+    found = [_repeats(people(source, name)) for name, kind in source.columns.items() if kind in IDS]
+    return [line for line in found if line.values * MANY >= line.rows or SOUNDS.search(line.names[0])]
+
+
+def _repeats(source: PeopleSource) -> Repeats:
+    rows, most = source.spread()
+    return Repeats(source.person, rows, source.rows, most, source.outer.rows - rows)

@@ -1,0 +1,212 @@
+"""People as the unit of a release: the one place where `person=` enters, and where it is refused.
+
+    median(x, epsilon=1, person=ids)                                    # people weigh alike
+    median(x, epsilon=1, person=ids, weights="rows", at_most=10)        # rows weigh alike, up to ten per person
+    median(x, epsilon=1, person=ids, per_person="mean")                 # one number per person first
+
+`person` is taken out of the call, the data become people's data (`uptack.registry.reads.Reads.people`), and the
+adjacency becomes one by person. A function says that it is proved for people with `@release(..., people=True)`; with
+`people="each"` it is for one number per person only. A mechanism that is told a sensitivity says `people="stated"`: its
+value is one for people where the adjacency says so, and it takes no ids. Every other one refuses. So does every one
+that is given people's data without a person's adjacency, or the other way round: people are never taken for rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
+
+from uptack import checks
+from uptack.columns.each import HOWS, places
+from uptack.columns.grouped import Keys, PeopleGroups
+from uptack.columns.owners import of_people, owners
+from uptack.errors import InvalidArgument
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
+from uptack.registry.options import PEOPLE, Option
+from uptack.registry.reads import Peoples
+
+Flag = bool | str | Peoples
+"""Whether a function is proved for people: False, "stated", "each", True, or how its data become people's data."""
+
+ALIKE = "people"
+BY_ROWS = "rows"
+ONCE = "one"
+STATED = "stated"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What was said of people in a call."""
+
+    person: Any = None
+    per_person: str | None = None
+    weights: str | None = None
+    at_most: int | None = None
+    order: Any = None
+
+    def check(self) -> None:
+        """Whether it goes together. Looks at no data."""
+        if self.per_person is not None:
+            checks.choice("per_person", self.per_person, HOWS)
+        if self.weights is not None:
+            checks.choice("weights", self.weights, (ALIKE, BY_ROWS, ONCE))
+        if (self.per_person == "last") != (self.order is not None):
+            fix = "It is the column that says which row is the last."
+            got = "nothing" if self.order is None else "a column"
+            raise InvalidArgument("order", "given with per_person='last', and only then", got, fix)
+        if (self.weights == BY_ROWS) != (self.at_most is not None):
+            fix = "It is how many rows of one person count in full."
+            must = "given with weights='rows', and only then"
+            raise InvalidArgument("at_most", must, checks.describe(self.at_most), fix)
+        if self.at_most is not None:
+            checks.integer("at_most", self.at_most, least=1)
+        if self.per_person is not None and self.weights == BY_ROWS:
+            fix = "With one number per person all weigh alike."
+            raise InvalidArgument("weights", "left out with per_person", repr(self.weights), fix)
+
+
+class Declared(Protocol):
+    """What of a declaration matters here."""
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        ...
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """The names of the arguments that hold data."""
+        ...
+
+    @property
+    def reads(self) -> Any:
+        """What they are of a table."""
+        ...
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """What it can be told."""
+        ...
+
+    @property
+    def people(self) -> Flag:
+        """Whether it is proved for people."""
+        ...
+
+
+def options_of(people: Flag, reads: Any) -> tuple[str, ...]:
+    """What a function can be told of people."""
+    if people in (False, STATED):
+        return ()
+    if people == "each":
+        return ("person", "per_person", "order")
+    return ("person", *(people if isinstance(people, Peoples) else reads.people).beside)
+
+
+def entered(
+    made: Declared, arguments: tuple[Any, ...], told: Mapping[str, Any], by: Any = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The call that the function itself is to have: without `person`, with people's data and their adjacency.
+
+    With `by`, the group of every row, the data are people in groups (`uptack.columns.grouped`).
+    """
+    data, given = made.data, {key: value for key, value in told.items() if key not in PEOPLE}
+    asked = _Asked(**{option: told[option] for option in PEOPLE if option in told})
+    relation = given.get("adjacency", _usual(made, by))
+    unit = relation.person if isinstance(relation, Adjacency) else ()
+    passed = dict(zip(data, arguments, strict=False)) | {key: given[key] for key in data if key in given}
+    known = [key for key, value in passed.items() if of_people(value)]
+    if asked.person is None and not known and (made.people == STATED or not unit):
+        _refuse_alone(asked)
+        return arguments, given
+    _proved(made, asked)
+    asked.check()
+    if asked.person is not None:
+        passed, given = _owned(made, passed, asked, {**given, "adjacency": relation}, by)
+    elif not known:
+        fix = "Pass person=, the column of ids, or open a session with person=."
+        raise InvalidArgument("adjacency", "one about rows where no person is given", str(relation), fix)
+    elif not unit:
+        fix = "Pass adjacency=SUBSTITUTE.by_person(...)."
+        raise InvalidArgument("adjacency", "one by person for people's data", checks.describe(relation), fix)
+    if by is None:
+        passed = {key: _shaped(key, value, asked) for key, value in passed.items()}
+    changed = tuple(passed[key] for key, _ in zip(data, arguments, strict=False)) + arguments[len(data) :]
+    return changed, {key: passed.get(key, value) if key in data else value for key, value in given.items()}
+
+
+def _refuse_alone(asked: _Asked) -> None:
+    """Without people there is nothing to weigh."""
+    for option in PEOPLE[1:]:
+        if getattr(asked, option) is not None:
+            raise InvalidArgument(option, "left out where there is no person", checks.outline(getattr(asked, option)))
+
+
+def _usual(made: Declared, by: Any) -> Any:
+    """The adjacency where none is given: in groups people come and go."""
+    default = next((option.default for option in made.options if option.name == "adjacency"), None)
+    return ADD_REMOVE if by is not None else default if isinstance(default, Adjacency) else SUBSTITUTE
+
+
+def _proved(made: Declared, asked: _Asked) -> None:
+    """Refuses what is not proved."""
+    if made.people == STATED:
+        fix = "State a sensitivity for people, and pass adjacency=SUBSTITUTE.by_person(...)."
+        raise InvalidArgument("person", f"left out: {made.name} is told the sensitivity of its value", "one", fix)
+    if made.people is False:
+        fix = "Rows can be the unit instead: state how many one person has at most, with rows_per_person."
+        raise InvalidArgument("person", f"left out: {made.name} is not proved for people", "one", fix)
+    if made.people == "each" and asked.per_person is None:
+        fix = "Pass per_person='mean', or another of its choices, for one number per person."
+        must = f"given with person: {made.name} is not proved for people's rows"
+        raise InvalidArgument("per_person", must, "nothing", fix)
+
+
+def _owned(
+    made: Declared, passed: Mapping[str, Any], asked: _Asked, given: Mapping[str, Any], by: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Data with owners in place of rows, and the adjacency by person."""
+    relation = checks.instance("adjacency", given["adjacency"], Adjacency, "SUBSTITUTE or ADD_REMOVE")
+    if relation.person or any(map(of_people, passed.values())):
+        fix = "Where the data say whose they are, leave person= out."
+        raise InvalidArgument("person", "said once", "twice", fix)
+    if given.get("rows_per_person", 1) != 1:
+        fix = "However many rows a person has, they count as one; leave rows_per_person out."
+        rows = checks.describe(given["rows_per_person"])
+        raise InvalidArgument("rows_per_person", "1 where person is given", rows, fix)
+    how: Peoples | None = made.people if isinstance(made.people, Peoples) else made.reads.people
+    assert how is not None, "a function of people says how its data become theirs"
+    whose = owners(asked.person)
+    theirs = {key: how(key, value, whose) for key, value in passed.items()}
+    if asked.order is not None:
+        object.__setattr__(asked, "order", places(asked.order, whose.size)[whose.kept])
+    if by is not None:
+        keys = Keys.of(by, whose)
+        theirs = {key: PeopleGroups(value, keys, partial(_in_group, key, asked)) for key, value in theirs.items()}
+    return theirs, {**given, "adjacency": relation.by_person(*whose.names)}
+
+
+def _in_group(name: str, asked: _Asked, data: Any, rows: Any) -> Any:
+    """The same for the rows of a group."""
+    return _shaped(name, data, asked if asked.order is None else replace(asked, order=asked.order[rows]))
+
+
+def _shaped(name: str, data: Any, asked: _Asked) -> Any:
+    """People's data with the weights, or the numbers per person, that were asked for."""
+    if not of_people(data):
+        return data
+    if asked.per_person is not None:
+        return _able(name, data, "each", "per_person")(asked.per_person, asked.order)
+    if asked.weights == BY_ROWS:
+        return _able(name, data, "by_rows", "weights")(asked.at_most)
+    if asked.weights == ONCE:
+        return _able(name, data, "once", "weights")()
+    return data
+
+
+def _able(name: str, data: Any, method: str, option: str) -> Any:
+    if not hasattr(data, method):
+        raise InvalidArgument(option, f"left out: {name} is not one column of numbers", "given")
+    return getattr(data, method)

@@ -1,0 +1,111 @@
+"""What would help where a report answers little, in terms of what the user typed: the report's ε, its columns.
+
+All of it is worked out from public numbers, and from which replies were ⊥.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from uptack.labels import label
+from uptack.privacy import tight
+from uptack.release import NoReply
+from uptack.report.budget import REGRESSION, Division, Part, divide, losses
+from uptack.session import Session
+from uptack.session.requests import Made
+
+HOPELESS = 1000
+"""From so many times the ε on, ε is no advice."""
+
+GROWTH, TRIED = 1.4, 12
+"""An ε that would carry more is looked for in steps of this factor, so many of them at most."""
+
+
+def figure_advice(session: Session, division: Division, made: Made, epsilon: Fraction) -> str:
+    """What would get a reply in place of a ⊥ that a draw of so much ε came to: rows, or an ε of the whole report."""
+    if not isinstance(made, NoReply):
+        return ""
+    ways, advice = [], made.advice
+    if advice.n is not None:
+        ways.append(f"n of at least {advice.n:,}")
+    times = HOPELESS if advice.epsilon is None else advice.epsilon / float(epsilon)
+    if times < HOPELESS:
+        ways.append(f"ε of about {_total(session, division, times):g} for the whole report")
+    return "a reply needs " + (" or ".join(ways) if ways else str(advice))
+
+
+def _total(session: Session, division: Division, times: float) -> float:
+    """The ε of a whole report whose columns have so many times the ε that they have. A regression keeps its share."""
+    factor = Fraction(math.ceil(1000 * times), 1000)
+    grown = [replace(part, unit=part.unit * factor, refusals={}) for part in division.parts]
+    price = tight(losses(session, grown), division.budget.exact_delta, session.adjacency).epsilon
+    return _rounded_up(price if division.regression is None else price / float(1 - REGRESSION))
+
+
+def carrying(session: Session, division: Division, choices: Mapping[str, Any]) -> dict[str, float]:
+    """For each figure that is left out somewhere, an ε of the whole report that carries it: by trying larger ones."""
+    waiting, found = list(division.left_out()), dict[str, float]()
+    for step in range(1, TRIED + 1):
+        if not waiting:
+            break
+        total = _rounded_up(division.budget.epsilon * GROWTH**step)
+        larger = divide(session, total, division.budget.exact_delta, **choices, rough=True)
+        found |= {figure: total for figure in waiting if figure not in larger.left_out()}
+        waiting = [figure for figure in waiting if figure not in found]
+    return found
+
+
+def hints(session: Session, division: Division, choices: Mapping[str, Any], unanswered: int = 0) -> tuple[str, ...]:
+    """What a report leaves out, and what would help most where it answers little. `choices` are those of `divide`."""
+    numeric = [part for part in division.parts if part.numeric]
+    poor = [part for part in numeric if "quartiles" not in part.figures]
+    enough, said = carrying(session, division, choices), []
+    if unanswered:
+        said.append(f"{unanswered} of {len(numeric)} columns of numbers have no median.")
+    elif poor:
+        said.append(f"{len(poor)} of {len(numeric)} columns of numbers have a median and no quartiles.")
+    if said:
+        wanted = "median" if unanswered else "quartiles"
+        times = max(part.lacks(wanted, division.rows) for part in numeric)
+        total = enough.get("quartiles") if not unanswered else _total(session, division, times) if times > 1 else None
+        said.append(_help(division, numeric, times, total))
+    return (*said, *_left_out(division, enough))
+
+
+def _help(division: Division, numeric: list[Part], times: float, enough: float | None) -> str:
+    """More ε, fewer columns, or a guess: whichever the user can do. The columns lack so many times their ε."""
+    ways = []
+    if enough is not None:
+        ways.append(f"an ε of about {enough:g} in place of {division.budget.epsilon:g}")
+    kept = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
+    if 0 < kept < len(numeric):
+        ways.append(f"fewer columns (--columns, about {kept} of these {len(numeric)})")
+    unguessed = [part for part in numeric if part.plausible is None]
+    if unguessed:
+        ways.append(f"a guess of where values lie (--plausible {label(unguessed[0].name)}=LOW:HIGH), right or wrong")
+    return "What would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
+
+
+def _left_out(division: Division, enough: Mapping[str, float]) -> tuple[str, ...]:
+    """Figures that the budget does not carry, in the order of their worth."""
+    lines = []
+    for figure, names in division.left_out().items():
+        where = "" if len(names) == sum(figure in p.possible for p in division.parts) else f" of {len(names)} columns"
+        lines.append(f"{figure}{where}" + (f" (from ε of about {enough[figure]:g} on)" if figure in enough else ""))
+    return ("Left out, since the budget does not carry it: " + "; ".join(lines) + ".",) if lines else ()
+
+
+def _rounded_up(value: float) -> float:
+    """Two digits, rounded up.
+
+    >>> _rounded_up(2.341), _rounded_up(0.0312), _rounded_up(31.2)
+    (2.4, 0.032, 32.0)
+    """
+    if not math.isfinite(value) or value <= 0:
+        return value
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / unit - 1e-9) * unit:.3g}")

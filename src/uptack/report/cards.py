@@ -1,0 +1,139 @@
+"""What is worked out from the released quantiles of a column: it costs nothing more."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from uptack.kernels.density import DensityCurve
+from uptack.privacy import Privacy
+from uptack.release import NoReply
+from uptack.session.requests import Made
+
+LABELS = {
+    Fraction(1, 2): "median",
+    Fraction(1, 4): "lower quartile",
+    Fraction(3, 4): "upper quartile",
+    Fraction(1, 20): "5% quantile",
+    Fraction(19, 20): "95% quantile",
+}
+"""Quantiles in the order in which they are shown."""
+
+TAILS = "the tails got no reply"
+GRID = 160
+"""Points of a drawn density."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One released figure, or what came in its place. Without a cost it was worked out from released ones."""
+
+    label: str
+    value: Any
+    interval: tuple[Any, Any] | None = None
+    note: str = ""
+    how: str = ""
+    cost: Privacy | None = None
+
+    @staticmethod
+    def of(label: str, result: Made, cost: Privacy | None, advice: str = "") -> Figure:
+        """The figure of a release, and what it cost. `advice` is what would help, in terms of the whole report."""
+        how = result.mechanism
+        if isinstance(result, NoReply):
+            return Figure(label, None, None, advice or f"a reply needs {result.advice}", how, cost)
+        return Figure(label, result.value, None, " ".join(result.notes), how, cost)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        value = self.value.to_dict() if hasattr(self.value, "to_dict") else plain(self.value)
+        ends = None if self.interval is None else [plain(end) for end in self.interval]
+        cost = None if self.cost is None else self.cost.to_dict()
+        return {"label": self.label, "value": value, "interval": ends, "note": self.note, "privacy": cost}
+
+
+def plain(value: Any) -> Any:
+    """NumPy's values as Python's own."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def by_level(levels: tuple[Fraction, ...], quantiles: Figure | None) -> dict[Fraction, float]:
+    """The released quantiles by their levels; {} where there are none."""
+    if quantiles is None or quantiles.value is None:
+        return {}
+    return dict(zip(levels, map(float, quantiles.value), strict=True))
+
+
+def with_tails(found: Mapping[Fraction, float], tails: Mapping[Fraction, float]) -> dict[Fraction, float]:
+    """Quantiles of two draws in their order: a tail that came out inside the others is brought to their end."""
+    outer = {p: (min if p < Fraction(1, 2) else max)(v, *found.values()) for p, v in tails.items() if found}
+    return {**found, **outer}
+
+
+def card(
+    levels: tuple[Fraction, ...],
+    found: Mapping[Fraction, float],
+    quantiles: Figure,
+    interval: Figure | None,
+    whole: bool,
+) -> list[Figure]:
+    """The figures that draws of quantiles give: the median first, which carries the cost of its draw.
+
+    In a column of integers they are integers. So is the population's median, and the ends of its interval are brought
+    to the integers between them.
+    """
+    shown = [
+        Figure(label, _whole(found[level]) if whole and level in found else found.get(level))
+        for level, label in LABELS.items()
+        if level in levels
+    ]
+    shown = [replace(f, note=quantiles.note or TAILS) if f.value is None else f for f in shown]
+    if Fraction(1, 4) in levels:
+        spread = found[Fraction(3, 4)] - found[Fraction(1, 4)] if found else None
+        value = _whole(spread) if whole and spread is not None else spread
+        shown.append(
+            Figure("interquartile range", value, note="upper less lower quartile" if found else quantiles.note)
+        )
+    shown[0] = replace(shown[0], how=quantiles.how, cost=quantiles.cost, interval=_ends(interval, whole))
+    return shown
+
+
+def _ends(interval: Figure | None, whole: bool) -> tuple[Any, Any] | None:
+    if interval is None or interval.value is None:
+        return None
+    low, high = interval.value
+    inside = (math.ceil(low), math.floor(high)) if whole and math.isfinite(high - low) else (low, high)
+    return inside if inside[0] <= inside[1] else (low, high)
+
+
+def _whole(value: float) -> int | float:
+    return round(value) if math.isfinite(value) else value
+
+
+def drawn(density: Figure, low: float, high: float) -> Figure:
+    """A released density as a curve over its range, nowhere below 0; counts of few integers as they are."""
+    if density.value is None or not hasattr(density.value, "at"):
+        return density
+    points = np.linspace(low, high, GRID)
+    curve = np.maximum(density.value.at(points), 0.0)
+    return replace(density, value=DensityCurve.on_grid(points, curve), interval=None)
+
+
+def coarse(released: Mapping[Fraction, float]) -> list[tuple[float, float, float]]:
+    """A density from quantiles alone: between two of them, (from, to, share of rows per unit).
+
+    >>> coarse({Fraction(1, 4): 0.0, Fraction(1, 2): 5.0, Fraction(3, 4): 10.0})
+    [(0.0, 5.0, 0.05), (5.0, 10.0, 0.05)]
+    """
+    levels = sorted(released)
+    steps = itertools.pairwise(levels)
+    return [
+        (released[a], released[b], float(b - a) / (released[b] - released[a]))
+        for a, b in steps
+        if released[b] > released[a]
+    ]

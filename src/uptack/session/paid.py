@@ -1,0 +1,56 @@
+"""Releases that are fixed before the first of them runs, and paid for together."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from uptack.errors import UptackError
+from uptack.privacy import Privacy
+from uptack.privacy.cost import cost, within
+from uptack.privacy.loss import Loss
+from uptack.session.requests import Made, Request
+
+if TYPE_CHECKING:
+    from uptack.session.session import Session
+
+
+class PaidPlan:
+    """A fixed list of losses that has been debited, each good for one release. Made by `Session.pay`.
+
+    **Theorem.** All releases of a plan together have the guarantee `price`. *Proof.* The losses were fixed before the
+    first release, so `uptack.privacy.tight` composes them, also where what is asked depends on answers before it. A
+    release whose own loss is not within the one that it uses up is withheld. ∎
+    """
+
+    def __init__(self, session: Session, trees: Sequence[Loss], price: Privacy) -> None:
+        self._session, self._left, self.price = session, Counter(trees), price
+        self._using = threading.Lock()
+
+    def run(self, request: Request, tree: Loss) -> Made:
+        """Make one release, which uses up one of the plan's losses. ⊥ by public numbers uses up none."""
+        full = self._session.complete(request)
+        with self._session.snapshot():
+            refusal = full.rehearse(self._session.source)
+            if refusal is not None:
+                return refusal
+            self._use(tree)
+            made = self._session.paid_for(full)
+        if made.loss is not None and not self._covers(made, tree, full):
+            raise UptackError(f"{full} did more to the data than was paid for; it is withheld")
+        return made
+
+    def _use(self, tree: Loss) -> None:
+        with self._using:
+            if self._left[tree] <= 0:
+                raise UptackError("this plan has paid for no such release, or it has been made")
+            self._left[tree] -= 1
+
+    def _covers(self, made: Made, tree: Loss, request: Request) -> bool:
+        """Whether the loss of a release is within the one that was paid for, about the same neighbours."""
+        relation = self._session.adjacency
+        if request.cost.adjacency == relation:
+            return made.loss is not None and within(made.loss, tree, relation)
+        return isinstance(made.privacy, Privacy) and made.privacy.under(relation) <= cost(tree, relation)

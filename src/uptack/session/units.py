@@ -1,0 +1,62 @@
+"""The unit of privacy of a session, rows or people, and whether a ledger can pay for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from uptack import checks
+from uptack.data.people import named
+from uptack.errors import InvalidArgument
+from uptack.privacy import Adjacency
+
+LONGEST_NOUN = 40
+
+
+def about(relation: Adjacency, person: str | Sequence[str] | None) -> Adjacency:
+    """The adjacency about the people that `person` names."""
+    if person is None:
+        return relation
+    names = named(person)
+    if relation.person not in ((), names):
+        raise InvalidArgument("person", f"{relation.person}, as adjacency has it", checks.describe(person))
+    if relation.rows_per_person != 1:
+        fix = "However many rows a person has, they count as one; leave rows_per_person out."
+        raise InvalidArgument("rows_per_person", "1 where person is given", relation.rows_per_person, fix)
+    return relation.by_person(*names)
+
+
+def called(noun: object) -> str:
+    """What a row is called: a short word."""
+    if not isinstance(noun, str) or not 0 < len(noun) <= LONGEST_NOUN or not noun.isprintable():
+        raise InvalidArgument("noun", f"a word of at most {LONGEST_NOUN} characters", checks.describe(noun))
+    return noun
+
+
+def check_ledger(ledger: object, relation: Adjacency) -> None:
+    """Refuses a ledger about another unit: rows or people, and by which ids.
+
+    A budget that is spent on one unit says nothing about another, so that the two can't be added up.
+    """
+    from uptack.ledger import Ledger  # and with it a database toolkit, for those who have a ledger
+
+    book: Ledger = checks.instance(
+        "ledger", ledger, Ledger, "an uptack.Ledger or None", "Try uptack.Ledger('budget.db')."
+    )
+    kept = book.adjacency
+    if kept.person != relation.person:
+        same = f"person={list(kept.person)}" if kept.person else "no person"
+        fix = f"Open the data with {same}, or create a ledger of its own with adjacency={_made(relation)}."
+        raise InvalidArgument("ledger", f"about {_unit(relation)}, as the session is", f"one about {_unit(kept)}", fix)
+    if kept.rows_per_person < relation.rows_per_person:
+        must = f"about people with {relation.rows_per_person} or more rows, as the session is"
+        fix = "Create it with adjacency=SUBSTITUTE.per_person(...)."
+        raise InvalidArgument("ledger", must, str(kept), fix)
+
+
+def _unit(relation: Adjacency) -> str:
+    return f"people by {' and '.join(relation.person)}" if relation.person else "rows"
+
+
+def _made(relation: Adjacency) -> str:
+    name = "SUBSTITUTE" if relation.size_is_public else "ADD_REMOVE"
+    return f"{name}.by_person({', '.join(map(repr, relation.person))})" if relation.person else name

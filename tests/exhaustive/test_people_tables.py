@@ -1,0 +1,197 @@
+"""Tables of people's units, unknown categories, groups and blocks: every tiny table, every neighbour, exact laws."""
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+import uptack as ut
+from tests.exhaustive.panels import MOST_ROWS, added, bags, rows, substituted, tables
+from tests.exhaustive.test_categories import excess, table_law
+from uptack.blocks.evaluation import random_blocks
+from uptack.blocks.people import rows_of
+from uptack.columns import ArrayColumn, spread
+from uptack.columns.grouped import Keys, PeopleGroups
+from uptack.columns.owners import Owners
+from uptack.columns.people import PeopleColumn
+from uptack.columns.spread import UNIT, Weights, favourites, table
+from uptack.discrete.categories import Capped, Screen
+from uptack.discrete.laws import cell_noise
+from uptack.exact import ball, upper
+from uptack.noise import SeededEntropy
+
+CELLS = (0, 1, 2)
+WEIGHTS = [Weights(), Weights("one"), Weights("rows", 1), Weights("rows", 2), Weights("rows", 7)]
+
+
+def units(people, weights):
+    places, codes = rows(people)
+    return table(places.astype(np.int64), codes, len(people), weights, len(CELLS))
+
+
+def brute(people, weights):
+    """The units by the words of the module, person by person."""
+    out = [0] * len(CELLS)
+    for own in people:
+        counts = Counter(own)
+        if weights.way == "one":
+            out[min(counts, key=lambda cell: (-counts[cell], cell))] += 1
+        else:
+            each = min(UNIT // len(own), UNIT // (weights.at_most or 1))
+            for cell, times in counts.items():
+                out[cell] += each * times
+    return out
+
+
+@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
+def test_one_person_moves_a_table_by_what_the_theorem_says(weights):
+    """Up by at most `most` and down by at most `most`; a person who comes moves it up alone. Both are reached."""
+    rises = set()
+    for people in tables(2, CELLS):
+        here = units(people, weights)
+        assert here.tolist() == brute(people, weights)
+        for other in substituted(people, CELLS):
+            move = units(other, weights) - here
+            rise, fall = int(move[move > 0].sum()), int(-move[move < 0].sum())
+            assert max(rise, fall) <= weights.most
+            rises.add((rise, fall))
+        for other in added(people, CELLS):
+            move = units(other, weights) - here
+            assert (move >= 0).all()
+            assert move.sum() <= weights.most
+    assert (weights.most, weights.most) in rises or (weights.at_most or 1) > MOST_ROWS
+
+
+@pytest.mark.parametrize("relation", [ut.SUBSTITUTE, ut.ADD_REMOVE], ids=str)
+@pytest.mark.parametrize("weights", [Weights(), Weights("one"), Weights("rows", 2)], ids=str)
+def test_the_noise_of_a_table_costs_epsilon_and_no_less(relation, weights):
+    """The exact log-ratio of the noisy table, Σ rise/up + Σ fall/down, over all neighbours."""
+    epsilon = Fraction(3, 4)
+    law = cell_noise(epsilon, relation.by_person("id"), most=weights.most)
+    worst = Fraction(0)
+    for people in tables(2, CELLS):
+        here = units(people, weights)
+        for other in (substituted if relation.size_is_public else added)(people, CELLS):
+            move = units(other, weights) - here
+            rise, fall = int(move[move > 0].sum()), int(-move[move < 0].sum())
+            paid = max(rise / law.up + fall / law.down, fall / law.up + rise / law.down)
+            assert paid <= epsilon
+            worst = max(worst, paid)
+    assert worst >= epsilon * Fraction(99, 100)
+
+
+@pytest.fixture
+def six(monkeypatch):
+    """People of 6 units, so that exact laws can be written down."""
+    monkeypatch.setattr(spread, "UNIT", 6)
+
+
+@pytest.mark.usefixtures("six")
+@pytest.mark.parametrize("relation", [ut.SUBSTITUTE, ut.ADD_REMOVE], ids=str)
+@pytest.mark.parametrize("delta", [Fraction(1, 5), Fraction(1, 50)])
+def test_unknown_categories_of_people_are_private_and_no_lower_cap_is(relation, delta):
+    """The screen on units: its exact hockey-stick divergence over all neighbours is at most δ, and what is said."""
+    epsilon, weights = Fraction(2), Weights()
+    screen = Screen.of(epsilon, delta, relation.by_person("id"), weights)
+    assert (weights.most, screen.step) == (6, 6)
+    with ctx.workprec(150):
+        found = worst_screen(screen.law, screen.cutoff, epsilon, relation)
+        assert upper(found) <= delta
+        said = screen.law.exact_tail(screen.law.most - 6 + 1).expression()
+        assert abs(float(found - said)) < 1e-30
+        lower = Capped(screen.law.law, screen.law.most - 1)
+        assert worst_screen(lower, screen.cutoff - 1, epsilon, relation) > ball(delta)
+
+
+def worst_screen(law, cutoff, epsilon, relation):
+    factor, worst = ball(epsilon).exp(), arb(0)
+    laws = {}
+
+    def law_of(people):
+        key = tuple(brute_six(people))
+        if key not in laws:
+            laws[key] = table_law(law, key, cutoff)
+        return laws[key]
+
+    for people in tables(1, (0, 1), 2):
+        for other in (substituted if relation.size_is_public else added)(people, (0, 1), 2):
+            for a, b in ((people, other), (other, people)):
+                worst = max(worst, excess(law_of(a), law_of(b), factor), key=upper)
+    return worst
+
+
+def brute_six(people):
+    out = [0, 0]
+    for own in people:
+        for cell in own:
+            out[cell] += 6 // len(own)
+    return out
+
+
+# --------------------------------------------------------------------------------------------------- groups of people
+
+
+def test_favourites_are_the_first_of_the_most_frequent():
+    for people in tables(2, CELLS):
+        places, codes = rows(people)
+        who, where = favourites(places.astype(np.int64), codes)
+        expected = [min(own, key=lambda cell, own=own: (-own.count(cell), cell)) for own in people]
+        assert (who.tolist(), where.tolist()) == ([0, 1], expected)
+
+
+def grouped(people):
+    """Groups of (group, value) rows: how many people, and whose values, are in each."""
+    pairs, codes = rows(people)
+    whose = Owners(codes, len(people))
+    x = PeopleColumn(ArrayColumn(pairs[:, 1].astype(float)), codes, len(people))
+    made = PeopleGroups(x, Keys.of(pairs[:, 0].astype(np.int64), whose))
+    names, sizes = made.sizes()
+    held = {}
+    for name, size in zip(names, sizes.tolist(), strict=True):
+        part = made.rows(name)
+        assert part.size == part.people == size
+        held[name] = sorted((tuple(part.values[part.codes == c].tolist())) for c in range(part.people))
+    return held
+
+
+def test_a_person_is_in_one_group_and_moves_that_group_alone():
+    """A person who comes changes one group, by her rows in that group; all other groups stay as they are."""
+    rows_of_one = bags([(0, 1.0), (1, 1.0), (1, 2.0)])
+    for people in itertools.combinations_with_replacement(rows_of_one, 2):
+        here = grouped(people)
+        assert sum(map(len, here.values())) == 2
+        for own in rows_of_one:
+            there = grouped((*people, own))
+            changed = [name for name in there if there[name] != here.get(name, [])]
+            counts = Counter(group for group, _ in own)
+            group = min(counts, key=lambda name: (-counts[name], name))
+            assert changed == [group]
+            mine = tuple(value for name, value in own if name == group)
+            assert sorted([*here.get(group, []), mine]) == there[group]
+
+
+# --------------------------------------------------------------------------------------------------- blocks of people
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("substitute", [True, False])
+def test_a_person_is_in_her_blocks_and_nowhere_else(times, substitute):
+    """With the same randomness a replaced person changes the rows of `times` blocks, whoever has how many rows."""
+    for people in tables(3, (0, 1)):
+        dealt = random_blocks(3, 2 * times, SeededEntropy(1), times=times, substitute=substitute)
+        here = contents(people, dealt)
+        assert sum(map(len, here)) == times * sum(map(len, people))
+        for other in substituted(people, (0, 1)):
+            there = contents(other, dealt)
+            assert sum(a != b for a, b in zip(here, there, strict=True)) <= times
+
+
+def contents(people, dealt):
+    values, codes = rows(people)
+    found = rows_of(dealt, codes)
+    for block, rows_in in zip(dealt, found, strict=True):
+        assert sorted(rows_in.tolist()) == [i for i, c in enumerate(codes) if c in block.tolist()]
+    return [[(int(codes[i]), int(values[i])) for i in rows_in] for rows_in in found]

@@ -13,6 +13,7 @@ from uptack import influence as influence
 from uptack import kernels as kernels
 from uptack import limits as limits
 from uptack import mechanisms as mechanisms
+from uptack import multivariate as multivariate
 from uptack import noise as noise
 from uptack import papers as papers
 from uptack import privacy as privacy
@@ -40,6 +41,7 @@ from uptack.kernels import KernelRegressor as KernelRegressor
 from uptack.kernels import KernelSVC as KernelSVC
 from uptack.ledger import Ledger as Ledger
 from uptack.mechanisms import release_if_stable as release_if_stable
+from uptack.multivariate import scatter as scatter
 from uptack.noise import SeededEntropy as SeededEntropy
 from uptack.noise import SystemEntropy as SystemEntropy
 from uptack.privacy import ADD_REMOVE as ADD_REMOVE
@@ -47,8 +49,10 @@ from uptack.privacy import SUBSTITUTE as SUBSTITUTE
 from uptack.privacy import Privacy as Privacy
 from uptack.privacy import RandomPrivacy as RandomPrivacy
 from uptack.regression import HampelRegression as HampelRegression
+from uptack.regression import LinearRegression as LinearRegression
 from uptack.regression import ShortcutRegression as ShortcutRegression
 from uptack.regression import hampel_regression as hampel_regression
+from uptack.regression import linear_regression as linear_regression
 from uptack.regression import plot_coefficients as plot_coefficients
 from uptack.regression import shortcut_regression as shortcut_regression
 from uptack.release import Advice as Advice

@@ -90,6 +90,8 @@ def test_gaussian_delta(delta):
 def test_shapes_and_bodies():
     base = {"sensitivity": 1, "epsilon": 1}
     refused(lambda e: mechanisms.k_norm([1, 2, 3], body=L2Ball(2), entropy=e, **base), "value")
+    refused(lambda e: mechanisms.matrix_laplace(np.ones((2, 3)), entropy=e, **base), "value")
+    refused(lambda e: mechanisms.matrix_laplace([1, 2], entropy=e, **base), "value")
     refused(lambda e: mechanisms.k_norm([1, 2], body="ball", entropy=e, **base), "body")
     refused(lambda e: mechanisms.gamma([1, 2], covariance=[[1, 0], [0, -1]], entropy=e, **base), "covariance")
     refused(lambda e: mechanisms.gamma([1, 2], covariance=[[1, 2], [0, 1]], entropy=e, **base), "covariance")

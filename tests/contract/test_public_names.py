@@ -6,12 +6,13 @@ import pytest
 
 NAMES = {
     "uptack": """ADD_REMOVE Advice BudgetExceeded Domain HampelRegression InvalidArgument KernelRegressor
-        KernelSVC Ledger NoReply NoReplyError Privacy RandomPrivacy Release Request SUBSTITUTE
+        KernelSVC Ledger LinearRegression NoReply NoReplyError Privacy RandomPrivacy Release Request SUBSTITUTE
         SeededEntropy Session ShortcutRegression SystemEntropy UptackError audit blocks columns count
         data densities discrete ecdf errors fourier_density hampel_regression histogram
-        influence interquantile_range iqr kde kernels limits margins mean mechanisms median minimax_count_mechanism
-        noise open optimal_count_mechanism papers per_group plot_coefficients privacy quantile
-        random_dp reach regression release_if_stable shortcut_regression sparse_histogram
+        influence interquantile_range iqr kde kernels limits linear_regression margins
+        mean mechanisms median minimax_count_mechanism
+        multivariate noise open optimal_count_mechanism papers per_group plot_coefficients privacy quantile
+        random_dp reach regression release_if_stable scatter shortcut_regression sparse_histogram
         stable_value statistics subsample_aggregate trimmed_mean winsorized_mean""",
     "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram Tally count histogram
         margins minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
@@ -19,7 +20,9 @@ NAMES = {
     "uptack.papers": "A_dist A_samp M R_H R_S S Scale TM",
     "uptack.audit": """Case ExactCase Finding Report cases controls delta_lower_bound epsilon_lower_bound
         family hostile least_epsilon main released run""",
-    "uptack.regression": "HampelRegression ShortcutRegression hampel_regression plot_coefficients shortcut_regression",
+    "uptack.multivariate": "Scatter scatter",
+    "uptack.regression": """HampelRegression LinearRegression ShortcutRegression hampel_regression linear_regression
+        plot_coefficients shortcut_regression""",
     "uptack.columns": """ArrayColumn Column Field Kind NUMERIC OrderStatistics canonical column field flags in_order
         indexed labelled matrix numbers whole""",
     "uptack.reach": "InterquantileRange LStatistic Reach Segment",
@@ -30,7 +33,7 @@ NAMES = {
     "uptack.privacy": """ADD_REMOVE Adjacency Concentrated Privacy RandomPrivacy SUBSTITUTE calibrate
         concentrated_epsilon concentrated_rho cost fair_scale fair_shares gaussian_delta gaussian_epsilon
         gaussian_noise_multiplier loss split tight total zcdp""",
-    "uptack.mechanisms": "exponential gamma gaussian k_norm laplace release_if_stable report_noisy_max",
+    "uptack.mechanisms": "exponential gamma gaussian k_norm laplace matrix_laplace release_if_stable report_noisy_max",
     "uptack.kernels": """Curve DensityCurve Expansion Exponential FourierBasis FourierDensity FunctionRelease
         Gaussian Kernel KernelMachine KernelRegressor KernelSVC KernelSum Matern32 Matern52
         SpectralRelease kernel_machine plot_regions release_function release_spectral

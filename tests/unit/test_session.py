@@ -39,6 +39,8 @@ ASKED = {
     "kde": ("cost", {"delta": 1e-6}),
     "fourier_density": ("cost", {}),
     "regression": (("cost", "age"), {}),
+    "shortcut_regression": (("cost", "age"), {}),
+    "scatter": (("cost", "age"), {}),
     "robust_regression": (("cost", "age"), {"delta": 1e-6}),
 }
 

@@ -134,6 +134,7 @@ def mechanisms() -> list[Ask]:
             ("gamma", "vector", {"adjacency": ADD_REMOVE}),
             ("gamma", "vector", {"covariance": [[2.0, 1.0], [1.0, 2.0]]}),
             ("k_norm", "vector", {"body": body, "adjacency": ADD_REMOVE}),
+            ("matrix_laplace", "square", {"adjacency": ADD_REMOVE}),
         )
     ]
     for asked in asks:
@@ -216,7 +217,7 @@ def curves() -> list[Ask]:
 
 def regressions() -> list[Ask]:
     """Regressions, and the estimators that fit by them."""
-    short, robust = "uptack.shortcut_regression", "uptack.hampel_regression"
+    short, robust, linear = (f"uptack.{name}_regression" for name in ("shortcut", "hampel", "linear"))
     two, plain = makers.two, {**LOUD, "fit_intercept": False}
     one_row = {**plain, "rows_per_person": 2}
     asks = [
@@ -228,6 +229,11 @@ def regressions() -> list[Ask]:
         *(Ask(short, "table", {**plain, "delta": DELTA, "method": m}, two, MAY_REFUSE) for m in ("ptr", "dwork-lei")),
         Ask(short, "table", {**plain, "granularity": 1}, two),
         Ask(short, "table", {**plain, "by": ["a"] * ROWS, "groups": ["a"]}, two, COUNTED),
+        Ask(linear, "table", LOUD, two, MAY_REFUSE, basic=True),
+        Ask(linear, "table with gaps", {**one_row, "missing": "drop", "standard_errors": True}, two, MAY_REFUSE),
+        Ask(linear, "table", {**SECRET, "binary": [0]}, two, COUNTED),
+        Ask("uptack.scatter", "plane", LOUD, makers.one, MAY_REFUSE, basic=True),
+        Ask("uptack.scatter", "plane", {**SECRET, "missing": "drop", "rows_per_person": 2}, makers.one, COUNTED),
         Ask(robust, "table", {**plain, "delta": DELTA}, two, MAY_REFUSE, basic=True),
         Ask(robust, "table with gaps", {**one_row, "delta": DELTA, "missing": "ignore"}, two, MAY_REFUSE),
         Ask(robust, "table", {**TESTED, "adjacency": ADD_REMOVE}, two, COUNTED),

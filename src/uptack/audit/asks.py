@@ -134,6 +134,10 @@ def _vectors() -> Pairs:
     return pairs | {"NaN": (values, np.r_[0.5, np.nan])}
 
 
+def _squares() -> Pairs:
+    return {name: (np.diag(d), np.diag(e)) for name, (d, e) in _vectors().items()}
+
+
 def _planes() -> Pairs:
     return {name: (np.column_stack([d, d]), np.column_stack([e, d])) for name, (d, e) in corpus.finite().items()}
 
@@ -195,6 +199,7 @@ DATA: dict[str, Callable[[], Pairs]] = {
     "by group": _by_group,
     "number": _single,
     "vector": _vectors,
+    "square": _squares,
     "plane": _planes,
     "columns": _keyed,
     "integers": _integers,
@@ -208,5 +213,5 @@ DATA: dict[str, Callable[[], Pairs]] = {
     "blocks": _block_rows,
 }
 
-SUMMED = ("number", "vector", "scores", "distance")
+SUMMED = ("number", "vector", "square", "scores", "distance")
 """What is a number of the data already: its neighbours are the same whatever the adjacency."""

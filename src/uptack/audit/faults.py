@@ -41,6 +41,7 @@ from uptack.audit.wrong import (
     times,
     told,
     true_count,
+    unbounded,
     warn,
     without_a_cap,
 )
@@ -117,6 +118,11 @@ FAULTS = (
     Fault("short cut: max|y| leaks under huber", "uptack.regression.fits.fit_blocks", largest_shown, INNER, "short cut, huber"),
     Fault("short cut: blocks shuffled anew where rows come and go", "uptack.blocks.partition.independent_blocks", lambda f: equal_blocks, INNER, "short cut, add/remove"),
     Fault("standard errors at 3ε", "uptack.regression.spreads.draw", given(3, lambda e: 3 * e), INNER, "short cut, standard errors"),
+    Fault("matrix noise ÷ 2", "uptack.mechanisms.matrix_laplace.noisy_matrix", given(1, lambda s: s / 2), INNER, "scatter"),
+    Fault("linear: Gamma noise ÷ 4", "uptack.mechanisms.additive.real_noise", given(2, lambda s: s / 4), INNER, "linear"),
+    Fault("linear: one row of three", "uptack.multivariate.bounded.moved", after(lambda m, *_: m // 3), INNER, "linear, 3 rows"),
+    Fault("linear: rows as long as they are", "uptack.multivariate.bounded.bounded", lambda f: unbounded, INNER, "linear"),
+    Fault("linear: pairs dealt anew where rows come and go", "uptack.blocks.partition.independent_blocks", lambda f: equal_blocks, INNER, "linear, add/remove"),
     # -------------------------------------------------------------------------------------------------- blocks
     Fault("vector median at 8ε", "uptack.mechanisms.inverse.decay", given(0, lambda e: 8 * e), INNER, "vector median"),
     Fault("blocks: rows in two blocks counted once", "uptack.blocks.subsample._task", given(2, lambda moves: 1), INNER, "block median, twice"),
@@ -139,7 +145,7 @@ FAULTS = (
     # --------------------------------------------------------------------------------------------- noise, tables
     Fault("Laplace noise at 2ε", "uptack.mechanisms.additive.laplace", told(epsilon=twice), INNER, "count"),
     Fault("Gaussian noise ÷ 2", "uptack.mechanisms.additive.calibrated_gaussian", after(lambda m, *_: (m[0], m[1], type(m[2])(m[2].variance / 4))), INNER, "Gaussian noise"),
-    Fault("Gamma noise ÷ 2", "uptack.mechanisms.additive._real_noise", given(2, lambda s: s / 2), INNER, "Gamma noise"),
+    Fault("Gamma noise ÷ 2", "uptack.mechanisms.additive.real_noise", given(2, lambda s: s / 2), INNER, "Gamma noise"),
     Fault("exponential mechanism without the 2", "uptack.mechanisms.exponential._weighted", given(1, twice), INNER, "exponential mechanism"),
     Fault("noisy max without the 2", "uptack.mechanisms.exponential._permute_and_flip", given(1, twice), INNER, "noisy max"),
     Fault("histogram: half its scale under SUBSTITUTE", "uptack.discrete.laws.cell_noise", given(0, twice), INNER, "histogram"),

@@ -82,6 +82,23 @@ def _far() -> Pair:
     return (x, y), (x, changed(y, slice(0, 1), 1e6 * x[0, 0])[1])
 
 
+def _leverage(rows: int = 1, n: int = 2500) -> Pair:
+    """Rows with all the leverage there can be, above the line, which go below it."""
+    (x, y), _ = _line(n)
+    x, y, far = x.copy(), y.copy(), y.copy()
+    x[-rows:], y[-rows:], far[-rows:] = 1e9, 1e12, -1e12
+    return (x, y), (x, far)
+
+
+def _away() -> Pair:
+    """A row in the middle, which goes very far away: another direction."""
+    (x, y), _ = _line(2500)
+    table = np.column_stack([x, y])
+    middle, far = table.copy(), table.copy()
+    middle[-1], far[-1] = 0.0, [1e9, 0.0]
+    return middle, far
+
+
 def _clear(n: int = 400) -> Pair:
     """A fit that holds for all rows but a few below it, of which one goes above: all certificates move by two rows."""
     x = np.ones((n, 1))
@@ -165,6 +182,7 @@ def counts() -> list[Replay]:
         _case("Gaussian noise", "uptack.mechanisms.gaussian", (zero, one), delta=DELTA, **sized),
         _case("Gamma noise", "uptack.mechanisms.gamma", (zero, one), **sized),
         _case("K-norm noise", "uptack.mechanisms.k_norm", (half, sides), body=LInfBall(2), **sized),
+        _case("matrix noise", "uptack.mechanisms.matrix_laplace", (np.diag(zero), np.diag([0.6, -0.4])), **sized),
         _case("exponential mechanism", "uptack.mechanisms.exponential", ([3, 3], [4, 2]), makers.chosen, **sized),
         _case("noisy max", "uptack.mechanisms.report_noisy_max", ([3, 3], [4, 2]), makers.chosen, **sized),
         _case("mode", "uptack.papers.A_dist", (80 * "a" + 40 * "b", 79 * "a" + 41 * "b"), makers.blocks,
@@ -285,7 +303,7 @@ def _embedded(function: Any, options: dict[str, Any], data: Any, entropy: Any) -
 
 def regressions() -> list[Replay]:
     """Regressions and groups."""
-    short, robust = "uptack.shortcut_regression", "uptack.hampel_regression"
+    short, robust, linear = (f"uptack.{name}_regression" for name in ("shortcut", "hampel", "linear"))
     plain: dict[str, Any] = {"fit_intercept": False}
     x, by = np.tile([0.0, 1.0], N), np.repeat([0, 1], N)
     rest = np.delete(np.arange(2 * N), [0, N])  # a zero of each group: both medians jump
@@ -300,6 +318,10 @@ def regressions() -> list[Replay]:
         _case("robust, a clear fit", robust, _clear(), makers.two, delta=DELTA, **plain),
         _case("robust, one row far away", robust, _far(), makers.two, delta=DELTA, **plain),
         _case("robust, two lines", robust, _split(), makers.two, delta=DELTA, **plain),
+        _case("linear", linear, _leverage(), makers.two, epsilon=3),
+        _case("linear, 3 rows", linear, _leverage(3), makers.two, epsilon=9, rows_per_person=3),
+        _case("linear, add/remove", linear, _removed(_leverage()), makers.two, epsilon=3, adjacency=ADD_REMOVE),
+        _case("scatter", "uptack.scatter", _away(), epsilon=3),
         _case("R_S", "uptack.papers.R_S", _line(), makers.two, eps=5, delta=DELTA),
         _case("R_H", "uptack.papers.R_H", _plane(400), makers.two, eps=20, delta=DELTA),
         _case("groups, 2 rows", "uptack.per_group", people, makers.group, groups=[0, 1], **groups),

@@ -172,7 +172,17 @@ def _gauge(body: Any, move: Floats) -> float:
 def stretched(d: Seen, e: Seen, delta: Fraction) -> Price:
     """K-norm noise."""
     (x, body, scale), (y, _, _) = d.state, e.state
-    return _gauge(body, np.asarray(y) - np.asarray(x)) / float(scale), ""
+    move = np.array([float(Fraction(b) - Fraction(a)) for a, b in zip(x, y, strict=True)])
+    return _gauge(body, move) / float(scale), ""
+
+
+def nuclear(d: Seen, e: Seen, delta: Fraction) -> Price:
+    """Matrix Laplace noise: the nuclear norm of the move."""
+    (value, theta), (other, _) = d.state, e.state
+    pairs = [[Fraction(b) - Fraction(a) for a, b in zip(*rows, strict=True)] for rows in zip(value, other, strict=True)]
+    largest = max((abs(v) for row in pairs for v in row), default=Fraction(0)) or Fraction(1)
+    move = np.array([[float(v / largest) for v in row] for row in pairs])
+    return float(np.abs(np.linalg.eigvalsh(move)).sum() * (largest / theta)), ""
 
 
 def vertex(d: Seen, e: Seen, delta: Fraction) -> Price:

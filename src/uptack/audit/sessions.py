@@ -22,8 +22,13 @@ from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.registry import declared
 from uptack.session.requests import Request, in_tables
+from uptack.session.session import of_columns
 
-REGRESSIONS = {"shortcut_regression": "regression", "hampel_regression": "robust_regression"}
+REGRESSIONS = {
+    "shortcut_regression": "shortcut_regression",
+    "hampel_regression": "robust_regression",
+    "linear_regression": "regression",
+}
 COLUMN, WHOLE = "uptack.session.SessionColumn", "uptack.session.Session"
 BUDGET = 10_000
 
@@ -36,7 +41,7 @@ def session_asks(direct: Iterable[Ask]) -> list[Ask]:
         statistic, declaration = REGRESSIONS.get(name, name), declared().get(name)
         if declaration is None or not in_tables(declaration):
             continue
-        place = WHOLE if name in REGRESSIONS else COLUMN
+        place = COLUMN if of_columns(declaration) else WHOLE
         made.append(replace(ask, function=f"{place}.{statistic}", make=partial(asked, statistic), basic=False))
     return [*made, *_whole()]
 

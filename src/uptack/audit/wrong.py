@@ -172,6 +172,11 @@ def scaled_by_all(original: Any) -> Any:
     return lambda x, y: original(x, y / np.abs(y).max())
 
 
+def unbounded(columns: Any, radius: float = 0.0) -> Any:
+    """Rows as integers, as long as they are."""
+    return np.rint(np.clip(columns, -(2.0**20), 2.0**20))
+
+
 def direct(original: Any) -> Any:
     """Each margin with all of ε."""
     return lambda self, *rest: original(replace(self, epsilon=self.epsilon * len(self.chosen)), *rest)

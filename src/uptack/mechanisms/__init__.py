@@ -2,6 +2,16 @@
 
 from uptack.mechanisms.additive import gamma, gaussian, k_norm, laplace
 from uptack.mechanisms.exponential import exponential, report_noisy_max
+from uptack.mechanisms.matrix_laplace import matrix_laplace
 from uptack.mechanisms.stability import release_if_stable
 
-__all__ = ["exponential", "gamma", "gaussian", "k_norm", "laplace", "release_if_stable", "report_noisy_max"]
+__all__ = [
+    "exponential",
+    "gamma",
+    "gaussian",
+    "k_norm",
+    "laplace",
+    "matrix_laplace",
+    "release_if_stable",
+    "report_noisy_max",
+]

@@ -8,6 +8,7 @@ float), so that no error depends on the data.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -195,16 +196,16 @@ def k_norm(
         raise InvalidArgument("value", f"a vector of {d} numbers, the dimension of body", checks.describe(x))
     scale = checks.positive("sensitivity over epsilon", bound / eps)
     grid = Grid.finer_than(scale * Fraction(float(shape.extent().min())))
-    noisy = grid.points(_real_noise(x.ravel(), shape, scale, grid, bits))
+    noisy = grid.points(real_noise(x.ravel().tolist(), shape, scale, grid, bits))
     tree, step = loss.Pure(eps), float(Fraction(grid.step))
     noise = NormNoise(shape, float(scale), step / 2)
     return Release(_shaped(noisy, x), cost(tree, relation), "K-norm noise", tree, noise, bits.private)
 
 
-def _real_noise(x: Floats, body: Body, scale: Fraction, grid: Grid, entropy: Entropy) -> list[int]:
-    """The grid points, in steps, nearest to x + r·V; exact, whatever the size of x."""
+def real_noise(x: Iterable[float | Fraction], body: Body, scale: Fraction, grid: Grid, entropy: Entropy) -> list[int]:
+    """The grid points, in steps, nearest to x + r·V for r ~ Gamma(d + 1, scale) and V uniform on the body; exact."""
     per_step = scale / Fraction(grid.step)
-    centre = [Fraction(float(v)) / Fraction(grid.step) for v in x]
+    centre = [Fraction(v) / Fraction(grid.step) for v in x]
     d, point = body.dimension, body.settled(entropy)
 
     def noisy(us: Any) -> list[arb]:

@@ -36,6 +36,7 @@ HOMES = (
     "uptack.statistics",
     "uptack.discrete",
     "uptack.densities",
+    "uptack.multivariate",
     "uptack.regression",
     "uptack.blocks",
     "uptack.kernels",

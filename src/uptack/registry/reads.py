@@ -146,6 +146,14 @@ def _no_points(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     return _unread_column(source, names, given) if len(names) == 1 else (np.zeros((source.rows, len(names))),)
 
 
+def _matrix(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    return (source.matrix(names),)
+
+
+def _no_matrix(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    return (np.broadcast_to(0.0, (source.rows, len(names))),)
+
+
 def _design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y. The response is named first."""
     if isinstance(source, PeopleSource):
@@ -177,6 +185,9 @@ CATEGORIES = Reads(_tally, _no_tally, COUNTED, people=VALUES_OF_PEOPLE)
 
 POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))
 """One to three numeric columns: points on a line, in a plane, in space."""
+
+COLUMNS = Reads(_matrix, _no_matrix, least=2, most=None)
+"""Several numeric columns."""
 
 DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_rows))
 """A response and its predictors."""

@@ -6,10 +6,19 @@ The estimators need scikit-learn (`pip install "uptack[sklearn]"`) and are loade
 from typing import Any
 
 from uptack.regression.hampel import hampel_regression
+from uptack.regression.linear import linear_regression
 from uptack.regression.plot import plot_coefficients
 from uptack.regression.shortcut import shortcut_regression
 
-__all__ = ["HampelRegression", "ShortcutRegression", "hampel_regression", "plot_coefficients", "shortcut_regression"]
+__all__ = [
+    "HampelRegression",
+    "LinearRegression",
+    "ShortcutRegression",
+    "hampel_regression",
+    "linear_regression",
+    "plot_coefficients",
+    "shortcut_regression",
+]
 
 
 def __getattr__(name: str) -> Any:

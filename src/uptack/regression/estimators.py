@@ -19,7 +19,9 @@ from uptack.errors import NoReplyError
 from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.regression.hampel import hampel_regression
+from uptack.regression.linear import linear_regression
 from uptack.regression.shortcut import shortcut_regression
+from uptack.regression.summary import RegressionRelease
 from uptack.release import NoReply, Release
 
 
@@ -42,7 +44,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 - scikit-learn's name
         """Fit privately; every call spends ε again."""
         checks.choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
-        if getattr(self, "missing", "error") == "ignore":  # y too may hold what is not a number
+        if getattr(self, "missing", "error") != "error":  # y too may hold what is not a number
             x, response = validate_data(self, X, dtype=np.float64, ensure_all_finite=False), y
         else:
             x, response = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
@@ -74,6 +76,59 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         tags.regressor_tags.poor_score = True  # a private fit of a few rows says ⊥
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+class LinearRegression(PrivateLinearRegression):
+    """Private linear regression by bounded sums, with standard errors: see `uptack.linear_regression` for the theorem.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 2)); y = X @ [1.0, -2.0] + 3 + rng.normal(size=20_000)
+    >>> model = LinearRegression(epsilon=1.0, random_state=1).fit(X, y)
+    >>> bool(np.abs(model.coef_ - [1, -2]).max() < 0.1), model.privacy_
+    (True, Privacy(epsilon=1.0))
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        binary: Any = None,
+        rows_per_person: int = 1,
+        adjacency: Adjacency | None = None,
+        missing: str = "error",
+        on_no_reply: str = "raise",
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.fit_intercept = fit_intercept
+        self.binary = binary
+        self.rows_per_person = rows_per_person
+        self.adjacency = adjacency
+        self.missing = missing
+        self.on_no_reply = on_no_reply
+        self.random_state = random_state
+
+    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
+        return linear_regression(
+            x,
+            y,
+            epsilon=self.epsilon,
+            fit_intercept=self.fit_intercept,
+            binary=self.binary,
+            missing=self.missing,
+            rows_per_person=self.rows_per_person,
+            adjacency=self.adjacency or SUBSTITUTE,
+            entropy=entropy,
+        )
+
+    def summary(self) -> str:
+        """A table of estimates, standard errors and intervals, by the names of the columns where they have some."""
+        check_is_fitted(self)
+        if not isinstance(self.release_, RegressionRelease):
+            raise NoReplyError(self.release_)
+        return self.release_.summary(getattr(self, "feature_names_in_", None))
 
 
 class ShortcutRegression(PrivateLinearRegression):

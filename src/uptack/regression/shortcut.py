@@ -74,7 +74,6 @@ TELLING = "columns that are neither rare nor constant nor nearly combinations of
     people=True,
     data=("x", "y"),
     missing="ignore",
-    also="regression",
     examples=({}, {"standard_errors": True}),
 )
 def shortcut_regression(

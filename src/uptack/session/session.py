@@ -200,8 +200,18 @@ class Session:
         return self.run(Request("count", epsilon=epsilon, **options))
 
     def regression(self, y: str, x: str | Iterable[str] | None = None, *, epsilon: Any, **options: Any) -> Made:
-        """A linear regression of one column on others, or on all other numeric ones: `uptack.shortcut_regression`."""
+        """A linear regression of one column on others, or on all other numeric ones: `uptack.linear_regression`."""
         return self.run(Request("regression", y, *self.predictors(y, x), epsilon=epsilon, **options))
+
+    def shortcut_regression(
+        self, y: str, x: str | Iterable[str] | None = None, *, epsilon: Any, **options: Any
+    ) -> Made:
+        """The same by `uptack.shortcut_regression`."""
+        return self.run(Request("shortcut_regression", y, *self.predictors(y, x), epsilon=epsilon, **options))
+
+    def scatter(self, *columns: str, epsilon: Any, **options: Any) -> Made:
+        """A centre and a robust scatter matrix of columns, or of all numeric ones: `uptack.scatter`."""
+        return self.run(Request("scatter", *(columns or self.numeric), epsilon=epsilon, **options))
 
     def robust_regression(self, y: str, x: str | Iterable[str] | None = None, *, epsilon: Any, **options: Any) -> Made:
         """The same by `uptack.hampel_regression`."""

@@ -19,7 +19,7 @@ from uptack.discrete import (
     optimal_count_mechanism,
     sparse_histogram,
 )
-from uptack.mechanisms import exponential, gamma, gaussian, k_norm, laplace, report_noisy_max
+from uptack.mechanisms import exponential, gamma, gaussian, k_norm, laplace, matrix_laplace, report_noisy_max
 from uptack.noise import Entropy, IntegerGaussian, LInfBall
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, gaussian_noise_multiplier
 
@@ -54,6 +54,7 @@ def _numbers() -> list[Case]:
     scalar: dict[str, Pair] = {"0 and 1": (0.0, 1.0), "signed zeros": (-0.0, 0.0), "far from 0": (1e15, 1e15 + 1)}
     plane: dict[str, Pair] = {"along an axis": ([0, 0], [1, 0]), "off the grid": ([0.1, 0.1], [0.7, 0.9])}
     square: dict[str, Pair] = {"to a corner": ([0, 0], [1, 1])}
+    replaced: dict[str, Pair] = {"a row": (np.diag([1.0, 0.0]), np.diag([0.0, 1.0]))}
     halves: dict[str, Pair] = {"both coordinates": ([0, 0], [0.5, 0.5])}
     last = float(np.nextafter(1e300, np.inf))
     huge = released(laplace, sensitivity=last - 1e300, epsilon=1)
@@ -64,6 +65,7 @@ def _numbers() -> list[Case]:
         *family("Gaussian noise", normal, {"0 and 1": (0.0, 1.0)} | plane, Privacy(1, DELTA), share=0.5),
         *family("Gamma noise", released(gamma, sensitivity=1, epsilon=1), plane, ONE),
         *family("K-norm noise", released(k_norm, body=LInfBall(2), sensitivity=1, epsilon=1), square, ONE),
+        *family("matrix Laplace noise", released(matrix_laplace, sensitivity=2, epsilon=1), replaced, ONE),
     ]
 
 

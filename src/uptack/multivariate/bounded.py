@@ -1,0 +1,76 @@
+"""Rows as vectors of integers whose length is certified: what their sums can move by, whatever a row holds.
+
+**Lemma.** `bounded` gives vectors u of integers with |u| ≤ Λ = 2^18, checked in integers. So replacing one row moves
+Σuuᵀ by at most 2Λ² in the nuclear norm and Σu by at most 2Λ in length, and adding or removing one moves them by at most
+Λ² and Λ. Floats say which u a row gets, but not how long it is.
+
+**Exact sums.** Entries of u are integers of at most 2^18, and batches have at most 2^13 rows. So every product and each
+partial sum of Σuuᵀ, in whichever order, is an integer of at most 2^49: floats add them up without rounding.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from uptack.account import Account
+from uptack.mechanisms.additive import real_noise
+from uptack.mechanisms.matrix_laplace import noisy_matrix
+from uptack.multivariate.rows import Floats, Step, Whole, lengths
+from uptack.noise import Grid, L2Ball
+from uptack.privacy import loss
+
+BITS = 18
+LENGTH = 1 << BITS
+"""Λ."""
+
+FINE = 12
+"""Noise is rounded to a grid of at least 2^12 steps to its scale."""
+
+
+def bounded(columns: Floats, radius: float = 0.0) -> Floats:
+    """The rows as vectors of integers near Λ·v/max(|v|, radius), none longer than Λ.
+
+    A row that came out too long, which rounding can't do unless floats are broken, is 0. So is one without a direction.
+    """
+    away = lengths(columns)
+    near = np.rint(columns * ((LENGTH - len(columns)) / np.maximum(away, radius)))
+    sound = (np.abs(near) <= LENGTH).all(axis=0)
+    near = np.where(sound, near, 0.0)
+    square = (near * near).sum(axis=0)  # integers of at most d·2^36: exact in any order
+    return np.where(square <= float(LENGTH) ** 2, near, 0.0)
+
+
+def second_moments(step: Step) -> Step:
+    """The sum of uuᵀ over the rows of a batch."""
+
+    def summed(batch: Floats) -> list[Whole]:
+        (u,) = step(batch)
+        return [u @ u.T]
+
+    return summed
+
+
+def noisy_moments(total: Whole, account: Account) -> Floats:
+    """Σuuᵀ/Λ² with matrix Laplace noise: spends all of the account, which is pure ε by `matrix_laplace`."""
+    theta = moved(account) * LENGTH**2 / account.epsilon
+    found = noisy_matrix([[Fraction(int(v)) for v in row] for row in total], theta, Grid.finer_than(theta, FINE),
+                         account.entropy)  # fmt: skip
+    account.spend(loss.Pure(account.epsilon))
+    return found / float(LENGTH) ** 2
+
+
+def noisy_total(total: Whole, account: Account) -> Floats:
+    """Σu/Λ with noise of density e^(-|v|/scale): spends all of the account, which is pure ε by `gamma`."""
+    scale = moved(account) * LENGTH / account.epsilon
+    grid = Grid.finer_than(scale, FINE)
+    exact = [Fraction(int(v)) for v in total]
+    found = grid.points(real_noise(exact, L2Ball(len(exact)), scale, grid, account.entropy))
+    account.spend(loss.Pure(account.epsilon))
+    return found / LENGTH
+
+
+def moved(account: Account) -> int:
+    """How many vectors of a sum one person can add or take away: both for each row that is replaced."""
+    return account.adjacency.moves_per_row * account.rows

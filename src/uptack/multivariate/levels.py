@@ -1,0 +1,113 @@
+"""Private quantiles on short public lists of candidates, from counts of rows: several columns in one draw.
+
+Each row falls on one level of a public list, in each column. With #(< t) the number of rows below level t, let
+
+    L(t) = (1 - q)·#(< t) - q·#(≥ t),   R(t) = q·#(> t) - (1 - q)·#(≤ t),   score(t) = ⌈max(0, L(t), R(t))⌉.
+
+L ≤ 0 and R ≤ 0 say that t is a q-quantile.
+
+**Lemma.** One row that is replaced, added or removed moves the score of every level by at most 1. *Proof.* A row counts
+1 - q in L where it is below t, and -q elsewhere: so replacing one moves L by at most 1, and adding or removing one by
+less. The same holds for R, and a maximum and a rounding keep it. ∎
+
+L rises with t and R falls, so {t: score(t) ≤ k} is an interval, and the product of the columns' intervals is a box. So
+`uptack.mechanisms.inverse.Boxes` draws a level for every column at once, with one ε. The number of rows may be secret.
+
+Candidates have public weights, as copies: levels far from the middle of the list have fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.account import Account
+from uptack.mechanisms.inverse import Boxes, decay, inverse_loss, steps_needed
+from uptack.multivariate.rows import Floats, Whole
+
+Integers = NDArray[np.int64]
+
+QUARTERS = 4000
+"""Levels of a size: 2^(i/4) for |i| up to this."""
+
+THRESHOLDS = tuple(2.0 ** ((2 * i + 1) / 8) for i in range(4))
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Candidates 0, 1, ..., each as often as its copies say."""
+
+    copies: Integers
+
+    @cached_property
+    def starts(self) -> Integers:
+        """The first copy of each level, and the number of all copies."""
+        return np.concatenate(([0], np.cumsum(self.copies)))
+
+    def steps(self, epsilon: Fraction, columns: int) -> int:
+        """How many steps a draw looks ahead: beyond, all candidates together hardly weigh anything."""
+        return steps_needed(epsilon, int(self.starts[-1]) ** columns)
+
+    def boxes(self, lows: Integers, highs: Integers) -> Boxes:
+        """Intervals of levels, one line per column, as boxes of copies."""
+        whole = (0, int(self.starts[-1]) - 1)
+        return Boxes(self.starts[lows], self.starts[highs + 1] - 1, (whole,) * len(lows))
+
+    def level(self, copy: int) -> int:
+        """The level that this is a copy of."""
+        return int(np.searchsorted(self.starts, copy, side="right")) - 1
+
+
+def falling(size: int, middle: int, most: int, width: float) -> Integers:
+    """Copies that fall off like |i - middle|^-1.5, slowly, so that no level is far from the others in weight."""
+    away = np.abs(np.arange(size) - middle) / width
+    return np.maximum(np.rint(most * (1 + away) ** -1.5), 1).astype(np.int64)
+
+
+SIZES = Levels(falling(2 * QUARTERS + 1, QUARTERS, 1 << 14, 4.0))
+"""Sizes of numbers above 0, by quarters of a power of two."""
+
+
+def intervals(counts: Whole, share: Fraction, steps: int) -> tuple[Integers, Integers]:
+    """The first and the last level with score(t) ≤ k, for k = 0, ..., steps; from the number of rows on each level."""
+    a, b = share.numerator, share.denominator
+    reached = np.cumsum(np.asarray(counts, np.int64))
+    n = int(reached[-1])
+    below = np.concatenate(([0], reached[:-1]))
+    left, right = (b - a) * below - a * (n - below), a * (n - reached) - (b - a) * reached
+    bounds = b * np.arange(steps + 1)
+    highs = np.searchsorted(left, bounds, side="right") - 1
+    lows = len(reached) - np.searchsorted(right[::-1], bounds, side="right")
+    return lows, highs
+
+
+def drawn(boxes: Boxes, account: Account) -> list[int]:
+    """One copy per column: spends all of the account. People with g rows move scores by g, so each row gets ε/g."""
+    found = boxes.draw(decay(account.epsilon / account.rows), account.entropy)
+    account.spend(inverse_loss(account.epsilon))
+    return found
+
+
+def size_counts(sizes: Floats) -> list[Whole]:
+    """How many numbers lie on each level of `SIZES`; those that are not above 0 on the lowest."""
+    mantissa, power = np.frexp(np.where(sizes > 0, sizes, 0.0))
+    above = sum(2 * mantissa >= threshold for threshold in THRESHOLDS)
+    level = np.where(mantissa > 0, 4 * (power.astype(np.int64) - 1) + above, -QUARTERS)
+    return [np.bincount(np.clip(level, -QUARTERS, QUARTERS) + QUARTERS, minlength=2 * QUARTERS + 1)]
+
+
+def private_size(counts: Whole, share: Fraction, account: Account) -> float:
+    """The quantile of numbers above 0, to a quarter of a power of two."""
+    lows, highs = intervals(counts, share, SIZES.steps(account.epsilon / account.rows, 1))
+    (copy,) = drawn(SIZES.boxes(lows[None], highs[None]), account)
+    return float(2.0 ** ((SIZES.level(copy) - QUARTERS) / 4))
+
+
+def stacked(ends: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+    """The intervals of several columns, one line each."""
+    return np.array([low for low, _ in ends]), np.array([high for _, high in ends])

@@ -1,0 +1,233 @@
+"""A robust scatter matrix without bounds on the data, and what follows from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uptack import checks
+from uptack.account import Account, Outcome
+from uptack.drawing import axes as new_axes
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.later import Later
+from uptack.multivariate.entrance import MISSING, Sized, framed, rows_for_scales, rows_of, sized, table_of
+from uptack.multivariate.rows import Floats, MatrixRows, Rows
+from uptack.multivariate.signs import Shape, noise_edge, whitened
+from uptack.multivariate.standardise import Frame
+from uptack.noise import Entropy
+from uptack.privacy import SUBSTITUTE, Adjacency
+from uptack.registry import release
+from uptack.registry.reads import COLUMNS
+from uptack.release import Advice, NoReply, Release
+
+integrate = Later("scipy.integrate")
+optimize = Later("scipy.optimize")
+stats = Later("scipy.stats")
+
+HOW = "directions of rows"
+SHARES = (Fraction(3, 20), Fraction(3, 20), Fraction(7, 10))
+"""Parts of ε for scales, centres and directions."""
+
+ROUNDS = 3
+USELESS = 0.5
+"""⊥ where the noise's edge would exceed this part of the mean eigenvalue even with one round; fewer rounds where each
+would."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """A centre and a scatter matrix, which for normal rows are their mean and covariance matrix.
+
+    Columns that hardly ever vary have no scale: `dropped` names them, and their entries are NaN. `unresolved` counts
+    the directions whose spread could not be told from noise: there the matrix is too large, never too small.
+    """
+
+    centre: Floats
+    matrix: Floats
+    dropped: tuple[int, ...] = ()
+    unresolved: int = 0
+
+    def __post_init__(self) -> None:
+        for array in (self.centre, self.matrix):
+            array.setflags(write=False)
+
+    @property
+    def correlation(self) -> Floats:
+        """The robust correlation matrix."""
+        scale = np.sqrt(np.diag(self.matrix))
+        found: Floats = self.matrix / np.outer(scale, scale)
+        return found
+
+    def _kept(self) -> list[int]:
+        return [i for i in range(self.centre.size) if i not in self.dropped]
+
+    def principal_axes(self, standardised: bool = False) -> tuple[Floats, Floats]:
+        """Variances in falling order, and the axes, one per line: of the matrix, or of the correlations."""
+        chosen = self.correlation if standardised else self.matrix
+        kept = self._kept()
+        values, vectors = np.linalg.eigh(chosen[np.ix_(kept, kept)])
+        out = np.zeros((len(kept), self.centre.size))
+        out[:, kept] = vectors.T[::-1]
+        return values[::-1], out
+
+    def mahalanobis(self, x: ArrayLike) -> Floats:
+        """How far points are from the centre, in standard deviations. Distances of private rows are not private."""
+        kept = self._kept()
+        points = np.atleast_2d(checks.numbers("x", x, dimensions=(1, 2)))
+        if points.shape[1] != self.centre.size:
+            raise InvalidArgument("x", f"points of {self.centre.size} numbers", checks.outline(points))
+        away = (points - self.centre)[:, kept]
+        solved = np.linalg.solve(self.matrix[np.ix_(kept, kept)], away.T)
+        found: Floats = np.sqrt(np.maximum((away.T * solved).sum(axis=0), 0.0))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "centre": _plain(self.centre),
+            "matrix": [_plain(line) for line in self.matrix],
+            "dropped": list(self.dropped),
+            "unresolved": self.unresolved,
+        }
+
+    def plot(self, names: Any = None, *, ax: Any = None) -> Any:
+        """An ellipse that holds 95% of normal rows for two columns, a map of correlations for more. Returns the axes.
+
+        It needs matplotlib: `pip install "uptack[plots]"`.
+        """
+        labels = [f"x{i}" for i in range(self.centre.size)] if names is None else [str(name) for name in names]
+        if len(labels) != self.centre.size:
+            raise InvalidArgument("names", f"{self.centre.size} names, one per column", f"{len(labels)} of them")
+        ax = new_axes(ax, figsize=(5, 4.4))
+        return self._ellipse(ax, labels) if self.centre.size == 2 and not self.dropped else self._map(ax, labels)
+
+    def _ellipse(self, ax: Any, labels: list[str]) -> Any:
+        turn = np.linspace(0, 2 * np.pi, 200)
+        circle = np.sqrt(stats.chi2.ppf(0.95, 2)) * np.array([np.cos(turn), np.sin(turn)])
+        ax.plot(*(self.centre[:, None] + np.linalg.cholesky(self.matrix) @ circle), color="#2f62a8")
+        ax.plot(*self.centre, "+", color="#2f62a8")
+        ax.set(xlabel=labels[0], ylabel=labels[1])
+        return ax
+
+    def _map(self, ax: Any, labels: list[str]) -> Any:
+        drawn = ax.imshow(self.correlation, cmap="RdBu_r", vmin=-1, vmax=1)
+        ax.set_xticks(range(len(labels)), labels, rotation=90)
+        ax.set_yticks(range(len(labels)), labels)
+        ax.figure.colorbar(drawn, ax=ax, label="correlation")
+        return ax
+
+
+def _plain(line: Floats) -> list[float | None]:
+    return [None if math.isnan(v) else v for v in line.tolist()]
+
+
+@release(reads=COLUMNS, missing="ignore", page="scatter")
+def scatter(
+    x: Any,
+    *,
+    epsilon: Rational,
+    missing: str = "error",
+    rows_per_person: int = 1,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[Scatter] | NoReply:
+    """A centre and a robust scatter matrix of several columns, with no bounds on the data: ε-differentially private.
+
+    **Theorem.** Three kinds of steps, each private for its part of ε whatever the rows: scales and centres of all
+    columns, drawn by inverse sensitivity (`uptack.multivariate.standardise`), and up to three sums Σuuᵀ of directions u
+    of rows, with matrix Laplace noise (`uptack.multivariate.signs`). The parts add up to at most ε.
+
+    Up to noise it is the location and scatter of the multivariate Cauchy law, scaled so that normal rows get their
+    covariance matrix: tails and outliers hardly count. `value.correlation`, `value.principal_axes()`,
+    `value.mahalanobis(points)` and `value.plot()` follow from it and cost nothing.
+
+    `missing` is "error" (default) or "drop" ("ignore" is the same): a row without all its values contributes nothing.
+    ⊥, which costs nothing where the number of rows is public, where the noise would be as large as the answer.
+
+    >>> from uptack.noise import SeededEntropy
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(20_000, 2)) @ [[1.0, 0.8], [0.0, 0.6]] * [1.0, 1000.0]
+    >>> found = scatter(rows, epsilon=1, entropy=SeededEntropy(1))
+    >>> bool(abs(found.value.correlation[0, 1] - 0.8) < 0.05), found.privacy
+    (True, Privacy(epsilon=1.0))
+    """
+    how = checks.choice("missing", missing, MISSING)
+    account = Account.open("scatter", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy)
+    table = table_of("x", x)
+    if table.shape[1] < 2:
+        raise InvalidArgument("x", "a table of at least two columns", checks.outline(table))
+    if account.adjacency.size_is_public and _rounds(len(table), table.shape[1], account) == 0:
+        return account.close(Outcome.refusal(HOW, _advice(table.shape[1], account)))
+    account.entropy.bytes(0)  # rehearsals end here
+    return account.close(_found(rows_of(table, how), how, account))
+
+
+def _found(rows: MatrixRows, missing: str, account: Account) -> Outcome[Scatter]:
+    size = sized(rows, missing, account)
+    rounds = _rounds(size.rows, rows.width, size.account)
+    if rounds == 0:
+        return Outcome.refusal(HOW, _advice(rows.width, account))
+    for_scales, for_centres, for_signs = size.account.split(*SHARES)
+    frame = framed(rows, size, (), (for_scales, for_centres))
+    if len(frame.kept) < 2:
+        return Outcome.refusal(HOW, Advice(other="columns that vary"))
+    return _shaped(rows, frame, size, rounds, for_signs)
+
+
+def _shaped(rows: Rows, frame: Frame, size: Sized, rounds: int, account: Account) -> Outcome[Scatter]:
+    shape = whitened(rows, frame, size.n, rounds, account)
+    if shape.edge > 2 * USELESS:
+        return Outcome.refusal(HOW, _advice(rows.width, account))
+    centre, matrix = location_and_scatter(shape, frame, rows.width)
+    dropped = tuple(c for c in range(rows.width) if c not in frame.kept)
+    unresolved = int((shape.eigenvalues < shape.edge).sum())
+    return Outcome(Scatter(centre, matrix, dropped, unresolved), HOW)
+
+
+def location_and_scatter(shape: Shape, frame: Frame, width: int) -> tuple[Floats, Floats]:
+    """The centre and the matrix of all columns, in their own units, from S = the scatter of (1, x).
+
+    The centre is S_x1/S_11 and the matrix S_xx/S_11 minus its square, over what it is for standard normal rows.
+    """
+    s, kept = shape.scatter, list(frame.kept)
+    middle = s[1:, 0] / s[0, 0]
+    inner = (s[1:, 1:] / s[0, 0] - np.outer(middle, middle)) / normal_size(len(kept))
+    centre, matrix = np.full(width, np.nan), np.full((width, width), np.nan)
+    centre[kept] = (frame.centres + middle) * frame.units
+    matrix[np.ix_(kept, kept)] = inner * np.outer(frame.units, frame.units)
+    return centre, matrix
+
+
+@lru_cache(maxsize=256)
+def normal_size(columns: int) -> float:
+    """The k with E[1/(1 + |x|²/k)] = 1/(q + 1) for standard normal x: the Cauchy law's scatter of such rows is k·I."""
+    law = stats.chi2(columns)
+
+    def excess(log_k: float) -> float:
+        k = math.exp(log_k)
+        mean = integrate.quad(lambda v: law.pdf(v) / (1 + v / k), 0, np.inf, limit=200)[0]
+        return float(mean) - 1 / (columns + 1)
+
+    return math.exp(float(optimize.brentq(excess, -8.0, 4.0, xtol=1e-9)))
+
+
+def _rounds(n: int, columns: int, account: Account) -> int:
+    """How many rounds there can be, by public numbers; 0 for none."""
+    part = account.epsilon * SHARES[0]
+    if n < rows_for_scales(columns, part, account):
+        return 0
+    edge = noise_edge(columns + 1, max(n, 1), account, float(account.epsilon * SHARES[2]))
+    return min(int(USELESS / edge), ROUNDS)
+
+
+def _advice(columns: int, account: Account) -> Advice:
+    scales = rows_for_scales(columns, account.epsilon * SHARES[0], account)
+    signs = noise_edge(columns + 1, USELESS, account, float(account.epsilon * SHARES[2]))
+    return Advice(n=math.ceil(1.05 * max(scales, signs)))

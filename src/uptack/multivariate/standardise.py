@@ -1,0 +1,143 @@
+"""A scale and a centre for every column, all of them in one private draw each: then columns are of like size.
+
+**Scales.** Rows are paired at random, and |x_i - x_j| is a power of two, rounded down. The scale is the median of those
+that are not 0. A row is in at most one pair (`uptack.multivariate.rows`), so by the lemma of `uptack.multivariate.
+levels` one row moves the score of every power by at most 1.
+
+*Columns that are nearly always constant* have few pairs that differ, N of them, and no scale to be found. With a public
+number m, "no scale" is the topmost level, in interval k if and only if k ≥ N - m; other levels are in none with
+k < m - N. Since N moves by at most 1, intervals of neighbours are still inside each other's next ones: the draw says
+"no scale" where N is well below m, and hardly ever where it is well above.
+
+**Centres.** The median in whole multiples of the scale. Interval k is [x(⌊(N + 1)/2 - k⌋), x(⌈(N + 1)/2 + k⌉)],
+for N rows, which may be secret: replacing, adding or removing a row moves both ends within those of interval k + 1.
+
+Both are only good to a factor of two or so. What follows repairs that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from uptack.account import Account
+from uptack.mechanisms.inverse import Boxes, steps_needed
+from uptack.multivariate.levels import Integers, Levels, drawn, falling, intervals, stacked
+from uptack.multivariate.rows import Floats, Rows, Whole
+
+POWERS = 1000
+"""Scales are from 2^-1000 to 2^1000."""
+
+DROPPED = 2 * POWERS + 1
+SCALES = Levels(np.append(falling(DROPPED, POWERS, 1 << 16, 1.0), 1 << 12))
+
+FAR = 2.0**200
+"""Values are brought to within so many scales of the centre: squares of them, and sums of such, are still floats."""
+
+BINADES = 41
+"""Centres are whole multiples of a scale, up to 2^40 of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A scale and a centre for each of the columns that have one, and a leading 1 for an intercept."""
+
+    kept: tuple[int, ...]
+    units: Floats
+    centres: Floats
+    leading: bool = True
+
+    @property
+    def width(self) -> int:
+        """How many coordinates a standardised row has."""
+        return len(self.kept) + self.leading
+
+    def standardised(self, batch: Floats) -> Floats:
+        """(1, (x - centre)/scale, ...), with centres in scales. Scales are powers of two, so division is exact."""
+        out = np.ones((self.width, batch.shape[1]))
+        places = zip(self.kept, self.units.tolist(), self.centres.tolist(), strict=True)
+        for line, (column, unit, centre) in zip(out[int(self.leading) :], places, strict=True):
+            np.clip(np.clip(batch[column] / unit, -FAR, FAR) - centre, -FAR, FAR, out=line)
+        return out
+
+
+def _exponents(one: Floats, other: Floats) -> list[Whole]:
+    """For each column, how many pairs differ by 2^e to 2^(e + 1). Halves can't overflow."""
+    apart = np.abs(one / 2 - other / 2)
+    mantissa, power = np.frexp(apart)
+    level = np.clip(power.astype(np.int64), -POWERS, POWERS) + POWERS
+    counts = [np.bincount(i[m > 0], minlength=DROPPED) for m, i in zip(mantissa, level, strict=True)]
+    return [np.array(counts).reshape(len(apart), DROPPED)]
+
+
+def pairs_wanted(columns: int, epsilon: Fraction) -> int:
+    """m: pairs that differ in a column that has a scale. The draw may be off by about half of it, in pairs.
+
+    Powers next to the right one are a factor of 3 in the number of candidates for each column, and all powers together
+    one of e^8 or so.
+    """
+    return int(np.ceil((4 * columns + 20) / float(epsilon)))
+
+
+def scale_ends(counts: Whole, wanted: int, steps: int) -> tuple[Integers, Integers]:
+    """The intervals of one column's scale, by the counts of its differences that are not 0."""
+    lows, highs = intervals(counts, Fraction(1, 2), steps)
+    k, differ = np.arange(steps + 1), int(np.sum(counts))
+    return np.where(k < wanted - differ, DROPPED, lows), np.where(k >= differ - wanted, DROPPED, highs)
+
+
+def scales(rows: Rows, columns: Sequence[int], slots: int | None, account: Account) -> list[float | None]:
+    """The scale of each of the columns; None for those that have none. Spends all of the account."""
+    chosen = list(columns)
+    (counts,) = rows.pairs(lambda a, b: _exponents(a[chosen], b[chosen]), slots, account.entropy)
+    each = account.epsilon / account.rows
+    steps, wanted = SCALES.steps(each, len(chosen)), pairs_wanted(len(chosen), each)
+    boxes = SCALES.boxes(*stacked([scale_ends(line, wanted, steps) for line in counts]))
+    levels = [SCALES.level(copy) for copy in drawn(boxes, account)]
+    return [None if level == DROPPED else 2.0 ** (level - POWERS) for level in levels]
+
+
+# ------------------------------------------------------------------------------------------------------ whole numbers
+
+_STARTS = np.array([0, *(1 << e for e in range(BINADES))], np.int64)
+_TIMES = np.array([max((1 << (52 - e)) // (e + 1) ** 2, 1) for e in range(BINADES + 1)], np.int64)
+_FIRST = np.concatenate(([0], np.cumsum(_TIMES[:-1] * np.diff(_STARTS))))
+MOST = (1 << (BINADES - 1)) - 1
+"""The largest candidate."""
+
+
+def first_copy(numbers: Integers) -> Integers:
+    """The first copy of each whole number: those from 2^(e - 1) up to 2^e have 2^(52 - e)/(e + 1)² copies."""
+    away = np.abs(numbers) + (numbers < 0)  # the first copy of -j mirrors the last one of j
+    binade = np.searchsorted(_STARTS, away, side="right") - 1
+    place = _FIRST[binade] + _TIMES[binade] * (away - _STARTS[binade])
+    return np.where(numbers < 0, _TIMES[0] - place, place)
+
+
+def number_of(copy: int) -> int:
+    """The whole number that this is a copy of."""
+    mirrored = int(_TIMES[0]) - 1 - copy if copy < 0 else copy
+    binade = int(np.searchsorted(_FIRST, mirrored, side="right")) - 1
+    found = int(_STARTS[binade]) + (mirrored - int(_FIRST[binade])) // int(_TIMES[binade])
+    return -found if copy < 0 else found
+
+
+def centre_ends(rows: Rows, column: int, unit: float, steps: int) -> tuple[Integers, Integers]:
+    """The intervals of one column's median, in whole multiples of its scale."""
+    n, k = rows.count(), np.arange(steps + 1)
+    ordered = rows.ordered(column, steps)
+    ends = ordered.at((n + 1) // 2 - k), ordered.at((n + 2) // 2 + k)
+    low, high = (np.rint(np.clip(end / unit, -MOST, MOST)).astype(np.int64) for end in ends)
+    return low, high
+
+
+def centres(rows: Rows, columns: Sequence[int], units: Sequence[float], account: Account) -> list[float]:
+    """The median of each of the columns, in whole multiples of its scale. Spends all of the account."""
+    low, high = first_copy(np.array([-MOST, MOST + 1]))
+    steps = steps_needed(account.epsilon / account.rows, int(high - low) ** len(columns))
+    lows, highs = stacked([centre_ends(rows, c, unit, steps) for c, unit in zip(columns, units, strict=True)])
+    boxes = Boxes(first_copy(lows), first_copy(highs + 1) - 1, ((int(low), int(high) - 1),) * len(columns))
+    return [float(number_of(copy)) for copy in drawn(boxes, account)]

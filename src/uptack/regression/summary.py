@@ -1,0 +1,150 @@
+"""Coefficients with their standard errors: what a fit by bounded sums says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.columns.table import Floats
+from uptack.errors import InvalidArgument, NoInterval
+from uptack.exact import Rational, read
+from uptack.labels import label
+from uptack.later import Later
+from uptack.regression.newton import Hessian, Model, Step
+from uptack.release import Release
+
+special = Later("scipy.special")
+
+LOST = 0.1
+"""A coefficient hangs on lost directions if they make up more than this part of it."""
+
+
+def in_units(
+    model: Model, curvature: Hessian, step: Step, clip: float, width: int
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Coefficients and standard errors in the units of the columns, and which of them hang on lost directions.
+
+    In the coordinates of z, with eigenvalues h of H/n, the step's noise has E|g|² = p(p + 1)·scale² in all directions
+    alike, and the sampling error of a gradient's coordinate is at most E ψ²·h/n with E ψ² ≤ slope + (1 - slope)·c². So
+
+        V = s²/slope²·((slope + (1 - slope)·c²)/(n·h) + (p + 1)·scale²/h²)
+
+    on each eigenvector. The ridge Q moves b by about (H + Q)⁻¹·Q·b, which is added as a bias.
+    """
+    frame, p, s, h = model.frame, model.p, step.spread, curvature.values
+    back, kept = _back(model, width)
+    turned = back @ model.whitening.T @ curvature.vectors
+    psi = step.slope + (1 - step.slope) * clip**2
+    variance = (s / step.slope) ** 2 * (psi / (model.n * h) + (p + 1) * (step.scale / h) ** 2)
+    b = np.linalg.solve(model.whitening.T, step.beta)
+    bias = back @ model.whitening.T @ curvature.solve(step.ridge, step.ridge @ b)
+    part = turned**2
+    lost = part[:, curvature.raw < curvature.edge].sum(axis=1) > LOST * part.sum(axis=1)
+    error = np.sqrt(part @ variance + bias**2)
+    value = back @ step.beta
+    if frame.leading:
+        value[0] += frame.centres[-1] * frame.units[-1]
+    error[lost] = np.inf
+    error[~kept] = np.inf
+    return value, error, lost & kept
+
+
+def _back(model: Model, width: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """The matrix that takes β of standardised columns to coefficients, and which coefficients there are."""
+    frame, lead = model.frame, int(model.frame.leading)
+    predictors, unit = list(frame.kept[:-1]), float(frame.units[-1])
+    back = np.zeros((width - 1 + lead, model.p))
+    for i, column in enumerate(predictors):
+        back[lead + column, lead + i] = unit / frame.units[i]
+    if lead:
+        back[0, 0] = unit
+        back[0, 1:] = -unit * frame.centres[:-1]
+    kept = np.zeros(width - 1 + lead, bool)
+    kept[[lead + column for column in predictors]] = True
+    kept[:lead] = True
+    return back, kept
+
+
+@dataclass(frozen=True)
+class LinearErrors:
+    """Standard errors of released coefficients: sampling, privacy noise and the ridge's bias together.
+
+    `unresolved` are the coefficients that hang on directions lost in noise, `dropped` the columns without a scale.
+    """
+
+    standard_errors: tuple[float, ...]
+    unresolved: tuple[int, ...]
+    dropped: tuple[int, ...]
+    spread: float
+    intercept: bool
+
+    def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
+        """The value ± so many standard errors, for the population's coefficients."""
+        reach = float(special.ndtri((1 + float(read(confidence))) / 2)) * np.array(self.standard_errors)
+        return value - reach, value + reach
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        said = []
+        if self.unresolved:
+            said.append(f"{len(self.unresolved)} coefficients hang on directions of x that noise covers")
+        if self.dropped:
+            said.append(
+                f"columns {', '.join(map(str, self.dropped))} hardly ever vary: their coefficients are set to 0"
+            )
+        return tuple(said)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegressionRelease(Release[Floats]):
+    """Released coefficients that can be summed up in a table."""
+
+    @staticmethod
+    def of(release: Release[Floats]) -> RegressionRelease:
+        """The same release."""
+        return RegressionRelease(**{field.name: getattr(release, field.name) for field in fields(release)})
+
+    def summary(self, names: Sequence[str] | None = None, *, confidence: Rational = 0.95) -> str:
+        """A table of estimates, standard errors, z and intervals.
+
+        `names` are those of the columns of X. The standard errors allow for sampling and for privacy noise.
+        """
+        errors = self.noise
+        if not isinstance(errors, LinearErrors):
+            raise NoInterval("this release has no standard errors")
+        lead = int(errors.intercept)
+        columns = [f"x{i}" for i in range(self.value.size - lead)] if names is None else [label(n) for n in names]
+        if len(columns) != self.value.size - lead:
+            raise InvalidArgument("names", f"{self.value.size - lead} names, one per column", f"{len(columns)} of them")
+        percent = f"{100 * float(read(confidence)):g}% interval"
+        head = ("", "estimate", "std. error", "z", percent, "")
+        low, high = errors.around(self.value, confidence)
+        body = [
+            (name, f"{v:.6g}", f"{e:.3g}", f"{v / e:.2f}", f"{a:.6g} to {b:.6g}", remark)
+            if np.isfinite(e)
+            else (name, f"{v:.6g}", "∞", "", "", remark)
+            for name, v, e, a, b, remark in zip(["intercept"][:lead] + columns, self.value, errors.standard_errors,
+                                                low, high, self._remarks(errors), strict=True)
+        ]  # fmt: skip
+        return "\n".join([*_aligned([head, *body]), f"spread of residuals {errors.spread:.4g}; {self.privacy}"])
+
+    def _remarks(self, errors: LinearErrors) -> list[str]:
+        said = [""] * self.value.size
+        for i in errors.unresolved:
+            said[i] = "not resolved"
+        for i in errors.dropped:
+            said[i + errors.intercept] = "hardly varies"
+        return said
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return [
+        "  ".join(cell.ljust(w) if i in (0, len(widths) - 1) else cell.rjust(w)
+                  for i, (cell, w) in enumerate(zip(line, widths, strict=True))).rstrip()
+        for line in lines
+    ]  # fmt: skip

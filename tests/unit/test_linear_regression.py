@@ -1,0 +1,231 @@
+"""Linear regression by bounded sums."""
+
+import json
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+import uptack as ut
+from uptack.account import Account
+from uptack.multivariate.bounded import LENGTH, bounded
+from uptack.multivariate.rows import MatrixRows
+from uptack.multivariate.standardise import Frame
+from uptack.noise import SeededEntropy
+from uptack.regression.linear import planned, rows_needed
+from uptack.regression.newton import Model
+
+BETA = np.array([3.0, 1.0, -0.002, 40.0])
+
+
+def sample(n, seed=0, noise=1.0):
+    """Columns on scales from 0.025 to 1,000, the first two correlated, far from 0."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(n, 3))
+    z[:, 1] = 0.9 * z[:, 0] + 0.44 * z[:, 1]
+    x = z * [1.0, 1000.0, 0.025] + [50.0, -7000.0, 0.0]
+    return x, BETA[0] + x @ BETA[1:] + noise * rng.normal(size=n)
+
+
+X, Y = sample(20_000)
+STEP = np.array([0.02, 1, 1000, 0.025])
+"""What brings all coefficients to the scale of predictions."""
+
+
+@pytest.mark.parametrize("told", [{}, {"adjacency": ut.ADD_REMOVE}, {"rows_per_person": 2}])
+def test_coefficients_are_close_and_intervals_hold_them(told):
+    held = []
+    for seed in range(12):
+        x, y = sample(20_000, seed)
+        found = ut.linear_regression(x, y, epsilon=2, entropy=SeededEntropy(seed), **told)
+        assert np.abs((found.value - BETA) * STEP).max() < 0.2
+        assert found.privacy.epsilon <= 2
+        low, high = found.interval(0.95)
+        held.append((np.array(low) <= BETA) & (np.array(high) >= BETA))
+    # 48 intervals of 95%, four in a fit hang together: fewer than 37 with a chance below 1e-6 were they independent
+    assert np.sum(held) >= 37
+
+
+def test_standard_errors_are_about_those_of_least_squares_where_noise_is_small():
+    x, y = sample(60_000)
+    found = ut.linear_regression(x, y, epsilon=100, entropy=SeededEntropy(1))
+    design = np.column_stack([np.ones(len(x)), x])
+    least = np.sqrt(np.diag(np.linalg.inv(design.T @ design)))
+    ratio = np.array(found.noise.standard_errors) / least
+    assert (ratio > 0.9).all()
+    assert (ratio < 2.0).all()
+
+
+def test_gross_errors_hardly_count():
+    x, y = X.copy(), Y.copy()
+    y[:1000] = 1e9
+    x[1000:1200] = 1e12
+    found = ut.linear_regression(x, y, epsilon=2, entropy=SeededEntropy(1))
+    assert np.abs((found.value - BETA) * STEP).max() < 0.25
+
+
+def test_rows_without_all_values_contribute_nothing():
+    x, y = X.copy(), Y.copy()
+    x[::4, 1], y[1::40], x[2::50, 0] = np.nan, np.inf, np.nan
+    with pytest.raises(ut.InvalidArgument, match="free of NaN"):
+        ut.linear_regression(x, y, epsilon=2)
+    for missing in ("drop", "ignore"):
+        found = ut.linear_regression(x, y, epsilon=2, missing=missing, entropy=SeededEntropy(1))
+        assert np.abs((found.value - BETA) * STEP).max() < 0.2
+        assert found.privacy.epsilon <= 2
+    mostly = np.full_like(y, np.nan)
+    mostly[:300] = Y[:300]
+    assert not ut.linear_regression(X, mostly, epsilon=2, missing="drop", entropy=SeededEntropy(1))
+
+
+def test_without_an_intercept():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20_000, 2)) * [1, 100] + [2, 0]
+    y = x @ [1.5, -0.02] + rng.normal(size=20_000)
+    found = ut.linear_regression(x, y, epsilon=2, fit_intercept=False, entropy=SeededEntropy(1))
+    assert np.abs((found.value - [1.5, -0.02]) * [1, 100]).max() < 0.1
+    assert found.summary().splitlines()[1].startswith("x0")
+
+
+def test_columns_that_hardly_vary_are_dropped_and_declared_ones_are_not():
+    rng = np.random.default_rng(0)
+    rare = (rng.random(20_000) < 0.004).astype(float)
+    x = np.column_stack([X[:, 0], np.full(20_000, 7.0), rare])
+    y = X[:, 0] + 2 * rare + rng.normal(size=20_000)
+    found = ut.linear_regression(x, y, epsilon=2, entropy=SeededEntropy(1))
+    assert found.noise.dropped == (1, 2)
+    assert found.value[2] == found.value[3] == 0
+    assert np.isinf(found.noise.standard_errors[2])
+    assert "hardly ever vary" in found.notes[-1]
+    assert "hardly varies" in found.summary()
+    half = (rng.random(20_000) < 0.1).astype(float)
+    x = np.column_stack([X[:, 0], half])
+    declared = ut.linear_regression(
+        x, X[:, 0] + 2 * half + rng.normal(size=20_000), epsilon=2, binary=[1], entropy=SeededEntropy(1)
+    )
+    assert declared.noise.dropped == ()
+    assert declared.value[2] == pytest.approx(2, abs=0.3)
+
+
+def test_binary_columns_are_clipped_and_the_callers_table_is_left_alone():
+    x = np.column_stack([X[:, 0], np.r_[np.full(10, 1e9), np.arange(19_990) % 2]])
+    before = x.copy()
+    found = ut.linear_regression(x, Y, epsilon=2, binary=1, entropy=SeededEntropy(1))
+    assert found
+    assert (x == before).all()
+    for wrong in (2, -1, "a", 1.5):
+        with pytest.raises(ut.InvalidArgument, match=r"^binary must be"):
+            ut.linear_regression(x, Y, epsilon=2, binary=wrong)
+
+
+def test_collinear_columns_say_that_they_are_not_resolved():
+    x = np.column_stack([X[:, 0], X[:, 0] + 1e-9 * X[:, 1], X[:, 2]])
+    y = X[:, 0] + 40 * X[:, 2] + np.random.default_rng(0).normal(size=20_000)
+    found = ut.linear_regression(x, y, epsilon=2, entropy=SeededEntropy(1))
+    assert {1, 2} <= set(found.noise.unresolved)
+    assert np.isinf(np.array(found.noise.standard_errors)[[1, 2]]).all()
+    assert found.value[1] + found.value[2] == pytest.approx(1, abs=0.1)
+    assert "not resolved" in found.summary()
+
+
+def test_too_few_rows_are_refused_for_nothing_and_the_advice_holds():
+    refused = ut.linear_regression(X[:200], Y[:200], epsilon=1)
+    assert not refused
+    assert refused.privacy.epsilon == 0
+    x, y = sample(refused.advice.n)
+    assert ut.linear_regression(x, y, epsilon=1, entropy=SeededEntropy(2)).privacy.epsilon > 0
+    assert ut.linear_regression(x[:-1], y[:-1], epsilon=1).privacy.epsilon == 0
+    x, y = sample(2 * refused.advice.n)
+    assert ut.linear_regression(x, y, epsilon=1, entropy=SeededEntropy(2))
+    secret = ut.linear_regression(X[:200], Y[:200], epsilon=1, adjacency=ut.ADD_REMOVE)
+    assert not secret
+    assert 0 < secret.privacy.epsilon < 0.03
+
+
+def test_a_response_that_hardly_varies_is_refused():
+    assert not ut.linear_regression(X, np.zeros(20_000), epsilon=2, entropy=SeededEntropy(1))
+
+
+@pytest.mark.parametrize(("n", "columns", "epsilon"), [(3_000, 2, 1), (10_000, 5, 1), (50_000, 20, 1), (10**6, 40, 3)])
+def test_parts_of_the_budget_add_up_to_at_most_all_of_it(n, columns, epsilon):
+    account = Account.open("plan", epsilon)
+    plan = planned(n, columns, columns + 1, account)
+    assert plan is not None
+    for rounds in range(1, plan.rounds + 1):
+        rest = plan.left(rounds)
+        total = plan.scales + plan.centres + plan.scatter * rounds + plan.hessian(rounds) + Fraction(7, 100) + rest
+        assert total == 1
+        assert rest > Fraction(4, 10)
+    assert rows_needed(columns, columns + 1, account) <= n
+
+
+def test_gradients_move_by_no_more_than_is_claimed():
+    rng = np.random.default_rng(0)
+    frame = Frame((0, 1, 2), np.array([1.0, 2.0**-60, 2.0**60]), np.zeros(3))
+    model = Model(frame, np.tril(rng.normal(size=(3, 3))), 2.5, 50)
+    beta, s, c = rng.normal(size=3), 0.7, 1.9
+
+    def gradient(table):
+        def step(batch):
+            z, r = model.residuals(batch, beta)
+            return [bounded(z * (np.clip(r / s, -c, c) / (c * model.radius)), 1.0).sum(axis=1)]
+
+        with np.errstate(all="ignore"):
+            return MatrixRows.of(table).sums(step)[0].astype(float)
+
+    table = rng.normal(size=(50, 3)) * [1, 1e-18, 1e18]
+    mine = gradient(table)
+    hostile = [0.0, 1e308, -1e308, 5e-324, 1e9]
+    for a in hostile:
+        for b in hostile:
+            other = table.copy()
+            other[3] = a, b, -a
+            assert np.linalg.norm(gradient(other) - mine) <= 2 * LENGTH
+    assert np.linalg.norm(gradient(np.delete(table, 3, axis=0)) - mine) <= LENGTH
+
+
+def test_a_summary_and_json():
+    found = ut.linear_regression(X, Y, epsilon=2, entropy=SeededEntropy(1))
+    lines = found.summary(["age", "income", "rate"]).splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == ["intercept", "age", "income", "rate"]
+    assert "95% interval" in lines[0]
+    assert "ε = 2.0" in lines[-1]
+    assert json.loads(found.to_json())["value"] == found.value.tolist()
+    with pytest.raises(ut.InvalidArgument, match="3 names"):
+        found.summary(["a"])
+
+
+def test_scikit_learn_checks():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(ut.LinearRegression(epsilon=1e6, on_no_reply="nan", random_state=0))
+
+
+def test_the_estimator():
+    model = ut.LinearRegression(epsilon=2, random_state=3)
+    frame = pd.DataFrame(X, columns=["age", "income", "rate"])
+    fitted = clone(model).fit(frame, Y)
+    assert np.abs((fitted.coef_ - BETA[1:]) * STEP[1:]).max() < 0.2
+    assert fitted.score(frame, Y) > 0.5
+    assert "income" in fitted.summary()
+    quiet = ut.LinearRegression(epsilon=0.01, on_no_reply="nan").fit(X, Y)
+    assert np.isnan(quiet.coef_).all()
+    with pytest.raises(ut.NoReplyError):
+        quiet.summary()
+    holes = frame.copy()
+    holes.iloc[::9, 0] = np.nan
+    assert ut.LinearRegression(epsilon=2, missing="drop", random_state=1).fit(holes, Y).coef_.shape == (3,)
+
+
+def test_a_session_asks_for_it_by_default():
+    session = ut.open({"y": Y, "a": X[:, 0], "b": X[:, 1]}, entropy=SeededEntropy(1))
+    found = session.regression("y", epsilon=2)
+    assert found.mechanism == "linear regression by bounded sums"
+    assert "intercept" in found.summary()
+    assert "short-cut" in session.shortcut_regression("y", "a", epsilon=2).mechanism
+    assert not session.regression("y", epsilon=0.001)
+    assert session.spent.epsilon == 4

@@ -32,8 +32,8 @@ from uptack.multivariate.rows import Floats, Whole
 
 Integers = NDArray[np.int64]
 
-QUARTERS = 4000
-"""Levels of a size: 2^(i/4) for |i| up to this."""
+QUARTERS = 960
+"""Levels of a size: 2^(i/4) for |i| up to this. Squares of sizes, and their ratios, are floats."""
 
 THRESHOLDS = tuple(2.0 ** ((2 * i + 1) / 8) for i in range(4))
 

@@ -28,8 +28,8 @@ from uptack.mechanisms.inverse import Boxes, steps_needed
 from uptack.multivariate.levels import Integers, Levels, drawn, falling, intervals, stacked
 from uptack.multivariate.rows import Floats, Rows, Whole
 
-POWERS = 1000
-"""Scales are from 2^-1000 to 2^1000."""
+POWERS = 480
+"""Scales are from 2^-480 to 2^480: also the ratio of two is a float, and what is a centre away."""
 
 DROPPED = 2 * POWERS + 1
 SCALES = Levels(np.append(falling(DROPPED, POWERS, 1 << 16, 1.0), 1 << 12))

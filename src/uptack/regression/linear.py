@@ -216,7 +216,10 @@ def _found(rows: MatrixRows, asked: _Asked) -> Outcome[Floats]:
     plan = asked.planned(size.rows, columns, size.account)
     if plan is None:
         return Outcome.refusal(HOW, asked.advice(columns))
-    found = _fitted(rows, size, asked, plan)
+    try:
+        found = _fitted(rows, size, asked, plan)
+    except np.linalg.LinAlgError:  # of released numbers, which are no use then
+        found = None
     return found or Outcome.refusal(HOW, asked.advice(columns, 2, "fewer or less correlated columns"))
 
 

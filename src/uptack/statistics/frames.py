@@ -256,7 +256,7 @@ def _side_weights(power: int) -> tuple[Floats, tuple[tuple[int, int], ...], tupl
     """Distances as multiples of w, the pairs of them, and the weights of pairs with their logarithms."""
     far = 2.0 ** (np.arange(DOWN, UP + 1) / 2)
     weights = (far[:, None] + far[None, :]).ravel() ** -float(power)
-    keys = tuple(itertools.product(range(far.size), repeat=2))
+    keys = tuple(itertools.product(range(far.size), range(far.size)))
     return far, keys, tuple(map(Fraction, weights.tolist())), np.log(weights)
 
 

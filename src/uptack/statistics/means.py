@@ -111,9 +111,6 @@ def winsorized_mean(
 RECIPES = (Recipe(kappa=-1, width=5), Recipe(kappa=-2, width=5))
 """At κ = 1/2 the second moment is free where a row is replaced. Where one comes or goes it costs κ."""
 
-HEAVIEST = 1.1
-"""Tails that look heavier than this index have no interval on their side."""
-
 
 @release(reads=COLUMN, by=True, statistic=_mean, people=True)
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
@@ -146,5 +143,5 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
     if made is None:
         return question.account.close(refused)
     value = made.frame.centre + made.frame.half * made.first
-    noise = None if question.capped else MeanInterval(made, HEAVIEST)  # rows that weigh alike have no theorem
+    noise = None if question.capped else MeanInterval(made)  # rows that weigh alike have no theorem
     return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made),)))

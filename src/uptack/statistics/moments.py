@@ -132,10 +132,10 @@ class Recipe:
 class Moments:
     """What was released: the frame, and the means of u and u² with the scales of their noise.
 
-    `rows` is the public number of rows, `count` the scale of the noise in it, 0 where it is exact. `total` is the number
-    of rows that came with the sums, if it was asked for, and `total_scale` the scale of its noise. `clipped` is how
-    many rows a tail of index 1 would have beyond an end, in expectation. `index` are lower bounds for the indices of
-    the tails as they look from the anchor, where `left_out` rows are outside, to the ends.
+    `rows` is the public number of rows, `count` the scale of the noise in it, 0 where it is exact. `added` is Σu, and
+    `total` the number of rows that came with it, if it was asked for; `total_scale` is the scale of its noise.
+    `clipped` is how many rows a tail of index 1 would have beyond an end, in expectation. `index` are the indices of
+    the tails as they look from the anchor, where T rows are outside, to the ends.
     """
 
     frame: Frame
@@ -156,28 +156,40 @@ class Moments:
         """That of u, as far as the noise allows: in [0, 1]."""
         return min(max(self.second - self.first**2, 0.0), 1.0)
 
-    def tails(self, heaviest: float, moment: int = 1) -> tuple[float, float]:
-        """What rows beyond each end may add to the mean of |x - end|^moment; infinite for a tail that is too heavy."""
-        out = []
-        for far, index in zip((self.frame.down, self.frame.up), self.index, strict=True):
-            heavy = index <= max(heaviest, moment)
-            share = math.inf if heavy else self.clipped / index / self.rows
-            out.append(share * far**moment * moment / (index - moment) if not heavy else math.inf)
-        return out[0], out[1]
+    def tails(self, doubt: float, moment: int = 1) -> tuple[float, float]:
+        """What rows beyond each end may add to the mean of |x - end|^moment; infinite for a tail that is too heavy.
+
+        With r rows beyond an end at distance d, a tail of index α has r·d^k·k/(α - k) of it. An index is read off two
+        counts, so tails are taken for heavier than they look, by the factor `doubt`.
+        """
+        down, up = (self._tail(far, doubt * seen, moment) for far, seen in zip(self._far, self.index, strict=True))
+        return down, up
+
+    @property
+    def _far(self) -> tuple[float, float]:
+        return self.frame.down, self.frame.up
+
+    def _tail(self, far: float, index: float, moment: int) -> float:
+        if index <= 1.1 * moment:
+            return math.inf
+        return self.clipped / index / self.rows * far**moment * moment / (index - moment)
 
 
-STEEPEST, DOUBT = 6.0, 0.8
-"""Tails count as no lighter than index 6, and as heavier by a fifth than they look: an index is read off two counts."""
+STEEPEST = 6.0
+"""Tails count as no lighter than this index."""
 
 
 def tail_index(plan: Plan, far: float, width: float, clipped: float) -> float:
-    """ln(T/r)/ln(d/w), less some doubt: T rows beyond the anchor have become r at the frame's end.
+    """ln(T/r)/ln(d/w): T rows beyond the anchor have become r at the frame's end.
 
     All of it is public: T, and r = λ/ε, which a tail of index 2 leaves outside.
     """
     fewer = math.log(max(plan.left_out / max(clipped / 2, 1.0), 2.0))
-    return DOUBT * min(fewer / max(math.log(far / width), 0.2), STEEPEST)
+    return min(fewer / max(math.log(far / width), 0.2), STEEPEST)
 
+
+SURE, BEYOND = 3.5, 5
+"""Scales of the check's noise: what must be seen for a reply, and what it may be off on good data without a refusal."""
 
 COUNTED = 64
 """The most that the number of rows weighs in the sums, in units of h: from there on it is as good as it gets."""
@@ -190,7 +202,7 @@ def count_weight(frame: Frame, kappa: int) -> int:
     η³ = (1 + κ)·(c/h)².
     """
     ratio = min(abs(frame.centre) / frame.half, 1e9)
-    best = ((1 + 2.0**kappa) * ratio**2) ** (1 / 3)
+    best = float(np.cbrt((1 + 2.0**kappa) * ratio**2))
     return math.ceil(min(max(best, 2.0**-8), COUNTED) * ONE)
 
 
@@ -235,10 +247,10 @@ def moments(data: Data, n: int, recipe: Recipe, question: Question, counted: boo
     if frame is None:
         return None
     clipped, doubt = 2 * recipe.width * question.rows / float(stages.side.epsilon), check.rows / float(check.epsilon)
-    sums = exact_sums(data, frame, recipe.kappa, n, math.ceil(clipped + 7 * doubt), tails.centre)
+    sums = exact_sums(data, frame, recipe.kappa, n, math.ceil(clipped + (SURE + BEYOND) * doubt), tails.centre)
     (shown,) = noisy_sums([sums.shown], stages.seeing, check.entropy)
     check.account.spend(loss.Pure(check.epsilon))
-    if shown <= 3 * doubt:
+    if shown <= SURE * doubt:
         return None
     weight = count_weight(frame, recipe.kappa) if counted else 0
     law, wanted = stages.law(recipe, weight), [sums.first, sums.second, *([weight * sums.rows] if counted else [])]
@@ -286,8 +298,8 @@ def framed(
 
 def clipping(made: Moments) -> str:
     """What was clipped, as far as public numbers tell."""
-    rows = made.clipped / 2
-    return f"rows outside a private frame count as its ends: about {rows:.3g} or fewer at each end, in expectation"
+    rows = f"about {made.clipped / 2:.3g} or fewer at each end, in expectation"
+    return f"rows outside a private frame count as its ends: {rows}; a few gross errors among them can't be told"
 
 
 # -------------------------------------------------------------------------------------------------------- intervals
@@ -303,13 +315,16 @@ def laplace_quantile(confidence: Rational) -> float:
     return -math.log(float(1 - read(confidence)))
 
 
+DOUBT = 0.8
+"""How much heavier a mean takes tails for than they look."""
+
+
 @dataclass(frozen=True)
 class MeanInterval:
     """The interval of a mean: z·sqrt(variance/n) for sampling and q·b for the noise, put together as √(…² + …²); then
     what rows beyond the ends may add, by the tails' indices."""
 
     made: Moments
-    heaviest: float
 
     @property
     def frame(self) -> tuple[float, float]:
@@ -335,7 +350,7 @@ class MeanInterval:
         return self._around(value, confidence, sampling=False)
 
     def _around(self, value: Any, confidence: Rational, sampling: bool) -> tuple[float, float]:
-        below, above = self.made.tails(self.heaviest)
+        below, above = self.made.tails(DOUBT)
         half = self.half(confidence, sampling)
         return value - half - below, value + half + above
 
@@ -351,6 +366,6 @@ class SumInterval(MeanInterval):
         return math.hypot(noise, sampling * self._drawn(confidence) * made.rows * h) + made.rows * h / ONE
 
     def _around(self, value: Any, confidence: Rational, sampling: bool) -> tuple[float, float]:
-        (below, above), rows = self.made.tails(self.heaviest), self.made.rows
+        (below, above), rows = self.made.tails(DOUBT), self.made.rows
         half = self.half(confidence, sampling)
         return value - half - rows * below, value + half + rows * above

@@ -10,7 +10,7 @@ from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import MeanOptions, asked, column
-from uptack.statistics.means import HEAVIEST, RECIPES
+from uptack.statistics.means import RECIPES
 from uptack.statistics.moments import HOW, SumInterval, clipping, framed
 
 
@@ -41,4 +41,4 @@ def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release
     if made is None:
         return question.account.close(refused)
     value = made.frame.centre * made.total + made.frame.half * made.added
-    return question.account.close(Outcome(value, HOW, SumInterval(made, HEAVIEST), notes=(clipping(made),)))
+    return question.account.close(Outcome(value, HOW, SumInterval(made), notes=(clipping(made),)))

@@ -35,7 +35,9 @@ from uptack.statistics.statistic import Data
 RECIPES = (Recipe(kappa=1, width=8), Recipe(kappa=1, width=8))
 """κ = 2: here the second moment is what counts."""
 
-HEAVIEST = 2.1
+DOUBT = 0.9
+"""How much heavier a variance takes tails for than they look."""
+
 FOURTH = Fraction(8, 100)
 """The part of ε that goes into the fourth moment, for the interval alone."""
 
@@ -70,7 +72,7 @@ class VarianceInterval:
         spread = max(self.fourth - self.variance**2, self.fourth / 3, 0.0)
         drawn = normal_quantile(confidence) * math.sqrt(spread / made.rows)
         half = math.hypot(drawn, made.frame.half**2 * noise)
-        ends = max(self.variance - half, 0.0), self.variance + half + math.fsum(made.tails(HEAVIEST, 2))
+        ends = max(self.variance - half, 0.0), self.variance + half + math.fsum(made.tails(DOUBT, 2))
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.root else ends
 
 
@@ -88,7 +90,7 @@ def _fourth(data: Data, made: Moments, question: Question) -> float:
 def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: bool) -> Release[float] | NoReply:
     question = asked(name, epsilon, options)
     data, question = column(x, question, floats=True)
-    made, rest, refused = framed(data, question.part(1 - FOURTH), RECIPES)
+    made, _, refused = framed(data, question.part(1 - FOURTH), RECIPES)
     if made is None:
         return question.account.close(refused)
     fourth = _fourth(data, made, question.part(FOURTH))

@@ -157,7 +157,9 @@ def test_two_rows_are_as_far_apart_as_is_said(power):
     length = (np.abs(a) + q).max()
     assert length == sensitivity(power, False, one=one)
     assert length + 5 == sensitivity(power, False, 5, one)
-    assert sensitivity(power, True, 10 * one, one) == length + 10 * one  # a row may come in place of one without a value
+    assert (
+        sensitivity(power, True, 10 * one, one) == length + 10 * one
+    )  # a row may come in place of one without a value
 
 
 def test_every_float_has_numbers_within_range():

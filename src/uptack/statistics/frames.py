@@ -84,7 +84,7 @@ class Plan:
         """For n rows and an ε for each of them."""
         size = max(n, 1) * epsilon
         anchor = min(max(_thousandths(420 / size), Fraction(8, 100)), Fraction(3, 10))
-        check = min(max(_thousandths(size / 10**6), Fraction(4, 100)), Fraction(1, 10))
+        check = Fraction(1, 10)
         sides = (1 - anchor - check) * Fraction(2, 5)
         left_out = min(int(NATS / (anchor * epsilon)), n // 6)
         return Plan(anchor, sides, check, 1 - anchor - check - sides, left_out, epsilon)

@@ -188,7 +188,7 @@ def tail_index(plan: Plan, far: float, width: float, clipped: float) -> float:
     return min(fewer / max(math.log(far / width), 0.2), STEEPEST)
 
 
-SURE, BEYOND = 3.5, 5
+SURE, BEYOND = 3.5, 3.5
 """Scales of the check's noise: what must be seen for a reply, and what it may be off on good data without a refusal."""
 
 COUNTED = 64

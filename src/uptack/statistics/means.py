@@ -16,8 +16,9 @@ from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import MeanOptions, Options, asked, column, resolved
+from uptack.statistics.mean_intervals import MeanInterval
 from uptack.statistics.methods import released
-from uptack.statistics.moments import HOW, MeanInterval, Recipe, clipping, framed
+from uptack.statistics.moments import HOW, Recipe, clipping, framed
 from uptack.statistics.planning import one_draw, ranks
 from uptack.statistics.statistic import Functional, Statistic
 

@@ -10,8 +10,9 @@ from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import MeanOptions, asked, column
+from uptack.statistics.mean_intervals import SumInterval
 from uptack.statistics.means import RECIPES
-from uptack.statistics.moments import HOW, SumInterval, clipping, framed
+from uptack.statistics.moments import HOW, clipping, framed
 
 
 @release(reads=COLUMN, by=True, page="mean", people="each")

@@ -20,6 +20,7 @@ from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import MeanOptions, Question, asked, column
+from uptack.statistics.mean_intervals import laplace_quantile, normal_quantile
 from uptack.statistics.moments import (
     HOW,
     ONE,
@@ -27,8 +28,6 @@ from uptack.statistics.moments import (
     Recipe,
     clipping,
     framed,
-    laplace_quantile,
-    normal_quantile,
 )
 from uptack.statistics.statistic import Data
 

@@ -179,18 +179,18 @@ def trimmed_mean(path: Path) -> None:
 
 
 def mean(path: Path) -> None:
-    n, laws = 50_000, rows()
-    tables = {
-        "normal": laws.normal(3, 1, n),
-        "lognormal": laws.lognormal(0, 1, n),
-        "Pareto, index 1.5": 1 + laws.pareto(1.5, n),
-    }
-    found = {
-        name: answers(lambda bits, x=x: ut.mean(x, epsilon=1, entropy=bits)) / x.mean() for name, x in tables.items()
-    }
-    below = f"Private mean over the mean of all rows, {n:,} rows, ε = 1, {RUNS} runs each."
-    figure, ax = canvas("What clamping costs", below)
-    strips(ax, found, 1.0)
+    n, runs, truth = 10_000, 40, float(np.exp(0.5))
+    below = f"Fresh samples of {n:,} lognormal rows, ε = 1. Dots: the sample mean; line: that of the population."
+    figure, ax = canvas("Forty private means and their 95% intervals, no bounds given", below)
+    for i in range(runs):
+        x = np.random.default_rng(i).lognormal(0, 1, n)
+        found = ut.mean(x, epsilon=1, entropy=ut.SeededEntropy(i))
+        low, high = found.interval(0.95)
+        ax.plot([i, i], [low, min(high, 2.1)], color=BLUE if low < truth < high else RED, linewidth=2, alpha=0.6)
+        ax.plot(i, found.value, "_", color=BLUE, markersize=8)
+        ax.plot(i, x.mean(), "o", color=INK, markersize=3)
+    ax.axhline(truth, color=INK, linewidth=1)
+    ax.set(ylim=(1.5, 2.0), xticks=[])
     save(figure, path)
 
 

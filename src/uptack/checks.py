@@ -200,6 +200,14 @@ def describe(value: object) -> str:
 
 
 def outline(value: object) -> str:
-    """A word on an argument that holds data: its type and its shape, never its content."""
+    """A word on an argument that holds data: its type and its width, never its content or how many rows there are.
+
+    >>> import numpy as np
+    >>> outline(np.ones((8, 2))), outline(np.ones(8)), outline([1, 2])
+    ('ndarray of shape (rows, 2)', 'ndarray of shape (rows,)', 'list')
+    """
     shape = getattr(value, "shape", None)
-    return type(value).__name__ + (f" of shape {tuple(shape)}" if isinstance(shape, tuple) else "")
+    if not isinstance(shape, tuple):
+        return type(value).__name__
+    sides = ["rows", *map(str, shape[1:])] if shape else []
+    return f"{type(value).__name__} of shape ({', '.join(sides)}{',' if len(sides) == 1 else ''})"

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +12,6 @@ from uptack.mechanisms.inverse import LATTICES, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, cost
 from uptack.privacy.loss import BoundedRange
-from uptack.statistics import means
 from uptack.statistics.arguments import asked
 from uptack.statistics.arguments import column as column_of
 from uptack.statistics.cells import Candidates, Cells, choices
@@ -509,27 +507,6 @@ def test_rows_are_counted_by_lattice_cell_without_being_rounded(bits):
 
 def test_lists_hold_any_number():
     assert ut.median([None, 10**400, -(10**400), *range(2000)], epsilon=1, missing="low")
-
-
-def test_the_mean_of_a_secret_number_of_rows_counts_the_rounding_of_its_centre(monkeypatch):
-    """The float between two clamps may be nearer to one of them: a row at the other moves the sum by more than half."""
-    low, high = 10000085063.1, 10000085063.2
-    centre, seen = low + (high - low) / 2, []
-    assert max(high - centre, centre - low) > (high - low) / 2 * (1 + 1e-6)
-    true_quantiles, true_laplace = means.quantiles, means.laplace
-
-    def ends(*arguments):
-        return replace(true_quantiles(*arguments), value=np.array([low, high]))
-
-    def noted(value, **options):
-        seen.append(options["sensitivity"])
-        return true_laplace(value, **options)
-
-    monkeypatch.setattr(means, "quantiles", ends)
-    monkeypatch.setattr(means, "laplace", noted)
-    monkeypatch.setattr(means, "public_size", lambda n, request: (n, request))
-    assert ut.mean(np.full(5000, low), epsilon=2, adjacency=ut.ADD_REMOVE, entropy=ut.SeededEntropy(1))
-    assert seen[0] * 5000 >= max(high - centre, centre - low)
 
 
 # --------------------------------------------------------------------------------------------- a guess that can't hurt

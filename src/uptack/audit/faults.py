@@ -81,6 +81,11 @@ def twice(value: Any) -> Any:
     return 2 * value
 
 
+def narrower(law: Any) -> Any:
+    """Half of the noise."""
+    return type(law)(law.scale / 2)
+
+
 def unguarded() -> AbstractContextManager[None]:
     """Releases that let warnings out."""
     return patched("uptack.registry.rim.SILENCE", lambda _: nullcontext())
@@ -99,8 +104,12 @@ FAULTS = (
     Fault("secret n: noise for one row a person", "uptack.statistics.arguments.noisy_size", count_of_one_row, INNER, "medians, add/remove, 2 rows"),
     Fault("secret n: ranks of a range that don't follow", "uptack.statistics.spreads.steady_ranks", lambda f: spread_ranks, INNER, "spread, add/remove"),
     Fault("⊥: a secret weight that moves by three steps", "uptack.statistics.statistic.Statistic.room", after(lambda room, *_: 3 * room), INNER, "median, few rows"),
-    Fault("mean: sensitivity of one row a person", "uptack.mechanisms.additive.laplace", told(sensitivity=lambda s: s / 2), INNER, "mean, 2 rows"),
-    Fault("mean: noise at twice its ε", "uptack.mechanisms.additive.laplace", told(epsilon=twice), INNER, "mean"),
+    Fault("mean: sensitivity of one row a person", "uptack.mechanisms.integer_sums.noisy_sums", given(1, narrower), INNER, "mean, 2 rows"),
+    Fault("mean: noise at twice its ε", "uptack.mechanisms.integer_sums.noisy_sums", given(1, narrower), INNER, "mean"),
+    Fault("mean: an anchor at twice its ε", "uptack.statistics.frames.decay", given(0, twice), INNER, "mean"),
+    Fault("mean: rows a person ignored by the anchor", "uptack.statistics.frames.decay", given(0, twice), INNER, "mean, 2 rows"),
+    Fault("sum: a count that weighs nothing", "uptack.statistics.moments.sensitivity", given(2, lambda count: 0), INNER, "sum, add/remove"),
+    Fault("variance: a fourth moment that may be 16", "uptack.statistics.variances.fourth_powers", after(lambda found, *_, **__: [16 * found[0]]), INNER, "variance"),
     Fault("TM: a tenth of its noise", "uptack.mechanisms.dwork_lei.noisy_mean", given(1, lambda b: b / 100), INNER, "TM"),
     # ---------------------------------------------------------------------------------- propose, test, release
     Fault("ptr: a threshold off by one", "uptack.mechanisms.ptr.Proposal.look", after(lambda k, *_: k - 1), INNER, "median, ptr"),

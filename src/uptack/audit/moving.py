@@ -21,7 +21,7 @@ from uptack.audit.sessions import asked
 from uptack.discrete import Domain
 from uptack.kernels import FourierBasis, Gaussian
 from uptack.noise import LInfBall
-from uptack.privacy import ADD_REMOVE, SUBSTITUTE
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
 
 N = 120
 DELTA = 0.01
@@ -47,6 +47,11 @@ def _gap(n: int = N) -> Pair:
     """A column of integers with ties, of which one row goes from the least to the largest."""
     x = np.repeat(np.arange(n // 4), 4).astype(np.float64)
     return changed(x, slice(0, 1), x[-1])
+
+
+def _leaves(row: int, relation: Adjacency = SUBSTITUTE) -> Pair:
+    """A column of integers with ties, of which a person's rows go from inside to far away: all counts outside move."""
+    return changed(_gap(400)[0], slice(row, row + relation.rows_per_person), 1e9, relation)
 
 
 def _thick(n: int = N) -> Pair:
@@ -143,9 +148,13 @@ def statistics() -> list[Replay]:
         _case("near quantiles", q, _ties(), p=[0.45, 0.55]),
         _case("spread", "uptack.iqr", two_values(N, 90)),
         _case("trimmed mean", "uptack.trimmed_mean", _ties(), cut=0.25),
-        _case("mean", "uptack.mean", _gap(400)),
-        _case("mean, 2 rows", "uptack.mean", wide, rows_per_person=2),
-        _case("mean, add/remove", "uptack.mean", _removed(_gap(400)), adjacency=ADD_REMOVE),
+        _case("mean", "uptack.mean", _leaves(0)),
+        _case("mean, 2 rows", "uptack.mean", _leaves(0, TWO), rows_per_person=2),
+        _case("mean, add/remove", "uptack.mean", _removed(_leaves(399)[::-1]), adjacency=ADD_REMOVE),
+        _case("sum, add/remove", "uptack.sum", _removed(_leaves(399)[::-1]), adjacency=ADD_REMOVE),
+        _case("variance", "uptack.variance", _leaves(200)),
+        _case("proportion", "uptack.proportion", _ties()),
+        _case("proportion, drop", "uptack.proportion", gone, missing="drop"),
         _case("median, ptr", "uptack.median", two_values(N, 64), method="ptr", delta=DELTA),
         _case("median, ptr, a jump", "uptack.median", _ties(), method="ptr", delta=DELTA),
         _case("spread, ptr", "uptack.iqr", _gap(), method="ptr", delta=DELTA),

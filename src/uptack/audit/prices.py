@@ -159,6 +159,17 @@ def counted(d: Seen, e: Seen, delta: Fraction) -> Price:
     )
 
 
+def whole(d: Seen, e: Seen, delta: Fraction) -> Price:
+    """Sums of whole numbers."""
+    (sums, asked), (other, asked_prime) = d.state, e.state
+    law, move = first_law(d), [b - a for a, b in zip(sums, other, strict=True)]
+    if asked != asked_prime:
+        return math.inf, f"a scale that depends on the data: {asked} or {asked_prime}"
+    if law is None:
+        return (math.inf, "no noise was drawn") if any(move) else FREE
+    return noise_cost(law, move, delta), ""
+
+
 def _gauge(body: Any, move: Floats) -> float:
     """‖move‖_K."""
     if isinstance(body, Box):

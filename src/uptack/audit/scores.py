@@ -53,6 +53,18 @@ def drawn(d: Seen, e: Seen, delta: Fraction) -> Price:
     return 2 * move * -math.log(rho), ""
 
 
+def weighed(d: Seen, e: Seen, delta: Fraction) -> Price:
+    """A draw by public weights and scores, where what is not listed has the largest score: the largest log-ratio."""
+    (made, rho), (other, rho_prime) = d.state, e.state
+    if (rho, made.most) != (rho_prime, other.most):
+        return math.inf, "a decay or a largest score that depends on the data"
+    one, two = (dict(zip(m.keys, zip(m.weights, m.scores.tolist(), strict=True), strict=True)) for m in (made, other))
+    if any(one[key][0] != two[key][0] for key in one.keys() & two.keys()):
+        return math.inf, "a weight that depends on the data"
+    moves = [abs(one.get(key, (0, made.most))[1] - two.get(key, (0, made.most))[1]) for key in {**one, **two}]
+    return 2 * max(moves, default=0) * -math.log(rho), ""
+
+
 def chained(d: Seen, e: Seen, delta: Fraction) -> Price:
     """A draw by a chain, q^V."""
     move = largest_move(d.state, e.state)

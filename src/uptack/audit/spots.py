@@ -40,6 +40,8 @@ SPOTS = (
     Spot("uptack.mechanisms.dwork_lei.noisy_mean", lambda value, *_: value, prices.mean),
     Spot("uptack.noise.grid.Grid.move", lambda grid, x, noise: (grid, np.array(x)), prices.moved),
     Spot("uptack.mechanisms.inverse.Boxes.draw", lambda boxes, rho, _, bottom=None: (boxes, rho, bottom), scores.drawn),
+    Spot("uptack.mechanisms.weighed.Weighed.draw", lambda made, rho, _: (made, rho), scores.weighed),
+    Spot("uptack.mechanisms.integer_sums.noisy_sums", lambda sums, law, _: (list(sums), law), prices.whole),
     Spot("uptack.mechanisms.joint.Chain.draw", lambda chain, _: chain, scores.chained),
     Spot("uptack.statistics.running.running_counts", lambda bins, noise, _: (bins, noise), scores.running),
     Spot("uptack.mechanisms.exponential._weighted", lambda scores, rate, _: (scores, rate), scores.scored),

@@ -8,7 +8,6 @@ entrance no code looks at a type of NumPy or of another library.
 from __future__ import annotations
 
 import array
-from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Integral, Real
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.columns import containers
-from uptack.columns.fields import Array, Field, Floats, listed
+from uptack.columns.fields import Array, Field, Floats
 from uptack.columns.kinds import NUMERIC, Kind, number
 from uptack.errors import InvalidArgument
 
@@ -78,16 +77,17 @@ def numeric(name: str, found: Field, must: str) -> Field:
     return found
 
 
+LISTS = "A list of rows has no declared width, and no row may decide it: pass numpy.array(rows), or a frame."
+
+
 def matrix(name: str, x: Any, must: str = "a table of numbers") -> Floats:
     """Columns of numbers side by side, one line per row; a missing value is NaN. A single column gives one dimension.
 
-    x is a column, a frame, an array of two dimensions, or a list of rows. A list has no declared shape: it has as many
-    columns as most of its rows have, and a row of another length has no value.
+    x is a column, a frame or an array of two dimensions. A list is one column: one of rows has no declared width, so an
+    entry that is a list is no number.
 
-    >>> matrix("x", [[1, 2], [3, None], [4]])
-    array([[ 1.,  2.],
-           [ 3., nan],
-           [nan, nan]])
+    >>> matrix("x", [1, None, [3, 4]])
+    array([ 1., nan, nan])
     """
     columns = containers.frame(x)
     if columns is not None:
@@ -96,23 +96,14 @@ def matrix(name: str, x: Any, must: str = "a table of numbers") -> Floats:
     if isinstance(x, np.ndarray) and x.ndim == 2:
         flat = numeric(name, containers.of_numpy(x.reshape(-1)), must)
         return flat.floats().reshape(x.shape)
-    if isinstance(x, list | tuple) and (width := _width(x)) is not None:
-        return np.array([_line(row, width) for row in x], np.float64).reshape(len(x), width)
     return numeric(name, field(name, x, must, ""), must).floats()
 
 
-def _width(rows: Sequence[Any]) -> int | None:
-    """How many entries most rows have; None where most rows are no lists."""
-    lengths = Counter(_length(row) for row in rows)
-    return max(lengths, key=lambda n: (lengths[n], -1 if n is None else n)) if lengths else None
-
-
-def _length(row: Any) -> int | None:
-    return len(row) if isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1) else None
-
-
-def _line(row: Any, width: int) -> Floats:
-    return listed(row) if _length(row) == width else np.full(width, np.nan)
+def regressors(name: str, x: Any) -> Floats:
+    """The table of a regression: its width is the number of coefficients, so it must be a declared one."""
+    if isinstance(x, list | tuple):
+        raise InvalidArgument(name, "an array or a frame", type(x).__name__, LISTS)
+    return matrix(name, x, "a table of numbers with at least one column")
 
 
 def flags(rows: Any) -> NDArray[np.bool_] | None:
@@ -135,8 +126,6 @@ def indexed(name: str, x: Any) -> Array:
     if isinstance(x, np.ndarray) and x.ndim > 1:
         return x
     if containers.frame(x) is not None:
-        return matrix(name, x)
-    if isinstance(x, list | tuple) and _width(x) is not None:
         return matrix(name, x)
     return field(name, x).array()
 

@@ -37,7 +37,7 @@ from uptack.columns.masked import MaskedColumn
 from uptack.columns.numeric import ArrayColumn, Column, Ordered
 from uptack.columns.owners import Codes, Owners, numbered
 from uptack.columns.people_order import PeopleOrder, Units
-from uptack.columns.selection import Floats, Window, exact_sum
+from uptack.columns.selection import Floats, Window
 from uptack.errors import InvalidArgument, UptackError
 
 UNIT = math.lcm(*range(1, 24))
@@ -88,11 +88,16 @@ class People(Column, Protocol):
         """Weights min(1, at_most/m) in place of 1: see above."""
         ...
 
-    def clamped(self, low: float, high: float, centre: float) -> int:
-        """Σ over people of the weighted mean of (row clamped to [low, high] - centre), in units of 2^-1074.
+    def averaged(self, f: Callable[[Floats], Floats]) -> Floats:
+        """One number per person: the weighted mean of f over her rows, in no order; f is of each row by itself."""
+        ...
 
-        Each person's term is brought to [low - centre, high - centre] after all rounding.
-        """
+    def cumulated(self) -> tuple[Floats, Units]:
+        """All rows in order, and the units up to each of them."""
+        ...
+
+    def inside(self, low: float, high: float) -> tuple[int, int, int, int]:
+        """A person's units; those of rows from low to high, of all others, and the most on one value inside."""
         ...
 
 
@@ -185,14 +190,28 @@ class PeopleColumn:
         """z, by selection where that is less work than sorting."""
         return PeopleOrder(self._rows.values, self.units, UNIT, self.size, windows)
 
-    def clamped(self, low: float, high: float, centre: float) -> int:
-        """Σ over people of the weighted mean of their clamped rows: see `People`."""
+    def averaged(self, f: Callable[[Floats], Floats]) -> Floats:
+        """Each person's weighted mean of f over her rows: see `People`."""
         counts = np.bincount(self._codes, minlength=self._people)
         rows = np.argsort(self._rows.values)  # so that sums don't depend on the order of the table
-        terms = np.clip(self._rows.values[rows].astype(np.float64), low, high) - centre
+        terms = f(self._rows.values[rows].astype(np.float64))
         sums = np.bincount(self._codes[rows], weights=terms, minlength=self._people)
-        each = sums / (counts if self._at_most is None else np.maximum(counts, self._at_most))
-        return exact_sum(np.clip(each, low - centre, high - centre))
+        each: Floats = sums / (counts if self._at_most is None else np.maximum(counts, self._at_most))
+        return each
+
+    def cumulated(self) -> tuple[Floats, Units]:
+        """All rows in order, and the units up to each."""
+        return self._cumulated
+
+    def inside(self, low: float, high: float) -> tuple[int, int, int, int]:
+        """Units from low to high, outside, and on one value: see `People`."""
+        values, up_to = self.cumulated()
+        a, b = np.searchsorted(values, low, "left"), np.searchsorted(values, high, "right")
+        units = np.append(0, up_to)
+        ends = a + np.append(0, np.flatnonzero(np.diff(values[a:b])) + 1)
+        ties = np.diff(units[np.append(ends, b)]) if b > a else np.zeros(1, np.int64)
+        held = int(units[b] - units[a])
+        return UNIT, held, int(units[-1]) - held, int(ties.max())
 
     def sums(self, f: Callable[[Floats], list[Any]]) -> NoReturn:
         """Rows of people are not added up: that is not bounded per person."""
@@ -209,6 +228,11 @@ class PeopleColumn:
         each = UNIT // np.maximum(counts, 1)
         capped = each if self._at_most is None else np.minimum(each, UNIT // self._at_most)
         return capped[self._codes]
+
+    @cached_property
+    def _cumulated(self) -> tuple[Floats, Units]:
+        order = np.argsort(self._rows.values)
+        return self._rows.values[order].astype(np.float64), np.cumsum(self.units[order])
 
     @cached_property
     def _size(self) -> int:

@@ -161,6 +161,7 @@ class PeopleValues:
         Where the number of people is public it is not counted.
         """
         truths = flags(self.data)
+        self.whose.check("the data", len(self.data) if truths is None else truths.size)
         if truths is None and public and self.weights.way != "rows":
             fix = "The number of people is public; pass adjacency=ADD_REMOVE to count them privately."
             raise InvalidArgument("rows", "a column of truth values", checks.outline(self.data), fix)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns.entrance import column, matrix
+from uptack.columns.entrance import column, regressors
 from uptack.columns.owners import PeopleRows
 from uptack.errors import InvalidArgument
 
@@ -58,11 +58,11 @@ def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
     if isinstance(x, PeopleRows) and isinstance(y, PeopleRows):
         made = _finite(*_checked(x.values, y.values), fit_intercept, missing)
         return replace(made, whose=x.codes, people=x.people)
-    design, response = matrix("X", x, "a table of numbers with at least one column"), column("y", y)
-    design, _ = _checked(design, response.floats())
-    if len(design) != response.size:
-        raise InvalidArgument("y", f"as long as X, {len(design)} rows", f"{response.size} rows")
-    return _finite(design, response.floats(), fit_intercept, missing)
+    response = column("y", y)
+    lines, _ = _checked(regressors("X", x), response.floats())
+    if len(lines) != response.size:
+        raise InvalidArgument("y", "as long as X", "another number of rows")
+    return _finite(lines, response.floats(), fit_intercept, missing)
 
 
 def _checked(design: Floats, response: Floats) -> tuple[Floats, Floats]:

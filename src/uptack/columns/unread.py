@@ -38,7 +38,15 @@ class UnreadColumn:
         """The size depends on how many rows people have."""
         return replace(self, size_is_secret=True)
 
-    def clamped(self, low: float, high: float, centre: float) -> NoReturn:
+    def averaged(self, f: Callable[[Any], Any]) -> NoReturn:
+        """Stops the rehearsal."""
+        raise Touched
+
+    def cumulated(self) -> NoReturn:
+        """Stops the rehearsal."""
+        raise Touched
+
+    def inside(self, low: float, high: float) -> NoReturn:
         """Stops the rehearsal."""
         raise Touched
 

@@ -33,8 +33,7 @@ class MemorySource:
 
     def __init__(self, fields: Mapping[str, Field]) -> None:
         if len({field.size for field in fields.values()}) > 1:
-            sizes = ", ".join(f"{name!r}: {field.size}" for name, field in fields.items())
-            raise InvalidArgument("data", "columns of equal length", sizes)
+            raise InvalidArgument("data", "columns of equal length", "some that are longer")
         self._fields = dict(fields)
         self.rows = next((field.size for field in fields.values()), 0)
         self.columns: Mapping[str, Kind] = MappingProxyType({name: field.kind for name, field in fields.items()})

@@ -95,7 +95,9 @@ class QueryPeople:
             inside.append(((float(np.nextafter(low, high)),), below - up_to))
         for edge, up_to, below in zip(ends, counted.up_to, counted.below, strict=True):
             on.append(((float(edge),), up_to - below))
-        outside = [((-LARGEST,), counted.below[0]), ((LARGEST,), column.valued - counted.up_to[-1])]
+        nowhere = PeopleScans(column.values.filter(missing(column.values.v)).mutate(v=0.0), column.counted, how.at_most)
+        lost = nowhere.counts([0.0]).up_to[0]  # rows without a value are beyond the last edge, as in memory
+        outside = [((-LARGEST,), counted.below[0]), ((LARGEST,), column.valued - counted.up_to[-1] + lost)]
         return tidy(pair for pair in (*inside, *on, *outside) if pair[1])
 
     def trues(self, name: str | None, at_most: int) -> int:

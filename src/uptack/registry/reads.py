@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
+from uptack.columns.entrance import regressors
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
@@ -91,6 +92,10 @@ def _peoples_column(name: str, x: Any, whose: Owners) -> Any:
 
 def _peoples_rows(name: str, x: Any, whose: Owners) -> Any:
     return PeopleRows.of(name, matrix(name, x), whose)
+
+
+def _peoples_design(name: str, x: Any, whose: Owners) -> Any:
+    return PeopleRows.of(name, column(name, x).floats() if name == "y" else regressors(name, x), whose)
 
 
 def _true(x: Any) -> list[int]:
@@ -189,5 +194,5 @@ POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))
 COLUMNS = Reads(_matrix, _no_matrix, least=2, most=None)
 """Several numeric columns."""
 
-DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_rows))
+DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_design))
 """A response and its predictors."""

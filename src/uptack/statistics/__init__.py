@@ -17,4 +17,4 @@ for _module in pkgutil.iter_modules(__path__):
 globals().update(declared_in(__name__))
 
 __all__ = ["Options", "interquantile_range", "iqr", "mean", "median", "quantile", "trimmed_mean", "winsorized_mean"]
-__all__ += sorted(declared_in(__name__).keys() - set(__all__))
+__all__ += sorted(declared_in(__name__).keys() - set(__all__) - {"sum"})  # which `import *` would put over Python's own

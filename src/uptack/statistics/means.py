@@ -1,34 +1,26 @@
-"""Means that a single row can't carry away: trimmed, Winsorized, and the plain mean between private quantiles."""
+"""Means that a single row can't carry away: trimmed, Winsorized, and the plain mean over a private frame."""
 
 from __future__ import annotations
 
-import functools
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack
 
-import numpy as np
-
 from uptack import checks
-from uptack.columns.people import People, weighted
-from uptack.columns.selection import as_float, exact_sum
+from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.mechanisms.additive import laplace
 from uptack.reach import Segment
 from uptack.reach.order import trimmed_mean as trimmed_segments
 from uptack.reach.order import winsorized_mean as winsorized_segments
-from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import MeanOptions, Options, Question, asked, column, public_size, resolved
-from uptack.statistics.many import least_rank, quantiles
+from uptack.statistics.arguments import MeanOptions, Options, asked, column, resolved
+from uptack.statistics.mean_intervals import MeanInterval
 from uptack.statistics.methods import released
+from uptack.statistics.moments import HOW, Recipe, clipping, framed
 from uptack.statistics.planning import one_draw, ranks
-from uptack.statistics.quantiles import HALF
-from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.statistic import Data, Functional, Statistic
+from uptack.statistics.statistic import Functional, Statistic
 
 
 def _trimmed(cut: Rational = 0.1) -> Statistic:
@@ -117,56 +109,40 @@ def winsorized_mean(
     return released(_winsorized(cut), x, epsilon, options)
 
 
+RECIPES = (Recipe(kappa=-1, width=5), Recipe(kappa=-2, width=5))
+"""At κ = 1/2 the second moment is free where a row is replaced. Where one comes or goes it costs κ."""
+
+
 @release(reads=COLUMN, by=True, statistic=_mean, people=True)
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
-    """The mean of the rows clamped to two private quantiles far out in the tails, with no bounds on the data.
+    """The mean, with an interval for the mean of the population and no bounds on the data.
 
-    **Theorem.** Half of ε goes into the quantiles a ≤ b. Given them, replacing up to g rows moves the sum of the
-    clamped rows by at most g·(b - a), so Laplace noise for g·(b - a)/n makes the mean private at the other half. Under
-    ADD_REMOVE the sum of (clamped row - c), c a float near (a+b)/2, is divided by the public n; it moves by g times the
-    larger of b - c and c - a. Together ε. With people (`person=`) it is the sum over people of the mean of each one's
-    clamped rows less c, which one person moves as one row does.
+    **Theorem.** ε-differentially private: two draws find a frame that holds all rows but a handful
+    (`uptack.statistics.frames`), and the mean and the second moment of the rows brought into it get exact integer noise
+    (`uptack.statistics.moments`). A noisy count checks that the frame is no trap. Where the number of rows is secret, a
+    tenth of ε goes into a noisy one. All hold for people with up to `rows_per_person` rows, and with `person=` for
+    people with all their rows, who then count with the mean of theirs.
 
-    The clamped tails hold as few rows as the quantiles can vouch for, a share that falls as 1/(εn). A mean that lives
-    in its tails is biased by the clamping, and no private method without bounds can help that.
+    Rows outside the frame count as its ends. `result.interval(0.95)` is for the mean of the population: it allows for
+    sampling (by the central limit theorem), for the noise, and for what lies beyond the frame, by how heavy the tails
+    look. It has no end on a side whose tail is so heavy that no more can be said. The reply is ⊥ where nearly all rows
+    seem to be one value, or many to be outside. A few gross errors, fewer than the noise, can't be told from none: then
+    it is for the mean without them. `result.noise.frame` is the frame, and `result.noise.of_rows(result.value,
+    0.95)` an interval for the rows' own mean.
+
+    >>> import numpy as np
+    >>> from uptack import SeededEntropy
+    >>> x = np.random.default_rng(1).lognormal(0, 1, 10_000)
+    >>> found = mean(x, epsilon=1, entropy=SeededEntropy(1))
+    >>> low, high = found.interval(0.95)
+    >>> bool(low < np.exp(0.5) < high), bool(abs(found.value - x.mean()) < 0.05)
+    (True, True)
     """
     question = asked("mean", epsilon, options)
     data, question = column(x, question, floats=True)
-    n, question = public_size(data.size, question)
-    bounds, rest = question.split(HALF, HALF)
-    tail = _tail_share(n, bounds)
-    ends = quantiles(data, n, (tail, 1 - tail), bounds, quantile_statistic)
-    if ends.value is None:
-        advice = None if ends.advice is None else replace(ends.advice, epsilon=None)
-        return question.account.close(replace(ends, advice=advice))  # a larger ε would move the quantiles too
-    low, high = (float(v) for v in ends.value)
-    centre = low + (high - low) / 2
-    moved = _moved(data, low, high, centre)
-    reach = high - low if question.adjacency.size_is_public else max(high - centre, centre - low)
-    noisy = laplace(
-        as_float(moved, max(n, 1)),
-        # room for rounding once per row and once at the end
-        sensitivity=max(reach * question.rows, 1e-300) * (1 + 1e-6) / max(n, 1),
-        epsilon=rest.epsilon,
-        entropy=question.entropy,
-    )
-    return question.account.close(rest.answer(centre + noisy.value, noisy.loss, "clamping to private quantiles"))
-
-
-def _tail_share(n: int, question: Question) -> Fraction:
-    """The share of rows beyond each clamp: as small as two quantiles at this ε can be relied on, at most 1/8."""
-    rows = max(int(240 * question.rows / question.epsilon) + 1, least_rank(n, 2, question))
-    return min(Fraction(rows, max(n, 1)), Fraction(1, 8))
-
-
-def _moved(data: Data, low: float, high: float, centre: float) -> int:
-    """Σ(x clamped to [low, high] - centre) over rows, or over people's means of that, in units of 2^-1074."""
-    if isinstance(data, People) and weighted(data):
-        return data.clamped(low, high, centre)
-    (moved,) = data.sums(functools.partial(_clamped_sum, low=low, high=high, centre=centre))
-    return int(moved)
-
-
-def _clamped_sum(x: Floats, low: float, high: float, centre: float) -> list[int]:
-    """Σ(x clamped to [low, high] - centre) in units of 2^-1074, each term rounded once."""
-    return [exact_sum(np.clip(x, low, high) - centre)]
+    made, question, refused = framed(data, question, RECIPES)
+    if made is None:
+        return question.account.close(refused)
+    value = made.frame.centre + made.frame.half * made.first
+    noise = None if question.capped else MeanInterval(made)  # rows that weigh alike have no theorem
+    return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made),)))

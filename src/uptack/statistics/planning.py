@@ -35,7 +35,8 @@ def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
 
     L is the most candidates that there may be. Where the number of rows is secret, nothing is said.
     """
-    if given.get("method", "inverse") != "inverse" or not cost.adjacency.size_is_public:
+    capped = given.get("weights") == "rows"  # where the size is not that of the table
+    if given.get("method", "inverse") != "inverse" or not cost.adjacency.size_is_public or capped:
         return ""
     kept = 1 - COUNT_SHARE if given.get("missing") == "drop" and buys_size(given) else 1
     left = cost.exact_epsilon * kept / (2 if given.get("interval") else 1)
@@ -56,7 +57,8 @@ def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | 
     """
     if given.get("method", "inverse") != "inverse" or buys_size(given):
         return None
-    if len(listed(given.get("p"))) > 1 and not secret_size(given, cost):
+    of_people = bool(cost.adjacency.person) and given.get("per_person") is None  # weighted rows have boxes
+    if len(listed(given.get("p"))) > 1 and not secret_size(given, cost) and not of_people:
         levels = [checks.rational("p", p, "a number") for p in given["p"]]
         aimed = [quantile_rank(p, rows) for p in levels]
         if (found := trees.planned(rows, aimed, cost.exact_epsilon, cost.adjacency.rows_per_person)) is not None:

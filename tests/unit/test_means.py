@@ -1,0 +1,235 @@
+"""Means, sums, variances and proportions: what they say, and what they can't stand behind."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import uptack as ut
+from uptack.columns.numeric import ArrayColumn
+from uptack.noise import IntegerLaplace
+from uptack.statistics.frames import Plan, enough
+from uptack.statistics.proportions import ProportionInterval, _noise
+
+RNG = np.random.default_rng(1)
+N = 20_000
+LAWS = {
+    "normal": (RNG.normal(0, 1, N), 0.0, 1.0),
+    "far off": (RNG.normal(1e6, 1, N), 1e6, 1.0),
+    "lognormal": (RNG.lognormal(0, 1, N), math.exp(0.5), math.exp(2) - math.e),
+    "gamma": (RNG.gamma(2, 1, N), 2.0, 2.0),
+    "Poisson": (RNG.poisson(3, N), 3.0, 3.0),
+    "tiny": (RNG.normal(0, 1e-30, N), 0.0, 1e-60),
+}
+SECRET = {"adjacency": ut.ADD_REMOVE}
+WAYS = {"": {}, "secret": SECRET, "drop": {"missing": "drop"}, "two rows": {"rows_per_person": 2}}
+
+
+def seeded(k=1):
+    return {"entropy": ut.SeededEntropy(k)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("law", LAWS)
+def test_means_and_their_intervals(law, way):
+    x, mean, variance = LAWS[law]
+    error = math.sqrt(variance / N)
+    for k in range(3):
+        found = ut.mean(x, epsilon=1, **WAYS[way], **seeded(k))
+        low, high = found.interval(0.999)
+        assert abs(found.value - x.mean()) < 2.5 * error
+        assert low < mean < high
+        assert found.noise.frame[0] < mean < found.noise.frame[1]
+        inner = found.interval(0.5)
+        assert low < inner[0] < found.value < inner[1] < high
+        own = found.noise.of_rows(found.value, 0.95)
+        assert own[1] - own[0] < found.interval(0.95)[1] - found.interval(0.95)[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_sums(way):
+    for x in (LAWS["gamma"][0], LAWS["gamma"][0] - 2, LAWS["far off"][0]):
+        found = ut.sum(x, epsilon=1, **WAYS[way], **seeded())
+        low, high = found.noise.of_rows(found.value, 0.999)
+        assert low < x.sum() < high
+        if way in ("secret", "drop"):  # about as far off as a row or two of the largest
+            assert high - low < 200 * (abs(x).max() + 5)
+        else:
+            assert high - low < 1200
+        assert found.interval(0.95)[0] < found.value < found.interval(0.95)[1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("law", ["normal", "far off", "gamma", "Poisson", "tiny"])
+def test_variances(law, way):
+    x, _, variance = LAWS[law]
+    found = ut.variance(x, epsilon=2, **WAYS[way], **seeded())
+    low, high = found.interval(0.999)
+    assert low < variance < high
+    assert found.value == pytest.approx(x.var(), rel=0.1)
+    root = ut.std(x, epsilon=2, **WAYS[way], **seeded())
+    assert (root.value, *root.interval(0.999)) == pytest.approx(tuple(map(math.sqrt, (found.value, low, high))))
+
+
+ONE_VALUE = {
+    "a constant": np.full(N, 5.0),
+    "zeros": np.zeros(N),
+    "nearly all zeros": np.r_[np.zeros(N - 150), RNG.lognormal(0, 1, 150)],
+    "the largest floats": np.full(N, 1.7e308),
+    "both ends": np.r_[np.full(N // 2, -1.7e308), np.full(N // 2, 1.7e308)],
+    "many gross errors": np.r_[RNG.normal(0, 1, N - 2000), RNG.choice([-1e9, 1e9], 2000) * RNG.pareto(0.3, 2000)],
+}
+
+
+@pytest.mark.parametrize("what", ONE_VALUE)
+def test_what_it_cant_stand_behind(what):
+    """No reply, or an interval without an end. Seeds are fixed: a wrong reply has a chance of some percent."""
+    for ask in (ut.mean, ut.variance):
+        for k in range(2):
+            found = ask(ONE_VALUE[what], epsilon=1, **seeded(k))
+            assert not found or not np.isfinite(found.interval(0.95)).all()
+            if not found:
+                assert found.privacy.epsilon < 1  # the sums were not looked at
+                assert "trimmed mean" in str(found.advice)
+
+
+def test_a_tail_without_variance_has_no_end_or_a_far_one():
+    x = 1 + np.random.default_rng(3).pareto(1.1, 100_000)
+    for k in range(3):
+        assert ut.mean(x, epsilon=1, **seeded(k)).interval(0.95)[1] == math.inf
+        assert ut.variance(x, epsilon=1, **seeded(k)).interval(0.95)[1] == math.inf
+
+
+def test_too_few_rows_are_free():
+    refused = ut.mean(np.arange(100.0), epsilon=1)
+    assert refused.privacy.epsilon == 0
+    assert enough(refused.advice.n, Fraction(1))
+    assert ut.mean(LAWS["normal"][0][: refused.advice.n], epsilon=1, **seeded())
+    assert not enough(refused.advice.n // 2, Fraction(1))
+    assert not ut.sum(np.arange(100.0), epsilon=1, **SECRET)
+
+
+def test_the_plan_spends_all_and_no_more():
+    for n in (0, 1, 400, 3000, 10**5, 10**9):
+        for epsilon in (Fraction(1, 100), Fraction(1), Fraction(20)):
+            plan = Plan.of(n, epsilon)
+            assert sum(plan.shares) == 1
+            assert min(plan.shares) > 0
+            assert 6 * plan.left_out <= n
+
+
+def test_notes_say_what_is_clipped_and_nothing_of_the_rows():
+    found = [ut.mean(LAWS[law][0], epsilon=1, **seeded()).notes for law in ("normal", "lognormal")]
+    assert found[0] == found[1]
+    assert "count as its ends" in found[0][0]
+
+
+def test_the_order_and_partition_of_rows_have_no_say():
+    class Halves(ArrayColumn):
+        """Adds up two halves, the second first."""
+
+        def sums(self, f):
+            middle = self.size // 3
+            parts = [f(self.values[middle:]), f(self.values[:middle])]
+            return [a + b for a, b in zip(*parts, strict=True)]
+
+    x = LAWS["gamma"][0]
+    for ask in (ut.mean, ut.sum, ut.variance, ut.proportion):
+        values = {ask(data, epsilon=1, **seeded()).value for data in (x, x[::-1].copy(), Halves(x))}
+        assert len(values) == 1
+
+
+def test_an_engine_gives_the_same(tmp_path):
+    pytest.importorskip("duckdb")
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    x = np.where(np.arange(N) % 10 == 0, np.nan, LAWS["gamma"][0])
+    pq.write_table(pa.table({"x": x}), tmp_path / "x.parquet")
+    for statistic in ("mean", "variance", "proportion"):
+        session = ut.open(tmp_path / "x.parquet", **seeded(4))
+        engine = getattr(session["x"], statistic)(epsilon=1, missing="drop")
+        here = getattr(ut, statistic)(x, epsilon=1, missing="drop", **seeded(4))
+        assert engine.value == here.value
+        assert engine.interval(0.9) == here.interval(0.9)
+
+
+# ----------------------------------------------------------------------------------------------------------- people
+
+
+def test_an_interval_for_people_is_about_people():
+    """A hundred rows of one person are alike: the interval is as wide as that of one row for each."""
+    rng = np.random.default_rng(5)
+    own = rng.normal(0, 1, 2000)
+    ids, x = np.repeat(np.arange(2000), 30), np.repeat(own, 30) + rng.normal(0, 0.01, 60_000)
+    rows = ut.mean(x, epsilon=2, **seeded()).interval(0.95)
+    people = ut.mean(x, epsilon=2, person=ids, **seeded()).interval(0.95)
+    each = ut.mean(own, epsilon=2, **seeded()).interval(0.95)
+    assert people[1] - people[0] == pytest.approx(each[1] - each[0], rel=0.3)
+    assert people[1] - people[0] > 3 * (rows[1] - rows[0])
+    with pytest.raises(ut.errors.NoInterval):
+        ut.mean(x, epsilon=2, person=ids, weights="rows", at_most=30, **seeded()).interval(0.95)
+
+
+@pytest.mark.parametrize("name", ["sum", "variance", "std", "proportion"])
+def test_what_is_not_proved_for_peoples_rows_is_refused(name):
+    ids = np.repeat(np.arange(N // 2), 2)
+    with pytest.raises(ut.InvalidArgument, match="per_person must be given with person"):
+        getattr(ut, name)(LAWS["gamma"][0], epsilon=1, person=ids)
+    assert getattr(ut, name)(LAWS["gamma"][0], epsilon=1, person=ids, per_person="sum")
+
+
+# ------------------------------------------------------------------------------------------------------ proportions
+
+
+@pytest.mark.parametrize("epsilon", ["0.7", "2"])
+def test_the_interval_of_a_proportion_covers(epsilon):
+    """The exact chance to cover, over all counts and all noise, for any share."""
+    n, scale = 25, 1 / Fraction(epsilon)
+    law = IntegerLaplace(scale)
+    most = law.cutoff(Fraction(1, 10**7))
+    seen = np.arange(-most, n + most + 1)
+    ends = np.array([ProportionInterval(int(y), n, law, False).around(min(max(y / n, 0), 1), 0.9) for y in seen])
+    noise = np.exp(-abs(np.arange(-most, most + 1)) / float(scale))
+    for p in (0.0, 0.02, 0.1, 0.33, 0.5, 0.9, 1.0):
+        chances = np.convolve(stats.binom.pmf(np.arange(n + 1), n, p), noise / noise.sum())
+        covered = chances[(ends[:, 0] <= p) & (p <= ends[:, 1])].sum()
+        assert covered >= 0.9 - 1e-6
+        assert covered <= (0.99 if 0.1 <= p <= 0.9 else 1.001)
+
+
+def test_proportions():
+    x = np.arange(2000) < 300
+    for way in WAYS.values():
+        found = ut.proportion(x, epsilon=1, **way, **seeded())
+        assert found.value == pytest.approx(0.15, abs=0.01)
+        low, high = found.interval(0.95)
+        assert 0.12 < low < 0.15 < high < 0.18
+    assert ut.proportion(np.zeros(0), epsilon=1, **SECRET, **seeded()).interval(0.95)[1] > 0.3
+    holes = np.where(np.arange(2000) < 1000, np.nan, 1.0)
+    for missing, wanted in (("low", 0.5), ("high", 1.0), (0, 0.5), ("drop", 1.0)):
+        assert ut.proportion(holes, epsilon=1, missing=missing, **seeded()).value == pytest.approx(wanted, abs=0.02)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), 1, 7, 10**5])
+def test_the_noise_of_a_proportion_is_the_law(scale):
+    law = IntegerLaplace(scale)
+    z, chances = _noise(law)
+    assert chances.sum() == pytest.approx(1, abs=1e-11)
+    assert (np.diff(z) == z[1] - z[0]).all()
+    for i in (0, z.size // 3, z.size // 2, z.size - 2):
+        assert chances[: i + 1].sum() == pytest.approx(law.cdf(int(z[i])), rel=1e-6, abs=2e-12)
+
+
+def test_noise_that_is_wide_is_no_trouble():
+    found = ut.proportion(np.ones(10**6), epsilon="1e-5", **seeded())
+    assert found.interval(0.95)[0] < 1
+    assert ut.proportion(np.ones(10), epsilon="1e-5", **seeded()).interval(0.95) == (0.0, 1.0)
+
+
+def test_python_keeps_its_sum():
+    space = {}
+    exec("from uptack import *; from uptack.statistics import *", space)
+    assert "sum" not in space
+    assert ut.sum is ut.statistics.sum
+    assert sum([1, 2]) == 3

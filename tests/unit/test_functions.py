@@ -733,7 +733,7 @@ def test_spectral_means_and_how_far_they_move():
     rows = rng.uniform([-1, 0], [3, 2], size=(500, 2))
     exact = (basis.functions(rows) * np.sqrt(basis.eigenvalues)).mean(axis=0)
     assert np.abs(basis.mean(rows) - exact).max() < 2.0**-32
-    assert (basis.mean([[np.nan, 0.5]]) == basis.mean([[-1.0, 0.5]])).all()
+    assert (basis.mean(np.array([[np.nan, 0.5]])) == basis.mean(np.array([[-1.0, 0.5]]))).all()
     bound, worst = float(basis.sensitivity(500)), 0.0
     for _ in range(100):
         moved = rows.copy()
@@ -880,9 +880,9 @@ def test_a_density_is_not_taken_up_again(tmp_path):
 
 
 @pytest.mark.parametrize("odd", [None, 10**30, 10**400])
-def test_one_entry_of_a_nested_list_decides_nothing(odd):
-    rows = [[float(i), float(i % 7)] for i in range(200)]
-    rows[3][1] = odd
+def test_one_entry_of_a_table_of_objects_decides_nothing(odd):
+    rows = np.array([[float(i), float(i % 7)] for i in range(200)], dtype=object)
+    rows[3, 1] = odd
     asked = {"epsilon": 1, "missing": "low"}
     assert ut.kde(rows, delta=1e-6, bandwidth=1.0, **asked)
     ut.fourier_density(rows, low=[0, 0], high=[200, 7], **asked)

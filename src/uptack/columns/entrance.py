@@ -77,14 +77,11 @@ def numeric(name: str, found: Field, must: str) -> Field:
     return found
 
 
-LISTS = "A list of rows has no declared width, and no row may decide it: pass numpy.array(rows), or a frame."
-
-
 def matrix(name: str, x: Any, must: str = "a table of numbers") -> Floats:
     """Columns of numbers side by side, one line per row; a missing value is NaN. A single column gives one dimension.
 
-    x is a column, a frame or an array of two dimensions. A list is one column: one of rows has no declared width, so an
-    entry that is a list is no number.
+    x is a column, a frame or an array of two dimensions. A list is one column: one of rows has no declared width, which
+    no row may decide, so an entry that is a list is no number. `numpy.array(rows)` has a width.
 
     >>> matrix("x", [1, None, [3, 4]])
     array([ 1., nan, nan])
@@ -97,13 +94,6 @@ def matrix(name: str, x: Any, must: str = "a table of numbers") -> Floats:
         flat = numeric(name, containers.of_numpy(x.reshape(-1)), must)
         return flat.floats().reshape(x.shape)
     return numeric(name, field(name, x, must, ""), must).floats()
-
-
-def regressors(name: str, x: Any) -> Floats:
-    """The table of a regression: its width is the number of coefficients, so it must be a declared one."""
-    if isinstance(x, list | tuple):
-        raise InvalidArgument(name, "an array or a frame", type(x).__name__, LISTS)
-    return matrix(name, x, "a table of numbers with at least one column")
 
 
 def flags(rows: Any) -> NDArray[np.bool_] | None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns.entrance import column, regressors
+from uptack.columns.entrance import column, matrix
 from uptack.columns.owners import PeopleRows
 from uptack.errors import InvalidArgument
 
@@ -59,7 +59,7 @@ def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
         made = _finite(*_checked(x.values, y.values), fit_intercept, missing)
         return replace(made, whose=x.codes, people=x.people)
     response = column("y", y)
-    lines, _ = _checked(regressors("X", x), response.floats())
+    lines, _ = _checked(matrix("X", x, "a table of numbers with at least one column"), response.floats())
     if len(lines) != response.size:
         raise InvalidArgument("y", "as long as X", "another number of rows")
     return _finite(lines, response.floats(), fit_intercept, missing)

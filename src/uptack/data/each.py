@@ -100,6 +100,11 @@ def summed(rows: Any, counts: Any, keys: list[str]) -> tuple[Floats, Floats]:
     return _folded(rows, counts, keys, _added)
 
 
+def gathered(rows: Any, counts: Any, keys: list[str]) -> tuple[Floats, NDArray[np.int64]]:
+    """All rows in memory, and the number 0, 1, 2, ... of the person whose each is."""
+    return _folded(rows, counts, keys, _gathered)
+
+
 def _folded(rows: Any, counts: Any, keys: list[str], fold: Callable[[Iterator[Run]], T], by_order: bool = False) -> T:
     """What a function makes of the rows of people, one person after the other, from her least row on."""
     joined = rows.join(counts.select(*keys, "m"), keys).order_by([*keys, *(ORDER if by_order else ()), "v"])
@@ -138,6 +143,15 @@ def _added(runs: Iterator[Run]) -> tuple[Floats, Floats]:
         counts.append(many[begins])
         going_on = float(found[-1])
     return np.concatenate([*sums, [going_on]])[1:], np.concatenate(counts)  # the first one was nobody's
+
+
+def _gathered(runs: Iterator[Run]) -> tuple[Floats, NDArray[np.int64]]:
+    """The rows as they come, and how many people began before each."""
+    found, begun = [np.empty(0)], [np.empty(0, bool)]
+    for begins, values, _ in runs:
+        found.append(values)
+        begun.append(begins)
+    return np.concatenate(found), np.cumsum(np.concatenate(begun)) - 1
 
 
 def _medians(runs: Iterator[Run]) -> Floats:

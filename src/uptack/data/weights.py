@@ -17,10 +17,11 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.people import UNIT
-from uptack.columns.selection import Floats, Window, exact_sum
+from uptack.columns.numeric import ArrayColumn
+from uptack.columns.people import UNIT, PeopleColumn
+from uptack.columns.selection import Floats, Window
 from uptack.data import engines
-from uptack.data.each import EachQueryColumn, ordering, summed
+from uptack.data.each import EachQueryColumn, gathered, ordering
 from uptack.data.expressions import as_floats, filled, missing, number
 from uptack.data.ordering import Selected
 from uptack.data.places import Counted, Gap, Scale, Weighed, crossed
@@ -183,13 +184,23 @@ class PeopleQueryColumn:
         """One number per person. The last row is the one with the largest value in the column `order`."""
         return EachQueryColumn(column(self.source, self.ids, self.name, order), how)
 
-    def clamped(self, low: float, high: float, centre: float) -> int:
-        """Σ over people of the weighted mean of their clamped rows: see `uptack.columns.people.People`."""
-        v, ibis = self.values.v, engines.ibis()
-        bounded = ibis.ifelse(v < number(low), number(low), ibis.ifelse(v > number(high), number(high), v))
-        sums, counts = summed(self.values.mutate(v=bounded - number(centre)), self.counted.table, self.keys)
-        each = sums / (counts if self.at_most is None else np.maximum(counts, self.at_most))
-        return exact_sum(np.clip(each, low - centre, high - centre))
+    @cached_property
+    def _in_memory(self) -> PeopleColumn:
+        """The rows as they are read now, and whose they are: for sums over people, which engines add in any order."""
+        values, codes = gathered(self.values, self.counted.table, self.keys)
+        return PeopleColumn(ArrayColumn(values, self.integers), codes, self.people, self.at_most)
+
+    def averaged(self, f: Callable[[Floats], Floats]) -> Floats:
+        """Each person's weighted mean of f over her rows: see `uptack.columns.people.People`."""
+        return self._in_memory.averaged(f)
+
+    def cumulated(self) -> tuple[Floats, NDArray[np.int64]]:
+        """All rows in order, and the units up to each."""
+        return self._in_memory.cumulated()
+
+    def inside(self, low: float, high: float) -> tuple[int, int, int, int]:
+        """Units from low to high, outside, and on one value."""
+        return self._in_memory.inside(low, high)
 
     def sums(self, f: Callable[[Floats], list[Any]]) -> NoReturn:
         """Rows of people are not added up: that is not bounded per person."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account
-from uptack.columns.entrance import regressors
+from uptack.columns import matrix
 from uptack.errors import InvalidArgument
 from uptack.multivariate.rows import Floats, MatrixRows, Rows
 from uptack.multivariate.standardise import Frame, centres, scales
@@ -34,7 +34,7 @@ BINARY = 0.5
 
 def table_of(name: str, x: Any) -> Floats:
     """Columns of numbers side by side; missing values are NaN."""
-    found = regressors(name, x)
+    found = matrix(name, x, "a table of numbers with at least one column")
     found = found[:, None] if found.ndim == 1 else found
     if found.shape[1] == 0:
         raise InvalidArgument(name, "a table of numbers with at least one column", checks.outline(found))

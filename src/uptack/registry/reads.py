@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
-from uptack.columns.entrance import regressors
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
@@ -95,7 +94,7 @@ def _peoples_rows(name: str, x: Any, whose: Owners) -> Any:
 
 
 def _peoples_design(name: str, x: Any, whose: Owners) -> Any:
-    return PeopleRows.of(name, column(name, x).floats() if name == "y" else regressors(name, x), whose)
+    return PeopleRows.of(name, column(name, x).floats() if name == "y" else matrix(name, x), whose)
 
 
 def _true(x: Any) -> list[int]:

@@ -33,6 +33,7 @@ ALLOWED = {
     "limits": GROUND | {"discrete"},
     "random_dp": GROUND | BASE | {"blocks"},
     "regression": GROUND | BASE | {"blocks", "statistics", "progress", "drawing"},
+    "ranks": GROUND | BASE | {"statistics", "drawing"},
     "blocks": GROUND | BASE | {"statistics", "progress"},
     "kernels": GROUND | BASE | {"statistics", "drawing"},
     "densities": GROUND | BASE | {"statistics", "kernels"},

@@ -19,7 +19,7 @@ from uptack.kernels.minimisers import Huber
 from uptack.noise import LInfBall
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import COLUMN, LABELLED
 
 EPSILON, DELTA = 20, 0.01
 LOUD = {"epsilon": EPSILON}
@@ -231,6 +231,37 @@ def regressions() -> list[Ask]:
     return asks
 
 
+def ranks() -> list[Ask]:
+    """Rank statistics of two columns, and contrasts of two groups."""
+    two = makers.side_by_side
+    asks = []
+    for name in ("kendall_tau", "correlation"):
+        path = f"uptack.{name}"
+        asks += [
+            Ask(path, "table", {**LOUD, "delta": 0}, two, basic=True),
+            Ask(path, "table with gaps", {**LOUD, "missing": "ignore", "rows_per_person": 2}, two, COUNTED),
+            Ask(path, "table", SECRET, two, COUNTED),
+        ]
+    for declaration in declared().values():
+        if declaration.reads is LABELLED:
+            asks += [ask for example in declaration.examples for ask in labelled(declaration, example)]
+    return asks
+
+
+def labelled(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:
+    """The options that functions of labelled rows have, with one of the examples of its declaration."""
+    path, base, two = declaration.path, {**needed, **LOUD}, makers.side_by_side
+    asks = [
+        Ask(path, "groups", {**base, "delta": 0}, two, COUNTED, basic=True),
+        Ask(path, "groups", {**base, "public_labels": True}, two),
+        Ask(path, "groups with gaps", {**base, "missing": "ignore", "rows_per_person": 2}, two, COUNTED),
+        Ask(path, "groups", {**needed, **SECRET}, two, COUNTED),
+    ]
+    if "granularity" in declaration.allowed:
+        asks += [Ask(path, "groups", {**base, "granularity": 1}, two, COUNTED)]
+    return asks
+
+
 def papers() -> list[Ask]:
     """The papers' own algorithms, and random differential privacy."""
     printed: dict[str, Any] = {"eps": 5, "delta": DELTA}
@@ -271,5 +302,5 @@ def papers() -> list[Ask]:
 @cache
 def asks() -> tuple[Ask, ...]:
     """All of them; sessions ask the same through a source."""
-    direct = [*statistics(), *counts(), *mechanisms(), *blocks(), *curves(), *regressions(), *papers()]
+    direct = [*statistics(), *counts(), *mechanisms(), *blocks(), *curves(), *regressions(), *ranks(), *papers()]
     return (*direct, *session_asks(direct))

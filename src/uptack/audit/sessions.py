@@ -21,6 +21,7 @@ from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.registry import declared
 from uptack.session.requests import Request, in_tables
+from uptack.session.session import of_several
 
 REGRESSIONS = {"shortcut_regression": "regression", "hampel_regression": "robust_regression"}
 COLUMN, WHOLE = "uptack.session.SessionColumn", "uptack.session.Session"
@@ -35,7 +36,7 @@ def session_asks(direct: Iterable[Ask]) -> list[Ask]:
         statistic, declaration = REGRESSIONS.get(name, name), declared().get(name)
         if declaration is None or not in_tables(declaration):
             continue
-        place = WHOLE if name in REGRESSIONS else COLUMN
+        place = WHOLE if of_several(declaration) else COLUMN
         made.append(replace(ask, function=f"{place}.{statistic}", make=partial(asked, statistic), basic=False))
     return [*made, *_whole()]
 
@@ -58,7 +59,8 @@ def _tabled(statistic: str, data: Any) -> Any:
     """The data as named columns; a matrix as one."""
     if isinstance(data, tuple):
         x, y = data
-        return {"x": x[:, 0], "y": y} if np.ndim(x) == 2 else {"x": x, "by": y}
+        second = "label" if declared().get(statistic) is not None and of_several(declared()[statistic]) else "by"
+        return {"x": x[:, 0], "y": y} if np.ndim(x) == 2 else {"x": x, second: y}
     if isinstance(data, np.ndarray) and data.ndim == 2:
         return {f"x{i}": column for i, column in enumerate(data.T)}
     return {"x": data}
@@ -81,11 +83,12 @@ def asked(statistic: str, function: Any, options: dict[str, Any], data: Any, ent
     given = {key: value for key, value in options.items() if key != "adjacency"}
     given |= {"by": "by"} if "by" in table else {}
     columns = ("y", "x") if "y" in table else tuple(name for name in table if name != "by")
+    several = statistic in REGRESSIONS.values() or (statistic in declared() and of_several(declared()[statistic]))
     columns, statistic = ((), "count") if statistic == "rows" else (columns, statistic)
     request = Request(statistic, *columns, **given)
     if len(columns) == 1:
         return Shown(lambda: function(opened["x"], **given), lambda: _shown(opened, request))
-    if columns and statistic not in REGRESSIONS.values():
+    if columns and not several:
         return Shown(lambda: opened.run(request), lambda: _shown(opened, request))
     return Shown(lambda: function(opened, *columns, **given), lambda: _shown(opened, request))
 

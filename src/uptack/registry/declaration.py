@@ -36,6 +36,7 @@ HOMES = (
     "uptack.discrete",
     "uptack.densities",
     "uptack.regression",
+    "uptack.ranks",
     "uptack.blocks",
     "uptack.kernels",
     "uptack.mechanisms",

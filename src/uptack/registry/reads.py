@@ -11,11 +11,12 @@ import numpy as np
 from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
+from uptack.columns.samples import CompleteRows, Samples, ready
 from uptack.columns.tally import Tally
-from uptack.columns.unread import UnreadColumn
+from uptack.columns.unread import UnreadColumn, UnreadRows
 from uptack.data import Source
 from uptack.data.arrays import numeric_column
-from uptack.data.protocol import known
+from uptack.data.protocol import comparable, known
 from uptack.errors import InvalidArgument
 
 Names = tuple[str, ...]
@@ -33,6 +34,7 @@ class Reads:
     `read(source, names, given)` looks at the rows. `unread` makes the same arguments from public things alone: it is
     used to find misuse, and a ⊥ that public numbers decide, before anything is debited. `people(name, data, owners)`
     makes a data argument of that name into people's data, where its rows have owners (`uptack.registry.people`).
+    `kinds` are those of all columns, but for the last one where it has kinds of its own (`last`).
     """
 
     read: Read
@@ -41,14 +43,16 @@ class Reads:
     least: int = 1
     most: int | None = 1
     people: Whose | None = None
+    last: tuple[Kind, ...] = ()
 
     def check(self, what: str, names: Names, source: Source, given: Given) -> None:
         """Whether the source has such columns: names and kinds are public. Edges ask for numbers."""
         if not self.least <= len(names) <= (len(names) if self.most is None else self.most):
             must = f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}"
             raise InvalidArgument("columns", f"{must} for {what}", len(names))
-        for name in names:
-            known(name, source.columns, self.kinds if given.get("edges") is None else NUMERIC)
+        for place, name in enumerate(names, 1 - len(names)):
+            kinds = self.last if self.last and place == 0 else self.kinds
+            known(name, source.columns, kinds if given.get("edges") is None else NUMERIC)
         if given.get("by") is not None:
             known(given["by"], source.columns, COUNTED)
 
@@ -108,6 +112,27 @@ def _no_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     return zeros[:, 1:], zeros[:, 0]
 
 
+def _rows(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    """Rows side by side: what a function of several columns makes of them is its own."""
+    values = source.matrix(names)
+    return (CompleteRows(ready(values, given.get("missing", "ignore")), len(values)), *(None,) * (len(names) - 1))
+
+
+def _labelled(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    """The values of each public group: the rows that have its label."""
+    parts = [source.restricted(names[1], group) for group in given["groups"]]
+    values = tuple(part.matrix(names[:1])[:, 0] for part in parts)
+    sizes = tuple(part.size for part in values)
+    return Samples(values, sizes, source.rows, in_table=True, whole=whole(source.columns[names[0]])), None
+
+
+def _no_labels(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    """Whether there can be such labels is public, and found before anything is read."""
+    for group in given.get("groups", ()) if isinstance(given.get("groups", ()), list | tuple) else ():
+        comparable(names[1], source.columns[names[1]], group)
+    return UnreadRows(source.rows, whole(source.columns[names[0]])), None
+
+
 COLUMN = Reads(_column, _unread_column, people=_peoples_column)
 """One numeric column."""
 
@@ -122,3 +147,17 @@ POINTS = Reads(_points, _no_points, most=3, people=_peoples_rows)
 
 DESIGN = Reads(_design, _no_design, least=2, most=None, people=_peoples_rows)
 """A response and its predictors."""
+
+PAIR = Reads(_rows, lambda source, names, given: (UnreadRows(source.rows), None), least=2, most=2)
+"""Two numeric columns side by side."""
+
+WIDE = Reads(
+    lambda source, names, given: (source.matrix(names),),
+    lambda source, names, given: (np.zeros((source.rows, len(names))),),
+    least=2,
+    most=None,
+)
+"""Two numeric columns or more."""
+
+LABELLED = Reads(_labelled, _no_labels, least=2, most=2, last=COUNTED)
+"""A numeric column, and one that has the label of each row."""

@@ -11,6 +11,9 @@ from tests.exhaustive.test_inverse import LATTICE, assert_private, law
 from uptack.mechanisms.inverse import Refusal, boxes, decay
 from uptack.noise import IntegerLaplace
 from uptack.ranks.counting import concordance, exceedance, smaller_before, square_sum
+from uptack.ranks.laws import tail
+from uptack.ranks.nulls import RankSum, mann_whitney_sum, signed_rank_sum
+from uptack.ranks.testing import broken_ties, tail_of
 from uptack.ranks.weights import weight
 from uptack.reach.difference import Difference
 from uptack.reach.order import quantile_rank
@@ -244,3 +247,137 @@ def test_a_difference_without_rows_is_anything(together):
     reach, bears = difference([], [1.0, 2.0], together)
     assert bears == -1
     assert reach.interval(2) == (-np.inf, np.inf)
+
+
+# ------------------------------------------------------------------------------------------------- matrices and tests
+
+
+def test_a_matrix_moves_by_what_it_says(monkeypatch):
+    """In ℓ∞, on rows that tie and rows that don't, where n is public and where it is secret."""
+    seen = {}
+
+    def spy(value, *, body, sensitivity, epsilon, adjacency, entropy):
+        seen["value"], seen["sensitivity"] = value, sensitivity
+        return ut.Release(value.astype(float), None, "", None)
+
+    monkeypatch.setattr("uptack.ranks.matrix.k_norm", spy)
+    rows = [(0.0, 0.0, 2.0), (1.0, 0.0, 1.0), (0.0, 2.0, 0.0), (2.0, 1.0, 1.0), (NAN, 0.0, 0.0)]
+    for missing, universe in (("error", rows[:-1]), ("ignore", rows)):
+        found = {}
+        for table in itertools.combinations_with_replacement(range(len(universe)), 4):
+            ut.correlation_matrix(np.array([universe[i] for i in table]), epsilon=EPSILON, missing=missing)
+            found[table] = dict(seen)
+        apart = []
+        for table, mine in found.items():
+            for other in substituted(table, range(len(universe))):
+                theirs = found[tuple(sorted(other))]
+                apart.append(int(np.abs(mine["value"] - theirs["value"]).max()))
+                assert apart[-1] <= mine["sensitivity"] == theirs["sensitivity"]
+        assert max(apart) > 0.6 * mine["sensitivity"]
+
+
+@pytest.mark.parametrize("d", range(2, 40))
+def test_no_other_norm_is_cheaper(d):
+    p = d * (d - 1) // 2
+    one, two, many = 2**0.5 * 4 * (d * d // 4), 2 * d * (p + 1) ** 0.5, 4 * ((p + 1) * (p + 2) / 3) ** 0.5
+    assert many <= min(one, two) + 1e-9
+    signs = [np.array(s) for s in itertools.product((-1, 1), repeat=min(d, 7))]
+    upper = np.triu_indices(min(d, 7), 1)
+    moved = [np.abs(np.outer(s, s) - np.outer(signs[0], signs[0]))[upper] for s in signs]
+    assert max(m.sum() for m in moved) == 2 * (min(d, 7) ** 2 // 4)
+    assert max(np.sqrt((m**2).sum()) for m in moved) <= min(d, 7)
+
+
+APART = (-4.0, -3.0, -1.0, 2.0, 5.0, 6.0)
+
+
+@pytest.mark.parametrize("secret", [False, True])
+def test_signed_ranks(spied, secret):
+    found = {}
+    for n in range(2, 6):
+        for table in itertools.combinations(APART, n):
+            options = {"adjacency": ut.ADD_REMOVE} if secret else {}
+            found[table] = spied(ut.signed_rank, list(table), **options)
+    losses = []
+    for table, mine in found.items():
+        fewer = [table[:i] + table[i + 1 :] for i in range(len(table))]
+        other = [tuple(sorted((*rest, v))) for rest in fewer for v in APART if v not in table]
+        losses += [lost(mine, found[t]) for t in (fewer if secret else other) if t in found]
+    assert EPSILON / 2 < max(losses) <= EPSILON
+
+
+def test_several_groups(spied, monkeypatch):
+    monkeypatch.setattr("uptack.ranks.kruskal.DRAWS", 1)
+    found = {}
+    for n, relation in itertools.product((3, 4), (ut.SUBSTITUTE, ut.ADD_REMOVE)):
+        for values in itertools.combinations(APART[:5], n):
+            for labels in itertools.product("abc", repeat=n):
+                made = spied(ut.kruskal_wallis, list(values), list(labels), groups=("a", "b"), adjacency=relation)
+                found[relation, tuple(zip(values, labels, strict=True))] = made
+    losses = []
+    for (relation, table), mine in found.items():
+        fewer = [table[:i] + table[i + 1 :] for i in range(len(table))]
+        rows = [(v, g) for v in APART[:5] for g in "abc"]
+        other = [tuple(sorted((*t, row))) for t in fewer for row in rows if row[0] not in [v for v, _ in t]]
+        near = other if relation is ut.SUBSTITUTE else [t for t in fewer if len(t) >= 3]
+        losses += [lost(mine, found[relation, t]) for t in near]
+    assert EPSILON / 2 < max(losses) <= EPSILON
+
+
+LEVELS = (0.001, 0.01, 0.05, 0.1, 0.3, 0.5)
+
+
+def falls_below(law, chances, scale, unit, side):
+    """P(p ≤ α) for each α, worked out over every rank sum and every noise."""
+    noise = IntegerLaplace(scale)
+    span = noise.cutoff(1e-9)
+    below = dict.fromkeys(LEVELS, 0.0)
+    for k in range(-span, span + 1):
+        weight_of = noise.pmf(k)
+        for value, chance in chances.items():
+            p = tail_of(side, law, value + k, float(scale), unit)
+            for level in LEVELS:
+                below[level] += weight_of * chance * (p <= level)
+    return below
+
+
+@pytest.mark.parametrize("side", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("which", ["two groups", "signed"])
+def test_p_values_are_valid_and_not_wasteful(which, side):
+    n, scale = 5, Fraction(4)
+    if which == "signed":
+        law = signed_rank_sum(n)
+        sums = [
+            sum(s * r for s, r in zip(signs, range(1, n + 1), strict=True))
+            for signs in itertools.product((-1, 1), repeat=n)
+        ]
+    else:
+        law = mann_whitney_sum(3, 4)
+        sums = [
+            sum(-1 if i < j else 1 for i in a for j in set(range(7)) - set(a))
+            for a in itertools.combinations(range(7), 3)
+        ]
+    chances = {value: sums.count(value) / len(sums) for value in set(sums)}
+    below = falls_below(law, chances, scale, 0.5, side)
+    assert all(below[level] <= level for level in LEVELS)
+    assert all(below[level] >= 0.6 * level for level in LEVELS[2:])
+
+
+def test_null_laws_by_both_ways():
+    """The characteristic function finds what the polynomial says."""
+    for null in (mann_whitney_sum(60, 90), mann_whitney_sum(5, 200), signed_rank_sum(120)):
+        other = RankSum(null.sd, None, null.cf, null.last)
+        assert null.chances is not None
+        assert null.chances.sum() == pytest.approx(1, abs=1e-9)
+        for z, scale in itertools.product((0.2, 1.0, 3.0), (null.sd / 3, null.sd * 2)):
+            assert other.tail(z * null.sd, scale) == pytest.approx(null.tail(z * null.sd, scale), abs=3e-5)
+    big = mann_whitney_sum(4000, 5000)
+    assert big.chances is None
+    assert big.tail(2 * big.sd, 10_000) == pytest.approx(tail(2 * big.sd, big.sd, 10_000) / 2, rel=1e-2)
+
+
+def test_ties_are_broken_at_random():
+    first = [broken_ties([np.zeros(2), np.zeros(1)], ut.SeededEntropy(i))[1][0] for i in range(300)]
+    counts = np.bincount(np.array(first, int), minlength=4)[1:]
+    assert counts.sum() == 300
+    assert counts.min() > 50  # 100 each, a deviation of 8 standard deviations

@@ -242,6 +242,15 @@ def ranks() -> list[Ask]:
             Ask(path, "table with gaps", {**LOUD, "missing": "ignore", "rows_per_person": 2}, two, COUNTED),
             Ask(path, "table", SECRET, two, COUNTED),
         ]
+    matrix, signed = "uptack.correlation_matrix", "uptack.signed_rank"
+    asks += [
+        Ask(matrix, "plane", {**LOUD, "delta": 0}, basic=True),
+        Ask(matrix, "plane", {**LOUD, "missing": "ignore", "rows_per_person": 2}, free=COUNTED),
+        Ask(matrix, "plane", SECRET, free=COUNTED),
+        Ask(signed, "numbers", {**LOUD, "delta": 0, "alternative": "less"}, basic=True),
+        Ask(signed, "gaps", {**LOUD, "missing": "ignore", "rows_per_person": 2}, free=COUNTED),
+        Ask(signed, "numbers", SECRET, free=COUNTED),
+    ]
     for declaration in declared().values():
         if declaration.reads is LABELLED:
             asks += [ask for example in declaration.examples for ask in labelled(declaration, example)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
+from uptack.columns import containers
 from uptack.columns.entrance import column, field, matrix
 from uptack.columns.kinds import canonical
 from uptack.columns.numeric import LARGEST
@@ -21,10 +22,11 @@ FIX = "Pass missing='ignore': such a row then takes part in nothing."
 
 @dataclass(frozen=True, eq=False)
 class CompleteRows:
-    """The rows that have all their values, one line each, of a table of so many rows."""
+    """The rows that have all their values, one line each, of a table of so many rows. Names of columns are public."""
 
     values: Floats
     size: int
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +68,16 @@ def complete_rows(columns: dict[str, Any], missing: str) -> CompleteRows | Unrea
     return CompleteRows(ready(np.column_stack(parts), missing), parts[0].size)
 
 
-def complete_table(x: Any, missing: str, least: int = 2) -> tuple[CompleteRows | UnreadRows, int]:
-    """A table of numbers of so many columns or more, and how many it has."""
-    values = matrix("x", x, f"a table of numbers with at least {least} columns")
+def complete_table(x: Any, missing: str, least: int = 2) -> CompleteRows | UnreadRows:
+    """A table of numbers of so many columns or more, by their names where it has them."""
+    if isinstance(x, CompleteRows | UnreadRows):
+        return x
+    values, must = matrix("x", x, f"a table of numbers with at least {least} columns"), f"at least {least} columns"
     if values.ndim != 2 or values.shape[1] < least:
-        must = f"a table of numbers with at least {least} columns"
-        raise InvalidArgument("x", must, checks.outline(values))
-    return CompleteRows(ready(values, missing), len(values)), int(values.shape[1])
+        raise InvalidArgument("x", f"a table of numbers with {must}", checks.outline(values))
+    named = containers.frame(x)
+    names = range(values.shape[1]) if named is None else (label for label, _ in named)
+    return CompleteRows(ready(values, missing), len(values), tuple(map(str, names)))
 
 
 def public_groups(groups: Any, least: int, most: int | None) -> tuple[Hashable, ...]:

@@ -79,6 +79,7 @@ class UnreadRows:
     whole: bool = False
     in_table: bool = True
     sizes: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def values(self) -> NoReturn:

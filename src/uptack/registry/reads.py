@@ -115,7 +115,7 @@ def _no_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 def _rows(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Rows side by side: what a function of several columns makes of them is its own."""
     values = source.matrix(names)
-    return (CompleteRows(ready(values, given.get("missing", "ignore")), len(values)), *(None,) * (len(names) - 1))
+    return (CompleteRows(ready(values, given.get("missing", "ignore")), len(values), names),)
 
 
 def _labelled(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
@@ -148,15 +148,18 @@ POINTS = Reads(_points, _no_points, most=3, people=_peoples_rows)
 DESIGN = Reads(_design, _no_design, least=2, most=None, people=_peoples_rows)
 """A response and its predictors."""
 
-PAIR = Reads(_rows, lambda source, names, given: (UnreadRows(source.rows), None), least=2, most=2)
+PAIR = Reads(
+    lambda source, names, given: (*_rows(source, names, given), None),
+    lambda source, names, given: (UnreadRows(source.rows), None),
+    least=2,
+    most=2,
+)
 """Two numeric columns side by side."""
 
-WIDE = Reads(
-    lambda source, names, given: (source.matrix(names),),
-    lambda source, names, given: (np.zeros((source.rows, len(names))),),
-    least=2,
-    most=None,
-)
+ROWS = Reads(_rows, lambda source, names, given: (UnreadRows(source.rows, names=names),), most=2)
+"""A numeric column, or two side by side, row by row."""
+
+WIDE = Reads(_rows, lambda source, names, given: (UnreadRows(source.rows, names=names),), least=2, most=None)
 """Two numeric columns or more."""
 
 LABELLED = Reads(_labelled, _no_labels, least=2, most=2, last=COUNTED)

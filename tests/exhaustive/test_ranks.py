@@ -306,13 +306,14 @@ def test_signed_ranks(spied, secret):
     assert EPSILON / 2 < max(losses) <= EPSILON
 
 
-def test_several_groups(spied, monkeypatch):
+@pytest.mark.parametrize("groups", ["ab", "abc"])
+def test_several_groups(spied, monkeypatch, groups):
     monkeypatch.setattr("uptack.ranks.kruskal.DRAWS", 1)
     found = {}
     for n, relation in itertools.product((3, 4), (ut.SUBSTITUTE, ut.ADD_REMOVE)):
         for values in itertools.combinations(APART[:5], n):
             for labels in itertools.product("abc", repeat=n):
-                made = spied(ut.kruskal_wallis, list(values), list(labels), groups=("a", "b"), adjacency=relation)
+                made = spied(ut.kruskal_wallis, list(values), list(labels), groups=list(groups), adjacency=relation)
                 found[relation, tuple(zip(values, labels, strict=True))] = made
     losses = []
     for (relation, table), mine in found.items():

@@ -262,7 +262,7 @@ def labelled(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:
     path, base, two = declaration.path, {**needed, **LOUD}, makers.side_by_side
     asks = [
         Ask(path, "groups", {**base, "delta": 0}, two, COUNTED, basic=True),
-        Ask(path, "groups", {**base, "public_labels": True}, two),
+        Ask(path, "values of groups", {**base, "public_labels": True}, two, COUNTED),
         Ask(path, "groups with gaps", {**base, "missing": "ignore", "rows_per_person": 2}, two, COUNTED),
         Ask(path, "groups", {**needed, **SECRET}, two, COUNTED),
     ]

@@ -156,6 +156,11 @@ def _groups() -> Pairs:
     return pairs | {"both": ((x, labels), moved)}
 
 
+def _values_of_groups() -> Pairs:
+    """Only values differ: neighbours where labels are public."""
+    return {name: pair for name, pair in _groups().items() if name.startswith("x, ")}
+
+
 def _gapped_groups() -> Pairs:
     """The same with values that are missing, and labels of other types."""
     x, n = np.arange(float(corpus.ROWS)) % 7, corpus.ROWS
@@ -214,6 +219,7 @@ DATA: dict[str, Callable[[], Pairs]] = {
     "classes": _labelled,
     "groups": _groups,
     "groups with gaps": _gapped_groups,
+    "values of groups": _values_of_groups,
     "scores": _scores,
     "distance": _distances,
     "proportion": _proportions,

@@ -17,7 +17,7 @@ from uptack.exact import Rational
 from uptack.mechanisms.inverse import LATTICES, Refusal, boxes, decay, inverse_loss, inverse_sensitivity, steps_needed
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import PUBLIC_LABELS, LabelOptions, labels_are_public
+from uptack.ranks.arguments import PUBLIC_LABELS, LabelOptions, labels_are_public, with_noise
 from uptack.reach.difference import Difference
 from uptack.reach.order import quantile_rank
 from uptack.registry import release
@@ -300,7 +300,7 @@ def _bounds(found: Contrast, share: Fraction, confidence: Fraction) -> tuple[tup
     if not share:
         return _exactly(found.sizes), question
     law = _sizes_law(found, share)
-    noisy = [n + z for n, z in zip(found.sizes, law.sample(2, entropy=question.entropy).tolist(), strict=True)]
+    noisy = [with_noise(n, law, question.entropy) for n in found.sizes]
     question.account.spend(loss.Pure(question.epsilon * share))
     off = law.cutoff((1 - confidence) / 40) - 1
     one, other = ((max(n - off, 0), max(n + off, 0)) for n in noisy)

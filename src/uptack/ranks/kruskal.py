@@ -16,7 +16,7 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, PUBLIC_LABELS, LabelOptions, labels_are_public, opened
+from uptack.ranks.arguments import GRID, PUBLIC_LABELS, LabelOptions, labels_are_public, opened, with_noise
 from uptack.ranks.counting import Floats
 from uptack.ranks.testing import HOW, SIZES_FAIL, RankTest, broken_ties
 from uptack.registry import release
@@ -46,8 +46,9 @@ def kruskal_wallis(
     its own s leaves one sum and enters another, 2(N - 1) at most, and all others move by at most 2(N - 1) together. So
     W/N moves by less than 4 in ℓ1, and the sizes by 2. If a row comes, W moves by at most 2N, and Σ|W_g| ≤ N²/2, so
     W/N moves by at most 5/2, and one size by 1. Hence (W/N, n/2) moves by at most 5 in ℓ1 where rows are replaced, and
-    by 3 where they come and go. *With public labels* a replaced value of group g moves W by at most 4(N - n_g). All is
-    rounded to multiples of 2^-16, which adds one of them per group.
+    by 3 where they come and go. For two groups 4 will do: pairs inside a group cancel, so a row that goes over to the
+    other group moves W by at most 2(N - 1). *With public labels* a replaced value of group g moves W by at most
+    4(N - n_g). All is rounded to multiples of 2^-16, which adds one of them per group.
 
     **Validity.** If all groups have one law, P(p ≤ α) ≤ α: the p-value is (1 + b)/(1 + 4999), where b of 4999 draws of
     the null law with fresh noise are at least as large. Up to 3,000 rows ranks are permuted; for more rows their sums
@@ -82,7 +83,7 @@ def _sums(account: Account, k: int, public: bool, sizes: tuple[int, ...]) -> _La
         total = max(sum(sizes), 1)
         moves = Fraction(4 * (total - min(sizes)), total) * GRID + k
         return _Laws(IntegerLaplace(moves * account.rows / account.epsilon), None, True)
-    moves = Fraction(5 if account.adjacency.size_is_public else 3) * GRID + k
+    moves = Fraction((4 if k == 2 else 5) if account.adjacency.size_is_public else 3) * GRID + k
     law = IntegerLaplace(moves * account.rows / account.epsilon)
     return _Laws(law, IntegerLaplace(Fraction(law.scale) / (GRID * SIZE)), False)
 
@@ -93,10 +94,10 @@ def _tested(found: Samples | UnreadRows, account: Account, laws: _Laws, advice: 
     total = int(sizes.sum())
     exact = [int(2 * part.sum()) - part.size * (total + 1) for part in ranks]  # Σ s_i = Σ (2r - N - 1)
     whole = [(2 * w * GRID + max(total, 1)) // (2 * max(total, 1)) for w in exact]
-    noisy = np.array([w + laws.sums.sample(entropy=account.entropy) for w in whole]) / GRID
+    noisy = np.array([with_noise(w, laws.sums, account.entropy) for w in whole]) / GRID
     near = most = sizes.tolist()
     if laws.size is not None:
-        near = [n + laws.size.sample(entropy=account.entropy) for n in near]
+        near = [with_noise(n, laws.size, account.entropy) for n in near]
         off = laws.size.cutoff(Fraction(SIZES_FAIL) / len(near)) - 1
         most = [max(n + off, 1) for n in near]
     account.spend(loss.Pure(account.epsilon))

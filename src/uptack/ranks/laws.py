@@ -18,9 +18,9 @@ def tail(h: float, sd: float, scale: float) -> float:
     """
     if sd <= 0:
         return math.exp(-h / scale) if scale > 0 else float(h <= 0)
+    if scale < sd / 1000:  # noise that is hardly there, as a little more of the normal law
+        return 2 * float(special.ndtr(-h / math.hypot(sd, math.sqrt(2) * scale)))
     outside = float(special.ndtr(-h / sd))
-    if scale <= 0:
-        return 2 * outside
     ratio = sd / scale
     logs = special.log_ndtr(np.array([h / sd - ratio, -h / sd - ratio])) + np.array([-h, h]) / scale + ratio**2 / 2
     near, far = np.exp(np.minimum(logs, 0.0))  # each is at most 1

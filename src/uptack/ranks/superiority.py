@@ -14,7 +14,7 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational, read
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, LOUDEST, PUBLIC_LABELS, LabelOptions, labels_are_public, opened
+from uptack.ranks.arguments import GRID, LOUDEST, PUBLIC_LABELS, LabelOptions, labels_are_public, opened, with_noise
 from uptack.ranks.counting import exceedance
 from uptack.ranks.laws import half_width
 from uptack.ranks.weights import DIFFERENCE, MOVES, TOTAL, weight
@@ -162,9 +162,9 @@ def noisy_pairs(found: Samples, account: Account, public: bool, dropped: bool) -
         return _with_public_labels(sign, sizes, (found.sizes[0], found.sizes[1]), account, dropped)
     law = IntegerLaplace((MOVES * GRID + 1) * account.rows / account.epsilon)
     apart, total = (IntegerLaplace(Fraction(law.scale) / (GRID * part)) for part in (DIFFERENCE, TOTAL))
-    noisy = round(weight(*sizes) * sign * GRID) + law.sample(entropy=account.entropy)
-    difference = sizes[0] - sizes[1] + apart.sample(entropy=account.entropy)
-    rows = sizes[0] + sizes[1] + total.sample(entropy=account.entropy)
+    noisy = with_noise(round(weight(*sizes) * sign * GRID), law, account.entropy)
+    difference = with_noise(sizes[0] - sizes[1], apart, account.entropy)
+    rows = with_noise(sizes[0] + sizes[1], total, account.entropy)
     account.spend(loss.Pure(account.epsilon))
     near = _sizes(rows, difference)
     if min(near) < 2 * float(Fraction(apart.scale)):
@@ -187,11 +187,11 @@ def _with_public_labels(sign: int, sizes: Sizes, labelled: Sizes, account: Accou
     """The same where everybody knows which row has which label."""
     large = max(labelled)
     law = IntegerLaplace(Fraction(MOVES * large * account.rows) / account.epsilon)
-    noisy = sign + law.sample(entropy=account.entropy)
+    noisy = with_noise(sign, law, account.entropy)
     near, count = labelled, IntegerLaplace(Fraction(law.scale) / large)
     if dropped:
-        drawn = count.sample(2, entropy=account.entropy).tolist()
-        near = (min(sizes[0] + drawn[0], labelled[0]), min(sizes[1] + drawn[1], labelled[1]))
+        drawn = [with_noise(n, count, account.entropy) for n in sizes]
+        near = (min(drawn[0], labelled[0]), min(drawn[1], labelled[1]))
     account.spend(loss.Pure(account.epsilon))
     if min(near) < 1:
         return None

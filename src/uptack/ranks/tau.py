@@ -14,7 +14,7 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational, read
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened
+from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened, with_noise
 from uptack.ranks.counting import concordance, square_sum
 from uptack.ranks.laws import half_width
 from uptack.ranks.planning import tau_error
@@ -141,7 +141,7 @@ def measured(
         return Outcome.refusal(HOW, advice)
     spread = _whole(square_sum(s), max(s.size - 1, 1) ** 2)
     law = IntegerLaplace((MOVES * GRID + 1) * account.rows / second.epsilon)
-    noisy = spread + law.sample(entropy=account.entropy)
+    noisy = with_noise(spread, law, account.entropy)
     second.spend(loss.Pure(second.epsilon))
     blur = float(Fraction(law.scale)) / (GRID * m)
     noise = TauNoise(tau, m, scale, noisy / (GRID * m), blur, size, seen)
@@ -151,7 +151,7 @@ def measured(
 def _of_rows(count: int, n: int, account: Account) -> tuple[float | None, int, float, IntegerLaplace | None]:
     """τ of a public number of rows, and the scale of its noise."""
     law = IntegerLaplace(Fraction(2 * (n - 1) * account.rows) / account.epsilon)
-    noisy = count + law.sample(entropy=account.entropy)
+    noisy = with_noise(count, law, account.entropy)
     account.spend(loss.Pure(account.epsilon))
     pairs = n * (n - 1) // 2
     return min(max(noisy / pairs, -1.0), 1.0), n, float(Fraction(law.scale) / pairs), None
@@ -161,8 +161,8 @@ def _beside_rows(count: int, m: int, account: Account) -> tuple[float | None, in
     """τ of a secret number of rows, that number with noise, and the scale of the noise on τ."""
     law = IntegerLaplace((MOVES * GRID + 1) * account.rows / account.epsilon)
     size = IntegerLaplace(Fraction(law.scale) / GRID)
-    noisy = _whole(2 * count, max(m - 1, 1)) + law.sample(entropy=account.entropy)
-    rows = m + size.sample(entropy=account.entropy)
+    noisy = with_noise(_whole(2 * count, max(m - 1, 1)), law, account.entropy)
+    rows = with_noise(m, size, account.entropy)
     account.spend(loss.Pure(account.epsilon))
     if rows < 2:
         return None, rows, 0.0, size

@@ -17,7 +17,7 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, PUBLIC_LABELS, LabelOptions, RankOptions, labels_are_public, opened
+from uptack.ranks.arguments import GRID, PUBLIC_LABELS, LabelOptions, RankOptions, labels_are_public, opened, with_noise
 from uptack.ranks.counting import Floats
 from uptack.ranks.nulls import RankSum, mann_whitney_sum, signed_rank_sum
 from uptack.ranks.superiority import EXAMPLE, NoisyPairs, least_rows, noisy_pairs, too_small
@@ -171,7 +171,7 @@ def _signed(rows: CompleteRows | UnreadRows, account: Account, side: str, secret
 
 def _of_rows(total: int, n: int, account: Account, side: str, advice: Advice) -> Outcome[RankTest]:
     law = IntegerLaplace(Fraction(2 * n * account.rows) / account.epsilon)
-    noisy = total + law.sample(entropy=account.entropy)
+    noisy = with_noise(total, law, account.entropy)
     account.spend(loss.Pure(account.epsilon))
     pvalue = tail_of(side, signed_rank_sum(n), noisy, float(Fraction(law.scale)), 0.5)
     return Outcome(RankTest(_within(noisy / (n * (n + 1) / 2)), pvalue), HOW)
@@ -180,8 +180,8 @@ def _of_rows(total: int, n: int, account: Account, side: str, advice: Advice) ->
 def _beside_rows(total: int, m: int, account: Account, side: str, advice: Advice) -> Outcome[RankTest]:
     law = IntegerLaplace((2 * GRID + 1) * account.rows / account.epsilon)
     size = IntegerLaplace(2 * Fraction(law.scale) / GRID)
-    noisy = (2 * total * GRID + m + 1) // (2 * (m + 1)) + law.sample(entropy=account.entropy)
-    rows = m + size.sample(entropy=account.entropy)
+    noisy = with_noise((2 * total * GRID + m + 1) // (2 * (m + 1)), law, account.entropy)
+    rows = with_noise(m, size, account.entropy)
     account.spend(loss.Pure(account.epsilon))
     assert advice.n is not None
     if rows < advice.n:

@@ -371,7 +371,8 @@ def test_null_laws_by_both_ways():
         assert null.chances is not None
         assert null.chances.sum() == pytest.approx(1, abs=1e-9)
         for z, scale in itertools.product((0.2, 1.0, 3.0), (null.sd / 3, null.sd * 2)):
-            assert other.tail(z * null.sd, scale) == pytest.approx(null.tail(z * null.sd, scale), abs=3e-5)
+            exact, found = null.tail(z * null.sd, scale), other.tail(z * null.sd, scale)
+            assert exact - 1e-7 <= found <= exact + 1 / null.sd  # it is a little more: t is moved by 1
     big = mann_whitney_sum(4000, 5000)
     assert big.chances is None
     assert big.tail(2 * big.sd, 10_000) == pytest.approx(tail(2 * big.sd, big.sd, 10_000) / 2, rel=1e-2)

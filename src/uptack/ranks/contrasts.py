@@ -14,7 +14,16 @@ from uptack.columns import ArrayColumn
 from uptack.columns.samples import Samples, public_groups, samples
 from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational
-from uptack.mechanisms.inverse import LATTICES, Refusal, boxes, decay, inverse_loss, inverse_sensitivity, steps_needed
+from uptack.mechanisms.inverse import (
+    LATTICES,
+    Refusal,
+    boxes,
+    decay,
+    inverse_loss,
+    inverse_sensitivity,
+    steps_needed,
+    worth_asking,
+)
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.ranks.arguments import PUBLIC_LABELS, LabelOptions, labels_are_public, with_noise
@@ -25,7 +34,7 @@ from uptack.registry.reads import LABELLED
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import COUNT_SHARE, Question, asked, level
 from uptack.statistics.methods import inverse_advice, sight
-from uptack.statistics.quantiles import HALF, OFFSETS, PopulationInterval, Shifted, confidence_of, rank_bounds
+from uptack.statistics.quantiles import HALF, NEAR, OFFSETS, PopulationInterval, Shifted, confidence_of, rank_bounds
 from uptack.statistics.statistic import least_n
 
 HOW = "inverse sensitivity"
@@ -230,13 +239,15 @@ class _Ends:
     ranges (where they are public there is nothing to fail). But for 7α/10, a quarter of it for each of four events,
     a(l₁) ≤ Q₁ ≤ a(u₁) and b(l₂) ≤ Q₂ ≤ b(u₂), by the binomial laws of the rows up to the quantiles. Then
     a(l₁) - b(u₂) ≤ Q₁ - Q₂ ≤ a(u₁) - b(l₂). Each end aims a number of ranks further out in both groups, and misses by
-    more, not being ⊥, with a chance of α/10. ∎
+    more, not being ⊥, with a chance of α/10. ∎ Where the groups do not bear the steps that a reply for `sure` needs,
+    ends aim less far out, and ⊥ is a candidate (`uptack.statistics.quantiles`). It may not be `worth` trying.
     """
 
     ranks: tuple[Sizes, Sizes]
     steps: int
     missing: Fraction
     sure: bool
+    worth: bool
 
     @classmethod
     def of(cls, bounds: tuple[Sizes, Sizes], p: Fraction, confidence: Fraction, epsilon: Fraction, rows: int) -> _Ends:
@@ -247,7 +258,9 @@ class _Ends:
         needed = steps_needed(epsilon, OFFSETS.size, failing / 10)
         steps = min(max(room // (2 * rows), 0), needed)
         one, other = ((low - rows * steps, high + rows * steps) for low, high in aimed)
-        return cls((one, other), steps, failing / 10, room // (2 * rows) >= needed)
+        sure = room // (2 * rows) >= needed
+        worth = sure or worth_asking(room // (2 * rows), epsilon, failure=failing / 10, near=NEAR)
+        return cls((one, other), steps, failing / 10, sure, worth)
 
     def bears(self, sizes: Sizes, rows: int) -> int:
         """For how many steps both ends are inside groups of such sizes."""
@@ -267,11 +280,11 @@ def _with_interval(found: Contrast, p: Fraction, confidence: Fraction) -> Outcom
 
     advice = Advice(n=least_n(sure), other="groups with more rows")
     known = found.known
-    if known is not None and not _Ends.of(_exactly(known), p, confidence, each, question.rows).sure:
+    if known is not None and not _Ends.of(_exactly(known), p, confidence, each, question.rows).worth:
         return question.refuse(HOW, advice)
     bounds, question = _bounds(found, share, confidence)
     ends = _Ends.of(bounds, p, confidence, each, question.rows)
-    if not ends.sure:
+    if not ends.worth:
         return question.refuse(HOW, advice)
     half, low, high = question.split(1 - 2 * END_SHARE, END_SHARE, END_SHARE)
     drawn = _drawn(replace(found, question=half), p)

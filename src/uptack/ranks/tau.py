@@ -95,7 +95,7 @@ def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
     >>> from uptack import SeededEntropy
     >>> x = np.arange(1000.0)
     >>> kendall_tau(x, x % 500, epsilon=1, entropy=SeededEntropy(1))
-    Release(0.0..., Kendall's τ by integer noise on the count of pairs, ε = 1.0 (substitute), NOT PRIVATE: ...)
+    Release(0.507..., Kendall's τ by integer noise on the count of pairs, ε = 1.0 (substitute), NOT PRIVATE: ...)
     """
     account, missing = opened("Kendall's τ", epsilon, options)
     return account.close(measured(complete_rows({"x": x, "y": y}, missing), account, missing == "ignore"))

@@ -18,6 +18,7 @@ from uptack import noise as noise
 from uptack import papers as papers
 from uptack import privacy as privacy
 from uptack import random_dp as random_dp
+from uptack import ranks as ranks
 from uptack import reach as reach
 from uptack import regression as regression
 from uptack import statistics as statistics
@@ -48,6 +49,17 @@ from uptack.privacy import ADD_REMOVE as ADD_REMOVE
 from uptack.privacy import SUBSTITUTE as SUBSTITUTE
 from uptack.privacy import Privacy as Privacy
 from uptack.privacy import RandomPrivacy as RandomPrivacy
+from uptack.ranks import correlation as correlation
+from uptack.ranks import correlation_matrix as correlation_matrix
+from uptack.ranks import hodges_lehmann as hodges_lehmann
+from uptack.ranks import kendall_tau as kendall_tau
+from uptack.ranks import kruskal_wallis as kruskal_wallis
+from uptack.ranks import mann_whitney as mann_whitney
+from uptack.ranks import median_difference as median_difference
+from uptack.ranks import quantile_difference as quantile_difference
+from uptack.ranks import rank_biserial as rank_biserial
+from uptack.ranks import signed_rank as signed_rank
+from uptack.ranks import superiority as superiority
 from uptack.regression import HampelRegression as HampelRegression
 from uptack.regression import LinearRegression as LinearRegression
 from uptack.regression import ShortcutRegression as ShortcutRegression

@@ -34,6 +34,7 @@ ALLOWED = {
     "random_dp": GROUND | BASE | {"blocks"},
     "multivariate": GROUND | BASE | {"blocks", "statistics", "drawing"},
     "regression": GROUND | BASE | {"blocks", "statistics", "multivariate", "progress", "drawing"},
+    "ranks": GROUND | BASE | {"statistics", "drawing"},
     "blocks": GROUND | BASE | {"statistics", "progress"},
     "kernels": GROUND | BASE | {"statistics", "drawing"},
     "densities": GROUND | BASE | {"statistics", "kernels"},

@@ -13,7 +13,11 @@ NAMES = {
         mean mechanisms median minimax_count_mechanism
         multivariate noise open optimal_count_mechanism papers per_group plot_coefficients privacy quantile
         random_dp reach regression release_if_stable scatter shortcut_regression sparse_histogram
-        stable_value statistics subsample_aggregate trimmed_mean winsorized_mean""",
+        stable_value statistics subsample_aggregate trimmed_mean winsorized_mean
+        correlation correlation_matrix hodges_lehmann kendall_tau kruskal_wallis mann_whitney median_difference
+        quantile_difference rank_biserial ranks signed_rank superiority""",
+    "uptack.ranks": """correlation correlation_matrix hodges_lehmann kendall_tau kruskal_wallis mann_whitney
+        median_difference quantile_difference rank_biserial signed_rank superiority""",
     "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram Tally count histogram
         margins minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
     "uptack.blocks": "Plan Vote plan stable_value subsample_aggregate",

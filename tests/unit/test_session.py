@@ -46,6 +46,17 @@ ASKED = {
     "shortcut_regression": (("cost", "age"), {}),
     "scatter": (("cost", "age"), {}),
     "robust_regression": (("cost", "age"), {"delta": 1e-6}),
+    "kendall_tau": (("cost", "age"), {}),
+    "correlation": (("cost", "age"), {}),
+    "correlation_matrix": (("cost", "age", "noise"), {}),
+    "superiority": (("cost", "town"), {"groups": ("a", "b")}),
+    "rank_biserial": (("cost", "ill"), {"groups": (True, False)}),
+    "median_difference": (("cost", "town"), {"groups": ("a", "b")}),
+    "quantile_difference": (("cost", "town"), {"p": 0.4, "groups": ("a", "b")}),
+    "hodges_lehmann": (("cost", "town"), {"groups": ("a", "b")}),
+    "mann_whitney": (("cost", "town"), {"groups": ("a", "b")}),
+    "kruskal_wallis": (("cost", "town"), {"groups": ("a", "b", "c")}),
+    "signed_rank": ("noise", {}),
 }
 
 

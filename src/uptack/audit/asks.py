@@ -159,6 +159,31 @@ def _labelled() -> Pairs:
     return moved | {"another label": ((x, y), (x, corpus.ended(y, -y[-1])))}
 
 
+def _groups() -> Pairs:
+    """Numbers with the label of each row: a row that has another value, another label, or none."""
+    x, n = np.arange(float(corpus.ROWS)) % 7, corpus.ROWS
+    labels = np.arange(n) % 2
+    pairs: Pairs = {f"x, {name}": ((x, labels), (corpus.ended(x, v), labels)) for name, v in corpus.FINITE.items()}
+    pairs |= {f"label, {v}": ((x, labels), (x, corpus.ended(labels, v))) for v in (0, 7, -(2**63))}
+    moved = corpus.ended(x, 1e308), corpus.ended(labels, 0)
+    return pairs | {"both": ((x, labels), moved)}
+
+
+def _values_of_groups() -> Pairs:
+    """Only values differ: neighbours where labels are public."""
+    return {name: pair for name, pair in _groups().items() if name.startswith("x, ")}
+
+
+def _gapped_groups() -> Pairs:
+    """The same with values that are missing, and labels of other types."""
+    x, n = np.arange(float(corpus.ROWS)) % 7, corpus.ROWS
+    labels = np.arange(n) % 2
+    pairs: Pairs = {f"x, {name}": ((x, labels), (corpus.ended(x, v), labels)) for name, v in corpus.NOT_FINITE.items()}
+    for name, other in (("None", None), ("a text", "1"), ("a float", 1.0), ("a truth value", True), ("NaN", np.nan)):
+        pairs[f"label, {name}"] = (x, labels.tolist()), (x, [*labels[:-1].tolist(), other])
+    return pairs
+
+
 def _scores() -> Pairs:
     return {
         "a tie": ([3, 3, 0], [4, 2, 0]),
@@ -206,6 +231,9 @@ DATA: dict[str, Callable[[], Pairs]] = {
     "table": corpus.tables,
     "table with gaps": partial(corpus.tables, gaps=True),
     "classes": _labelled,
+    "groups": _groups,
+    "groups with gaps": _gapped_groups,
+    "values of groups": _values_of_groups,
     "scores": _scores,
     "distance": _distances,
     "proportion": _proportions,

@@ -111,6 +111,14 @@ FAULTS = (
     Fault("sum: a count that weighs nothing", "uptack.statistics.moments.sensitivity", given(2, lambda count: 0), INNER, "sum, add/remove"),
     Fault("variance: a fourth moment that may be 16", "uptack.statistics.variances.fourth_powers", after(lambda found, *_, **__: [16 * found[0]]), INNER, "variance"),
     Fault("TM: a tenth of its noise", "uptack.mechanisms.dwork_lei.noisy_mean", given(1, lambda b: b / 100), INNER, "TM"),
+    # ------------------------------------------------------------------------------------------ rank statistics
+    Fault("tau: noise for half of the pairs", "uptack.ranks.arguments.with_noise", given(1, lambda law: type(law)(law.scale / 2)), INNER, "tau"),
+    Fault("tau: a secret number of rows in the denominator only", "uptack.ranks.tau._whole", after(lambda made, *_: 2 * made), INNER, "tau, add/remove"),
+    Fault("superiority: a heavier weight", "uptack.ranks.weights.weight", after(lambda h, *_: 5 * h / 4), INNER, "superiority, down"),
+    Fault("superiority: labels that stay", "uptack.ranks.superiority.labels_are_public", always(True), INNER, "superiority, over"),
+    Fault("difference: rows that stay in their group", "uptack.ranks.contrasts.Contrast.together", lambda _: property(lambda found: False), INNER, "difference, both medians"),
+    Fault("shift: half of the pairs", "uptack.ranks.shift.step", after(lambda made, *_: made / 2), INNER, "shift, down"),
+    Fault("several groups: noise for half of the move", "uptack.ranks.arguments.with_noise", given(1, lambda law: type(law)(law.scale / 2)), INNER, "several groups"),
     # ---------------------------------------------------------------------------------- propose, test, release
     Fault("ptr: a threshold off by one", "uptack.mechanisms.ptr.Proposal.look", after(lambda k, *_: k - 1), INNER, "median, ptr"),
     Fault("ptr: a cutoff for 10δ", "uptack.noise.laws.IntegerLaw.cutoff", given(1, lambda d: min(10 * d, HALF)), INNER, "median, ptr"),

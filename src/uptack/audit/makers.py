@@ -24,6 +24,15 @@ def two(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
     return function(*data, **options, entropy=entropy)
 
 
+def side_by_side(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
+    """f(x, y, ...) of two columns, and what its interval says."""
+    x, y = data
+    made = function(x[:, 0] if np.ndim(x) == 2 else x, y, **options, entropy=entropy)
+    if made and "public_labels" not in options and made.noise is not None:
+        made.interval(options.get("interval", 0.9))
+    return made
+
+
 def by(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
     """f(x, by=groups, ...)."""
     x, groups = data

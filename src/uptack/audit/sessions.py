@@ -22,7 +22,7 @@ from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.registry import declared
 from uptack.session.requests import Request, in_tables
-from uptack.session.session import of_columns
+from uptack.session.session import of_several
 
 REGRESSIONS = {
     "shortcut_regression": "shortcut_regression",
@@ -41,7 +41,7 @@ def session_asks(direct: Iterable[Ask]) -> list[Ask]:
         statistic, declaration = REGRESSIONS.get(name, name), declared().get(name)
         if declaration is None or not in_tables(declaration):
             continue
-        place = COLUMN if of_columns(declaration) else WHOLE
+        place = WHOLE if of_several(declaration) else COLUMN
         made.append(replace(ask, function=f"{place}.{statistic}", make=partial(asked, statistic), basic=False))
     return [*made, *_whole()]
 
@@ -69,7 +69,8 @@ def _tabled(statistic: str, data: Any) -> Any:
         return _tabled(statistic, data.rows) | {"id": data.ids, "at": np.arange(len(data.ids))}
     if isinstance(data, tuple):
         x, y = data
-        return {"x": x[:, 0], "y": y} if np.ndim(x) == 2 else {"x": x, "by": y}
+        second = "label" if declared().get(statistic) is not None and of_several(declared()[statistic]) else "by"
+        return {"x": x[:, 0], "y": y} if np.ndim(x) == 2 else {"x": x, second: y}
     if isinstance(data, np.ndarray) and data.ndim == 2:
         return {f"x{i}": column for i, column in enumerate(data.T)}
     return {"x": data}
@@ -93,11 +94,12 @@ def asked(statistic: str, function: Any, options: dict[str, Any], data: Any, ent
     given = {key: value for key, value in options.items() if key != "adjacency"}
     given |= ({"by": "by"} if "by" in table else {}) | ({"order": "at"} if "order" in given else {})
     columns = ("y", "x") if "y" in table else tuple(name for name in table if name not in ("by", "id", "at"))
+    several = statistic in REGRESSIONS.values() or (statistic in declared() and of_several(declared()[statistic]))
     columns, statistic = ((), "count") if statistic == "rows" else (columns, statistic)
     request = Request(statistic, *columns, **given)
     if len(columns) == 1:
         return Shown(lambda: function(opened["x"], **given), lambda: _shown(opened, request))
-    if columns and statistic not in REGRESSIONS.values():
+    if columns and not several:
         return Shown(lambda: opened.run(request), lambda: _shown(opened, request))
     return Shown(lambda: function(opened, *columns, **given), lambda: _shown(opened, request))
 

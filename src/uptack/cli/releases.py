@@ -93,7 +93,8 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
         told = {name: value for name, value in given.items() if value not in ((), None)}
         for option in declaration.options:
             if option.form == "keys" and option.name in told:
-                column = str(given.get("by")) if option.name in GROUPING else named[0]
+                column = named[-1] if option.name in GROUPING else named[0]  # the labels, where there are any
+                column = str(given["by"]) if option.name in GROUPING and given.get("by") is not None else column
                 told[option.name] = [_key(session, column, text) for text in told[option.name]]
             if option.form == "numbers" and option.name in told:
                 values = told[option.name]

@@ -77,3 +77,19 @@ class UnreadColumn:
     def sums(self, f: Callable[[Any], list[Any]]) -> NoReturn:
         """Stops the rehearsal."""
         raise Touched
+
+
+@dataclass(frozen=True)
+class UnreadRows:
+    """Rows of numbers, or of values in groups, of which only their number and their types are known."""
+
+    size: int
+    whole: bool = False
+    in_table: bool = True
+    sizes: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> NoReturn:
+        """Stops the rehearsal."""
+        raise Touched

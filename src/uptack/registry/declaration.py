@@ -38,6 +38,7 @@ HOMES = (
     "uptack.densities",
     "uptack.multivariate",
     "uptack.regression",
+    "uptack.ranks",
     "uptack.blocks",
     "uptack.kernels",
     "uptack.mechanisms",

@@ -70,6 +70,8 @@ KNOWN = {
         Option("weights", "People weigh alike (default), or rows do, or each is in one category.", "choice", WEIGHTS),
         Option("at_most", "With weights 'rows': how many rows of one person count in full.", "integer"),
         Option("order", "With per_person 'last': the column that says which row is the last.", "word"),
+        Option("public_labels", "Whether everybody may know which row has which label.", "object"),
+        Option("alternative", "Which way a test looks.", "choice", ("two-sided", "greater", "less")),
         Option("method", "How the answer is found.", "choice", METHODS),
         Option("interval", "Spend half on an interval for the population, at this confidence.", "number"),
         Option("p", "The levels of the quantiles, such as 0.25 0.75.", "numbers"),

@@ -11,13 +11,14 @@ import numpy as np
 from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
+from uptack.columns.samples import CompleteRows, Samples, ready
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
-from uptack.columns.unread import UnreadColumn
+from uptack.columns.unread import UnreadColumn, UnreadRows
 from uptack.data import Source
 from uptack.data.arrays import numeric_column
 from uptack.data.people import PeopleSource, hidden
-from uptack.data.protocol import known
+from uptack.data.protocol import comparable, known
 from uptack.errors import InvalidArgument
 
 Names = tuple[str, ...]
@@ -51,6 +52,7 @@ class Reads:
     `read(source, names, given)` looks at the rows. `unread` makes the same arguments from public things alone: it is
     used to find misuse, and a ⊥ that public numbers decide, before anything is debited. `people(name, data, owners)`
     makes a data argument of that name into people's data, where its rows have owners (`uptack.registry.people`).
+    `kinds` are those of all columns, but for the last one where it has kinds of its own (`last`).
     """
 
     read: Read
@@ -59,6 +61,7 @@ class Reads:
     least: int = 1
     most: int | None = 1
     people: Peoples | None = None
+    last: tuple[Kind, ...] = ()
 
     def check(self, what: str, names: Names, source: Source, given: Given) -> None:
         """Whether the source has such columns: names and kinds are public. Edges ask for numbers."""
@@ -70,8 +73,9 @@ class Reads:
             hidden(name, person)
         if given.get("order") is not None:
             known(given["order"], source.columns, what="order")
-        for name in names:
-            known(name, source.columns, self.kinds if given.get("edges") is None else NUMERIC)
+        for place, name in enumerate(names, 1 - len(names)):
+            kinds = self.last if self.last and place == 0 else self.kinds
+            known(name, source.columns, kinds if given.get("edges") is None else NUMERIC)
         if given.get("by") is not None:
             known(given["by"], source.columns, COUNTED)
 
@@ -178,6 +182,27 @@ def _one_row_each(values: Any) -> PeopleRows:
     return PeopleRows(values, np.arange(len(values)), len(values))
 
 
+def _rows(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    """Rows side by side: what a function of several columns makes of them is its own."""
+    values = source.matrix(names)
+    return (CompleteRows(ready(values, given.get("missing", "ignore")), len(values), names),)
+
+
+def _labelled(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    """The values of each public group: the rows that have its label."""
+    parts = [source.restricted(names[1], group) for group in given["groups"]]
+    values = tuple(part.matrix(names[:1])[:, 0] for part in parts)
+    sizes = tuple(part.size for part in values)
+    return Samples(values, sizes, source.rows, in_table=True, whole=whole(source.columns[names[0]])), None
+
+
+def _no_labels(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    """Whether there can be such labels is public, and found before anything is read."""
+    for group in given.get("groups", ()) if isinstance(given.get("groups", ()), list | tuple) else ():
+        comparable(names[1], source.columns[names[1]], group)
+    return UnreadRows(source.rows, whole(source.columns[names[0]])), None
+
+
 COLUMN = Reads(_column, _unread_column, people=Peoples(_peoples_column, ("per_person", "weights", "at_most", "order")))
 """One numeric column."""
 
@@ -195,3 +220,20 @@ COLUMNS = Reads(_matrix, _no_matrix, least=2, most=None)
 
 DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_design))
 """A response and its predictors."""
+
+PAIR = Reads(
+    lambda source, names, given: (*_rows(source, names, given), None),
+    lambda source, names, given: (UnreadRows(source.rows), None),
+    least=2,
+    most=2,
+)
+"""Two numeric columns side by side."""
+
+ROWS = Reads(_rows, lambda source, names, given: (UnreadRows(source.rows, names=names),), most=2)
+"""A numeric column, or two side by side, row by row."""
+
+WIDE = Reads(_rows, lambda source, names, given: (UnreadRows(source.rows, names=names),), least=2, most=None)
+"""Two numeric columns or more."""
+
+LABELLED = Reads(_labelled, _no_labels, least=2, most=2, last=COUNTED)
+"""A numeric column, and one that has the label of each row."""

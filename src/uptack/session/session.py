@@ -217,6 +217,26 @@ class Session:
         """The same by `uptack.hampel_regression`."""
         return self.run(Request("robust_regression", y, *self.predictors(y, x), epsilon=epsilon, **options))
 
+    def __getattr__(self, name: str) -> Callable[..., Made]:
+        """The release function of that name, of several columns: `session.kendall_tau("age", "cost", epsilon=1)`."""
+        several = {} if name.startswith("_") else {n: d for n, d in declared().items() if of_several(d)}
+        if name not in several:
+            near = difflib.get_close_matches(name, several, n=1)
+            raise AttributeError(f"a session has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+        @functools.wraps(several[name].function)
+        def ask(*columns: Any, **options: Any) -> Made:
+            own = [option.name for option in several[name].options if option.positional]
+            named = tuple(column for column in columns if isinstance(column, str))
+            if len(values := columns[len(named) :]) > len(own):
+                raise TypeError(f"{name}() takes names of columns and at most {len(own)} other positional arguments")
+            return self.run(Request(name, *named, **dict(zip(own, values, strict=False)), **options))
+
+        return ask
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(name for name, declaration in declared().items() if of_several(declaration))]
+
     def predictors(self, y: str, x: str | Iterable[str] | None) -> tuple[str, ...]:
         """The columns that y is regressed on."""
         if x is None:
@@ -332,6 +352,11 @@ class SessionColumn:
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._names()]
+
+
+def of_several(declaration: Declaration) -> bool:
+    """Whether a release function is asked about several columns side by side."""
+    return in_tables(declaration) and declaration.reads.least > 1
 
 
 def of_columns(declaration: Declaration) -> bool:

@@ -19,7 +19,7 @@ from uptack.exact import Rational, read
 from uptack.later import Later
 from uptack.mechanisms.inverse import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
 from uptack.noise import MachineNumbers
-from uptack.reach import LStatistic, Segment
+from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.registry import release
@@ -175,23 +175,26 @@ class PopulationInterval:
 
 
 @dataclass(frozen=True)
-class _Shifted:
+class Shifted:
     """A reach seen from a released value: subtracting it keeps order. So does bringing huge numbers to ±8e307 first,
     which keeps the difference a float.
     """
 
-    reach: LStatistic
+    reach: Reach
     origin: float
 
     @property
     def value(self) -> float:
+        """T, seen from there."""
         return float(self._seen(np.array(self.reach.value)))
 
     def interval(self, k: int) -> tuple[float, float]:
+        """The ends for one k."""
         low, high = self._seen(np.array(self.reach.interval(k)))
         return float(low), float(high)
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
+        """The ends for k = 0, ..., steps."""
         low, high = self.reach.intervals(steps)
         return self._seen(low), self._seen(high)
 
@@ -249,7 +252,7 @@ class _Ends:
         failing, rows = 1 - confidence, question.rows
         least, most = size_bounds(n, question, failing / 10)
         share = failing * (Fraction(7, 20) if question.size_is_secret else Fraction(8, 20))
-        low, high = _ranks(least, most, p, share, people)
+        low, high = rank_bounds(least, most, p, share, people)
         room, needed = min(low - 1, least - high) // (2 * rows), steps_needed(epsilon, OFFSETS.size, failing / 10)
         steps, sure = min(max(room, 0), needed), room >= needed
         worth = sure or worth_asking(room, epsilon, failure=failing / 10, near=NEAR)
@@ -271,7 +274,7 @@ HUGE = 10**15
 """From so many rows on the law of the binomial is not computed but bounded."""
 
 
-def _ranks(least: int, most: int, p: Fraction, q: Fraction, people: bool) -> tuple[int, int]:
+def rank_bounds(least: int, most: int, p: Fraction, q: Fraction, people: bool) -> tuple[int, int]:
     """Ranks between whose order statistics Q lies but for 2q: of rows, or of people with several."""
     if not people:
         return _below(least, p, q), _above(most, p, q)
@@ -331,7 +334,7 @@ def ends_around(
     if not aimed.worth:
         return question.refuse(HOW, Advice(n=advice()))
     for rank, outward, side in ((aimed.low, -1, sides[0]), (aimed.high, 1, sides[1])):
-        reach = _Shifted(LStatistic.quantile(data, rank, aimed.steps, question.rows), around)
+        reach = Shifted(LStatistic.quantile(data, rank, aimed.steps, question.rows), around)
         nested, refusal = boxes([reach], aimed.steps, OFFSETS), aimed.refusal(data.size, question)
         drawn = nested.draw(decay(side.epsilon), question.entropy, refusal)
         side.account.spend(inverse_loss(side.epsilon))

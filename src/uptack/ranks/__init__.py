@@ -1,0 +1,23 @@
+"""Rank statistics and contrasts of groups: bounded by nature, so they need no bounds on the data."""
+
+from uptack.ranks.contrasts import median_difference, quantile_difference
+from uptack.ranks.kruskal import kruskal_wallis
+from uptack.ranks.matrix import correlation_matrix
+from uptack.ranks.shift import hodges_lehmann
+from uptack.ranks.superiority import rank_biserial, superiority
+from uptack.ranks.tau import correlation, kendall_tau
+from uptack.ranks.testing import mann_whitney, signed_rank
+
+__all__ = [
+    "correlation",
+    "correlation_matrix",
+    "hodges_lehmann",
+    "kendall_tau",
+    "kruskal_wallis",
+    "mann_whitney",
+    "median_difference",
+    "quantile_difference",
+    "rank_biserial",
+    "signed_rank",
+    "superiority",
+]

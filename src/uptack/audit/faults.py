@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +23,8 @@ from uptack.audit.wrong import (
     before,
     both_rising,
     count_of_one_row,
+    counted_by_value,
+    cut_by_ranks,
     direct,
     divide,
     every_row_weighs_one,
@@ -37,6 +39,7 @@ from uptack.audit.wrong import (
     note,
     rows_are_dealt,
     scaled_by_all,
+    shares_of_a_bin,
     show,
     times,
     told,
@@ -99,6 +102,15 @@ FAULTS = (
     Fault("chain: e^(-ε/4g) for e^(-ε/8g)", "uptack.mechanisms.joint.chain_decay", given(0, twice), INNER, "quartiles"),
     Fault("chain: rows a person ignored", "uptack.mechanisms.joint.chain_decay", given(1, lambda g: 1), INNER, "quartiles, 2 rows"),
     Fault("chain: digits of their own in each window", "uptack.statistics.windows.Rows._digits", lambda f: anew, INNER, "many quantiles of one value"),
+    Fault("tree: digits of their own in each window", "uptack.statistics.windows.Rows._digits", lambda f: anew, INNER, "quantiles of one value by a tree"),
+    Fault("tree: each tier at all of ε", "uptack.mechanisms.joint.chain_decay", given(0, twice), INNER, "quantiles by a tree"),
+    Fault("tree: rows a person ignored", "uptack.mechanisms.joint.chain_decay", given(1, lambda g: 1), INNER, "quantiles by a tree, 2 rows"),
+    Fault("tree: gaps that are shares of a bin's rows", "uptack.mechanisms.tree.Tree._bin", after(shares_of_a_bin), INNER, "quantiles by a tree"),
+    Fault("tree: bins that start at ranks, not at knots", "uptack.mechanisms.tree._drawn", after(cut_by_ranks), INNER, "quantiles by a tree"),
+    Fault("tree: rows up to a knot counted without their digits", "uptack.statistics.windows.Rows.up_to", lambda f: counted_by_value, INNER, "quantiles of one value by a tree"),
+    Fault("ecdf: a replaced row counted as one move", "uptack.statistics.ecdf._moved", always(1), INNER, "distribution"),
+    Fault("ecdf: the same where rows are dropped", "uptack.statistics.ecdf._moved", always(1), INNER, "distribution, drop"),
+    Fault("ecdf: noise for blocks or single bins, not both", "uptack.statistics.running.RunningNoise.of", after(lambda noise, *_: replace(noise, scale=noise.scale / 2)), INNER, "distribution, blocks"),
     Fault("secret n: the true number of rows", "uptack.statistics.arguments.noisy_size", true_count, INNER, "mean, add/remove"),
     Fault("secret n: in a density", "uptack.statistics.arguments.noisy_size", true_count, INNER, "density, add/remove"),
     Fault("secret n: noise for one row a person", "uptack.statistics.arguments.noisy_size", count_of_one_row, INNER, "medians, add/remove, 2 rows"),

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,8 @@ class Recorder:
                 if self.current is not None or self.drawing or not self.ours((*arguments, *options.values())):
                     return original(*arguments, **options)
                 state = spot.state(*arguments, **options)
-                return self.step(spot.path, state, lambda: original(*arguments, **options), lambda other: other.output)
+                make = partial(original, *arguments, **options)
+                return self.step(spot.path, state, make, lambda other: spot.seen(other.output))
 
             return call
 

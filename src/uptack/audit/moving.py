@@ -123,6 +123,24 @@ def _plane(n: int = N) -> Pair:
     return (wide, y), (wide, other)
 
 
+def _trees() -> list[Replay]:
+    """Trees of two tiers: the row that moves goes past all bins of the second."""
+    ecdf, levels, few, many = "uptack.ecdf", [j / 30 for j in range(1, 30)], _gap(400), _gap(6000)
+    return [
+        _case("quantiles by a tree", "uptack.quantile", few, p=levels, epsilon=50),
+        _case("quantiles by a tree, 2 rows", "uptack.quantile", changed(few[0], slice(0, 2), 99.0, TWO), p=levels,
+              epsilon=100, rows_per_person=2),
+        _case("quantiles of one value by a tree", "uptack.quantile", changed(np.ones(4000), slice(0, 1), 9.0), p=levels,
+              epsilon=50),
+        _case("distribution", ecdf, few, epsilon=50),
+        _case("distribution, drop", ecdf, few, epsilon=50, missing="drop"),
+        _case("distribution, add/remove", ecdf, _removed(few), epsilon=50, adjacency=ADD_REMOVE),
+        _case("distribution, blocks", ecdf, _gap(8200), knots=121, epsilon=400),
+        _case("distribution, ε = 1", ecdf, many, knots=9, epsilon=1),
+        _case("distribution, ε = 1, drop", ecdf, many, knots=9, epsilon=1, missing="drop"),
+    ]  # fmt: skip
+
+
 def statistics() -> list[Replay]:
     """Order statistics and means."""
     q, low = "uptack.quantile", [0.25, 0.75]
@@ -146,6 +164,7 @@ def statistics() -> list[Replay]:
         _case("many quantiles of one value", q, changed(np.ones(4000), slice(0, 1), 9.0),
               p=[0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7]),
         _case("near quantiles", q, _ties(), p=[0.45, 0.55]),
+        *_trees(),
         _case("spread", "uptack.iqr", two_values(N, 90)),
         _case("trimmed mean", "uptack.trimmed_mean", _ties(), cut=0.25),
         _case("mean", "uptack.mean", _leaves(0)),

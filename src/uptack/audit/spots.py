@@ -15,12 +15,31 @@ from uptack.audit import prices, scores
 from uptack.audit.prices import Price, Seen
 
 
+def whole(answer: Any) -> Any:
+    """An answer of which all may be seen."""
+    return answer
+
+
+def vector(answer: tuple[list[int], Any]) -> tuple[list[int], None]:
+    """The vector that a chain draws, which is released. The rows up to it are counted for a tree, and told to nobody.
+
+    A neighbour has numbers of its own, and counts them where it is told none. With those of the other table each of
+    its bins would start a row too early or too late: all bins between the two that a row leaves and enters would move,
+    and be paid for.
+    """
+    return answer[0], None
+
+
 class Spot(NamedTuple):
-    """A mechanism by its path, what of its arguments depends on the data, and the price of a move of that."""
+    """A mechanism by its path, what of its arguments depends on the data, and the price of a move of that.
+
+    `seen` is what of its answer a neighbour is made to repeat: all that is released, and nothing else.
+    """
 
     path: str
     state: Callable[..., Any]
     price: Callable[[Seen, Seen, Fraction], Price]
+    seen: Callable[[Any], Any] = whole
 
 
 def coin_faults(coin: Any) -> list[str]:
@@ -43,7 +62,7 @@ SPOTS = (
     Spot("uptack.mechanisms.inverse.Boxes.draw", lambda boxes, rho, _, bottom=None: (boxes, rho, bottom), scores.drawn),
     Spot("uptack.mechanisms.weighed.Weighed.draw", lambda made, rho, _: (made, rho), scores.weighed),
     Spot("uptack.mechanisms.integer_sums.noisy_sums", lambda sums, law, _: (list(sums), law), prices.whole),
-    Spot("uptack.mechanisms.joint.Chain.draw", lambda chain, _: chain, scores.chained),
+    Spot("uptack.mechanisms.joint.Chain.draw", lambda chain, _: chain, scores.chained, vector),
     Spot("uptack.statistics.running.running_counts", lambda bins, noise, _: (bins, noise), scores.running),
     Spot("uptack.mechanisms.exponential._weighted", lambda scores, rate, _: (scores, rate), scores.scored),
     Spot("uptack.mechanisms.exponential._permute_and_flip", lambda scores, rate, _: (scores, rate), scores.scored),

@@ -141,6 +141,23 @@ def anew(windows: Any, key: int) -> Any:
     return np.sort(windows._drawn(np.full(windows._counted[key][1], key)))
 
 
+def shares_of_a_bin(made: Any, *_: Any) -> Any:
+    """A bin of a tree whose targets are shares of its rows, which are secret."""
+    return replace(made, targets=tuple(2 * (t * made.rows // made.total) for t in made.targets), total=2 * made.rows)
+
+
+def cut_by_ranks(found: Any, made: Any, steps: int, q: Fraction, rows: Any, start: int, *_: Any) -> Any:
+    """Knots of a tree, after which the next bins start at the ranks that were aimed at, not at the knots."""
+    return [(v, start + base) for (v, _), base in zip(found, made.bases, strict=True)]
+
+
+def counted_by_value(rows: Any, candidate: int) -> int:
+    """How many rows lie up to a candidate, all rows that are tied with it among them, whatever their digits."""
+    key = rows._cells.key_of(candidate)
+    rows._count({key})
+    return int(min(sum(rows._counted[key]), rows._present))
+
+
 def loud_look(original: Any) -> Any:
     """A test with noise of a scale that grows with ε."""
 

@@ -55,7 +55,7 @@ def second_moments(step: Step) -> Step:
 def noisy_moments(total: Whole, account: Account) -> Floats:
     """Σuuᵀ/Λ² with matrix Laplace noise: spends all of the account, which is pure ε by `matrix_laplace`."""
     theta = moved(account) * LENGTH**2 / account.epsilon
-    found = noisy_matrix([[Fraction(int(v)) for v in row] for row in total], theta, Grid.finer_than(theta, FINE),
+    found = noisy_matrix([[Fraction(v) for v in row] for row in total], theta, Grid.finer_than(theta, FINE),
                          account.entropy)  # fmt: skip
     account.spend(loss.Pure(account.epsilon))
     return found / float(LENGTH) ** 2
@@ -65,7 +65,7 @@ def noisy_total(total: Whole, account: Account) -> Floats:
     """Σu/Λ with noise of density e^(-|v|/scale): spends all of the account, which is pure ε by `gamma`."""
     scale = moved(account) * LENGTH / account.epsilon
     grid = Grid.finer_than(scale, FINE)
-    exact = [Fraction(int(v)) for v in total]
+    exact = [Fraction(v) for v in total]
     found = grid.points(real_noise(exact, L2Ball(len(exact)), scale, grid, account.entropy))
     account.spend(loss.Pure(account.epsilon))
     return found / LENGTH

@@ -33,7 +33,14 @@ def in_units(
 
         V = s²/slope²·((slope + (1 - slope)·c²)/(n·h) + (p + 1)·scale²/h²)
 
-    on each eigenvector. The ridge Q moves b by about (H + Q)⁻¹·Q·b, which is added as a bias.
+    on each eigenvector. It takes residuals to spread alike for all x.
+
+    **People.** A person adds the mean g of what her rows would, and n is the number of people. By Jensen's inequality
+    ggᵀ ≼ mean of (wz)(wz)ᵀψ² over her rows, whatever they have in common. So the sampling error of a gradient's
+    coordinate is still at most E ψ²·h/n, with the mean over a random row of a random person. It is as large as that if
+    the rows of one person are copies of each other; else intervals are wider than they need be.
+
+    The ridge Q moves b by about (H + Q)⁻¹·Q·b, which is added as a bias.
     """
     frame, p, s, h = model.frame, model.p, step.spread, curvature.values
     back, kept = _back(model, width)

@@ -64,7 +64,7 @@ class Given:
 
 def table_of(name: str, x: Any, least: int = 1) -> Given:
     """Columns of numbers side by side; missing values are NaN."""
-    must = f"a table of numbers with at least {'one column' if least == 1 else f'{least} columns'}"
+    must = f"a table of numbers with at least {'one column' if least == 1 else 'two columns'}"
     found = Given(x.values, x.codes, x.people) if isinstance(x, PeopleRows) else Given(matrix(name, x, must))
     values = found.values[:, None] if found.values.ndim == 1 else found.values
     if values.shape[1] < least:  # without a word on the number of rows, which may be secret

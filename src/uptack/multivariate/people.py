@@ -29,6 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +85,7 @@ class PeopleMatrix:
         order = np.argsort(each, kind="stable")
         numbers, starts = np.unique(each[order], return_index=True)
         parts = np.split(self.values[:, order], starts[1:], axis=1)
-        return [(UNIT // m, np.ascontiguousarray(part)) for m, part in zip(numbers.tolist(), parts, strict=False)]
+        return [(units_of(m), np.ascontiguousarray(part)) for m, part in zip(numbers.tolist(), parts, strict=False)]
 
     def sums(self, step: Step) -> list[Whole]:
         """Σ units·contribution/U, exactly: rows with equal units are added up first."""
@@ -118,8 +119,13 @@ class PeopleMatrix:
 
     def ordered(self, column: int, reach: int) -> Ordered:
         """z, by selection where that is less work than sorting."""
-        units = UNIT // self._counts[self.codes]
+        units = units_of(self._counts[self.codes])
         return PeopleOrder(self.values[column], units, UNIT, self.count(), [around_median(self.count(), reach)])
+
+
+def units_of(rows: Any) -> Any:
+    """The units of each row of a person with so many of them."""
+    return UNIT // rows
 
 
 def mixed(numbers: Indices) -> NDArray[np.uint64]:

@@ -220,11 +220,7 @@ def _regression(session: Session, target: str, epsilon: Fraction) -> tuple[Reque
     predictors = session.predictors(target, None)
     if not predictors:
         raise InvalidArgument("target", "one of several columns of numbers", repr(target))
-    names = (target, *predictors)
-    if session.adjacency.person:  # what is proved for people
-        fit = Request("shortcut_regression", *names, epsilon=epsilon, standard_errors=True, missing="ignore")
-    else:
-        fit = Request("regression", *names, epsilon=epsilon)
+    fit = Request("regression", target, *predictors, epsilon=epsilon)
     (line,) = session.plan([fit]).releases
     return (fit, "") if line.refusal is None else (None, str(line.refusal.advice))
 

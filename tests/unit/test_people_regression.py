@@ -6,7 +6,6 @@ import pytest
 import uptack as ut
 from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
-from uptack.report.budget import divide
 
 BETA = np.array([3.0, 1.0, -0.002])
 FIT = {"epsilon": 4}
@@ -153,7 +152,7 @@ def test_sessions_of_people_ask_for_it(tmp_path):
         found = session.regression("y", epsilon=4)
         assert found.mechanism == "linear regression by bounded sums"
         assert "people by id" in found.summary()
+        assert "slopes differ between people" in found.summary()
         assert session.scatter("a", "b", epsilon=4)
         assert not session.regression("y", epsilon=0.01)
         assert session.spent.epsilon == 8
-        assert divide(session, 9, target="y").regression.statistic == "regression"

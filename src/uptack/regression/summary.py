@@ -14,10 +14,14 @@ from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.labels import label
 from uptack.later import Later
+from uptack.privacy import Privacy
 from uptack.regression.newton import Hessian, Model, Step
 from uptack.release import Release
 
 special = Later("scipy.special")
+
+PANELS = "standard errors hold if residuals spread alike for all x, so not if slopes differ between people"
+"""What is said of people's rows. Of them it is often not so; a short cut's standard errors hold all the same."""
 
 LOST = 0.1
 """A coefficient hangs on lost directions if they make up more than this part of it."""
@@ -137,7 +141,12 @@ class RegressionRelease(Release[Floats]):
             for name, v, e, a, b, remark in zip(["intercept"][:lead] + columns, self.value, errors.standard_errors,
                                                 low, high, self._remarks(errors), strict=True)
         ]  # fmt: skip
-        return "\n".join([*_aligned([head, *body]), f"spread of residuals {errors.spread:.4g}; {self.privacy}"])
+        said = [f"spread of residuals {errors.spread:.4g}; {self.privacy}", *([PANELS] if self._of_people else [])]
+        return "\n".join([*_aligned([head, *body]), *said])
+
+    @property
+    def _of_people(self) -> bool:
+        return isinstance(self.privacy, Privacy) and bool(self.privacy.adjacency.person)
 
     def _remarks(self, errors: LinearErrors) -> list[str]:
         said = [""] * self.value.size

@@ -220,7 +220,11 @@ def _regression(session: Session, target: str, epsilon: Fraction) -> tuple[Reque
     predictors = session.predictors(target, None)
     if not predictors:
         raise InvalidArgument("target", "one of several columns of numbers", repr(target))
-    fit = Request("regression", target, *predictors, epsilon=epsilon)
+    names = (target, *predictors)
+    if session.adjacency.person:  # its standard errors hold where slopes differ between people, too
+        fit = Request("shortcut_regression", *names, epsilon=epsilon, standard_errors=True, missing="ignore")
+    else:
+        fit = Request("regression", *names, epsilon=epsilon)
     (line,) = session.plan([fit]).releases
     return (fit, "") if line.refusal is None else (None, str(line.refusal.advice))
 

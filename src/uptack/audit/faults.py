@@ -195,6 +195,8 @@ FAULTS = (
     Fault("people: a screen for half a person", "uptack.discrete.categories.capped", given(2, lambda g: g // 2), INNER, "categories, people"),
     Fault("people: rows of one in two blocks", "uptack.blocks.people.rows_of", rows_are_dealt, INNER, "block median, people"),
     Fault("people: rows of one in two blocks of a regression", "uptack.blocks.people.rows_of", rows_are_dealt, INNER, "short cut, people"),
+    Fault("people: gradients of rows that weigh one each", "uptack.multivariate.people.units_of", lambda f: lambda rows: 0 * rows + UNIT, INNER, "linear, people"),
+    Fault("people: directions of rows that weigh one each", "uptack.multivariate.people.units_of", lambda f: lambda rows: 0 * rows + UNIT, INNER, "scatter, people"),
     Fault("people: in each of their groups", "uptack.columns.spread.favourites", in_every_group, INNER, "unknown groups, people"),
     # ------------------------------------------------------------------------------------------ what can be seen
     Fault("a label is the first row's", "uptack.columns.kinds.canonical", lambda f: lambda value: value, "replay", "uptack.histogram(epsilon=20, delta=0.01): equal decimals"),

@@ -126,6 +126,28 @@ def lined(n: int = 240, rows: int = MORE) -> Any:
     return Owned((x, y), ids), Owned(far, np.append(np.zeros(rows, np.int64), ids[rest]))
 
 
+def leverage(n: int = 2500, rows: int = MORE, secret: bool = False) -> Any:
+    """A noisy line of people with two rows each, and one with all the leverage there can be, above it or below it."""
+    (x, y), ids = lined(n)[0]
+    rest = ids > 0
+
+    def beside(far: float, times: int) -> Owned:
+        hers = np.full((times, 1), 1e9), np.full(times, far)
+        made = np.vstack([x[rest], hers[0]]), np.append(y[rest], hers[1])
+        return Owned(made, np.append(ids[rest], np.full(times, n)))
+
+    return beside(1e12, rows), Owned((x[rest], y[rest]), ids[rest]) if secret else beside(-1e12, 1)
+
+
+def turned(n: int = 2500, rows: int = MORE) -> Any:
+    """The same as a table, and one person in the middle, or with more rows very far away: another direction."""
+    (x, y), ids = lined(n)[0]
+    table, rest = np.column_stack([x, y]), ids > 0
+    far = np.vstack([table[rest], np.tile([1e9, 0.0], (rows, 1))])
+    first = Owned(np.vstack([table[rest], [[0.0, 0.0]]]), np.append(ids[rest], n))
+    return first, Owned(far, np.append(ids[rest], np.full(rows, n)))
+
+
 def in_groups(n: int = 2 * N) -> Any:
     """One person with rows in two groups, whose medians she holds, or not there. Her number is the last."""
     x, by, ids = np.tile([0.0, 1.0], n), np.repeat([0, 1], n), np.arange(2 * n)
@@ -167,6 +189,10 @@ def cases(made: Callable[[str], Any]) -> list[Replay]:
         case("short cut", "uptack.shortcut_regression", lined(), makers.two, blocks=60, fit_intercept=False),
         case("short cut, standard errors", "uptack.shortcut_regression", lined(), makers.two, blocks=60,
              standard_errors=True, fit_intercept=False),
+        case("linear", "uptack.linear_regression", leverage(), makers.two, epsilon=3),
+        case("linear, add/remove", "uptack.linear_regression", leverage(secret=True), makers.two, epsilon=3,
+             adjacency=ADD_REMOVE),
+        case("scatter", "uptack.scatter", turned(), epsilon=3),
         case("density", kde, moved(0.5, 8.5), makers.seen, delta=0.01, bandwidth=0.5),
         case("moments, Gamma noise", fourier, poles, makers.seen, degree=1, **box),
         case("moments, Carathéodory noise", fourier, poles, makers.seen, degree=5, **box),

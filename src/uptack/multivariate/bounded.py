@@ -4,6 +4,9 @@
 Σuuᵀ by at most 2Λ² in the nuclear norm and Σu by at most 2Λ in length, and adding or removing one moves them by at most
 Λ² and Λ. Floats say which u a row gets, but not how long it is.
 
+Of people's rows each is weighed by its part of the person, exactly, so that one person moves sums as one row does
+(`uptack.multivariate.people`).
+
 **Exact sums.** Entries of u are integers of at most 2^18, and batches have at most 2^13 rows. So every product and each
 partial sum of Σuuᵀ, in whichever order, is an integer of at most 2^49: floats add them up without rounding.
 """
@@ -55,8 +58,8 @@ def second_moments(step: Step) -> Step:
 def noisy_moments(total: Whole, account: Account) -> Floats:
     """Σuuᵀ/Λ² with matrix Laplace noise: spends all of the account, which is pure ε by `matrix_laplace`."""
     theta = moved(account) * LENGTH**2 / account.epsilon
-    found = noisy_matrix([[Fraction(int(v)) for v in row] for row in total], theta, Grid.finer_than(theta, FINE),
-                         account.entropy)  # fmt: skip
+    exact = [[Fraction(v) for v in line] for line in np.asarray(total, object)]
+    found = noisy_matrix(exact, theta, Grid.finer_than(theta, FINE), account.entropy)
     account.spend(loss.Pure(account.epsilon))
     return found / float(LENGTH) ** 2
 
@@ -65,7 +68,7 @@ def noisy_total(total: Whole, account: Account) -> Floats:
     """Σu/Λ with noise of density e^(-|v|/scale): spends all of the account, which is pure ε by `gamma`."""
     scale = moved(account) * LENGTH / account.epsilon
     grid = Grid.finer_than(scale, FINE)
-    exact = [Fraction(int(v)) for v in total]
+    exact = [Fraction(v) for v in np.asarray(total, object)]
     found = grid.points(real_noise(exact, L2Ball(len(exact)), scale, grid, account.entropy))
     account.spend(loss.Pure(account.epsilon))
     return found / LENGTH

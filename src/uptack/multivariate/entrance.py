@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +12,10 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account
-from uptack.columns import matrix
+from uptack.columns import column, matrix
+from uptack.columns.owners import Codes, PeopleRows
 from uptack.errors import InvalidArgument
+from uptack.multivariate.people import PeopleMatrix
 from uptack.multivariate.rows import Floats, MatrixRows, Rows
 from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.noise import IntegerLaplace
@@ -32,22 +34,52 @@ BINARY = 0.5
 """The scale of a column that is declared to be 0 or 1."""
 
 
-def table_of(name: str, x: Any) -> Floats:
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A table of numbers, NaN where there is none; and whose its rows are, where people are the unit."""
+
+    values: Floats
+    codes: Codes | None = None
+    people: int = 0
+
+    @property
+    def size(self) -> int:
+        """The number of rows, or of people: how many rows people have is secret."""
+        return len(self.values) if self.codes is None else self.people
+
+    @property
+    def columns(self) -> int:
+        """The number of columns."""
+        return int(self.values.shape[1])
+
+    def rows(self, missing: str) -> Rows:
+        """The rows. Those without all their values are an error for the curator, or contribute nothing."""
+        if missing == "error" and not np.isfinite(self.values).all():
+            fix = "Pass missing='drop': such rows then contribute nothing."
+            raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
+        if self.codes is None:
+            return MatrixRows.of(self.values)
+        return PeopleMatrix.of(self.values, self.codes, self.people)
+
+
+def table_of(name: str, x: Any, least: int = 1) -> Given:
     """Columns of numbers side by side; missing values are NaN."""
-    found = matrix(name, x, "a table of numbers with at least one column")
-    found = found[:, None] if found.ndim == 1 else found
-    if found.shape[1] == 0:
-        raise InvalidArgument(name, "a table of numbers with at least one column", checks.outline(found))
+    must = f"a table of numbers with at least {'one column' if least == 1 else 'two columns'}"
+    found = Given(x.values, x.codes, x.people) if isinstance(x, PeopleRows) else Given(matrix(name, x, must))
+    values = found.values[:, None] if found.values.ndim == 1 else found.values
+    if values.shape[1] < least:  # without a word on the number of rows, which may be secret
+        raise InvalidArgument(name, must, "one" if values.shape[1] else "none")
+    return replace(found, values=values)
+
+
+def response_of(y: Any, design: Given) -> Floats:
+    """One column of numbers, as long as X. Of people's data the registry has seen to that."""
+    found = y.values if isinstance(y, PeopleRows) else column("y", y).floats()
+    if found.ndim != 1:
+        raise InvalidArgument("y", "one column of numbers", "a table")
+    if design.codes is None and len(found) != design.size:
+        raise InvalidArgument("y", f"as long as X, {design.size} rows", f"{len(found)} rows")
     return found
-
-
-def rows_of(table: Floats, missing: str) -> MatrixRows:
-    """The rows. Those without all their values are an error for the curator, or contribute nothing."""
-    rows = MatrixRows.of(table)
-    if missing == "error" and not rows.complete.all():
-        fix = "Pass missing='drop': such rows then contribute nothing."
-        raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
-    return rows
 
 
 def binary_columns(value: Any, columns: int) -> tuple[int, ...]:
@@ -64,6 +96,7 @@ class Sized:
     """The number of rows as everybody may know it: public, or with noise; and whether it is the number of all rows.
 
     Where rows are replaced and some may be missing, the length of the table is public; how many are complete is not.
+    Of people's rows it is the number of people.
     """
 
     rows: int
@@ -81,10 +114,10 @@ class Sized:
         return None if self.account.adjacency.size_is_public else max(self.rows // 2, 1)
 
 
-def sized(rows: MatrixRows, missing: str, account: Account) -> Sized:
+def sized(rows: Rows, missing: str, account: Account) -> Sized:
     """The number of rows, bought where rows are added and removed, and the account with what is left."""
     if account.adjacency.size_is_public:
-        return Sized(rows.complete.size, missing == "error", account)
+        return Sized(rows.size, missing == "error", account)
     part = account.epsilon * COUNT
     found = noisy_size(rows.count(), IntegerLaplace(account.rows / part), account.entropy)
     account.spend(loss.Pure(part))

@@ -18,6 +18,7 @@ Candidates have public weights, as copies: levels far from the middle of the lis
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -74,12 +75,19 @@ SIZES = Levels(falling(2 * QUARTERS + 1, QUARTERS, 1 << 14, 4.0))
 
 
 def intervals(counts: Whole, share: Fraction, steps: int) -> tuple[Integers, Integers]:
-    """The first and the last level with score(t) ≤ k, for k = 0, ..., steps; from the number of rows on each level."""
+    """The first and the last level with score(t) ≤ k, for k = 0, ..., steps; from the number of rows on each level.
+
+    Of people these are exact fractions (`uptack.multivariate.people`), here over a common denominator d. b·L ≤ b·k if
+    and only if ⌈b·L⌉ is.
+    """
     a, b = share.numerator, share.denominator
-    reached = np.cumsum(np.asarray(counts, np.int64))
-    n = int(reached[-1])
-    below = np.concatenate(([0], reached[:-1]))
-    left, right = (b - a) * below - a * (n - below), a * (n - reached) - (b - a) * reached
+    exact = np.asarray(counts, object)
+    d = math.lcm(*(v.denominator for v in exact))
+    reached = np.cumsum([v.numerator * (d // v.denominator) for v in exact], dtype=object)
+    n = reached[-1]
+    below = np.append(0, reached[:-1])
+    scores = (b - a) * below - a * (n - below), a * (n - reached) - (b - a) * reached
+    left, right = ((-(-score // d)).astype(np.int64) for score in scores)
     bounds = b * np.arange(steps + 1)
     highs = np.searchsorted(left, bounds, side="right") - 1
     lows = len(reached) - np.searchsorted(right[::-1], bounds, side="right")

@@ -9,7 +9,7 @@ an order that depends on the shape.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from uptack.blocks.partition import equal_blocks, independent_blocks
 from uptack.columns.numeric import Ordered
-from uptack.columns.selection import OrderStatistics
+from uptack.columns.selection import OrderStatistics, Window
 from uptack.noise import Entropy
 
 Floats = NDArray[np.float64]
 Whole = NDArray[Any]
-"""Integers: as Python's own, or in a batch as any numbers that are whole and below 2^53."""
+"""Integers: as Python's own, or in a batch as any numbers that are whole and below 2^53. Sums over people are exact
+fractions: see `uptack.multivariate.people`."""
 
 Step = Callable[[Floats], Sequence[Whole]]
 PairStep = Callable[[Floats, Floats], Sequence[Whole]]
@@ -34,7 +35,12 @@ BATCH = 1 << 13
 
 
 class Rows(Protocol):
-    """A table of numbers. A batch has one line per column."""
+    """A table of numbers. A batch has one line per column. Where rows belong to people, people stand for rows."""
+
+    @property
+    def size(self) -> int:
+        """How many rows there are, with those that lack a value."""
+        ...
 
     @property
     def width(self) -> int:
@@ -77,6 +83,11 @@ class MatrixRows:
         return MatrixRows(np.ascontiguousarray(np.where(complete[:, None], rows, 0.0).T), complete)
 
     @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return self.complete.size
+
+    @property
     def width(self) -> int:
         """The number of columns."""
         return len(self.values)
@@ -91,34 +102,45 @@ class MatrixRows:
 
     def sums(self, step: Step) -> list[Whole]:
         """Batch after batch; first one without rows, so that there is a sum of the right shape whatever the rows."""
-        rows = self._kept
-        starts = range(0, rows.shape[1], BATCH)
-        return added(step(rows[:, :0]), (step(rows[:, start : start + BATCH]) for start in starts))
+        return added(step(self._kept[:, :0]), batches(step, self._kept))
 
     def pairs(self, step: PairStep, slots: int | None, entropy: Entropy) -> list[Whole]:
         """Both halves are gathered first."""
-        rows, one, other = self._paired(slots, entropy)
-        starts = range(0, one.size, BATCH)
-        parts = (step(*(rows[:, side[start : start + BATCH]] for side in (one, other))) for start in starts)
-        return added(step(rows[:, :0], rows[:, :0]), parts)
+        rows, sides = self._paired(slots, entropy)
+        return added(step(rows[:, :0], rows[:, :0]), batches(step, rows[:, sides]))
 
-    def _paired(self, slots: int | None, entropy: Entropy) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    def _paired(self, slots: int | None, entropy: Entropy) -> tuple[Floats, NDArray[np.int64]]:
         if slots is None:
-            n = self.complete.size
-            one, other = equal_blocks(n, n // 2, entropy)[:, :2].T if n > 1 else np.zeros((2, 0), np.int64)
-            there = self.complete[one] & self.complete[other]
-            return self.values, one[there], other[there]
-        members = independent_blocks(self.count(), max(slots, 1), entropy)
-        one, other = np.column_stack([members, np.full(len(members), -1)])[:, :2].T
-        return self._kept, one[other >= 0], other[other >= 0]
+            pairs = first_two(equal_blocks(self.size, self.size // 2, entropy) if self.size > 1 else None)
+            return self.values, pairs[:, self.complete[pairs].all(axis=0)]
+        pairs = first_two(independent_blocks(self.count(), max(slots, 1), entropy))
+        return self._kept, pairs[:, pairs[1] >= 0]
 
     def ordered(self, column: int, reach: int) -> Ordered:
         """By selection."""
-        middle = (self.count() + 1) // 2
-        return OrderStatistics(self._kept[column], [(middle - reach - 1, middle + reach + 2)])
+        return OrderStatistics(self._kept[column], [around_median(self.count(), reach)])
 
 
-def added(first: Sequence[Whole], parts: Any) -> list[Whole]:
+def first_two(blocks: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """The first two members of each block, in two lines; -1 where there is none."""
+    if blocks is None:
+        return np.zeros((2, 0), np.int64)
+    return np.column_stack([blocks, np.full(len(blocks), -1)])[:, :2].T
+
+
+def around_median(n: int, reach: int) -> Window:
+    """The ranks that are at most so far from the median."""
+    return (n + 1) // 2 - reach - 1, (n + 1) // 2 + reach + 2
+
+
+def batches(step: Callable[..., Sequence[Whole]], rows: Floats) -> Iterator[Sequence[Whole]]:
+    """What a step returns for one batch after the other. Rows of pairs have a dimension more, for the two sides."""
+    for start in range(0, rows.shape[-1], BATCH):
+        batch = rows[..., start : start + BATCH]
+        yield step(batch) if batch.ndim == 2 else step(*(batch[:, side] for side in range(batch.shape[1])))
+
+
+def added(first: Sequence[Whole], parts: Iterable[Sequence[Whole]]) -> list[Whole]:
     """The sums of integers, as Python's own: they have no largest."""
     totals = [_exact(part) for part in first]
     for part in parts:

@@ -17,8 +17,8 @@ from uptack.drawing import axes as new_axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.later import Later
-from uptack.multivariate.entrance import MISSING, Sized, framed, rows_for_scales, rows_of, sized, table_of
-from uptack.multivariate.rows import Floats, MatrixRows, Rows
+from uptack.multivariate.entrance import MISSING, Sized, framed, rows_for_scales, sized, table_of
+from uptack.multivariate.rows import Floats, Rows
 from uptack.multivariate.signs import Shape, noise_edge, whitened
 from uptack.multivariate.standardise import Frame
 from uptack.noise import Entropy
@@ -128,7 +128,7 @@ def _plain(line: Floats) -> list[float | None]:
     return [None if math.isnan(v) else v for v in line.tolist()]
 
 
-@release(reads=COLUMNS, missing="ignore", page="scatter")
+@release(reads=COLUMNS, people=True, missing="ignore", page="scatter")
 def scatter(
     x: Any,
     *,
@@ -149,6 +149,9 @@ def scatter(
     `value.mahalanobis(points)` and `value.plot()` follow from it and cost nothing.
 
     `missing` is "error" (default) or "drop" ("ignore" is the same): a row without all its values contributes nothing.
+    With `person=` a person adds the mean of what her rows would, and numbers of rows are numbers of people
+    (`uptack.multivariate.people`).
+
     ⊥, which costs nothing where the number of rows is public, where the noise would be as large as the answer.
 
     >>> from uptack.noise import SeededEntropy
@@ -160,16 +163,14 @@ def scatter(
     """
     how = checks.choice("missing", missing, MISSING)
     account = Account.open("scatter", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy)
-    table = table_of("x", x)
-    if table.shape[1] < 2:
-        raise InvalidArgument("x", "a table of at least two columns", checks.outline(table))
-    if account.adjacency.size_is_public and _rounds(len(table), table.shape[1], account) == 0:
-        return account.close(Outcome.refusal(HOW, _advice(table.shape[1], account)))
+    table = table_of("x", x, least=2)
+    if account.adjacency.size_is_public and _rounds(table.size, table.columns, account) == 0:
+        return account.close(Outcome.refusal(HOW, _advice(table.columns, account)))
     account.entropy.bytes(0)  # rehearsals end here
-    return account.close(_found(rows_of(table, how), how, account))
+    return account.close(_found(table.rows(how), how, account))
 
 
-def _found(rows: MatrixRows, missing: str, account: Account) -> Outcome[Scatter]:
+def _found(rows: Rows, missing: str, account: Account) -> Outcome[Scatter]:
     size = sized(rows, missing, account)
     rounds = _rounds(size.rows, rows.width, size.account)
     if rounds == 0:

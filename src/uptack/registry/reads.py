@@ -155,11 +155,12 @@ def _no_points(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 
 def _matrix(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    return (source.matrix(names),)
+    return (source.points(names) if isinstance(source, PeopleSource) else source.matrix(names),)
 
 
 def _no_matrix(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    return (np.broadcast_to(0.0, (source.rows, len(names))),)
+    zeros = np.broadcast_to(0.0, (source.rows, len(names)))
+    return (_one_row_each(zeros) if isinstance(source, PeopleSource) else zeros,)
 
 
 def _design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
@@ -215,7 +216,7 @@ CATEGORIES = Reads(_tally, _no_tally, COUNTED, people=VALUES_OF_PEOPLE)
 POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))
 """One to three numeric columns: points on a line, in a plane, in space."""
 
-COLUMNS = Reads(_matrix, _no_matrix, least=2, most=None)
+COLUMNS = Reads(_matrix, _no_matrix, least=2, most=None, people=Peoples(_peoples_rows))
 """Several numeric columns."""
 
 DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_design))

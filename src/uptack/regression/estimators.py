@@ -38,18 +38,19 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     on_no_reply: str
     random_state: int | None
 
-    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
+    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None, **whose: Any) -> Release[Floats] | NoReply:
         raise NotImplementedError
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 - scikit-learn's name
-        """Fit privately; every call spends ε again."""
+    def fit(self, X: ArrayLike, y: ArrayLike, person: Any = None) -> Self:  # noqa: N803 - scikit-learn's name
+        """Fit privately; every call spends ε again. `person` says whose rows they are: a column of ids."""
         checks.choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
-        if getattr(self, "missing", "error") != "error":  # y too may hold what is not a number
+        whose = {} if person is None else {"person": person}
+        if whose or getattr(self, "missing", "error") != "error":  # y too may hold what is not a number
             x, response = validate_data(self, X, dtype=np.float64, ensure_all_finite=False), y
         else:
             x, response = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         entropy = None if self.random_state is None else SeededEntropy(self.random_state)
-        self.release_ = self._release(x, response, entropy)
+        self.release_ = self._release(x, response, entropy, **whose)
         self.privacy_ = self.release_.privacy
         if not self.release_ and self.on_no_reply == "raise":
             raise NoReplyError(self.release_)
@@ -110,7 +111,7 @@ class LinearRegression(PrivateLinearRegression):
         self.on_no_reply = on_no_reply
         self.random_state = random_state
 
-    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
+    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None, **whose: Any) -> Release[Floats] | NoReply:
         return linear_regression(
             x,
             y,
@@ -121,6 +122,7 @@ class LinearRegression(PrivateLinearRegression):
             rows_per_person=self.rows_per_person,
             adjacency=self.adjacency or SUBSTITUTE,
             entropy=entropy,
+            **whose,
         )
 
     def summary(self) -> str:
@@ -173,7 +175,7 @@ class ShortcutRegression(PrivateLinearRegression):
         self.progress = progress
         self.random_state = random_state
 
-    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
+    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None, **whose: Any) -> Release[Floats] | NoReply:
         return shortcut_regression(
             x,
             y,
@@ -189,6 +191,7 @@ class ShortcutRegression(PrivateLinearRegression):
             missing=self.missing,
             progress=self.progress,
             entropy=entropy,
+            **whose,
         )
 
 
@@ -224,7 +227,7 @@ class HampelRegression(PrivateLinearRegression):
         self.on_no_reply = on_no_reply
         self.random_state = random_state
 
-    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None) -> Release[Floats] | NoReply:
+    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None, **whose: Any) -> Release[Floats] | NoReply:
         return hampel_regression(
             x,
             y,
@@ -235,4 +238,5 @@ class HampelRegression(PrivateLinearRegression):
             rows_per_person=self.rows_per_person,
             adjacency=self.adjacency or SUBSTITUTE,
             entropy=entropy,
+            **whose,
         )

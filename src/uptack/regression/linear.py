@@ -11,23 +11,21 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.columns import column
-from uptack.columns.fields import Field
 from uptack.columns.table import Floats
-from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.multivariate.bounded import moved
 from uptack.multivariate.entrance import (
     MISSING,
+    Given,
     Sized,
     binary_columns,
     framed,
+    response_of,
     rows_for_scales,
-    rows_of,
     sized,
     table_of,
 )
-from uptack.multivariate.rows import MatrixRows
+from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import noise_edge, whitened
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
@@ -131,7 +129,14 @@ def rows_needed(columns: int, drawn: int, account: Account, leading: bool = True
     return high
 
 
-@release(reads=DESIGN, data=("x", "y"), missing="ignore", also="regression", examples=({}, {"fit_intercept": False}))
+@release(
+    reads=DESIGN,
+    people=True,
+    data=("x", "y"),
+    missing="ignore",
+    also="regression",
+    examples=({}, {"fit_intercept": False}),
+)
 def linear_regression(
     x: Any,
     y: Any,
@@ -160,6 +165,10 @@ def linear_regression(
     shows all of it. (`standard_errors` is there for callers of the short cut: a fit has them anyway.)
 
     `missing` is "error" (default) or "drop" ("ignore" is the same): a row without all its values contributes nothing.
+    With `person=` a person adds the mean of what her rows would to every sum, so the fit is that of a random row of a
+    random person, and one person moves it as one row does (`uptack.multivariate.people`). Standard errors hold however
+    the rows of one person hang together. Numbers of rows in what is said here are numbers of people.
+
     ⊥ by public numbers costs nothing, where the number of rows is public. ⊥ is also the answer, at the price of what
     was done, where the last step was too long to be a polish, or noise covers a third of the directions of x.
 
@@ -175,11 +184,9 @@ def linear_regression(
     account = Account.open(
         "linear regression", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
-    design, response = table_of("X", x), column("y", y)
-    zeros = binary_columns(binary, design.shape[1])
-    if len(design) != response.size:
-        raise InvalidArgument("y", f"as long as X, {len(design)} rows", f"{response.size} rows")
-    return _closed(design, response, _Asked(zeros, bool(fit_intercept), how, account))
+    design = table_of("X", x)
+    zeros = binary_columns(binary, design.columns)
+    return _closed(design, response_of(y, design), _Asked(zeros, bool(fit_intercept), how, account))
 
 
 @dataclass(frozen=True)
@@ -199,19 +206,19 @@ class _Asked:
         return Advice(n=times * rows_needed(columns, drawn, self.account, self.leading), other=other)
 
 
-def _closed(design: Floats, response: Field, asked: _Asked) -> Release[Floats] | NoReply:
+def _closed(design: Given, response: Floats, asked: _Asked) -> Release[Floats] | NoReply:
     """⊥ by public numbers, before any row is looked at; then the fit."""
-    account, (n, columns) = asked.account, design.shape
-    if account.adjacency.size_is_public and asked.planned(n, columns, account) is None:
-        return account.close(Outcome.refusal(HOW, asked.advice(columns)))
+    account = asked.account
+    if account.adjacency.size_is_public and asked.planned(design.size, design.columns, account) is None:
+        return account.close(Outcome.refusal(HOW, asked.advice(design.columns)))
     account.entropy.bytes(0)  # rehearsals end here
-    table = np.column_stack([design, response.floats()])
+    table = np.column_stack([design.values, response])
     table[:, list(asked.binary)] = np.clip(table[:, list(asked.binary)], 0.0, 1.0)
-    closed = account.close(_found(rows_of(table, asked.missing), asked))
+    closed = account.close(_found(replace(design, values=table).rows(asked.missing), asked))
     return closed if isinstance(closed, NoReply) else RegressionRelease.of(closed)
 
 
-def _found(rows: MatrixRows, asked: _Asked) -> Outcome[Floats]:
+def _found(rows: Rows, asked: _Asked) -> Outcome[Floats]:
     columns, size = rows.width - 1, sized(rows, asked.missing, asked.account)
     plan = asked.planned(size.rows, columns, size.account)
     if plan is None:
@@ -223,7 +230,7 @@ def _found(rows: MatrixRows, asked: _Asked) -> Outcome[Floats]:
     return found or Outcome.refusal(HOW, asked.advice(columns, 2, "fewer or less correlated columns"))
 
 
-def _fitted(rows: MatrixRows, size: Sized, asked: _Asked, plan: Plan) -> Outcome[Floats] | None:
+def _fitted(rows: Rows, size: Sized, asked: _Asked, plan: Plan) -> Outcome[Floats] | None:
     """All steps one after the other; None where they say that the fit can't be stood behind."""
     account, response = size.account, rows.width - 1
     frame = framed(rows, size, asked.binary, (account.part(plan.scales), account.part(plan.centres)), asked.leading)

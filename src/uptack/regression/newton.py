@@ -17,6 +17,9 @@ influence functions together, so that neither a row far away nor a far residual 
 released before: rows enter as vectors of integers of certified length (`uptack.multivariate.bounded`), as counts on
 public levels (`uptack.multivariate.levels`), or as 0 and 1. What is computed from released numbers is fixed before rows
 are read again. The parts add up to at most ε on every path. ∎
+
+Where rows belong to people, sums and counts are over people, each of whom adds the mean of what her rows would
+(`uptack.multivariate.people`), and n is the number of people.
 """
 
 from __future__ import annotations

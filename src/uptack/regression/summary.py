@@ -14,10 +14,14 @@ from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.labels import label
 from uptack.later import Later
+from uptack.privacy import Privacy
 from uptack.regression.newton import Hessian, Model, Step
 from uptack.release import Release
 
 special = Later("scipy.special")
+
+PANELS = "standard errors hold if residuals spread alike for all x, so not if slopes differ between people"
+"""What is said of people's rows. Of them it is often not so; a short cut's standard errors hold all the same."""
 
 LOST = 0.1
 """A coefficient hangs on lost directions if they make up more than this part of it."""
@@ -33,7 +37,14 @@ def in_units(
 
         V = s²/slope²·((slope + (1 - slope)·c²)/(n·h) + (p + 1)·scale²/h²)
 
-    on each eigenvector. The ridge Q moves b by about (H + Q)⁻¹·Q·b, which is added as a bias.
+    on each eigenvector. It takes residuals to spread alike for all x.
+
+    **People.** A person adds the mean g of what her rows would, and n is the number of people. By Jensen's inequality
+    ggᵀ ≼ mean of (wz)(wz)ᵀψ² over her rows, whatever they have in common. So the sampling error of a gradient's
+    coordinate is still at most E ψ²·h/n, with the mean over a random row of a random person. It is as large as that if
+    the rows of one person are copies of each other; else intervals are wider than they need be.
+
+    The ridge Q moves b by about (H + Q)⁻¹·Q·b, which is added as a bias.
     """
     frame, p, s, h = model.frame, model.p, step.spread, curvature.values
     back, kept = _back(model, width)
@@ -130,7 +141,12 @@ class RegressionRelease(Release[Floats]):
             for name, v, e, a, b, remark in zip(["intercept"][:lead] + columns, self.value, errors.standard_errors,
                                                 low, high, self._remarks(errors), strict=True)
         ]  # fmt: skip
-        return "\n".join([*_aligned([head, *body]), f"spread of residuals {errors.spread:.4g}; {self.privacy}"])
+        said = [f"spread of residuals {errors.spread:.4g}; {self.privacy}", *([PANELS] if self._of_people else [])]
+        return "\n".join([*_aligned([head, *body]), *said])
+
+    @property
+    def _of_people(self) -> bool:
+        return isinstance(self.privacy, Privacy) and bool(self.privacy.adjacency.person)
 
     def _remarks(self, errors: LinearErrors) -> list[str]:
         said = [""] * self.value.size

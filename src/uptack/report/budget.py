@@ -221,7 +221,7 @@ def _regression(session: Session, target: str, epsilon: Fraction) -> tuple[Reque
     if not predictors:
         raise InvalidArgument("target", "one of several columns of numbers", repr(target))
     names = (target, *predictors)
-    if session.adjacency.person:  # what is proved for people
+    if session.adjacency.person:  # its standard errors hold where slopes differ between people, too
         fit = Request("shortcut_regression", *names, epsilon=epsilon, standard_errors=True, missing="ignore")
     else:
         fit = Request("regression", *names, epsilon=epsilon)

@@ -360,7 +360,9 @@ def people() -> list[Ask]:
         _of_people(short, "table", {**louder, "standard_errors": True, "fit_intercept": False}, makers.two, MAY_REFUSE),
         _of_people(short, "table with gaps", {**louder, "missing": "ignore"}, makers.two, COUNTED),
         _of_people(linear, "table", louder, makers.two, MAY_REFUSE),
-        _of_people(linear, "table with gaps", {**SECRET, **louder, "missing": "drop", "binary": [0]}, makers.two, COUNTED),
+        _of_people(
+            linear, "table with gaps", {**SECRET, **louder, "missing": "drop", "binary": [0]}, makers.two, COUNTED
+        ),
         _of_people("uptack.scatter", "plane", louder, free=MAY_REFUSE),
         _of_people("uptack.scatter", "plane", {**SECRET, **louder, "missing": "drop"}, free=COUNTED),
         _of_people("uptack.kde", "any numbers", {**known, "missing": "drop"}, makers.seen, COUNTED),

@@ -13,6 +13,7 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
+import inspect
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -101,7 +102,8 @@ class Declaration:
     def options(self) -> tuple[Option, ...]:
         """What it can be told, by its signature: of groups and of people only what it is made for."""
         beside = (*(options.GROUPING if self.by else ()), *options_of(self.people, self.reads))
-        apart = {*options.GROUPING, *options.PEOPLE} - {*beside}
+        explicit = inspect.signature(self.function).parameters  # a function may have groups of its own
+        apart = {*options.GROUPING, *options.PEOPLE} - {*beside, *explicit}
         own = [option for option in options.read(self.function, self.data) if option.name not in apart]
         named = {option.name for option in own}
         return (*own, *(options.KNOWN[name] for name in beside if name not in named))

@@ -284,7 +284,7 @@ def people() -> list[Ask]:
     asks = [ask for one in made for ask in _statistic_of_people(one)]
     histogram, domain = "uptack.histogram", Domain({"a": [1, "a"], "b": [1, "a"]})
     ways: list[dict[str, Any]] = [{}, {"weights": "one"}, {"weights": "rows", "at_most": 2}]
-    here, louder = {"trusted": True}, {"epsilon": 5 * EPSILON}
+    here, louder, gaps = {"trusted": True}, {"epsilon": 5 * EPSILON}, {"missing": "drop"}
     short, linear = "uptack.shortcut_regression", "uptack.linear_regression"
     known, boxed = {**TESTED, "bandwidth": 0.5}, {**LOUD, "low": 0.0, "high": 10.0}
     return [
@@ -320,9 +320,9 @@ def people() -> list[Ask]:
         _of_people(short, "table", {**louder, "standard_errors": True, "fit_intercept": False}, makers.two, MAY_REFUSE),
         _of_people(short, "table with gaps", {**louder, "missing": "ignore"}, makers.two, COUNTED),
         _of_people(linear, "table", louder, makers.two, MAY_REFUSE),
-        _of_people(linear, "table with gaps", {**SECRET, **louder, "missing": "drop", "binary": [0]}, makers.two, COUNTED),
+        _of_people(linear, "table with gaps", {**SECRET, **louder, **gaps, "binary": [0]}, makers.two, COUNTED),
         _of_people("uptack.scatter", "plane", louder, free=MAY_REFUSE),
-        _of_people("uptack.scatter", "plane", {**SECRET, **louder, "missing": "drop"}, free=COUNTED),
+        _of_people("uptack.scatter", "plane", {**SECRET, **louder, **gaps}, free=COUNTED),
         _of_people("uptack.kde", "any numbers", {**known, "missing": "drop"}, makers.seen, COUNTED),
         _of_people("uptack.kde", "plane", known, makers.seen, MAY_REFUSE),
         _of_people("uptack.fourier_density", "numbers", boxed, makers.seen, MAY_REFUSE),

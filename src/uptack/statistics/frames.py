@@ -59,6 +59,9 @@ DOWN, UP = -6, 80
 NATS = 70
 """ε·T of the anchor is at most this: the weight of the best cell may be e^(NATS/2) times less than 1."""
 
+MOST_PER_ROW = 200
+"""An ε beyond it is not spent: noise is nothing there, and the anchor leaves some rows out at least."""
+
 LEAST_NATS = 20
 """With a smaller ε·T the anchor would hardly ever be found: ⊥, which is public and free."""
 
@@ -93,6 +96,11 @@ class Plan:
     def nats(self) -> Fraction:
         """ε·T of the anchor."""
         return self.anchor * self.per_row * self.left_out
+
+    @property
+    def surest(self) -> bool:
+        """Whether more rows would make the anchor no surer."""
+        return self.left_out >= int(NATS / (self.anchor * self.per_row))
 
     @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
@@ -288,7 +296,7 @@ def refusal(n: int, question: Question, looked: bool) -> Advice:
     each = question.epsilon / question.rows
     if not looked:
         return Advice(n=least_n(lambda size: enough(size, each)))
-    sure = least_n(lambda size: Plan.of(size, each).nats >= NATS - 1)
+    sure = least_n(lambda size: Plan.of(size, each).surest)
     known = not question.size_is_secret and n >= sure
     return Advice(n=None if known else sure, other=OTHER)
 

@@ -33,7 +33,7 @@ from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.reach.protocol import Floats
 from uptack.statistics.arguments import Question, public_size
-from uptack.statistics.frames import Frame, Plan, drawn_frame, enough, refusal, tails_of
+from uptack.statistics.frames import MOST_PER_ROW, Frame, Plan, drawn_frame, enough, refusal, tails_of
 from uptack.statistics.statistic import Data
 
 BITS = 24
@@ -287,6 +287,7 @@ def framed(
     of rows where it is secret.
     """
     n, question = public_size(data.size, question)
+    question = question.worth(min(question.epsilon, Fraction(MOST_PER_ROW * question.rows)), question.delta)
     if not enough(n, question.epsilon / question.rows):
         return None, question, question.refuse(HOW, refusal(n, question, looked=False))
     recipe = recipes[0] if question.adjacency.size_is_public else recipes[1]

@@ -30,7 +30,11 @@ def test_no_mechanism_costs_more_than_it_claims(name):
     assert found == []
 
 
-@pytest.mark.parametrize("ask", [ask for ask in asks() if ask.inside], ids=lambda ask: ask.name)
+INSIDE = [ask for ask in asks() if ask.inside]
+"""Every sixth of them here: `make audit` looks into all."""
+
+
+@pytest.mark.parametrize("ask", INSIDE[::6], ids=lambda ask: ask.name)
 def test_a_hostile_row_moves_no_mechanism_too_far(ask):
     for case in ask.within():
         found = [text for text in inner(case) if not text.startswith(ERROR)]

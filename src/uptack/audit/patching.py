@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 Change = Callable[[Any], Any]
+Place = tuple[Any, str]
 ROOT = "uptack"
 
 
@@ -52,38 +55,56 @@ def patched(path: str, change: Change) -> Iterator[None]:
     ...     ut.median([1.0], epsilon=1)
     'nothing'
     """
-    owner, name, original = resolve(path)
-    other, everywhere = change(original), isinstance(owner, ModuleType)
-    places = _bound(original) if everywhere else [(owner, name)]
-    theirs = {(id(place), key) for place, key in _bound(other)}  # it may be a function that has names of its own
-    try:
-        for place, key in places:
-            _put(place, key, other)
+    with all_patched(iter([(path, change)])):
         yield
-    finally:
-        loaded = _bound(other) if everywhere else []  # names that were first asked for in between
-        for place, key in [*places, *(found for found in loaded if (id(found[0]), found[1]) not in theirs)]:
-            _put(place, key, original)
 
 
 @contextmanager
 def all_patched(changes: Iterator[tuple[str, Change]]) -> Iterator[None]:
-    """Several changes together."""
-    with ExitStack() as stack:
-        for path, change in changes:
-            stack.enter_context(patched(path, change))
+    """Several changes together, of different objects. Names are looked through once before and once after."""
+    asked = list(changes)
+    resolved = [resolve(path) for path, _ in asked]
+    before = _bound()
+    made = [
+        _Patch(original, change(original), before[id(original)] if isinstance(owner, ModuleType) else [(owner, name)])
+        for (owner, name, original), (_, change) in zip(resolved, asked, strict=True)
+    ]
+    assert len({id(one.original) for one in made}) == len(made), "one object is changed twice"
+    own = {id(one.other): {(id(place), key) for place, key in before[id(one.other)]} for one in made}
+    try:
+        for one in made:
+            one.put(one.other, one.places)
         yield
+    finally:
+        after = _bound()  # names that were first asked for in between
+        for one in reversed(made):
+            loaded = [(p, key) for p, key in after[id(one.other)] if (id(p), key) not in own[id(one.other)]]
+            one.put(one.original, [*one.places, *loaded])
 
 
-def _bound(original: Any) -> list[tuple[Any, str]]:
-    """All names of modules of ours, and all entries of their dictionaries, that are this object."""
-    found: list[tuple[Any, str]] = []
+@dataclass(frozen=True)
+class _Patch:
+    """An object, what takes its place, and where. (The other may be a function that has names of its own.)"""
+
+    original: Any
+    other: Any
+    places: list[Place]
+
+    @staticmethod
+    def put(value: Any, places: list[Place]) -> None:
+        for place, key in places:
+            _put(place, key, value)
+
+
+def _bound() -> defaultdict[int, list[Place]]:
+    """All names of modules of ours, and all entries of their dictionaries, by the object that they are."""
+    found: defaultdict[int, list[Place]] = defaultdict(list)
     for module in [m for key, m in list(sys.modules.items()) if key.split(".")[0] == ROOT and m is not None]:
         for name, value in list(vars(module).items()):
-            if value is original:
-                found.append((module, name))
-            elif type(value) is dict and not name.startswith("__"):
-                found += [(value, key) for key, entry in value.items() if entry is original]
+            found[id(value)].append((module, name))
+            if type(value) is dict and not name.startswith("__"):
+                for key, entry in value.items():
+                    found[id(entry)].append((value, key))
     return found
 
 

@@ -27,7 +27,8 @@ MORE = {
 def options_of(declaration: Declaration) -> set[str]:
     """What a function may be told, and need not: its data and what each call must say are in every ask.
 
-    >>> sorted(options_of(declared()["median"]) - {"by", "groups", "share"})
+    >>> from uptack.registry.options import GROUPING, PEOPLE
+    >>> sorted(options_of(declared()["median"]) - {*GROUPING, *PEOPLE})
     ['adjacency', 'delta', 'granularity', 'interval', 'method', 'missing', 'plausible',
     'rows_per_person']
     """

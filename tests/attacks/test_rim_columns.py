@@ -125,10 +125,9 @@ def test_masks_are_kept():
         lambda x, y: pd.DataFrame({"x": x, "y": y}, dtype=object),
         lambda x, y: pl.DataFrame({"x": x, "y": y}),
         lambda x, y: pa.table({"x": x, "y": y}),
-        lambda x, y: np.column_stack([x, y]).tolist(),
         lambda x, y: np.column_stack([x, y]).astype(np.longdouble),
     ],
-    ids=["nullable", "pyarrow", "objects", "polars", "arrow", "list", "longdouble"],
+    ids=["nullable", "pyarrow", "objects", "polars", "arrow", "longdouble"],
 )
 def test_frames_of_all_types(make):
     rng = np.random.default_rng(1)

@@ -179,5 +179,5 @@ def test_whatever_the_matrix_the_answer_is_finite_and_symmetric():
         found = matrix_laplace(np.array(value), sensitivity=1, epsilon=1).value
         assert np.isfinite(found).all()
         assert (found == found.T).all()
-    half = matrix_laplace([[0.0, 2.0], [0.0, 0.0]], sensitivity=1, epsilon=1e6).value
+    half = matrix_laplace(np.array([[0.0, 2.0], [0.0, 0.0]]), sensitivity=1, epsilon=1e6).value
     assert half[0, 1] == pytest.approx(1, abs=1e-3)

@@ -47,7 +47,6 @@ class Part:
     plausible: tuple[Any, Any] | None = None
     figures: tuple[str, ...] = ()
     unit: Fraction = Fraction(0)
-    rows: int | None = None
     refusals: Mapping[str, NoReply] = field(default_factory=dict, hash=False, compare=False)
 
     @property
@@ -92,7 +91,7 @@ class Part:
 
     def request(self, draw: Draw, released: Mapping[Fraction, float] | None = None) -> Request:
         """The release of a draw, given the quantiles of its column that have been released."""
-        rest = (self.delta, self.plausible, self.levels, self.rows, released or {})
+        rest = (self.delta, self.plausible, self.levels, released or {})
         return draw.ask(Asked(self.name, self.kind, self.epsilon(draw), *rest))
 
     def lacks(self, figure: str, rows: int) -> float:
@@ -195,7 +194,6 @@ def _parts(
         known(name, kinds, NUMERIC)
     careful = sum(kinds[name] in COUNTED for name in names)
     each = delta / (2 * careful) if careful else Fraction(0)
-    rows = session.source.rows if session.adjacency.size_is_public else None
     parts = [
         Part(
             name,
@@ -203,7 +201,6 @@ def _parts(
             checks.positive(f"share of {name}", shares.get(name, 1)),
             each if kinds[name] in COUNTED else Fraction(0),
             plausible.get(name),
-            rows=rows,
         )
         for name in names
     ]

@@ -1,8 +1,8 @@
 """The figures of a report: what each asks for, what it weighs, when the budget carries it, in the order of their worth.
 
 Median and quartiles of a numeric column are one draw, and whatever can be worked out from them is
-(`uptack.report.cards`). A figure is asked for only where public numbers say that an ordinary
-column would get a good answer: the number of rows and the ε that the figure would have.
+(`uptack.report.cards`). A figure is asked for only where public numbers, the rows and the ε that it
+would have, say that a column would get a good answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ WORTH = ("median", "counts", "quartiles", "tails", "interval", "density", "trimm
 FEW_VALUES = 30
 """Integers in so narrow a range are counted one by one, and drawn as bars, in place of a density."""
 
-
 NARROWEST, RESOLVED = 1e-70, 1e-9
 """A box for a density is wider than this, and than this part of the numbers at its ends."""
 
@@ -55,7 +54,6 @@ class Asked:
     delta: Fraction
     plausible: tuple[Any, Any] | None
     levels: tuple[Fraction, ...]
-    rows: int | None
     released: Mapping[Fraction, float]
 
 

@@ -94,8 +94,8 @@ class Profile:
 class _Releases:
     """The releases of a report, one after the other, all paid for before the first.
 
-    All that can be wrong with a request is found before the debit. Where a release fails all the same, those before it
-    stay in the report, and none is tried after it.
+    What can be wrong with a request is found before the debit, but for one that is made from released values: if it is
+    refused, the others go on. Where rows can't be read, what was made stays in the report, and no more is tried.
     """
 
     def __init__(self, session: Session, division: Division, paid: PaidPlan | None) -> None:
@@ -104,10 +104,8 @@ class _Releases:
 
     def make(self, part: Part, draw: Draw, released: Mapping[Fraction, float]) -> Figure:
         """One figure of a column, which uses up its loss of the plan; ⊥ for nothing where public numbers refuse it."""
-        if draw.label in part.refusals:
-            return Figure.of(
-                draw.label, part.refusals[draw.label], None, self._advice(part.refusals[draw.label], part, draw)
-            )
+        if (refusal := part.refusals.get(draw.label)) is not None:
+            return Figure.of(draw.label, refusal, None, self._advice(refusal, part, draw))
         request = part.request(draw, released)
         tree = self.session.loss_of(part.request(draw))
         paid = self._paid

@@ -113,7 +113,7 @@ epsilon = click.option("--epsilon", "-e", type=Exact(), required=True, help="The
 delta = click.option("--delta", type=Exact(), default="0", show_default=True, help="Chance that the guarantee fails.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
-session_options = stacked(
+file_options = stacked(
     click.option("--table", help="Which table of a DuckDB file."),
     click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
                  help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, boolean:ja/nein, text). "
@@ -126,6 +126,10 @@ session_options = stacked(
     click.option("--thousands", help="What is between groups of three digits in a CSV file."),
     click.option("--na", multiple=True, metavar="WORD",
                  help="A word for missing values in a CSV file, such as NA. More than once for several."),
+)  # fmt: skip
+
+session_options = stacked(
+    file_options,
     click.option("--ledger", type=click.Path(path_type=Path), help="Charge this ledger before the data are touched."),
     click.option("--dataset", default="data", help="Which data set of the ledger."),
     click.option("--analyst", help="On whose behalf, for a ledger with budgets per analyst."),

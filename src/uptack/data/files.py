@@ -137,11 +137,16 @@ def text_layout(path: str | os.PathLike[str], options: Options) -> tuple[list[st
     return found, textfiles.layout(found, options.dialect, options.types)
 
 
-def schema_of(data: object) -> Schema | None:
-    """The schema beside a CSV, Parquet or Arrow file of this machine, or a folder of such; None for all else."""
+def has_schema(data: object) -> bool:
+    """Whether a schema may lie beside: a CSV, Parquet or Arrow file of this machine, or a folder of such."""
     if not isinstance(data, str | os.PathLike) or "://" in (name := os.fspath(data)):
-        return None
-    return schemas.beside(name) if _form(name) in FILES or Path(name).is_dir() else None
+        return False
+    return _form(name) in FILES and Path(name).exists()
+
+
+def schema_of(data: Any) -> Schema | None:
+    """The schema beside a file; None where there is none."""
+    return schemas.beside(os.fspath(data)) if has_schema(data) else None
 
 
 def is_text(data: object) -> bool:

@@ -167,7 +167,7 @@ def local(name: str, extensions: Sequence[str] = ()) -> list[str]:
         return [name]
     else:
         listed = glob.glob(name, recursive=True) if glob.has_magic(name) else []
-    found = sorted(inside for inside in listed if Path(inside).is_file() and not inside.endswith(schemas.END))
+    found = sorted(inside for inside in listed if Path(inside).is_file())
     if not found:
         raise InvalidArgument("data", "a file that exists", repr(name))
     return found

@@ -19,6 +19,7 @@ from uptack.data import cells, streams, textfiles
 from uptack.data.cells import Numbers
 from uptack.data.files import Options, local, text_layout
 from uptack.data.schema import Said
+from uptack.data.states import guarded
 
 SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"))
 FORMS = tuple(Numbers(*signs) for signs in SIGNS)
@@ -69,6 +70,10 @@ class Look:
 
 def look(path: str, options: Options) -> Look:
     """What a CSV file seems to be. Options that are given are taken as they are, kinds of columns among them."""
+    return guarded(lambda: _looked(path, options))
+
+
+def _looked(path: str, options: Options) -> Look:
     stated = dict(options.types) if isinstance(options.types, Mapping) else {}
     types = options.types if options.header is False else textfiles.GUESS
     encoding = options.encoding or _encoding(path, options)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from uptack import checks
+from uptack.data.states import guarded
 from uptack.errors import InvalidArgument
 
 PACKED = {".gz": ("gzip", b"\x1f\x8b"), ".bz2": ("bz2", b"BZh"), ".zst": ("zstd", b"\x28\xb5\x2f\xfd")}
@@ -104,7 +105,7 @@ def found(path: str, encoding: str | None, names: bool) -> str:
             raise InvalidArgument("encoding", "one with the order of bytes", repr(encoding), fix)
         return encoding or "utf-8"
     with opened(path) as file:
-        start = bytes(file.read(4))
+        start = guarded(lambda: bytes(file.read(4)))
     mark = next((said for mark, said in MARKS.items() if start.startswith(mark)), None)
     if encoding in MARKED:
         return mark if mark and mark.startswith(encoding) else f"{encoding}-le"

@@ -158,6 +158,10 @@ def declared(types: Types, made: Layout, guesses: Callable[[], Mapping[str, str]
 
 def guess(paths: Sequence[str], made: Layout) -> dict[str, str]:
     """The narrowest kind that every row fits. It looks at all rows, so what it returns is theirs until it is used."""
+    return guarded(lambda: _guessed(paths, made))
+
+
+def _guessed(paths: Sequence[str], made: Layout) -> dict[str, str]:
     possible = {name: ["boolean", "integer", "number"] for name in made.names}
     seen = dict.fromkeys(made.names, False)
     for batch in batches(paths, made):

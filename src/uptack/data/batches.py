@@ -1,0 +1,189 @@
+"""Several numeric columns of an engine's table, batch by batch: see `uptack.columns.batched`.
+
+Every scan reads all columns at once. DuckDB and PostgreSQL send record batches, which are read one after the other.
+Spark adds up where the rows are, and sends one list of sums per partition. All scans of a release see one state of the
+table (`uptack.data.states.snapshot`). A scan that finds another number of rows than the first one is an error.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from uptack.columns.batched import Batched, Places
+from uptack.columns.selection import Floats, Window
+from uptack.data import engines, states
+from uptack.data.expressions import as_floats, infinite, missing
+from uptack.data.ordering import Selected
+from uptack.data.protocol import NUMERIC, known_all
+from uptack.data.queries import QueryScans, QuerySource
+from uptack.errors import UptackError
+
+Sizes = dict[int, tuple[int, int]]
+"""Of every partition, how many rows it has and how many are complete."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a record batch is read, here or on an executor: so many columns, some brought to between 0 and 1."""
+
+    width: int
+    truth: tuple[int, ...] = ()
+
+    def read(self, batch: Any, complete: bool) -> Floats:
+        """One line per column; all rows, or the complete ones."""
+        rows = np.empty((self.width, batch.num_rows))
+        for i, line in enumerate(rows):
+            line[:] = engines.floats(batch.column(i))
+        for i in self.truth:
+            np.clip(rows[i], 0.0, 1.0, out=rows[i])
+        whole = np.isfinite(rows).all(axis=0) if complete else np.True_
+        return rows if whole.all() else np.ascontiguousarray(rows[:, whole])
+
+    def apply(self, f: Callable[[Floats], list[Any]], batch: Any) -> list[Any]:
+        """f of the complete rows of a batch. What floats say on an executor is nobody's to read."""
+        with np.errstate(all="ignore"):
+            return f(self.read(batch, complete=True))
+
+
+@dataclass(frozen=True, eq=False)
+class QueryRows(Batched):
+    """Columns of an engine by their names; `truth` are the numbers of those that are brought to between 0 and 1."""
+
+    source: QuerySource
+    names: tuple[str, ...]
+    truth: tuple[int, ...] = ()
+
+    @staticmethod
+    def of(source: QuerySource, names: Sequence[str]) -> QueryRows:
+        """Numeric columns of a table, whose numbers of rows stay as they are first counted."""
+        return QueryRows(source.still(), tuple(known_all(names, source.columns, NUMERIC)))
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return self.source.rows
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.names)
+
+    def beside(self, other: Batched) -> QueryRows:
+        """The columns of both."""
+        assert isinstance(other, QueryRows)
+        assert other.source.table is self.source.table
+        more = tuple(self.width + column for column in other.truth)
+        return QueryRows(self.source, self.names + other.names, self.truth + more)
+
+    def clipped(self, columns: Sequence[int]) -> QueryRows:
+        """The same with some columns brought to between 0 and 1."""
+        return replace(self, truth=tuple(sorted({*self.truth, *columns})))
+
+    @property
+    def _layout(self) -> Layout:
+        return Layout(self.width, self.truth)
+
+    def _rows(self) -> Any:
+        table = self.source.table
+        return table.select(**{f"v{i}": as_floats(table[name]) for i, name in enumerate(self.names)})
+
+    def _complete(self, rows: Any) -> Any:
+        """The condition that a row is complete. What is brought to between 0 and 1 is finite if it is not missing."""
+        whole = [~missing(rows[f"v{i}"]) for i in range(self.width)]
+        bounded = [~infinite(rows[f"v{i}"]) for i in range(self.width) if i not in self.truth]
+        return functools.reduce(operator.and_, whole + bounded)
+
+    @property
+    def _on_spark(self) -> bool:
+        return bool(engines.backend(self.source.table).name == "pyspark")
+
+    def count(self) -> int:
+        """How many rows are complete: one scan, once."""
+
+        def counted() -> int:
+            rows = self._rows()
+            return engines.tally(rows, [self._complete(rows)])[0]
+
+        if self._on_spark:
+            return sum(complete for _, complete in self._partitions().values())
+        return self.source.once(f"complete rows of {self.names} {self.truth}", counted)
+
+    def sums(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
+        """Σ f over batches of complete rows: on the executors of Spark, otherwise here."""
+        return engines.batch_sums(self._rows(), functools.partial(self._layout.apply, f), f(np.empty((self.width, 0))))
+
+    def taken(self, places: Places, complete: bool) -> Floats:
+        """The rows in these places, by one scan."""
+        order = np.argsort(places, kind="stable")
+        wanted, out = places[order], np.empty((self.width, places.size))
+        if self._on_spark:
+            found = self._taken_on_spark(wanted, complete)
+        else:
+            read, found = engines.folded(self._rows(), functools.partial(_picked, self._layout, wanted, complete))
+            if read != (self.count() if complete else self.size):
+                raise UptackError(states.CHANGED)
+        out[:, order] = found
+        return out
+
+    def _partitions(self) -> Sizes:
+        """One scan, once: Spark does the same with the same rows."""
+
+        def counted() -> Sizes:
+            return dict(sorted(engines.on_partitions(self._rows(), functools.partial(_sized, self._layout))))
+
+        return self.source.once(f"partitions of {self.names} {self.truth}", counted)
+
+    def _taken_on_spark(self, wanted: Places, complete: bool) -> Floats:
+        """Every partition sends its own. One that has another number of rows than it had is an error."""
+        sizes = {place: size[complete] for place, size in self._partitions().items()}
+        ends = np.cumsum([0, *sizes.values()])
+        cuts = np.searchsorted(wanted, ends)
+        local = {
+            place: wanted[a:b] - start for place, a, b, start in zip(sizes, cuts[:-1], cuts[1:], ends[:-1], strict=True)
+        }
+        pick = functools.partial(_picked_in, self._layout, local, complete)
+        found = dict(sorted(engines.on_partitions(self._rows(), pick), key=lambda part: part[0]))
+        if {place: read for place, (read, _) in found.items()} != sizes:
+            raise UptackError(states.CHANGED)
+        return np.concatenate([np.empty((self.width, 0)), *(rows for _, rows in found.values())], axis=1)
+
+    def ordered(self, column: int, windows: Sequence[Window]) -> Selected:
+        """Order statistics in two or three scans: see `uptack.data.ordering`."""
+        rows, n = self._rows(), self.count()
+        if n != self.size:
+            rows = rows.filter(self._complete(rows))
+        return Selected(QueryScans(rows.select(v=rows[f"v{column}"])), n, n, windows)
+
+
+def _picked(layout: Layout, wanted: Places, complete: bool, parts: Iterator[Any]) -> tuple[int, Floats]:
+    """How many rows there are, and those in places that are sorted."""
+    found, start = np.empty((layout.width, wanted.size)), 0
+    for batch in parts:
+        rows = layout.read(batch, complete)
+        end = start + rows.shape[1]
+        a, b = np.searchsorted(wanted, [start, end])
+        found[:, a:b] = rows[:, wanted[a:b] - start]
+        start = end
+    return start, found
+
+
+def _picked_in(
+    layout: Layout, wanted: dict[int, Places], complete: bool, place: int, parts: Iterator[Any]
+) -> tuple[int, Floats]:
+    """The same in one partition."""
+    return _picked(layout, wanted.get(place, np.empty(0, np.int64)), complete, parts)
+
+
+def _sized(layout: Layout, place: int, parts: Iterator[Any]) -> tuple[int, int]:
+    """How many rows a partition has, and how many are complete."""
+    rows = complete = 0
+    for batch in parts:
+        rows += batch.num_rows
+        complete += layout.read(batch, complete=True).shape[1]
+    return rows, complete

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uptack.columns.batched import Batched, Places
 from uptack.columns.selection import Floats, Window
 from uptack.data import engines, states
 from uptack.data.expressions import as_floats, infinite, missing
-from uptack.data.ordering import Selected
+from uptack.data.ordering import Count, Fetch, Sample, Selected
+from uptack.data.places import Counted, Weighed
 from uptack.data.protocol import NUMERIC, known_all
-from uptack.data.queries import QueryScans, QuerySource
+from uptack.data.queries import QueryScans, QuerySource, at_pivots, between, sample
 from uptack.errors import UptackError
 
 Sizes = dict[int, tuple[int, int]]
 """Of every partition, how many rows it has and how many are complete."""
+
+Ends = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -154,11 +158,67 @@ class QueryRows(Batched):
         return np.concatenate([np.empty((self.width, 0)), *(rows for _, rows in found.values())], axis=1)
 
     def ordered(self, column: int, windows: Sequence[Window]) -> Selected:
-        """Order statistics in two or three scans: see `uptack.data.ordering`."""
-        rows, n = self._rows(), self.count()
-        if n != self.size:
-            rows = rows.filter(self._complete(rows))
-        return Selected(QueryScans(rows.select(v=rows[f"v{column}"])), n, n, windows)
+        """Order statistics in two or three scans for all columns together, once: see `uptack.data.ordering`."""
+
+        def selected() -> dict[int, Selected]:
+            rows, n = self._rows(), self.count()
+            if n != self.size:
+                rows = rows.filter(self._complete(rows))
+            alone = {i: QueryScans(rows.select(v=rows[f"v{i}"])) for i in range(self.width) if i not in self.truth}
+            return Selected.several(SharedScans(rows, alone), alone, n, windows)
+
+        return self.source.once(f"order of {self.names} {self.truth} {windows}", selected)[column]
+
+
+@dataclass(frozen=True)
+class SharedScans:
+    """The questions of `uptack.data.ordering.Together`, of an expression with columns v0, v1, ... without nulls."""
+
+    rows: Any
+    alone: Mapping[int, QueryScans]
+
+    def sample(self, asked: Mapping[int, Sample]) -> Mapping[int, Weighed]:
+        """The first sample is one of rows, for all columns; later ones, which are rare, are of other rows for each."""
+        if any((gap.low, gap.high) != (None, None) for ask in asked.values() for gap in ask.gaps):
+            return {column: self.alone[column].sample(ask.gaps, ask.part) for column, ask in asked.items()}
+        return self._read(sample(self.rows, max(ask.part for ask in asked.values())), dict.fromkeys(asked, ()))
+
+    def count(self, asked: Mapping[int, Count]) -> Mapping[int, Counted]:
+        """All pivots of all columns in one scan."""
+        conditions = [at_pivots(self.rows[f"v{column}"], ask.pivots) for column, ask in asked.items()]
+        counts, found = iter(engines.tally(self.rows, [one for some in conditions for one in some])), {}
+        for column, ask in asked.items():
+            below, up_to = ([next(counts) for _ in ask.pivots] for _ in range(2))
+            found[column] = Counted(below, up_to)
+        return found
+
+    def fetch(self, asked: Mapping[int, Fetch]) -> Mapping[int, Weighed]:
+        """The rows that lie in a gap of one of the columns, in one scan. Of them each column keeps its own."""
+        ends = {column: [(gap.low, gap.high) for gap in ask.gaps] for column, ask in asked.items()}
+        every = [between(self.rows[f"v{column}"], *pair) for column, pairs in ends.items() for pair in pairs]
+        some = not any(condition is None for condition in every)
+        return self._read(self.rows.filter(functools.reduce(operator.or_, every)) if some else self.rows, ends)
+
+    def _read(self, rows: Any, ends: Mapping[int, Sequence[Ends]]) -> dict[int, Weighed]:
+        """Of each column its values that are strictly between two ends, or all where no ends are given."""
+
+        def fold(parts: Iterator[Any]) -> dict[int, Weighed]:
+            found: dict[int, list[Floats]] = {column: [np.empty(0)] for column in ends}
+            for batch in parts:
+                for place, (column, pairs) in enumerate(ends.items()):
+                    values = engines.floats(batch.column(place))
+                    found[column].append(values[_between(values, pairs)] if pairs else values)
+            return {column: Weighed(np.concatenate(values)) for column, values in found.items()}
+
+        return engines.folded(rows.select(*(f"v{column}" for column in ends)), fold)
+
+
+def _between(values: Floats, ends: Sequence[Ends]) -> NDArray[np.bool_]:
+    """Which values are strictly between two ends, of which one may be left out."""
+    found = np.zeros(values.size, bool)
+    for low, high in ends:
+        found |= (values > (-np.inf if low is None else low)) & (values < (np.inf if high is None else high))
+    return found
 
 
 def _picked(layout: Layout, wanted: Places, complete: bool, parts: Iterator[Any]) -> tuple[int, Floats]:

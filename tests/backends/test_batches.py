@@ -2,17 +2,19 @@
 
 import itertools
 from functools import cache
+from pickle import loads
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark import cloudpickle
 
 import uptack
 from tests.backends.engines import PLACES
 from uptack.columns.batched import Batched, UnreadTable
 from uptack.columns.unread import Touched
-from uptack.data import engines, source, states
-from uptack.data.batches import QueryRows
+from uptack.data import engines, ordering, source, states
+from uptack.data.batches import Layout, QueryRows
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument, UptackError
 from uptack.multivariate import pairs, rows
@@ -71,10 +73,15 @@ def shown(data, ask):
 
 @pytest.mark.parametrize("ask", ASKS)
 def test_the_same_randomness_gives_the_same_release_wherever_rows_are(kept, ask, monkeypatch):
-    """Nothing reads all of them. (A scan of Spark takes a while, so it is asked for one release.)"""
-    if kept.table.get_backend().name == "pyspark" and ask != "regression":
+    """Nothing reads all of them, and every step can be sent to another process.
+
+    (A scan of Spark takes a while, so it is asked for one release.)
+    """
+    if kept.table.get_backend().name == "pyspark" and ask != "scatter":
         return
     monkeypatch.setattr(QuerySource, "coded", None)
+    apply = Layout.apply
+    monkeypatch.setattr(Layout, "apply", lambda self, f, batch: apply(self, loads(cloudpickle.dumps(f)), batch))
     assert shown(kept, ask) == in_memory(ask)
 
 
@@ -102,20 +109,31 @@ def memory(names=NAMES, truth=()):
     return values
 
 
-@pytest.mark.parametrize("truth", [(), (4,)])
-def test_rows_of_an_engine_answer_as_rows_in_memory(kept, truth):
+def test_rows_of_an_engine_answer_as_rows_in_memory(kept):
     """An infinite value in a column that is declared to be 0 or 1 is one of the two."""
-    ours, theirs = streamed(kept, truth=truth), MatrixRows.of(memory(truth=truth))
-    assert (ours.size, ours.width, ours.count()) == (theirs.size, theirs.width, theirs.count())
-    assert ours.count() == int(np.isfinite(memory(truth=truth)).all(axis=1).sum())
+    for truth in ((), (4,)):
+        ours, theirs = streamed(kept, truth=truth), MatrixRows.of(memory(truth=truth))
+        assert (ours.size, ours.width, ours.count()) == (ROWS, 6, theirs.count())
+    assert ours.count() == MatrixRows.of(memory()).count() + 2
     places = np.array([ROWS - 1, 0, 5, 2000, 2001, 1999])
     assert np.array_equal(ours.taken(places, complete=False), memory(truth=truth)[places].T, equal_nan=True)
     places = np.array([7, theirs.count() - 1, 0])
     assert (ours.taken(places, complete=True) == theirs._kept[:, places]).all()
-    ranks = np.arange(-5, theirs.count() + 5)
-    for column in (0, 2):
-        mine, other = (data.ordered(column, ROWS) for data in (StreamedRows(ours), theirs))
-        assert (mine.at(ranks) == other.at(ranks)).all()
+
+
+def test_medians_of_all_columns_share_their_scans(kept, monkeypatch):
+    """A sample, a count, and a fetch of a few rows: for six columns as for one."""
+    monkeypatch.setattr(ordering, "SMALL", 100)
+    ours, theirs, scans = StreamedRows(streamed(kept)), MatrixRows.of(memory()), []
+    assert (ours.size, ours.count()) == (theirs.size, theirs.count())
+    run = states.run
+    monkeypatch.setattr(states, "run", lambda con, read: (scans.append(con), run(con, read))[1])
+    ranks = theirs.count() // 2 + np.arange(-20, 20)
+    for column in range(6):
+        assert (ours.ordered(column, 20).at(ranks) == theirs.ordered(column, 20).at(ranks)).all()
+    assert len(scans) <= 3
+    ranks = np.arange(-5, ROWS + 5)
+    assert (ours.ordered(2, ROWS).at(ranks) == theirs.ordered(2, ROWS).at(ranks)).all()
 
 
 def test_tables_without_rows_and_with_one(tmp_path):

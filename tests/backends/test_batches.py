@@ -4,7 +4,9 @@ import itertools
 from functools import cache
 from pickle import loads
 
+import ibis
 import numpy as np
+import psycopg
 import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
@@ -159,6 +161,44 @@ def test_a_table_that_changes_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(QueryRows, "size", ROWS + 1)
     with pytest.raises(UptackError, match=states.CHANGED):
         ours.taken(np.array([3]), complete=False)
+
+
+@pytest.mark.xdist_group("postgres")
+def test_all_scans_see_one_state_of_the_table(postgres_uri, monkeypatch):
+    """Somebody empties the table after the first scan: the release is that of the rows that there were."""
+    con = ibis.postgres.from_connection(psycopg.connect(postgres_uri, autocommit=True))
+    kept, run, gone = source(con.create_table("emptied", table())), states.run, []
+
+    def disturbed(con, read):
+        found = run(con, read)
+        if kept._state.reading is not None and not gone:
+            with psycopg.connect(postgres_uri, autocommit=True) as other:
+                gone.append(other.execute("DELETE FROM emptied").rowcount)
+        return found
+
+    monkeypatch.setattr(states, "run", disturbed)
+    assert shown(kept, "scatter") == in_memory("scatter")
+    assert (gone, kept.rows) == ([ROWS], 0)
+    con.disconnect()
+
+
+def test_an_order_that_changes_from_scan_to_scan():
+    """Sums are the same, and no row is in two pairs."""
+    plain = ibis.memtable(pa.table({"x": np.arange(999.0), "y": -np.arange(999.0)}))
+    data = StreamedRows(QueryRows.of(source(plain.order_by(ibis.random())), ["x", "y"]))
+
+    def listed(slots):
+        seen = []
+        data.pairs(lambda a, b: (seen.append((a, b)), [a.shape[1]])[1], slots, SeededEntropy(2))
+        return np.concatenate([np.stack(pair) for pair in seen], axis=2)
+
+    for slots in (None, 400):
+        one, other = listed(slots), listed(slots)
+        assert not np.array_equal(one, other)
+        for found in (one, other):
+            assert (found[:, 0] == -found[:, 1]).all()
+            assert np.unique(found[:, 0]).size == found[:, 0].size > (900 if slots is None else 400)
+    assert data.sums(lambda b: [b.sum(axis=1)])[0].tolist() == [499 * 999, -499 * 999]
 
 
 def test_a_rehearsal_makes_nothing_of_the_size_of_the_table():

@@ -123,13 +123,13 @@ def duckdbs(path: str, statistic: str) -> tuple[float, float]:
 
 def streamed(path: str, statistic: str) -> tuple[float, float]:
     """Seconds of one release of all columns, and the peak of the process in GB."""
+    return best_seconds(lambda: of_all_columns(source(path, memory=MEMORY, threads=THREADS), statistic), 1), peak()
 
-    def release() -> None:
-        session = uptack.open(source(path, memory=MEMORY, threads=THREADS))
-        made = session.scatter(epsilon=1.0) if statistic == "scatter" else session.regression("y", epsilon=1.0)
-        assert made
 
-    return best_seconds(release, 1), peak()
+def of_all_columns(rows: Any, statistic: str) -> None:
+    """One release."""
+    session = uptack.open(rows)
+    assert session.scatter(epsilon=1.0) if statistic == "scatter" else session.regression("y", epsilon=1.0)
 
 
 def normal_equations(path: str) -> tuple[float, float]:
@@ -147,14 +147,26 @@ def normal_equations(path: str) -> tuple[float, float]:
     return best_seconds(fit, 1), peak()
 
 
-def on_spark(path: str) -> dict[str, tuple[float, float]]:
-    """Best seconds of releases on Spark, and of its approximate percentiles."""
+def spark_session() -> Any:
+    """Spark on this machine, with two workers."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(f"local[{THREADS}]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.driver.memory", "4g").config("spark.log.level", "ERROR").getOrCreate()
-    found = {}
+    return builder.config("spark.driver.memory", "4g").config("spark.log.level", "ERROR").getOrCreate()
+
+
+def streamed_on_spark(path: str, statistic: str) -> tuple[float, float]:
+    """Seconds of one release of all columns on Spark, and the peak of the driver's Python in GB."""
+    session = spark_session()
+    seconds = best_seconds(lambda: of_all_columns(source(session.read.parquet(path)), statistic), 1)
+    session.stop()
+    return seconds, peak()
+
+
+def on_spark(path: str) -> dict[str, tuple[float, float]]:
+    """Best seconds of releases on Spark, and of its approximate percentiles."""
+    session, found = spark_session(), {}
     for statistic, levels in LEVELS.items():
 
         def release(statistic: str = statistic) -> None:
@@ -222,15 +234,16 @@ def rows_of_people(folder: Path, sizes: tuple[int, ...]) -> Iterator[Row]:
         path.unlink()
 
 
-def rows_of_regressions(folder: Path, sizes: tuple[int, ...]) -> Iterator[Row]:
+def rows_of_regressions(folder: Path, sizes: tuple[int, ...], spark: int) -> Iterator[Row]:
     """Releases of all columns of a table, beside one pass without privacy."""
-    for n in sizes:
+    runs = [("DuckDB", streamed, n) for n in sizes] + ([("Spark", streamed_on_spark, spark)] if spark else [])
+    for engine, task, n in runs:
         path = folder / f"regression-{n}.parquet"
         write_regression(path, n)
         plain, plain_gigabytes = alone(normal_equations, str(path))
         for statistic in ("linear_regression", "scatter"):
-            seconds, gigabytes = alone(streamed, str(path), statistic)
-            made = {"release": statistic, "n": n, "seconds": seconds, "one pass of OLS": plain}
+            seconds, gigabytes = alone(task, str(path), statistic)
+            made = {"engine": engine, "release": statistic, "n": n, "seconds": seconds, "one pass of OLS": plain}
             memory = {"GB": gigabytes, "GB wanted": WANTED_GB, "OLS's GB": plain_gigabytes}
             yield with_ratios(made, "seconds", {"one pass of OLS": "ratio"}) | memory
         path.unlink()
@@ -256,7 +269,7 @@ def main() -> None:
         sizes = tuple(n // part for n in SIZES)
         if options.regression:
             wanted = (options.rows,) if options.rows else tuple(n // part for n in OF_REGRESSIONS)
-            found = list(rows_of_regressions(Path(folder), wanted))
+            found = list(rows_of_regressions(Path(folder), wanted, min(spark, *wanted, 10**7)))
         else:
             found = list(rows_of_people(Path(folder), sizes) if options.people else rows(Path(folder), sizes, spark))
     rounds = 1 if options.regression else ROUNDS

@@ -24,10 +24,10 @@ from uptack.later import Later
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.release import NoReply, Release
-from uptack.report.pictures import number
 from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
+from uptack.shown.numbers import number
 
 ledgers = Later("uptack.ledger")
 

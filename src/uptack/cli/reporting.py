@@ -26,7 +26,7 @@ from uptack.cli.common import (
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.labels import json_text
-from uptack.report import Output, Profile, profile, to_json, to_text
+from uptack.report import Output, Profile, to_json, to_text
 from uptack.report import plan as report_plan
 from uptack.session import Plan, Request
 
@@ -76,7 +76,7 @@ def report(path: str, output: str, only_plan: bool, show: bool, **options: Any) 
         return _show_plan(planned, json_wanted)
     title = "standard input" if path == "-" else Path(path).name
     with Output(output) as place, opened(path, options) as session:
-        made = profile(session, options["epsilon"], options["delta"], title=title, **choices)
+        made = session.report(epsilon=options["epsilon"], delta=options["delta"], title=title, **choices)
         if SIGNALS:
             raise KeyboardInterrupt
         try:

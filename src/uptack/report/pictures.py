@@ -8,40 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
+from uptack.shown.numbers import number as number
+
 WIDTH, HEIGHT = 420, 190
 LEFT, RIGHT, TOP, BOTTOM = 14, 14, 12, 30
-
-
-def number(value: float, scale: float = 0.0, end: str = "") -> str:
-    """A number as a person would write it: whole numbers as they are, others with four digits, thousands set apart.
-
-    `scale` is how large a difference is among numbers of its kind: what is less than a millionth of it is nothing, and
-    there are digits enough for a hundredth of it. The "low" `end` of an interval is rounded down, the "high" one up.
-
-    >>> number(1234568), number(0.000123456), number(42.0), number(-3.14159), number(1e-30, scale=2.0)
-    ('1,234,568', '0.0001235', '42', '-3.142', '0')
-    >>> number(1700000123.4, scale=50.0), number(0.12345, end="low"), number(0.12341, end="high")
-    ('1,700,000,123.4', '0.1234', '0.1235')
-    """
-    value = 0.0 if abs(value) < scale * 1e-6 else float(value)
-    if not math.isfinite(value):
-        return str(value)
-    if value.is_integer() and abs(value) < 1e12:
-        return f"{int(value):,}"
-    if not 1e-5 <= abs(value) < 1e15:
-        return f"{value:.4g}"
-    digits = 3 - math.floor(math.log10(abs(value)))
-    if 0 < scale < math.inf:
-        digits = min(max(digits, 2 - math.floor(math.log10(scale))), 15 + digits)
-    text = f"{_rounded(value, digits, end):,.{max(digits, 0)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _rounded(value: float, digits: int, end: str) -> float:
-    near = round(value, digits)
-    if end and (near > value if end == "low" else near < value):
-        near = round(near + (-1 if end == "low" else 1) * 10.0**-digits, digits)
-    return near
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:

@@ -8,16 +8,14 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from uptack.labels import json_text, label, lines
+from uptack.labels import label, lines
 from uptack.privacy import Privacy
 from uptack.report.cards import Figure, coarse
-from uptack.report.pictures import box_picture, coefficients_picture, density_picture, number
+from uptack.report.pictures import box_picture, coefficients_picture, density_picture
 from uptack.report.profile import ColumnProfile, Profile
-
-
-def between(ends: tuple[Any, Any], scale: float) -> str:
-    """An interval in words, rounded outward."""
-    return f"{number(ends[0], scale, 'low')} to {number(ends[1], scale, 'high')}"
+from uptack.shown.numbers import between as between
+from uptack.shown.numbers import number
+from uptack.shown.numbers import short as short
 
 
 class Bar(NamedTuple):
@@ -116,18 +114,6 @@ def _coefficients_picture(regression: tuple[tuple[str, ...], Figure] | None) -> 
     return coefficients_picture([label(r.name) for r in rows], [r.value for r in rows], ends, title=title)
 
 
-def short(value: float) -> str:
-    """A privacy parameter, rounded up in its third digit.
-
-    >>> short(0.285714), short(1e-6), short(0)
-    ('0.286', '1e-06', '0')
-    """
-    if value == 0 or math.isinf(value):
-        return "0" if value == 0 else "∞"
-    unit = 10.0 ** (math.floor(math.log10(float(value))) - 2)
-    return f"{math.ceil(float(value) / unit * (1 - 1e-12)) * unit:.3g}"
-
-
 def factor(epsilon: float) -> float:
     """e^ε, infinite where no float is as large.
 
@@ -169,4 +155,4 @@ def to_html(profile: Profile) -> str:
 
 def to_json(profile: Profile) -> str:
     """Plain values, exactly as they were released."""
-    return json_text(profile.to_dict(), indent=2) + "\n"
+    return profile.to_json()

@@ -92,6 +92,8 @@ def span(low: Any, high: Any) -> str:
 
 
 def _width(low: Any, high: Any) -> float:
-    """How wide an interval is, where it is one of numbers; else 0, which asks for no digits."""
+    """Ten times the width of an interval of numbers, so that there are digits for a tenth of it; else 0, for no more
+    digits than a number has by itself.
+    """
     wide = float(plain(high)) - float(plain(low)) if is_number(plain(low)) and is_number(plain(high)) else 0.0
-    return wide if math.isfinite(wide) else 0.0
+    return 10 * wide if math.isfinite(10 * wide) else 0.0

@@ -17,7 +17,7 @@ from uptack.labels import lines
 from uptack.privacy import Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss
 from uptack.shown import Drawn, Ends, Framed, Record, Table, of_value
-from uptack.shown.numbers import between, is_number
+from uptack.shown.numbers import between, is_number, number
 from uptack.shown.numbers import plain as _python
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class NoisySize:
         return self.value
 
     def __str__(self) -> str:
-        return f"about {self.value:,} {self.unit} ({100 * SHOWN:g}%: {between(self.interval(), 0.0)})"
+        return f"about {number(self.value)} {self.unit} ({100 * SHOWN:g}%: {between(self.interval(), 0.0)})"
 
     def __repr__(self) -> str:
         return f"NoisySize({self})"

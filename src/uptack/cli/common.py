@@ -226,7 +226,8 @@ def as_text(result: Made) -> str:
     ends = _ends(result)
     shown = _value_lines(result.value, ends)
     stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
-    return "\n".join([*shown, f"({result.mechanism}, {result.privacy}{stamp})"])
+    rows = [] if result.rows is None else [str(result.rows)]
+    return "\n".join([*shown, *rows, f"({result.mechanism}, {result.privacy}{stamp})"])
 
 
 def _value_lines(value: Any, ends: Any) -> list[str]:

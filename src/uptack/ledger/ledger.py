@@ -15,8 +15,8 @@ from uptack.ledger.chain import Head, Verification
 from uptack.ledger.entries import Entry, as_loss
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, tight
 from uptack.privacy.loss import Composed, Loss
+from uptack.privacy.words import short
 from uptack.shown import Framed, Record, Table
-from uptack.shown.numbers import short
 
 if TYPE_CHECKING:
     from uptack.ledger.book import Book

@@ -106,27 +106,28 @@ class Scatter(Figures):
         entries = [_plain(row) for row in self.matrix]
         return centre + [line({"figure": "scatter", "x": i, "y": j}, entries[i][j]) for i, j in pairs]
 
-    def plot(self, names: Any = None, *, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, names: Any = None, **style: Any) -> Any:
         """An ellipse that holds 95% of normal rows for two columns, a map of correlations for more. Returns the axes.
 
-        It needs matplotlib: `pip install "uptack[plots]"`.
+        Further arguments go to matplotlib's `plot`, or to `imshow`. It needs matplotlib: `pip install "uptack[plots]"`.
         """
         labels = [f"x{i}" for i in range(self.centre.size)] if names is None else [caption(name) for name in names]
         if len(labels) != self.centre.size:
             raise InvalidArgument("names", f"{self.centre.size} names, one per column", f"{len(labels)} of them")
         ax = new_axes(ax, figsize=(5, 4.4))
-        return self._ellipse(ax, labels) if self.centre.size == 2 and not self.dropped else self._map(ax, labels)
+        drawn = self._ellipse if self.centre.size == 2 and not self.dropped else self._map
+        return drawn(ax, labels, style)
 
-    def _ellipse(self, ax: Any, labels: list[str]) -> Any:
+    def _ellipse(self, ax: Any, labels: list[str], style: dict[str, Any]) -> Any:
         turn = np.linspace(0, 2 * np.pi, 200)
         circle = np.sqrt(stats.chi2.ppf(0.95, 2)) * np.array([np.cos(turn), np.sin(turn)])
-        ax.plot(*(self.centre[:, None] + np.linalg.cholesky(self.matrix) @ circle), color=PRIVATE)
+        ax.plot(*(self.centre[:, None] + np.linalg.cholesky(self.matrix) @ circle), **{"color": PRIVATE} | style)
         ax.plot(*self.centre, "+", color=PRIVATE)
         ax.set(xlabel=labels[0], ylabel=labels[1])
         return ax
 
-    def _map(self, ax: Any, labels: list[str]) -> Any:
-        drawn = ax.imshow(self.correlation, cmap="RdBu_r", vmin=-1, vmax=1)
+    def _map(self, ax: Any, labels: list[str], style: dict[str, Any]) -> Any:
+        drawn = ax.imshow(self.correlation, **{"cmap": "RdBu_r", "vmin": -1, "vmax": 1} | style)
         ax.set_xticks(range(len(labels)), labels, rotation=90)
         ax.set_yticks(range(len(labels)), labels)
         ax.figure.colorbar(drawn, ax=ax, label="correlation")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 output = Later("uptack.report.output")
 text = Later("uptack.report.text")
-writing = Later("uptack.report.writing")
+pages = Later("uptack.report.page")
 
 HEIGHT = 640
 """Pixels of a report in a notebook."""
@@ -32,7 +32,7 @@ class Written(Framed):
 
     def to_html(self) -> str:
         """One self-contained page: no script, nothing from a network."""
-        return str(writing.to_html(self))
+        return str(pages.to_html(self))
 
     def to_markdown(self) -> str:
         """The same as Markdown."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from uptack.labels import label, markdown
 from uptack.report.cards import Figure
 from uptack.report.profile import ColumnProfile, Profile
-from uptack.report.writing import Coefficient, bars, charges, coefficients
-from uptack.shown.numbers import between, number, short
+from uptack.report.writing import Coefficient, bars, between, charges, coefficients, short
+from uptack.shown.numbers import number
 
 Cell = Callable[[object], str]
 """How a name is written."""

@@ -10,10 +10,10 @@ from uptack.drawing import bars, caption
 from uptack.labels import label
 from uptack.privacy import Privacy, tight
 from uptack.privacy.loss import Loss
+from uptack.privacy.words import short
 from uptack.release import NoReply
 from uptack.session.requests import Request
 from uptack.shown import Framed, Record, Table
-from uptack.shown.numbers import short
 
 
 @dataclass(frozen=True)

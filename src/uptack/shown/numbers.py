@@ -11,27 +11,29 @@ from uptack.labels import label
 
 
 def number(value: float, scale: float = 0.0, end: str = "") -> str:
-    """A number as a person would write it: whole numbers as they are, others with four digits, thousands set apart.
+    """A number as a person would write it: whole numbers as they are, others with four digits.
 
-    `scale` is how large a difference is among numbers of its kind: what is less than a millionth of it is nothing, and
-    there are digits enough for a hundredth of it. The "low" `end` of an interval is rounded down, the "high" one up.
+    Thousands are set apart from five digits on, so that years look like years. `scale` is how large a difference is
+    among numbers of its kind: what is less than a millionth of it is nothing, and there are digits enough for a
+    hundredth of it. The "low" `end` of an interval is rounded down, the "high" one up.
 
-    >>> number(1234568), number(0.000123456), number(42.0), number(-3.14159), number(1e-30, scale=2.0)
-    ('1,234,568', '0.0001235', '42', '-3.142', '0')
+    >>> number(1234568), number(2013), number(0.000123456), number(-3.14159), number(1e-30, scale=2.0)
+    ('1,234,568', '2013', '0.0001235', '-3.142', '0')
     >>> number(1700000123.4, scale=50.0), number(0.12345, end="low"), number(0.12341, end="high")
     ('1,700,000,123.4', '0.1234', '0.1235')
     """
     value = 0.0 if abs(value) < scale * 1e-6 else float(value)
     if not math.isfinite(value):
         return str(value)
+    mark = "," if abs(value) >= 1e4 else ""
     if value.is_integer() and abs(value) < 1e12:
-        return f"{int(value):,}"
+        return f"{int(value):{mark}}"
     if not 1e-5 <= abs(value) < 1e15:
         return f"{value:.4g}"
     digits = 3 - math.floor(math.log10(abs(value)))
     if 0 < scale < math.inf:
         digits = min(max(digits, 2 - math.floor(math.log10(scale))), 15 + digits)
-    text = f"{_rounded(value, digits, end):,.{max(digits, 0)}f}"
+    text = f"{_rounded(value, digits, end):{mark}.{max(digits, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -45,18 +47,6 @@ def _rounded(value: float, digits: int, end: str) -> float:
 def between(ends: tuple[Any, Any], scale: float) -> str:
     """An interval in words, rounded outward."""
     return f"{number(ends[0], scale, 'low')} to {number(ends[1], scale, 'high')}"
-
-
-def short(value: float) -> str:
-    """A privacy parameter, rounded up in its third digit.
-
-    >>> short(0.285714), short(1e-6), short(0)
-    ('0.286', '1e-06', '0')
-    """
-    if value == 0 or math.isinf(value):
-        return "0" if value == 0 else "∞"
-    unit = 10.0 ** (math.floor(math.log10(float(value))) - 2)
-    return f"{math.ceil(float(value) / unit * (1 - 1e-12)) * unit:.3g}"
 
 
 def plain(value: Any) -> Any:

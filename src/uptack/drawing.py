@@ -41,18 +41,35 @@ def dots(names: Sequence[object], values: Sequence[Any], ends: Any = None, ax: A
     """
     ax = axes(ax, figsize=(6, 0.8 + 0.35 * len(names)))
     place = np.arange(len(names))
-    numbers = np.array([np.nan if value is None else float(value) for value in values])
-    color = style.get("color", PRIVATE)
-    if ends is not None:
-        low, high = (np.array([np.nan if end is None else float(end) for end in side]) for side in ends)
-        finite = np.isfinite(low) & np.isfinite(high)
-        ax.hlines(place[finite], low[finite], high[finite], color=color, linewidth=2)
-    ax.plot(numbers, place, **{"marker": "o", "linestyle": "", "color": color} | style)
+    _points(place, values, ends, ax, {"linestyle": ""} | style)
     ax.set_yticks(place, [caption(n) + ("  ⊥" if v is None else "") for n, v in zip(names, values, strict=True)])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax
+
+
+def levels(places: Sequence[Any], values: Sequence[Any], ends: Any = None, ax: Any = None, **style: Any) -> Any:
+    """Quantiles over their levels, joined by a line, with their intervals.
+
+    Further arguments go to matplotlib's `plot`. Returns the axes.
+    """
+    ax = axes(ax, figsize=(6, 3.2))
+    _points(np.asarray(places, np.float64), values, ends, ax, {"linewidth": 1} | style)
+    ax.set_ylim(0, 1)
+    ax.set_ylabel("level")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _points(place: Any, values: Sequence[Any], ends: Any, ax: Any, style: dict[str, Any]) -> None:
+    """Values at heights, with intervals where both ends are finite."""
+    look = {"marker": "o", "color": PRIVATE} | style
+    if ends is not None:
+        low, high = (np.array([np.nan if end is None else float(end) for end in side]) for side in ends)
+        finite = np.isfinite(low) & np.isfinite(high)
+        ax.hlines(place[finite], low[finite], high[finite], color=look["color"], linewidth=2)
+    ax.plot([np.nan if value is None else float(value) for value in values], place, **look)
 
 
 def bars(names: Sequence[object], values: Sequence[Any], ends: Any = None, ax: Any = None, **style: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, NoReturn, Protocol, Self, TypeVar
 import numpy as np
 
 from uptack import checks
-from uptack.drawing import caption, dots
+from uptack.drawing import caption, dots, levels
 from uptack.errors import InvalidArgument, NoInterval, NoReplyError, UptackError
 from uptack.exact import Rational
 from uptack.labels import lines
@@ -217,12 +217,10 @@ class Release(Framed, Generic[T]):
         if not isinstance(self.value, np.ndarray) or self.value.ndim != 1 or self.value.dtype.kind not in "iuf":
             raise UptackError(f"there is nothing to draw of this {self.mechanism}; show the value instead")
         lines = of_value(self.value, self._ends()[0], self.labels)
-        ends = ([one["low"] for one in lines], [one["high"] for one in lines])
-        ax = dots([one["figure"] for one in lines], self.value.tolist(), ends, ax, **style)
+        names, ends = [one["figure"] for one in lines], [[one[end] for one in lines] for end in ("low", "high")]
+        draw = levels if self.labels and all(map(is_number, names)) else dots
+        ax = draw(names, self.value.tolist(), ends, ax, **style)
         ax.set_xlabel(caption(f"{self.mechanism} ({self.privacy})"))
-        if lines and all(is_number(one["figure"]) for one in lines) and self.labels:
-            ax.plot(self.value, range(self.value.size), color="#2f62a8", linewidth=1, alpha=0.5, zorder=0)
-            ax.invert_yaxis()  # levels of quantiles rise
         return ax
 
     def _ends(self) -> tuple[Ends, str]:

@@ -11,10 +11,12 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns import ArrayColumn
+from uptack.columns import ArrayColumn, Column
+from uptack.columns.people import PeopleColumn
 from uptack.columns.table import Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.kernels.blocked import KEPT, Features
 from uptack.kernels.kernel import Floats, Gaussian, Kernel
 from uptack.kernels.minimisers import (
     LOSSES,
@@ -23,11 +25,12 @@ from uptack.kernels.minimisers import (
     minimiser,
     rounding,
 )
-from uptack.kernels.regions import KernelMachine, MachineNoise, features, spectrum
+from uptack.kernels.regions import KernelMachine, MachineNoise, spectrum
 from uptack.mechanisms.additive import GridNoise, gaussian
 from uptack.noise import Entropy, IntegerGaussian
 from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
 from uptack.registry import release
+from uptack.registry.reads import DESIGN_OF_PEOPLE
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Question, asked, public_size
 from uptack.statistics.many import quantiles
@@ -42,8 +45,10 @@ SHARE = Fraction(1, 5)
 """The part of ε that goes into the quartiles of y where its scale is not given, and as much into those of X."""
 LEAST = 2.0**-20
 """The least regularization, far above what would trouble Cholesky's method; and one over the largest."""
-MOST_ENTRIES = 1 << 29
-"""Numbers in the matrix of features: 4 GiB."""
+MOST_ENTRIES = KEPT
+"""Numbers in the matrix of features of one row per person."""
+WHOLE = 1 << 40
+"""What a person with one row weighs, in the units of weights."""
 HOW = "Gaussian noise"
 
 
@@ -150,7 +155,7 @@ class Terms:
         return Advice(n=math.ceil(needed), other="" if design.regularization is None else "a larger regularization")
 
 
-@release(data=("x", "y"), examples=({"delta": 1e-6},), page="kernel_machines")
+@release(data=("x", "y"), people=DESIGN_OF_PEOPLE, examples=({"delta": 1e-6},), page="kernel_machines")
 def kernel_machine(
     x: Any,
     y: Any,
@@ -181,6 +186,9 @@ def kernel_machine(
     - `regularization`: λ. By default the one that makes the noise at a point a fifth of the margin, or of the scale.
     - `centre`, `scale`: y is fitted as (y - centre)/scale. By default from private quartiles of y, for a fifth of ε.
     - `frequencies`: the number of public features; more come closer to the kernel and take time, but no privacy.
+
+    With `person=` a person adds the mean loss of her rows, and N is the number of people: the machine is that of a
+    random row of a random person, and one person moves it as one row does (Theorem 4). Quartiles are those of people.
 
     ⊥ where the noise would be above the margin or scale, or above half of any value the machine can have, and where the
     quartiles are refused; it says which n would do.
@@ -241,8 +249,8 @@ def _measured(design: Design, data: Table, rows: int, question: Question) -> Ker
     columns += [(SHARE / data.p, column) for column in data.x.T] if design.measures_x else []
     found: list[tuple[float, float]] = []
     for part, values in columns:
-        own, column = question.worth(question.epsilon * part), ArrayColumn(np.ascontiguousarray(values))
-        made = quantiles(column, rows, QUARTILES, own, quantile_statistic)
+        own = question.worth(question.epsilon * part)
+        made = quantiles(_column(values, data), rows, QUARTILES, own, quantile_statistic)
         if made.value is None:
             way = "a public centre and scale" if values is data.y else "a public bandwidth"
             return Outcome.refusal("quartiles", Advice(n=made.advice.n if made.advice else None, other=way))
@@ -254,6 +262,12 @@ def _measured(design: Design, data: Table, rows: int, question: Question) -> Ker
     return KernelMachine(spectrum(kernel, design.frequencies) / widths, np.empty(0), *place, noise=0.0)
 
 
+def _column(values: Floats, data: Table) -> Column:
+    """A column of the table, as a column of people where it has owners."""
+    column = ArrayColumn(np.ascontiguousarray(values))
+    return column if data.whose is None else PeopleColumn(column, data.whose, data.people)
+
+
 def _place(low: float, high: float) -> tuple[float, float]:
     """Centre and scale from quartiles, the scale that of a normal law; 1 where it is no positive number."""
     spread = (high - low) / 1.349
@@ -263,8 +277,17 @@ def _place(low: float, high: float) -> tuple[float, float]:
 def _coefficients(machine: KernelMachine, data: Table, penalty: Penalty, rows: int, terms: Terms) -> Floats:
     with np.errstate(over="ignore"):
         y = (data.y - machine.centre) / machine.scale
-    phi = features(data.x, machine.frequencies)
-    return minimiser(Objective.of(phi, y, penalty, rows, terms.regularization), terms.tolerance)
+    phi = Features(data.x, machine.frequencies)
+    objective = Objective.of(phi, y, penalty, rows, terms.regularization, _weights(data), data.n)
+    return minimiser(objective, terms.tolerance)
+
+
+def _weights(data: Table) -> Floats | None:
+    """⌊2^40/m⌋/2^40 for each of the m rows of a person: floats without rounding, of one at most together."""
+    if data.whose is None:
+        return None
+    counts = np.bincount(data.whose, minlength=data.people)
+    return (WHOLE // np.maximum(counts, 1) / WHOLE)[data.whose]
 
 
 def _released(machine: KernelMachine, sensitivity: Fraction, question: Question) -> Outcome[KernelMachine]:

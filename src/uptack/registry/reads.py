@@ -219,7 +219,10 @@ POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))
 COLUMNS = Reads(_matrix, _no_matrix, least=2, most=None, people=Peoples(_peoples_rows))
 """Several numeric columns."""
 
-DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_design))
+DESIGN_OF_PEOPLE = Peoples(_peoples_design)
+"""A table x and a response y, whose rows have owners."""
+
+DESIGN = Reads(_design, _no_design, least=2, most=None, people=DESIGN_OF_PEOPLE)
 """A response and its predictors."""
 
 PAIR = Reads(

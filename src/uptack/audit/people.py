@@ -156,6 +156,14 @@ def sided(n: int = N, rows: int = MORE, secret: bool = False) -> Any:
     return first, Owned((np.zeros((left, 1)), np.ones(left)), np.append(np.arange(n - 1), [n])[:left])
 
 
+def ranked(n: int = N, rows: int = MORE, label: bool = False) -> Any:
+    """One person each rank, and the uppermost, with several rows, who goes below all others, or to the other group."""
+    x, second = np.arange(float(n)), np.repeat([0, 1], n // 2) if label else np.arange(float(n))
+    up = np.append(x, np.full(rows - 1, x[-1])), np.append(second, np.full(rows - 1, second[-1]))
+    down = np.append(x[:-1], -1.0), np.append(second[:-1], 0 if label else second[-1])
+    return Owned(up, np.append(np.arange(n), np.full(rows - 1, n - 1))), Owned(down, np.arange(n))
+
+
 def in_groups(n: int = 2 * N) -> Any:
     """One person with rows in two groups, whose medians she holds, or not there. Her number is the last."""
     x, by, ids = np.tile([0.0, 1.0], n), np.repeat([0, 1], n), np.arange(2 * n)
@@ -173,6 +181,7 @@ def cases(made: Callable[[str], Any]) -> list[Replay]:
     kde, fourier, blocks = "uptack.kde", "uptack.fourier_density", "uptack.subsample_aggregate"
     box: dict[str, Any] = {"low": 0.0, "high": 10.0}
     poles, here, machine = moved(0.0, 5.0), {"trusted": True}, "uptack.kernels.kernel_machine"
+    each: dict[str, Any] = {"make": makers.side_by_side, "per_person": "mean"}
     return [
         case("median", "uptack.median", moved()),
         case("median, add/remove", "uptack.median", moved(secret=True), adjacency=ADD_REMOVE),
@@ -204,6 +213,9 @@ def cases(made: Callable[[str], Any]) -> list[Replay]:
         case("density", kde, moved(0.5, 8.5), makers.seen, delta=0.01, bandwidth=0.5),
         case("moments, Gamma noise", fourier, poles, makers.seen, degree=1, **box),
         case("moments, Carathéodory noise", fourier, poles, makers.seen, degree=5, **box),
+        case("tau", "uptack.kendall_tau", ranked(), **each),
+        case("superiority", "uptack.superiority", ranked(label=True), groups=(1, 0), **each),
+        case("difference", "uptack.median_difference", ranked(label=True), groups=(1, 0), **each),
         case("kernel machine", machine, sided(), makers.fitted, delta=0.01, regularization=4, frequencies=8),
         case("kernel machine, add/remove", machine, sided(secret=True), makers.fitted, delta=0.01, regularization=4,
              frequencies=8, adjacency=ADD_REMOVE),

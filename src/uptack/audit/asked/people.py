@@ -12,7 +12,7 @@ from uptack.audit.people import PEOPLES, of_people
 from uptack.discrete import Domain
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import COLUMN, LABELLED, PAIR, ROWS, WIDE
 
 WAYS: list[dict[str, Any]] = [{}, {"weights": "one"}, {"weights": "rows", "at_most": 2}]
 """How people count in tables."""
@@ -22,7 +22,14 @@ LOUDER = {"epsilon": 5 * EPSILON}
 def people() -> list[Ask]:
     """All of it, with the ids of its rows."""
     made = [one for one in declared().values() if one.people and one.people != "stated" and one.reads is COLUMN]
-    return [*(ask for one in made for ask in _statistic(one)), *_tables(), *_blocks(), *_regressions(), *_curves()]
+    return [
+        *(ask for one in made for ask in _statistic(one)),
+        *_tables(),
+        *_blocks(),
+        *_regressions(),
+        *_curves(),
+        *_ranks(),
+    ]
 
 
 def _tables() -> list[Ask]:
@@ -84,6 +91,20 @@ def _curves() -> list[Ask]:
         _ask(machine, "classes", small, makers.fitted),
         _ask(machine, "table", measured, makers.fitted, COUNTED),
     ]
+
+
+def _ranks() -> list[Ask]:
+    """Rank statistics of one line per person."""
+    kinds = {PAIR: ("table", makers.side_by_side), ROWS: ("any numbers", makers.one), WIDE: ("plane", makers.one)}
+    kinds[LABELLED] = "groups with gaps", makers.side_by_side
+    asks = []
+    for one in (one for one in declared().values() if one.people == "each" and one.reads in kinds):
+        (data, make), base = kinds[one.reads], {**one.examples[0], **LOUDER, "missing": "ignore"}
+        asks += [
+            _ask(one.path, data, {**base, "per_person": "mean"}, make, COUNTED),
+            _ask(one.path, data, {**base, "per_person": "last", "order": None, "adjacency": ADD_REMOVE}, make, COUNTED),
+        ]
+    return asks
 
 
 def _ask(

@@ -188,6 +188,7 @@ def cases(made: Callable[[str], Any]) -> list[Replay]:
         case("median, rows", "uptack.median", moved(n=600), weights="rows", at_most=2),
         case("mean per person", "uptack.median", moved(), per_person="mean"),
         case("mean", "uptack.mean", moved(n=600)),
+        case("variance", "uptack.variance", moved(n=600)),
         case("range", "uptack.iqr", moved(n=120)),
         case("count", "uptack.count", flagged()),
         case("count of rows", "uptack.count", flagged(), weights="rows", at_most=3),

@@ -115,7 +115,7 @@ def _ask(
 
 def _statistic(declaration: Declaration) -> list[Ask]:
     """A statistic of one column: people who weigh alike, rows up to a number, one number per person, groups."""
-    few = 5 if declaration.name == "mean" else 1  # it has no answer for as few people as there are
+    few = 5 if declaration.name in ("mean", "variance", "std") else 1  # they have no answer for as few people as there are
     path, base = declaration.path, {**declaration.examples[0], "epsilon": few * EPSILON}
     last = {**base, "per_person": "last", "order": None}
     asks = [

@@ -30,7 +30,7 @@ def machine(people, design, adjacency=ut.SUBSTITUTE, rows=None):
     theirs = [PeopleRows(part, codes, len(people)) for part in (values[:, :1], values[:, 1])]
     rows = rows or len(people)
     terms = Terms.of(design, rows, adjacency)
-    return _coefficients(MACHINE, design.table(*theirs), design.penalty, rows, terms), terms
+    return _coefficients(MACHINE, design.ready(design.table(*theirs)), design.penalty, rows, terms), terms
 
 
 def designed(loss, regularization=0.05):

@@ -255,10 +255,7 @@ POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))
 COLUMNS = Reads(_matrix, _no_matrix, least=2, most=None, people=Peoples(_peoples_rows))
 """Several numeric columns."""
 
-DESIGN_OF_PEOPLE = Peoples(_peoples_design)
-"""A table x and a response y, whose rows have owners."""
-
-DESIGN = Reads(_design, _no_design, least=2, most=None, people=DESIGN_OF_PEOPLE)
+DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_design))
 """A response and its predictors."""
 
 EACH = ("per_person", "order")

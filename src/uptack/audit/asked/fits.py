@@ -38,6 +38,7 @@ def curves() -> list[Ask]:
             machine, "table", {**labels, "loss": Huber(2.0), "centre": 0, "scale": 3, "bandwidth": None}, makers.fitted
         ),
         Ask(machine, "table", {**labels, "loss": "insensitive", "adjacency": ADD_REMOVE}, makers.fitted, COUNTED),
+        Ask(machine, "table with gaps", {**labels, "loss": "huber", "missing": "ignore"}, makers.fitted, COUNTED),
         Ask("uptack.kernels.release_function", "function", {**of_rows, "most_points": 9}, makers.process, basic=True),
         Ask(
             "uptack.kernels.release_function",

@@ -89,7 +89,7 @@ def _curves() -> list[Ask]:
         _ask("uptack.fourier_density", "numbers", boxed, makers.seen, MAY_REFUSE),
         _ask("uptack.fourier_density", "plane", {**boxed, "degree": 1}, makers.seen, MAY_REFUSE),
         _ask(machine, "classes", small, makers.fitted),
-        _ask(machine, "table", measured, makers.fitted, COUNTED),
+        _ask(machine, "table with gaps", {**measured, "missing": "ignore"}, makers.fitted, COUNTED),
     ]
 
 
@@ -115,7 +115,9 @@ def _ask(
 
 def _statistic(declaration: Declaration) -> list[Ask]:
     """A statistic of one column: people who weigh alike, rows up to a number, one number per person, groups."""
-    few = 5 if declaration.name in ("mean", "variance", "std") else 1  # they have no answer for as few people as there are
+    few = (
+        5 if declaration.name in ("mean", "variance", "std") else 1
+    )  # they have no answer for as few people as there are
     path, base = declaration.path, {**declaration.examples[0], "epsilon": few * EPSILON}
     last = {**base, "per_person": "last", "order": None}
     asks = [

@@ -8,6 +8,7 @@ import pytest
 
 import uptack as ut
 from tests.exhaustive.people import persons
+from uptack.cli.common import as_text
 from uptack.columns.owners import PeopleRows
 from uptack.kernels import blocked, kernel_machine
 from uptack.kernels.blocked import BLOCK, TERMS, Features
@@ -147,3 +148,30 @@ def test_estimators_take_whose_rows_they_are():
     with pytest.raises(ut.InvalidArgument, match=r"^person must be as long as") as raised:
         KernelRegressor(4.0).fit(x, y, person=ids[1:])
     assert str(len(x)) not in str(raised.value)
+
+
+def test_sessions_fit_them_and_leave_out_rows_without_a_label():
+    """Rows that lack a value or a label of ±1 take part in nothing: where nobody has another row, she is gone."""
+    x, y, ids = panel()
+    label = np.where(y > 1000, 1.0, -1.0)
+    odd = label.copy()
+    odd[ids % 7 == 0] = np.resize([np.nan, 7.0, 0.0, np.inf], np.count_nonzero(ids % 7 == 0))
+    given = {"epsilon": 4, "delta": 1e-6, "frequencies": 16}
+    session = ut.open({"id": ids, "x": x[:, 0], "y": odd}, person="id", entropy=ut.SeededEntropy(1))
+    ours = session.kernel_machine("y", "x", **given)
+    rest = ids % 7 != 0
+    for data in ((x, odd, ids), (x[rest], label[rest], ids[rest])):
+        made = kernel_machine(*data[:2], **given, person=data[2], missing="ignore", entropy=ut.SeededEntropy(1))
+        assert (made.value.coefficients == ours.value.coefficients).all()
+    assert as_text(ours).startswith("KernelMachine(1 inputs, noise of")
+    with pytest.raises(ut.InvalidArgument, match=r"^y must be -1 or \+1"):
+        kernel_machine(x, np.where(label > 0, 7.0, label), **given, person=ids)
+    spent = session.spent
+    with pytest.raises(ut.InvalidArgument, match=r"^frequencies must be"):
+        session.kernel_machine("y", "x", **{**given, "frequencies": 0})
+    refused = ut.open({"id": ids, "x": x[:, 0], "y": y}, person="id", missing="error").kernel_machine(
+        "y", "x", epsilon=1, delta=1e-6, loss="huber", regularization=2.0**-19
+    )
+    assert not refused
+    assert refused.privacy.epsilon == 0
+    assert session.spent == spent

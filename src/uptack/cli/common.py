@@ -234,6 +234,8 @@ def _value_lines(value: Any, ends: Any) -> list[str]:
         return [f"{label(k)}\t{_short(v)}" for k, v in value.items()]
     if hasattr(value, "points"):
         return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
+    if np.ndim(value) == 0 and hasattr(value, "to_dict"):  # a test, or a function: JSON has all of it
+        return [str(value)]
     if np.ndim(value) == 0:
         return [number(value) + ("" if ends is None else f"   95% interval {number(ends[0])} to {number(ends[1])}")]
     pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))

@@ -207,7 +207,7 @@ def _parts(
             kinds[name],
             checks.positive(f"share of {name}", shares.get(name, 1)),
             each if kinds[name] in COUNTED else Fraction(0),
-            plausible.get(name),
+            plausible.get(name) or session.schema.plausible(name),
         )
         for name in names
     ]

@@ -254,7 +254,9 @@ def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
     if hasattr(value, "points"):
         return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
     if hasattr(value, "table"):
-        return str(value.table()).splitlines()
+        return str(value.table().text()).splitlines()
+    if np.ndim(value) == 0 and hasattr(value, "to_dict"):  # a function: JSON has all of it
+        return [str(value)]
     if np.ndim(value) == 0:
         return [number(value) + ("" if ends is None else f"   95% interval {number(ends[0])} to {number(ends[1])}")]
     pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))

@@ -136,11 +136,12 @@ class Request:
         """The release itself. Reads the data: whatever it costs must have been paid."""
         given, function = self.given, self.declaration.public
         by = given.pop("by", None)
-        if isinstance(source, PeopleSource) and given.get("order") is not None and by is None:
-            given["order"] = source.order(given["order"])
         if by is not None:
             return per_group(function, SourceGroups(source, self.columns[0], by), **given, entropy=entropy)
-        made: Made = function(*self.declaration.reads.read(source, self.columns, given), **given, entropy=entropy)
+        data = self.declaration.reads.read(source, self.columns, given)
+        if isinstance(source, PeopleSource) and given.get("order") is not None:
+            given["order"] = source.order(given["order"])
+        made: Made = function(*data, **given, entropy=entropy)
         design = self.declaration.reads in (DESIGN, STREAMED)
         return made.named(*self.columns[1:]) if design and made and made.labels else made
 

@@ -50,7 +50,8 @@ def fourth_powers(x: Floats, low: float, high: float, centre: float, reach: floa
 @dataclass(frozen=True)
 class VarianceInterval:
     """The interval of a variance s²: z·sqrt((m₄ - s⁴)/n) for sampling, the noise of both moments, and at the upper end
-    what rows beyond the frame may add. `fourth` is m₄, with its noise added on top. `root` for a standard deviation."""
+    what rows beyond the frame may add. `fourth` is m₄ in units of h⁴, h half the frame's width, with its noise added on
+    top: h⁴ itself may be beyond all floats. `root` for a standard deviation."""
 
     made: Moments
     variance: float
@@ -68,22 +69,23 @@ class VarianceInterval:
         counted = q * made.count / made.rows * (made.second - 2 * made.first**2)
         first = q * made.first_scale
         noise = math.hypot(q * made.second_scale, 2 * made.first * first, counted) + first**2 + 4 / ONE
-        spread = max(self.fourth - self.variance**2, self.fourth / 3, 0.0)
+        spread = max(self.fourth - made.variance**2, self.fourth / 3, 0.0)
         drawn = normal_quantile(confidence) * math.sqrt(spread / made.rows)
-        half = math.hypot(drawn, made.frame.half**2 * noise)
+        half = made.frame.half**2 * math.hypot(drawn, noise)
         ends = max(self.variance - half, 0.0), self.variance + half + math.fsum(made.tails(DOUBT, 2))
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.root else ends
 
 
 def _fourth(data: Data, made: Moments, question: Question) -> float:
-    """The fourth moment about the released mean, at its upper end: the noise's scale is added."""
+    """The fourth moment about the released mean over h⁴, at its upper end: the noise's scale is added."""
     frame = made.frame
-    centre, reach = frame.centre + frame.half * made.first, frame.half * (1 + abs(made.first))
+    far = 1 + abs(made.first)
+    centre, reach = frame.centre + frame.half * made.first, frame.half * far
     law = IntegerLaplace(ONE * question.rows / question.epsilon)
     exact = data.sums(partial(fourth_powers, low=frame.low, high=frame.high, centre=centre, reach=reach))
     (noisy,) = noisy_sums(exact, law, question.entropy)
     question.account.spend(loss.Pure(question.epsilon))
-    return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / made.rows, 1.0) * reach**4
+    return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / made.rows, 1.0) * far**4
 
 
 def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: bool) -> Release[float] | NoReply:

@@ -186,10 +186,11 @@ def tail_index(plan: Plan, far: float, width: float, clipped: float, outside: fl
     """ln(T/r)/ln(d/w): T rows beyond the anchor have become r at the frame's end.
 
     All of it is public by now: T, and r = λ/ε, which a tail of index 2 leaves outside. Where a draw of the sides left
-    more there, the tail would look light; so r is what the check saw, if that is more.
+    more there, the tail would look light; so r is what the check saw, if that is more. An end less than a factor of 2
+    away from the anchor's tells nothing of the tail, and counts as that far: with few rows it often is as near.
     """
     fewer = math.log(max(plan.left_out / max(clipped / 2, outside, 1.0), 2.0))
-    return min(fewer / max(math.log(far / width), 0.2), STEEPEST)
+    return min(fewer / max(math.log(far / width), math.log(2)), STEEPEST)
 
 
 SURE, BEYOND = 3.5, 3.5

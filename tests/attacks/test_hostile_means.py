@@ -14,11 +14,11 @@ from uptack.statistics.frames import Plan, drawn_frame, tails_of
 from uptack.statistics.moments import tail_index
 
 
-def missed(column, mean):
-    """How many of 50 intervals miss the mean of the population; ⊥ misses nothing."""
-    found = [ut.mean(column(), epsilon=1, entropy=SeededEntropy(seed)) for seed in range(50)]
+def missed(column, truth, ask=ut.mean, **told):
+    """How many of 50 intervals miss what is true of the population; ⊥ misses nothing."""
+    found = [ask(column(), **{"epsilon": 1} | told, entropy=SeededEntropy(seed)) for seed in range(50)]
     ends = [one.interval(0.95) for one in found if not isinstance(one, NoReply)]
-    return sum(not low <= mean <= high for low, high in ends)
+    return sum(not low <= truth <= high for low, high in ends)
 
 
 @pytest.mark.parametrize("adjacency", [SUBSTITUTE, ADD_REMOVE], ids=str)
@@ -63,6 +63,19 @@ def test_heavy_tails_get_no_confident_wrong_interval():
     """Pareto rows of index 1.2, with a mean of 6. One in five intervals missed it before the check's count was used."""
     rng = np.random.default_rng(3)
     assert missed(lambda: rng.random(3000) ** (-1 / 1.2), 6) <= 5
+
+
+@pytest.mark.parametrize(("ask", "truth"), [(ut.mean, 0.0), (ut.proportion, 0.5)], ids=["mean", "proportion"])
+def test_copies_of_rows_are_no_new_rows(ask, truth):
+    """Five copies of each row, and rows_per_person says so: a third of the intervals missed, as if rows were people."""
+    rng = np.random.default_rng(3)
+    assert missed(lambda: np.repeat(rng.normal(size=1200), 5), truth, ask, epsilon=20, rows_per_person=5) <= 5
+
+
+def test_variances_of_copies_are_less_sure():
+    x = np.repeat(np.random.default_rng(3).normal(size=1200), 5)
+    one, five = (ut.variance(x, epsilon=4 * g, rows_per_person=g, entropy=SeededEntropy(1)) for g in (1, 5))
+    assert np.ptp(five.interval(0.95)) > 1.5 * np.ptp(one.interval(0.95))
 
 
 def test_the_note_says_how_many_gross_errors_are_not_seen():

@@ -132,6 +132,7 @@ class Moments:
 
     `rows` is the public number of rows, `count` the scale of the noise in it, 0 where it is exact. `added` is Σu, and
     `total` the number of rows that came with it, if it was asked for; `total_scale` is the scale of its noise.
+    `each` is how many rows one person may have.
     `clipped` is how many rows a tail of index 1 would have beyond an end, in expectation, and `outside` how many the
     check saw outside, with its noise; up to about `unseen` of them it can't tell from none. `index` are the indices of
     the tails as they look from the anchor, where T rows are outside, to the ends.
@@ -151,6 +152,14 @@ class Moments:
     added: float
     total: float
     total_scale: float
+    each: int = 1
+
+    @property
+    def independent(self) -> float:
+        """As many independent rows as there are for sure. With up to g rows per person, whatever these have to do with
+        each other, Var Σx ≤ Σ over people of m·Σ Var x ≤ g·n·Var x, by Cauchy and Schwarz: so n/g.
+        """
+        return self.rows / self.each
 
     @property
     def variance(self) -> float:
@@ -296,6 +305,7 @@ def _made(
         added=noisy[0] / ONE,
         total=noisy[2] / weight if weight else float(rows),
         total_scale=scale / weight if weight else 0.0,
+        each=stages.rest.rows,
     )
 
 

@@ -54,8 +54,8 @@ def fourth_powers(x: Floats, low: float, high: float, centre: float, reach: floa
 
 @dataclass(frozen=True)
 class VarianceInterval:
-    """The interval of a variance s²: z·sqrt((m₄ - s⁴)/n) for sampling, the noise of both moments, and at the upper end
-    what rows beyond the frame may add. `fourth` is m₄ in units of h⁴, h half the frame's width, with its noise added on
+    """The interval of a variance s²: z·sqrt(g·(m₄ - s⁴)/n) for sampling, with up to g rows per person, the noise of both
+    moments, and at the upper end what rows beyond the frame may add. `fourth` is m₄ in units of h⁴, h half the frame's width, with its noise added on
     top: h⁴ itself may be beyond all floats. `root` for a standard deviation."""
 
     made: Moments
@@ -75,7 +75,7 @@ class VarianceInterval:
         first = q * made.first_scale
         noise = math.hypot(q * made.second_scale, 2 * made.first * first, counted) + first**2 + 4 / ONE
         spread = max(self.fourth - made.variance**2, self.fourth / 3, 0.0)
-        drawn = normal_quantile(confidence) * math.sqrt(spread / made.rows)
+        drawn = normal_quantile(confidence) * math.sqrt(spread / made.independent)
         half = made.frame.half**2 * math.hypot(drawn, noise)
         ends = max(self.variance - half, 0.0), self.variance + half + math.fsum(made.tails(DOUBT, 2))
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.root else ends

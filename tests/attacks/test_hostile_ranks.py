@@ -6,6 +6,7 @@ import pytest
 import uptack as ut
 from uptack import SeededEntropy
 from uptack.errors import InvalidArgument
+from uptack.ranks.arguments import DEPENDENT
 
 
 def test_a_list_of_groups_has_an_end():
@@ -29,3 +30,21 @@ def test_correlations_are_correlations(ask):
         assert np.diag(matrix).tolist() == [1.0] * 3
         assert (matrix == matrix.T).all()
         assert np.linalg.eigvalsh(matrix)[0] > -1e-9
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_several_rows_of_one_person_are_said_to_be_taken_for_independent(rows):
+    rng, told = np.random.default_rng(0), {"epsilon": 4, "rows_per_person": rows, "entropy": SeededEntropy(0)}
+    x, y, ward = rng.normal(size=600), rng.normal(size=600), np.arange(600) % 2
+    groups = {"groups": (0, 1), **told}
+    for found in (
+        ut.kendall_tau(x, y, **told),
+        ut.correlation_matrix(np.column_stack([x, y]), **told),
+        ut.signed_rank(x, **told),
+        ut.signed_rank(x, missing="ignore", **told),
+        ut.superiority(x, ward, **groups),
+        ut.mann_whitney(x, ward, **groups),
+        ut.kruskal_wallis(x, ward, **groups),
+        ut.median_difference(x, ward, interval=0.9, **groups | {"epsilon": 20}),
+    ):
+        assert (DEPENDENT in found.notes) is (rows > 1)

@@ -16,7 +16,7 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, PUBLIC_LABELS, LabelOptions, labels_are_public, opened, with_noise
+from uptack.ranks.arguments import GRID, PUBLIC_LABELS, LabelOptions, labels_are_public, opened, sampled, with_noise
 from uptack.ranks.counting import Floats
 from uptack.ranks.testing import HOW, SIZES_FAIL, RankTest, broken_ties
 from uptack.registry import release
@@ -110,7 +110,8 @@ def _tested(found: Samples | UnreadRows, account: Account, laws: _Laws, advice: 
     drawn = null_sums(most, rng) + rng.laplace(0, scale, (DRAWS, len(most)))
     beyond = int(np.count_nonzero(_form(drawn, weights) >= statistic * (1 - 1e-12)))
     pvalue = min((1 + beyond) / (1 + DRAWS) + (SIZES_FAIL if laws.size is not None else 0.0), 1.0)
-    return Outcome(RankTest(statistic, pvalue), HOW, notes=(PUBLIC_LABELS,) if laws.public else ())
+    notes = ((PUBLIC_LABELS,) if laws.public else ()) + sampled(account)
+    return Outcome(RankTest(statistic, pvalue), HOW, notes=notes)
 
 
 def _form(sums: Floats, weights: Floats) -> Floats:

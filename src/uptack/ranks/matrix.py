@@ -19,7 +19,7 @@ from uptack.later import Later
 from uptack.mechanisms.additive import k_norm
 from uptack.noise import LInfBall
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened
+from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened, sampled
 from uptack.ranks.counting import Floats, concordance
 from uptack.ranks.tau import MOVES, from_tau
 from uptack.registry import release
@@ -137,7 +137,9 @@ def _measured(rows: Any, account: Account, dropped: bool) -> Outcome[Correlation
     scale = float(Fraction(moves) / account.epsilon)
     off = scale / unit if secret else 0.0
     noise = MatrixNoise(d, tuple(taus.tolist()), m, scale * per, len(counts), off)
-    return Outcome(CorrelationMatrix(rows.names, nearest(square(d, taus, from_tau))), HOW, noise)
+    return Outcome(
+        CorrelationMatrix(rows.names, nearest(square(d, taus, from_tau))), HOW, noise, notes=sampled(account)
+    )
 
 
 def square(d: int, upper: Any, seen: Callable[[float], float]) -> Floats:

@@ -54,9 +54,10 @@ def fourth_powers(x: Floats, low: float, high: float, centre: float, reach: floa
 
 @dataclass(frozen=True)
 class VarianceInterval:
-    """The interval of a variance s²: z·sqrt(g·(m₄ - s⁴)/n) for sampling, with up to g rows per person, the noise of both
-    moments, and at the upper end what rows beyond the frame may add. `fourth` is m₄ in units of h⁴, h half the frame's width, with its noise added on
-    top: h⁴ itself may be beyond all floats. `root` for a standard deviation."""
+    """The interval of a variance s²: z·sqrt(g·(m₄ - s⁴)/n) for sampling, with up to g rows per person, the noise of
+    both moments, and at the upper end what rows beyond the frame may add. `fourth` is m₄ in units of h⁴, h half the
+    frame's width, with its noise added on top: h⁴ itself may be beyond all floats. `root` for a standard deviation.
+    """
 
     made: Moments
     variance: float

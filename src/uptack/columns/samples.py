@@ -169,7 +169,7 @@ def names_of(x: Any, values: Floats) -> tuple[str, ...]:
 
 def public_groups(groups: Any, least: int, most: int | None) -> tuple[Hashable, ...]:
     """So many distinct public labels."""
-    number = str(least) if least == most else f"{least} or more"
+    number = str(least) if least == most else f"{least} or more" if most is None else f"{least} to {most}"
     must = f"a list of {number} distinct labels"
     if isinstance(groups, str) or not isinstance(groups, list | tuple | np.ndarray):
         raise InvalidArgument("groups", must, checks.describe(groups), "They are public: fixed before data are seen.")

@@ -69,3 +69,11 @@ def with_noise(value: int, law: IntegerLaplace, entropy: Entropy) -> int:
 
 
 PUBLIC_LABELS = "labels were taken as public: neighbours differ in values alone"
+
+
+DEPENDENT = "intervals and p-values take rows for independent of each other, also those of one person"
+
+
+def sampled(account: Account) -> tuple[str, ...]:
+    """What a reader must know where one person may have several rows."""
+    return (DEPENDENT,) if account.rows > 1 else ()

@@ -14,7 +14,7 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational, read
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened, with_noise
+from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened, sampled, with_noise
 from uptack.ranks.counting import concordance, square_sum
 from uptack.ranks.laws import half_width
 from uptack.ranks.planning import tau_error
@@ -145,7 +145,7 @@ def measured(
     second.spend(loss.Pure(second.epsilon))
     blur = float(Fraction(law.scale)) / (GRID * m)
     noise = TauNoise(tau, m, scale, noisy / (GRID * m), blur, size, seen)
-    return Outcome(seen(tau), HOW, noise)
+    return Outcome(seen(tau), HOW, noise, notes=sampled(account))
 
 
 def _of_rows(count: int, n: int, account: Account) -> tuple[float | None, int, float, IntegerLaplace | None]:

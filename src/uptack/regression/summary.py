@@ -21,8 +21,11 @@ from uptack.release import Release
 
 special = Later("scipy.special")
 
-PANELS = "standard errors hold if residuals spread alike for all x, so not if slopes differ between people"
-"""What is said of people's rows. Of them it is often not so; a short cut's standard errors hold all the same."""
+ALIKE = "standard errors hold if residuals spread alike for all x"
+"""What is said of every fit: where they do not, intervals are too short. A short cut's standard errors hold anyway."""
+
+PANELS = f"{ALIKE}, so not if slopes differ between people"
+"""What is said of people's rows. Of them it is often not so."""
 
 LOST = 0.1
 """A coefficient hangs on lost directions if they make up more than this part of it."""
@@ -115,7 +118,7 @@ class LinearErrors:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
-        said = []
+        said = [ALIKE]
         if self.unresolved:
             said.append(f"{len(self.unresolved)} coefficients hang on directions of x that noise covers")
         if self.dropped:
@@ -157,7 +160,7 @@ class RegressionRelease(Release[Floats]):
             for name, v, e, a, b, remark in zip(["intercept"][:lead] + columns, self.value, errors.standard_errors,
                                                 low, high, errors.remarks(), strict=True)
         ]  # fmt: skip
-        said = [f"spread of residuals {errors.spread:.4g}; {self.privacy}", *([PANELS] if self._of_people else [])]
+        said = [f"spread of residuals {errors.spread:.4g}; {self.privacy}", PANELS if self._of_people else ALIKE]
         return "\n".join([*_aligned([head, *body]), *said])
 
     def plot(self, ax: Any = None, **style: Any) -> Any:

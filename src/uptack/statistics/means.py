@@ -125,10 +125,10 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
 
     Rows outside the frame count as its ends. `result.interval(0.95)` is for the mean of the population: it allows for
     sampling (by the central limit theorem), for the noise, and for what lies beyond the frame, by how heavy the tails
-    look. It has no end on a side whose tail is so heavy that no more can be said. The reply is ⊥ where nearly all rows
-    seem to be one value, or many to be outside. A few gross errors, fewer than the noise, can't be told from none: then
-    it is for the mean without them. `result.noise.frame` is the frame, and `result.noise.of_rows(result.value,
-    0.95)` an interval for the rows' own mean.
+    look and how many rows the check saw there. It has no end on a side whose tail is so heavy that no more can be said.
+    The reply is ⊥ where nearly all rows seem to be one value, or many to be outside. A few gross errors, fewer than the
+    noise, can't be told from none: then it is for the mean without them. `result.noise.frame` is the frame, and
+    `result.noise.of_rows(result.value, 0.95)` an interval for the rows' own mean.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy

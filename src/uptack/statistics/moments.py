@@ -144,7 +144,9 @@ class Moments:
 
     `rows` is the public number of rows, `count` the scale of the noise in it, 0 where it is exact. `added` is Σu, and
     `total` the number of rows that came with it, if it was asked for; `total_scale` is the scale of its noise.
-    `clipped` is how many rows a tail of index 1 would have beyond an end, in expectation. `index` are the indices of
+    `each` is how many rows one person may have.
+    `clipped` is how many rows a tail of index 1 would have beyond an end, in expectation, and `outside` how many the
+    check saw outside, with its noise; up to about `unseen` of them it can't tell from none. `index` are the indices of
     the tails as they look from the anchor, where T rows are outside, to the ends.
     """
 
@@ -156,10 +158,20 @@ class Moments:
     rows: int
     count: float
     clipped: float
+    outside: float
+    unseen: float
     index: tuple[float, float]
     added: float
     total: float
     total_scale: float
+    each: int = 1
+
+    @property
+    def independent(self) -> float:
+        """As many independent rows as there are for sure. With up to g rows per person, whatever these have to do with
+        each other, Var Σx ≤ Σ over people of m·Σ Var x ≤ g·n·Var x, by Cauchy and Schwarz: so n/g.
+        """
+        return self.rows / self.each
 
     @property
     def variance(self) -> float:
@@ -169,8 +181,9 @@ class Moments:
     def tails(self, doubt: float, moment: int = 1) -> tuple[float, float]:
         """What rows beyond each end may add to the mean of |x - end|^moment; infinite for a tail that is too heavy.
 
-        With r rows beyond an end at distance d, a tail of index α has r·d^k·k/(α - k) of it. An index is read off two
-        counts, so tails are taken for heavier than they look, by the factor `doubt`.
+        With r rows beyond an end at distance d, a tail of index α has r·d^k·k/(α - k) of it. r is what the draw of the
+        sides leaves outside in expectation, or what the check saw, if that is more. An index is read off two counts, so
+        tails are taken for heavier than they look, by the factor `doubt`.
         """
         down, up = (self._tail(far, doubt * seen, moment) for far, seen in zip(self._far, self.index, strict=True))
         return down, up
@@ -182,20 +195,23 @@ class Moments:
     def _tail(self, far: float, index: float, moment: int) -> float:
         if index <= 1.1 * moment:
             return math.inf
-        return self.clipped / index / self.rows * far**moment * moment / (index - moment)
+        rows = max(self.clipped / index, self.outside)
+        return rows / self.rows * far**moment * moment / (index - moment)
 
 
 STEEPEST = 6.0
 """Tails count as no lighter than this index."""
 
 
-def tail_index(plan: Plan, far: float, width: float, clipped: float) -> float:
+def tail_index(plan: Plan, far: float, width: float, clipped: float, outside: float) -> float:
     """ln(T/r)/ln(d/w): T rows beyond the anchor have become r at the frame's end.
 
-    All of it is public: T, and r = λ/ε, which a tail of index 2 leaves outside.
+    All of it is public by now: T, and r = λ/ε, which a tail of index 2 leaves outside. Where a draw of the sides left
+    more there, the tail would look light; so r is what the check saw, if that is more. An end less than a factor of 2
+    away from the anchor's tells nothing of the tail, and counts as that far: with few rows it often is as near.
     """
-    fewer = math.log(max(plan.left_out / max(clipped / 2, 1.0), 2.0))
-    return min(fewer / max(math.log(far / width), 0.2), STEEPEST)
+    fewer = math.log(max(plan.left_out / max(clipped / 2, outside, 1.0), 2.0))
+    return min(fewer / max(math.log(far / width), math.log(2)), STEEPEST)
 
 
 SURE, BEYOND = 3.5, 3.5
@@ -258,7 +274,11 @@ def moments(data: Data, n: int, recipe: Recipe, question: Question, counted: boo
         return None
     clipped, doubt = 2 * recipe.width * question.rows / float(stages.side.epsilon), check.rows / float(check.epsilon)
     spare = math.ceil(clipped + (SURE + BEYOND) * doubt)
+<<<<<<< HEAD
     sums = exact_sums(data, frame, recipe.kappa, n, spare, tails.centre, recipe.of_rows)
+=======
+    sums = exact_sums(data, frame, recipe.kappa, n, spare, tails.centre)
+>>>>>>> h-hostile
     (shown,) = noisy_sums([sums.shown], stages.seeing, check.entropy)
     check.account.spend(loss.Pure(check.epsilon))
     if shown <= SURE * doubt:
@@ -267,14 +287,25 @@ def moments(data: Data, n: int, recipe: Recipe, question: Question, counted: boo
     law, wanted = stages.law(recipe, weight), [sums.first, sums.second, *([weight * sums.rows] if counted else [])]
     noisy = noisy_sums(wanted, law, rest.entropy)
     rest.account.spend(loss.Pure(rest.epsilon))
-    return _made(stages, recipe, frame, n, clipped, noisy, float(Fraction(law.scale)), weight)
+    seen = _Seen(clipped, max(float(spare - shown), 0.0), clipped + BEYOND * doubt)
+    return _made(stages, recipe, frame, n, seen, noisy, float(Fraction(law.scale)), weight)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What is known of the rows outside: see `Moments`."""
+
+    clipped: float
+    outside: float
+    unseen: float
 
 
 def _made(
-    stages: _Stages, recipe: Recipe, frame: Frame, n: int, clipped: float, noisy: list[int], scale: float, weight: int
+    stages: _Stages, recipe: Recipe, frame: Frame, n: int, seen: _Seen, noisy: list[int], scale: float, weight: int
 ) -> Moments:
     rows, kappa, count = max(n, 1), 2.0**recipe.kappa, stages.rest.count
-    down, up = (tail_index(stages.plan, far, frame.width, clipped) for far in (frame.down, frame.up))
+    ends = (frame.down, frame.up)
+    down, up = (tail_index(stages.plan, far, frame.width, seen.clipped, seen.outside) for far in ends)
     return Moments(
         frame,
         first=min(max(noisy[0] / ONE / rows, -1.0), 1.0),
@@ -283,11 +314,14 @@ def _made(
         second_scale=scale / ONE / rows / kappa,
         rows=rows,
         count=0.0 if count is None else float(Fraction(count.scale)),
-        clipped=clipped,
+        clipped=seen.clipped,
+        outside=seen.outside,
+        unseen=seen.unseen,
         index=(down, up),
         added=noisy[0] / ONE,
         total=noisy[2] / weight if weight else float(rows),
         total_scale=scale / weight if weight else 0.0,
+        each=stages.rest.rows,
     )
 
 
@@ -311,4 +345,5 @@ def framed(
 def clipping(made: Moments) -> str:
     """What was clipped, as far as public numbers tell."""
     rows = f"about {made.clipped / 2:.3g} or fewer at each end, in expectation"
-    return f"rows outside a private frame count as its ends: {rows}; a few gross errors among them can't be told"
+    gross = f"up to about {made.unseen:.2g} gross errors can't be told from none, and all is then said without them"
+    return f"rows outside a private frame count as its ends: {rows}; {gross}"

@@ -54,18 +54,35 @@ def added(shares: Floats) -> list[int]:
 
 
 def fourth_powers(x: Floats, low: float, high: float, centre: float, reach: float) -> list[int]:
+<<<<<<< HEAD
     """The same of the fourth powers of rows."""
     return added(powers(x, low, high, centre, reach))
+=======
+    """Σ of ⌊2^24·((x - centre)/reach)⁴⌋ over rows brought to [low, high], each from 0 to 2^24.
+
+    Products alone: they are the same to the last bit in batches of any shape, which a library's powers need not be.
+    """
+    away = (np.clip(x, low, high) - centre) / reach
+    square = away * away
+    share = np.minimum(square * square, 1.0)
+    return [int(np.floor(share * ONE).astype(np.int64).sum())]
+>>>>>>> h-hostile
 
 
 @dataclass(frozen=True)
 class VarianceInterval:
+<<<<<<< HEAD
     """The interval of a variance s²: z·sqrt((m₄ - s⁴)/n) for sampling, the noise of both moments, and at the upper end
     what rows beyond the frame may add. `fourth` is m₄, with its noise added on top. `root` for a standard deviation.
 
     *People* add the means d̄ of their rows' d = (x - mean)², and are independent. By Jensen's inequality the variance of
     d̄ is at most m₄ - s⁴, with the mean of d² over a random row of a random person: so the formula holds for n people,
     however the rows of one hang together, and is sharp if they are copies of each other.
+=======
+    """The interval of a variance s²: z·sqrt(g·(m₄ - s⁴)/n) for sampling, with up to g rows per person, the noise of
+    both moments, and at the upper end what rows beyond the frame may add. `fourth` is m₄ in units of h⁴, h half the
+    frame's width, with its noise added on top: h⁴ itself may be beyond all floats. `root` for a standard deviation.
+>>>>>>> h-hostile
     """
 
     made: Moments
@@ -84,17 +101,18 @@ class VarianceInterval:
         counted = q * made.count / made.rows * (made.second - 2 * made.first**2)
         first = q * made.first_scale
         noise = math.hypot(q * made.second_scale, 2 * made.first * first, counted) + first**2 + 4 / ONE
-        spread = max(self.fourth - self.variance**2, self.fourth / 3, 0.0)
-        drawn = normal_quantile(confidence) * math.sqrt(spread / made.rows)
-        half = math.hypot(drawn, made.frame.half**2 * noise)
+        spread = max(self.fourth - made.variance**2, self.fourth / 3, 0.0)
+        drawn = normal_quantile(confidence) * math.sqrt(spread / made.independent)
+        half = made.frame.half**2 * math.hypot(drawn, noise)
         ends = max(self.variance - half, 0.0), self.variance + half + math.fsum(made.tails(DOUBT, 2))
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.root else ends
 
 
 def _fourth(data: Data, made: Moments, question: Question) -> float:
-    """The fourth moment about the released mean, at its upper end: the noise's scale is added."""
+    """The fourth moment about the released mean over h⁴, at its upper end: the noise's scale is added."""
     frame = made.frame
-    centre, reach = frame.centre + frame.half * made.first, frame.half * (1 + abs(made.first))
+    far = 1 + abs(made.first)
+    centre, reach = frame.centre + frame.half * made.first, frame.half * far
     law = IntegerLaplace(ONE * question.rows / question.epsilon)
     place: dict[str, Any] = {"low": frame.low, "high": frame.high, "centre": centre, "reach": reach}
     if weighted(data):
@@ -103,7 +121,7 @@ def _fourth(data: Data, made: Moments, question: Question) -> float:
         exact = data.sums(partial(fourth_powers, **place))
     (noisy,) = noisy_sums(exact, law, question.entropy)
     question.account.spend(loss.Pure(question.epsilon))
-    return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / made.rows, 1.0) * reach**4
+    return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / made.rows, 1.0) * far**4
 
 
 def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: bool) -> Release[float] | NoReply:

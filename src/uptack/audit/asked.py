@@ -20,7 +20,7 @@ from uptack.kernels.minimisers import Huber
 from uptack.noise import LInfBall
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
-from uptack.registry.reads import COLUMN, LABELLED
+from uptack.registry.reads import COLUMN, LABELLED, MOMENTS
 
 EPSILON, DELTA = 20, 0.01
 LOUD = {"epsilon": EPSILON}
@@ -62,7 +62,7 @@ def statistic(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:
 
 def statistics() -> list[Ask]:
     """Whatever the registry has of one column that can be asked by group: order statistics and means."""
-    columns = [one for one in declared().values() if one.reads is COLUMN and one.by]
+    columns = [one for one in declared().values() if one.reads in (COLUMN, MOMENTS) and one.by]
     asks = [ask for one in columns for example in one.examples for ask in statistic(one, example)]
     ecdf, may, between = "uptack.ecdf", COUNTED, {**LOUD, "p": 0.5, "around": 3}
     return [
@@ -320,7 +320,9 @@ def papers() -> list[Ask]:
 
 def people() -> list[Ask]:
     """Whatever is proved for people, with the ids of its rows."""
-    made = [one for one in declared().values() if one.people and one.people != "stated" and one.reads is COLUMN]
+    made = [
+        one for one in declared().values() if one.people and one.people != "stated" and one.reads in (COLUMN, MOMENTS)
+    ]
     asks = [ask for one in made for ask in _statistic_of_people(one)]
     histogram, domain = "uptack.histogram", Domain({"a": [1, "a"], "b": [1, "a"]})
     ways: list[dict[str, Any]] = [{}, {"weights": "one"}, {"weights": "rows", "at_most": 2}]

@@ -15,9 +15,11 @@ from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 from uptack import checks
+from uptack.columns.moments import TIMED, Form
 from uptack.columns.owners import PeopleRows
 from uptack.columns.people import People
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
+from uptack.columns.timed import TimedColumn
 from uptack.data.arrays import MemorySource
 from uptack.data.counting import QueryPeople
 from uptack.data.memory_people import MemoryPeople
@@ -99,6 +101,7 @@ class PeopleSource:
     def __init__(self, inner: Rows, kinds: Mapping[str, Kind], person: tuple[str, ...], outer: Source) -> None:
         self._inner, self.outer, self.person = inner, outer, person
         self.columns: Mapping[str, Kind] = MappingProxyType({n: k for n, k in kinds.items() if n not in person})
+        self.forms: Mapping[str, Form] = getattr(outer, "forms", {})
 
     def __repr__(self) -> str:
         return f"PeopleSource of {len(self.columns)} columns, people by {' and '.join(self.person)}"
@@ -117,9 +120,10 @@ class PeopleSource:
         snapshot: AbstractContextManager[None] = getattr(self.outer, "snapshot", nullcontext)()
         return snapshot
 
-    def column(self, name: str) -> People:
-        """A numeric column of people."""
-        return self._inner.column(self._known(name, NUMERIC))
+    def column(self, name: str) -> Any:
+        """A column of people's numbers, times or durations."""
+        found = self._inner.column(self._known(name, (*NUMERIC, *TIMED)))
+        return TimedColumn(found, self.forms[name]) if name in self.forms else found
 
     def order(self, name: object) -> Any:
         """The column by which `per_person="last"` knows the last row."""

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
+from uptack.columns.moments import TIMED, Form
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
 from uptack.columns.samples import CompleteRows, Samples, ready
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
+from uptack.columns.timed import TimedColumn
+from uptack.columns.timed import whole as whole_times
 from uptack.columns.unread import UnreadColumn, UnreadRows
 from uptack.data import Source
 from uptack.data.arrays import numeric_column
@@ -86,10 +89,22 @@ def _column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 def _unread_column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     people = isinstance(source, PeopleSource)
-    return (UnreadColumn(source.rows, whole(source.columns[names[0]]), of_people=people, weighted=people),)
+    form = form_of(source, names[0])
+    integers = form is not None or whole(source.columns[names[0]])
+    unread = UnreadColumn(source.rows, integers, of_people=people, weighted=people)
+    return (unread if form is None else TimedColumn(unread, form),)
+
+
+def form_of(source: Source, name: str) -> Form | None:
+    """How a column of times or durations is shown; None for other columns."""
+    forms: Mapping[str, Form] = getattr(source, "forms", {})
+    return forms.get(name)
 
 
 def _peoples_column(name: str, x: Any, whose: Owners) -> Any:
+    read = whole_times(x)
+    if isinstance(read, TimedColumn):
+        return TimedColumn(PeopleColumn.of(name, read.ticks, whose), read.form)
     return PeopleColumn.of(name, x if isinstance(x, Column) else numeric_column(column(name, x)), whose)
 
 
@@ -206,6 +221,9 @@ def _no_labels(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 COLUMN = Reads(_column, _unread_column, people=Peoples(_peoples_column, ("per_person", "weights", "at_most", "order")))
 """One numeric column."""
+
+MOMENTS = replace(COLUMN, kinds=(*NUMERIC, *TIMED))
+"""One column of numbers, times or durations."""
 
 FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0, people=VALUES_OF_PEOPLE)
 """A column of truth values, or none for the rows themselves."""

@@ -19,6 +19,7 @@ from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
+from uptack.registry.reads import form_of
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
 from uptack.session.unread import NoEntropy, UnreadGroups
@@ -117,7 +118,8 @@ class Request:
         function, public = self.declaration.public, {**self.given, "entropy": NoEntropy()}
         by = public.pop("by", None)
         if by is not None:
-            unread = UnreadGroups(whole(source.columns[self.columns[0]]), isinstance(source, PeopleSource))
+            name, people = self.columns[0], isinstance(source, PeopleSource)
+            unread = UnreadGroups(whole(source.columns[name]), people, form=form_of(source, name))
             return per_group(function, unread, **public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
         kept = 1 - COUNT_SHARE

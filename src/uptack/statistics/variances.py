@@ -17,7 +17,7 @@ from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.reach.protocol import Floats
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import COLUMN, MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import MeanOptions, Question, asked, column
 from uptack.statistics.mean_intervals import laplace_quantile, normal_quantile
@@ -88,7 +88,7 @@ def _fourth(data: Data, made: Moments, question: Question) -> float:
 
 def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: bool) -> Release[float] | NoReply:
     question = asked(name, epsilon, options)
-    data, question = column(x, question, floats=True)
+    data, question = column(x, question, floats=True, times="spread" if root else "")
     made, _, refused = framed(data, question.part(1 - FOURTH), RECIPES)
     if made is None:
         return question.account.close(refused)
@@ -122,7 +122,7 @@ def variance(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Re
     return _measured("variance", x, epsilon, options, root=False)
 
 
-@release(reads=COLUMN, by=True, page="variance", people="each")
+@release(reads=MOMENTS, by=True, page="variance", people="each")
 def std(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The standard deviation, the root of `variance`, with an interval for that of the population.
 

@@ -231,7 +231,8 @@ def _ticks(plain: Any) -> int:
         return min(max(plain // timedelta(microseconds=1), -LONGEST), LONGEST)
     if isinstance(plain, datetime):
         return (plain.replace(tzinfo=None) - EPOCH) // timedelta(microseconds=1)
-    return (plain.toordinal() - EPOCH.toordinal()) * DAY
+    days: int = plain.toordinal() - EPOCH.toordinal()
+    return days * DAY
 
 
 def words(value: date | timedelta) -> str:

@@ -34,10 +34,9 @@ def ticks(values: Any) -> Any:
     if dtype.is_timestamp() and dtype.scale == 9:  # from 1677 to 2262
         return read(values)
     dated = dtype.is_date()
-    first, last = (date.min, date.max) if dated else (datetime.min, datetime.max)
-    low, high = ibis.literal(first).cast(dtype), ibis.literal(last).cast(dtype)
-    if not dated and dtype.timezone is not None:
-        low, high = (ibis.literal(f"{end.isoformat(' ')}+00").cast(dtype) for end in (first, last))
+    zone = "" if dated or dtype.timezone is None else "+00"
+    ends = (date.min, date.max) if dated else (datetime.min, datetime.max)
+    low, high = (ibis.literal(f"{end}{zone}").cast(dtype) for end in ends)
     inside = ibis.ifelse(values > high, high, ibis.ifelse(values < low, low, values))
     return ibis.cases(
         (values > high, _number(LAST)), (values < low, _number(FIRST)), else_=read(inside).cast("float64")

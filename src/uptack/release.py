@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from typing import Any, Generic, Literal, NoReturn, Protocol, TypeVar
 
 import numpy as np
@@ -46,8 +47,13 @@ def _python(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON can hold it: what it says of itself, where it does."""
-    return value.to_dict() if hasattr(value, "to_dict") else _python(value)
+    """A value as JSON can hold it: what it says of itself, where it does. Times are written as ISO 8601 has it."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    plain = _python(value)
+    if isinstance(plain, list | tuple):
+        return [_plain(part) for part in plain]
+    return plain.isoformat() if isinstance(plain, date) else str(plain) if isinstance(plain, timedelta) else plain
 
 
 def _frozen(value: Any) -> Any:

@@ -84,7 +84,7 @@ class Field:
     def ticks(self) -> tuple[NDArray[np.int64], Mask]:
         """Times and durations as exact ticks, and the rows without one: see `uptack.columns.moments`."""
         values, missing = self._values
-        ticks, gone = ticks_of(values) if values.dtype.kind in "Mm" else (values, np.zeros(self.size, bool))
+        ticks, gone = ticks_of(values)
         return ticks, gone if missing is None else gone | missing
 
     def floats(self) -> Floats:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from uptack.columns import containers
 from uptack.columns.entrance import HELD, field
 from uptack.columns.fields import Field
@@ -115,6 +117,15 @@ class TimedColumn:
 def timed(found: Field) -> TimedColumn:
     """A field of times or durations in memory as a column."""
     return TimedColumn(MaskedColumn(*found.ticks()), found.form)
+
+
+def ticked(ticks: Floats, form: Form) -> Field:
+    """Ticks as a field of times or durations; NaN is a row without a value."""
+    gone = np.isnan(ticks)
+    whole = np.where(gone, 0.0, ticks).astype(np.int64)
+    return Field(
+        form.kind, ticks.size, lambda: (whole.view("m8[us]" if form.kind == "duration" else "M8[us]"), gone), form=form
+    )
 
 
 def unlike(name: str, form: Form) -> InvalidArgument:

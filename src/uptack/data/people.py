@@ -16,10 +16,10 @@ from typing import Any, NoReturn, Protocol
 
 from uptack import checks
 from uptack.columns.moments import TIMED, Form
-from uptack.columns.owners import PeopleRows
+from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import People
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
-from uptack.columns.timed import TimedColumn
+from uptack.columns.timed import TimedColumn, ticked
 from uptack.data.arrays import MemorySource
 from uptack.data.counting import QueryPeople
 from uptack.data.memory_people import MemoryPeople
@@ -138,6 +138,14 @@ class PeopleSource:
         inner = self._inner
         keys, units = inner.units(known_name, way) if edges is None else inner.bins(known_name, edges, way)
         return PeopleTally(tuple(key for (key,) in keys), units, self.rows, way)
+
+    def moments(self, name: str) -> PeopleValues:
+        """All rows of a column of times or durations, and whose they are: of an engine the floats nearest to ticks."""
+        known_name = self._known(name, TIMED)
+        if isinstance(self._inner, MemoryPeople):
+            return self._inner.moments(known_name)
+        rows = self._inner.points([known_name])
+        return PeopleValues(ticked(rows.values, self.forms[known_name]), Owners(rows.codes, rows.people))
 
     def counted(self, name: str | None, at_most: int | None = None) -> PeopleCount:
         """How many people have a row that is True; with `at_most`, how many such rows, at most so many of each."""

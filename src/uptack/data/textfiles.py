@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from uptack import checks
+from uptack.columns.moments import DAY, Form, objects_as_ticks
 from uptack.data.protocol import known
 from uptack.data.states import guarded
 from uptack.errors import InvalidArgument
 
 GUESS = "guess"
-TYPES = ("integer", "number", "boolean", "text")
+TYPES = ("integer", "number", "boolean", "text", "date", "datetime", "datetime-utc")
 Types = Mapping[str, str] | str | None
 DELIMITERS = ",;\t|"
 """What may be between two cells if nobody says it. The line of names decides, which is public; ties go to the first."""
@@ -32,7 +33,13 @@ HEAD = 1 << 20
 PATTERNS = {
     "integer": r"^[+-]?[0-9]+$",
     "number": r"^[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity|nan))$",
+    "date": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+    "datetime": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?$",
+    "datetime-utc": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
+    r"(?:Z|[+-][0-9]{2}:?[0-9]{2})?$",
 }
+"""What a cell of a kind looks like. Times are written as ISO 8601 has it; without a zone they are in UTC where that is
+the kind."""
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 GAPS = ("", "na", "n/a", "nan", "null", "none")
 """Words that a guess takes for a missing value, in upper or lower case."""
@@ -122,7 +129,7 @@ def declared(types: Types, made: Layout, guesses: Callable[[], Mapping[str, str]
 
 def guess(paths: Sequence[str], made: Layout) -> dict[str, str]:
     """The narrowest kind that every row fits. It looks at all rows, so what it returns is theirs until it is used."""
-    possible = {name: ["boolean", "integer", "number"] for name in made.names}
+    possible = {name: ["boolean", "integer", "number", "date", "datetime"] for name in made.names}
     seen = dict.fromkeys(made.names, False)
     for batch in _batches(paths, made):
         for name, cells in zip(made.names, batch, strict=True):
@@ -151,8 +158,7 @@ def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    arrow = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
-    schema = pa.schema([(name, arrow[kinds[name]]) for name in made.names])
+    schema = pa.schema([(name, _arrow(kinds[name])) for name in made.names])
     copy = folder / "rows.parquet"
 
     def write() -> None:
@@ -163,6 +169,15 @@ def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder:
 
     guarded(write)
     return copy
+
+
+def _arrow(kind: str) -> Any:
+    """The type that a kind has in Arrow."""
+    import pyarrow as pa
+
+    plain = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
+    times = {"date": pa.date32(), "datetime": pa.timestamp("us"), "datetime-utc": pa.timestamp("us", "UTC")}
+    return (plain | times)[kind]
 
 
 def _batches(paths: Sequence[str], made: Layout) -> Iterator[list[Any]]:
@@ -246,14 +261,32 @@ def _cast(texts: Any, kind: str) -> Any:
         known_words = pc.is_in(lower, pa.array(TRUE + FALSE))
         return pc.if_else(known_words, pc.is_in(lower, pa.array(TRUE)), pa.scalar(None, pa.bool_()))
     fits = pc.fill_null(pc.match_substring_regex(bare, PATTERNS[kind]), False)
-    numbers, dtype = (
-        pc.if_else(fits, bare, pa.scalar(None, pa.string())),
-        pa.int64() if kind == "integer" else pa.float64(),
-    )
+    cells, dtype = pc.if_else(fits, bare, pa.scalar(None, pa.string())), _arrow(kind)
+    if kind in TIMES:
+        return _times(cells, kind)
     try:
-        return numbers.cast(dtype)
+        return cells.cast(dtype)
     except pa.ArrowInvalid:
-        return pa.array([_number(text, kind) for text in numbers.to_pylist()], dtype)
+        return pa.array([_number(text, kind) for text in cells.to_pylist()], dtype)
+
+
+TIMES = {"date": Form("date"), "datetime": Form("clock"), "datetime-utc": Form("utc")}
+
+
+def _times(cells: Any, kind: str) -> Any:
+    """Texts that look like times as such. The 30th of February is missing, and makes Arrow fail for all."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if kind == "datetime-utc":
+        zoned = pc.match_substring_regex(cells, "(?:Z|[+-][0-9]{2}:?[0-9]{2})$")
+        cells = pc.if_else(zoned, cells, pc.binary_join_element_wise(cells, "Z", ""))
+    try:
+        return cells.cast(_arrow(kind))
+    except pa.ArrowInvalid:
+        ticks, gone = objects_as_ticks(cells.to_pylist(), TIMES[kind])
+    found = pa.array(ticks // DAY if kind == "date" else ticks, mask=gone)
+    return (found.cast(pa.int32()) if kind == "date" else found).cast(_arrow(kind))
 
 
 def _number(text: str | None, kind: str) -> int | float | None:

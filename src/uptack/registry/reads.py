@@ -15,7 +15,7 @@ from uptack.columns.people import PeopleColumn
 from uptack.columns.samples import CompleteRows, Samples, ready
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
-from uptack.columns.timed import TimedColumn
+from uptack.columns.timed import TimedColumn, ticked
 from uptack.columns.timed import whole as whole_times
 from uptack.columns.unread import UnreadColumn, UnreadRows
 from uptack.data import Source
@@ -78,7 +78,7 @@ class Reads:
             known(given["order"], source.columns, what="order")
         for place, name in enumerate(names, 1 - len(names)):
             kinds = self.last if self.last and place == 0 else self.kinds
-            known(name, source.columns, kinds if given.get("edges") is None else NUMERIC)
+            known(name, source.columns, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
         if given.get("by") is not None:
             known(given["by"], source.columns, COUNTED)
 
@@ -140,6 +140,8 @@ def _weights(given: Given) -> Weights:
 
 def _tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Values with their counts. Between edges they are counted as they are read: there may be as many as rows."""
+    if form_of(source, names[0]) is not None:
+        return (source.moments(names[0]),) if isinstance(source, PeopleSource) else _column(source, names, given)
     if isinstance(source, PeopleSource):
         return (source.tally(names[0], _weights(given), given.get("edges")),)
     if given.get("edges") is not None:
@@ -149,7 +151,11 @@ def _tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 
 def _no_tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    nothing = np.zeros(0, np.int64)
+    nothing, form = np.zeros(0, np.int64), form_of(source, names[0])
+    if form is not None and isinstance(source, PeopleSource):
+        return (PeopleValues(ticked(np.zeros(0), form), Owners(nothing, source.rows)),)
+    if form is not None:
+        return _unread_column(source, names, given)
     if not isinstance(source, PeopleSource):
         return (Tally((), nothing),)
     if _weights(given).way == "one":
@@ -228,7 +234,7 @@ MOMENTS = replace(COLUMN, kinds=(*NUMERIC, *TIMED))
 FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0, people=VALUES_OF_PEOPLE)
 """A column of truth values, or none for the rows themselves."""
 
-CATEGORIES = Reads(_tally, _no_tally, COUNTED, people=VALUES_OF_PEOPLE)
+CATEGORIES = Reads(_tally, _no_tally, (*COUNTED, *TIMED), people=VALUES_OF_PEOPLE)
 """One column whose values are counted."""
 
 POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))

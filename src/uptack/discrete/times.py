@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns import field
+from uptack.columns import Field, field
 from uptack.columns.calendar import CALENDAR, begin, floored, label, tick_edges
 from uptack.columns.moments import DAY, FIRST, LAST, TIMED, Form, Ticks
-from uptack.columns.spread import PeopleValues
+from uptack.columns.spread import PeopleTally, PeopleValues
 from uptack.columns.tally import Tally
 from uptack.columns.timed import TimedColumn, unlike
 from uptack.errors import InvalidArgument
@@ -109,11 +109,14 @@ def check_every(every: object, keys: object, x: Any) -> None:
 
 def by_calendar(x: Any, every: str | None) -> Any:
     """Data by units of the calendar, as counts of unknown categories take them: each row by itself."""
-    if isinstance(x, TimedColumn) and every is None:
+    kept = x.data if isinstance(x, PeopleValues) else x
+    if every is None and isinstance(kept, TimedColumn | Field):  # of a table: there, no value by itself is counted
         fix = "Pass every='month', or another unit of the calendar, or edges."
-        raise InvalidArgument("every", f"given for a column of {x.form.held}", "None", fix)
+        raise InvalidArgument("every", f"given for a column of {kept.form.held}", "None", fix)
     if every is None:
         return x
+    if isinstance(x, Tally | PeopleTally):
+        raise InvalidArgument("every", "left out for a column that holds no times", repr(every))
     if isinstance(x, PeopleValues):
         return replace(x, data=floored("x", x.data, every))
     return _tallied(x, every) if isinstance(x, TimedColumn) else floored("x", x, every)

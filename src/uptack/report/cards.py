@@ -6,11 +6,13 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from uptack.columns.moments import Form, spoken
 from uptack.kernels.density import DensityCurve
 from uptack.privacy import Privacy
 from uptack.release import NoReply
@@ -25,6 +27,7 @@ LABELS = {
 }
 """Quantiles in the order in which they are shown."""
 
+RANGE = "interquartile range"
 TAILS = "the tails got no reply"
 GRID = 160
 """Points of a drawn density."""
@@ -58,15 +61,32 @@ class Figure:
 
 
 def plain(value: Any) -> Any:
-    """NumPy's values as Python's own."""
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    """NumPy's values as Python's own, times as ISO 8601 writes them, durations as Python does."""
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list):
+        return [plain(part) for part in value]
+    return value.isoformat() if isinstance(value, date) else str(value) if isinstance(value, timedelta) else value
+
+
+def in_ticks(value: Any) -> float:
+    """A number as it is, and a time or a duration as its ticks."""
+    said = spoken(value) if isinstance(value, date | timedelta) else None
+    return float(value if said is None else said.ticks)
+
+
+def in_form(figure: Figure, form: Form) -> Figure:
+    """A figure in ticks as the time, or for a range the duration, that it is."""
+    if figure.value is None:
+        return figure
+    return replace(figure, value=(form.spread if figure.label == RANGE else form).show(figure.value))
 
 
 def by_level(levels: tuple[Fraction, ...], quantiles: Figure | None) -> dict[Fraction, float]:
-    """The released quantiles by their levels; {} where there are none."""
+    """The released quantiles by their levels, times and durations in ticks; {} where there are none."""
     if quantiles is None or quantiles.value is None:
         return {}
-    return dict(zip(levels, map(float, quantiles.value), strict=True))
+    return dict(zip(levels, map(in_ticks, quantiles.value), strict=True))
 
 
 def with_tails(found: Mapping[Fraction, float], tails: Mapping[Fraction, float]) -> dict[Fraction, float]:
@@ -96,9 +116,7 @@ def card(
     if Fraction(1, 4) in levels:
         spread = found[Fraction(3, 4)] - found[Fraction(1, 4)] if found else None
         value = _whole(spread) if whole and spread is not None else spread
-        shown.append(
-            Figure("interquartile range", value, note="upper less lower quartile" if found else quantiles.note)
-        )
+        shown.append(Figure(RANGE, value, note="upper less lower quartile" if found else quantiles.note))
     shown[0] = replace(shown[0], how=quantiles.how, cost=quantiles.cost, interval=_ends(interval, whole))
     return shown
 

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
+
+from uptack.columns.calendar import edges_between
+from uptack.columns.moments import DAY, SECOND, Form, words
 
 WIDTH, HEIGHT = 420, 190
 LEFT, RIGHT, TOP, BOTTOM = 14, 14, 12, 30
 
 
-def number(value: float, scale: float = 0.0, end: str = "") -> str:
+def number(value: Any, scale: float = 0.0, end: str = "") -> str:
     """A number as a person would write it: whole numbers as they are, others with four digits, thousands set apart.
 
     `scale` is how large a difference is among numbers of its kind: what is less than a millionth of it is nothing, and
     there are digits enough for a hundredth of it. The "low" `end` of an interval is rounded down, the "high" one up.
+    Times and durations, of which scales are in microseconds, are written as such.
 
     >>> number(1234568), number(0.000123456), number(42.0), number(-3.14159), number(1e-30, scale=2.0)
     ('1,234,568', '0.0001235', '42', '-3.142', '0')
     >>> number(1700000123.4, scale=50.0), number(0.12345, end="low"), number(0.12341, end="high")
     ('1,700,000,123.4', '0.1234', '0.1235')
     """
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "minutes" if scale > 2 * DAY else "seconds")
+    if isinstance(value, date | timedelta):
+        return words(value)
     value = 0.0 if abs(value) < scale * 1e-6 else float(value)
     if not math.isfinite(value):
         return str(value)
@@ -56,6 +66,28 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
+def time_ticks(low: float, high: float) -> list[float]:
+    """Beginnings of days, weeks, months or years between two times in ticks, about five of them."""
+    days = {"day": 1, "week": 7, "month": 30.4, "year": 365.25}
+    every = next((u for u in reversed(days) if (high - low) / DAY >= 3 * days[u]), None)
+    if every is None:
+        return ticks(low, high)
+    edges = [float(edge) for edge in edges_between(int(low), int(high), every) if low <= edge <= high]
+    return edges[:: math.ceil(len(edges) / 6)]
+
+
+STEPS = [SECOND * n for n in (1, 5, 15, 60, 300, 900, 1800)]
+STEPS += [3600 * SECOND * n for n in (1, 3, 6, 12, 24, 48, 168, 336, 720)]
+
+
+def duration_ticks(low: float, high: float) -> list[float]:
+    """Round durations between two ends, in ticks."""
+    step = next((s for s in STEPS if (high - low) / s <= 6), None)
+    if step is None or high - low < SECOND:
+        return [DAY * t for t in ticks(low / DAY, high / DAY)] if step is None else ticks(low, high)
+    return [float(k * step) for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
 class _Scale:
     """Numbers to horizontal places on the picture."""
 
@@ -67,13 +99,24 @@ class _Scale:
         return round(LEFT + share * (WIDTH - LEFT - RIGHT), 2)
 
 
-def _axis(scale: _Scale, at: float) -> str:
+def _axis(scale: _Scale, at: float, form: Form | None = None) -> str:
+    marking = ticks if form is None else time_ticks if form.kind == "time" else duration_ticks
+    made = marking(scale.low, scale.high)
+    wide = scale.high - scale.low if form is None or form.kind == "duration" else 0.0
     marks = "".join(
         f'<line class="tick" x1="{scale(t)}" x2="{scale(t)}" y1="{at}" y2="{at + 4}"/>'
-        f'<text class="label" x="{scale(t)}" y="{at + 17}" text-anchor="middle">{number(t)}</text>'
-        for t in ticks(scale.low, scale.high)
+        f'<text class="label" x="{scale(t)}" y="{at + 17}" text-anchor="middle">{_mark(t, form, wide)}</text>'
+        for t in made
     )
     return f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"/>{marks}'
+
+
+def _mark(tick: float, form: Form | None, wide: float) -> str:
+    if form is None:
+        return number(tick)
+    if form.kind == "time" and tick % DAY == 0:
+        return words(Form("date").show(tick))
+    return number(form.show(tick), wide)
 
 
 def _svg(body: str, title: str, height: float = HEIGHT) -> Markup:
@@ -118,6 +161,7 @@ def box_picture(
     interval: tuple[float, float] | None = None,
     *,
     title: str,
+    form: Form | None = None,
 ) -> Markup:
     """A box plot of three or five quantiles, and over it the coarse density that they make: (from, to, height) each."""
     beyond = (quantiles[-1] - quantiles[0]) / 20
@@ -136,7 +180,7 @@ def box_picture(
         parts.append(f'<line class="interval" x1="{a}" x2="{b}" y1="{middle}" y2="{middle}"/>')
     ends = f'y1="{middle - 12}" y2="{middle + 12}"'
     parts.append(f'<line class="median" x1="{scale(centre)}" x2="{scale(centre)}" {ends}/>')
-    return _svg("".join(parts) + _axis(scale, base), title)
+    return _svg("".join(parts) + _axis(scale, base, form), title)
 
 
 def coefficients_picture(

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from uptack.labels import json_text, label, lines
 from uptack.privacy import Privacy
-from uptack.report.cards import Figure, coarse
+from uptack.report.cards import Figure, coarse, in_ticks
 from uptack.report.pictures import box_picture, coefficients_picture, density_picture, number
 from uptack.report.profile import ColumnProfile, Profile
 
@@ -98,7 +98,8 @@ def _picture(column: ColumnProfile) -> Markup | None:
     if None in quartiles or quartiles[0] == quartiles[1]:
         return None
     title = f"Quantiles of {label(column.part.name)}"
-    return box_picture(sorted(found.values()), coarse(found), median.interval, title=title)
+    ends = None if median.interval is None else (in_ticks(median.interval[0]), in_ticks(median.interval[1]))
+    return box_picture(sorted(found.values()), coarse(found), ends, title=title, form=column.part.form)
 
 
 def counted(column: ColumnProfile) -> Figure | None:

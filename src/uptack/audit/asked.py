@@ -48,6 +48,11 @@ def statistic(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:
     if "share" in declaration.allowed:
         more = {**base, "delta": DELTA, "groups": None, "share": 0.5}
         asks += [Ask(path, "by group", more, makers.by, COUNTED | LABELS)]
+    if declaration.reads is MOMENTS:
+        asks += [
+            Ask(path, "times", {**base, "missing": "drop"}, free=COUNTED),
+            Ask(path, "times", {**needed, **SECRET, "missing": "high"}, free=COUNTED),
+        ]
     if "granularity" in declaration.allowed:
         asks += [
             Ask(path, "numbers", {**base, "granularity": 1}),
@@ -96,6 +101,8 @@ def counts() -> list[Ask]:
     keyed = {**LOUD, "keys": [1, "a"]}
     margin = {**LOUD, "domain": domain}
     return [
+        Ask(histogram, "times", {**LOUD, "delta": DELTA, "every": "month"}, free=LABELS),
+        Ask(histogram, "times", {**LOUD, "edges": ["2024-01-01", "2024-05-01"], "every": "week"}),
         Ask("uptack.count", "flags", LOUD, basic=True),
         Ask("uptack.count", "flags", {**SECRET, "nonnegative": True, "rows_per_person": 2}),
         Ask(histogram, "any numbers", {**LOUD, "edges": [0, 3, 5]}, basic=True),

@@ -217,7 +217,9 @@ def spoken(value: Any) -> Spoken | None:
 
 
 def _parsed(text: str) -> Any:
-    """A date, or a time, as ISO 8601 writes it; None for any other text."""
+    """A date, or a time, as ISO 8601 writes it; None for any other text. One of digits alone may be a number."""
+    if "-" not in text[1:]:
+        return None
     for read in (date.fromisoformat, datetime.fromisoformat):
         try:
             return canonical(read(text.strip()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from uptack.labels import json_text
@@ -15,7 +16,7 @@ from uptack.report.profile import ColumnProfile, Profile
 
 def between(ends: tuple[Any, Any], scale: float) -> str:
     """An interval in words, rounded outward."""
-    if not all(map(math.isfinite, ends)):
+    if not all(isinstance(end, date | timedelta) or math.isfinite(end) for end in ends):
         return "no interval: noise covers it"
     return f"{number(ends[0], scale, 'low')} to {number(ends[1], scale, 'high')}"
 

@@ -93,7 +93,8 @@ def base(n: int = ROWS) -> Floats:
 def ended(x: Any, value: Any) -> Any:
     """The column with another last row."""
     other = x.copy()
-    other[-1] = value
+    rows = other.iloc if hasattr(other, "iloc") else other
+    rows[-1] = value
     return other
 
 

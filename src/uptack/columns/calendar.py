@@ -15,7 +15,10 @@ from uptack.columns.moments import DAY, LAST, Form, Spoken, Ticks, spoken
 from uptack.errors import InvalidArgument
 
 CALENDAR = ("hour", "day", "week", "month", "year")
-MOST_BINS = 100_000
+LENGTHS = {"hour": DAY // 24, "day": DAY, "week": 7 * DAY, "month": 31 * DAY, "year": 366 * DAY}
+"""The longest that each unit can be."""
+
+MOST_BINS = 20_000
 """How many bins there may be between declared ends."""
 
 _MONDAY = 4  # 1970 began on a Thursday; four days later it was Monday
@@ -39,9 +42,8 @@ def begin(ticks: Ticks, every: str) -> Ticks:
 
 def following(tick: int, every: str) -> int:
     """Where the unit after that of a tick begins."""
-    length = {"hour": DAY // 24, "day": DAY, "week": 7 * DAY, "month": 31 * DAY, "year": 366 * DAY}[every]
     (first,) = begin(np.array([tick]), every)
-    return int(begin(np.array([int(first) + length]), every)[0])
+    return int(begin(np.array([int(first) + LENGTHS[every]]), every)[0])
 
 
 def label(tick: int, every: str, form: Form) -> date | timedelta:
@@ -55,11 +57,11 @@ def edges_between(low: int, high: int, every: str) -> list[int]:
     >>> [str(np.datetime64(tick, "us"))[:10] for tick in edges_between(0, 60 * DAY, "month")]
     ['1970-01-01', '1970-02-01', '1970-03-01', '1970-04-01']
     """
+    if (high - low) / LENGTHS[every] > MOST_BINS:
+        raise InvalidArgument("edges", f"at most {MOST_BINS} bins apart", "more", "Choose a longer `every`.")
     found = [int(begin(np.array([low]), every)[0])]
     while found[-1] < min(high, LAST):
         found.append(following(found[-1], every))
-        if len(found) > MOST_BINS:
-            raise InvalidArgument("edges", f"at most {MOST_BINS} bins apart", "more", "Choose a longer `every`.")
     return found
 
 

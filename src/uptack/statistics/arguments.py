@@ -350,6 +350,10 @@ def column(x: Any, question: Question, floats: bool = False, times: str = "") ->
     return data, question
 
 
+CENTURIES = (ticked("1900-01-01") * 1.0, ticked("2100-01-01") * 1.0)
+"""What is plausible of a time if nobody says. For a median of a year's dates at ε = 1, n = 110: 87% of draws are a
+reply, and 52% without it."""
+
 WORDS = ("error", "low", "high", "drop")
 TIMES = "Pass missing='drop', or 'low', 'high' or a time to replace each such row."
 
@@ -362,10 +366,15 @@ def _untyped(x: Any, fix: str) -> str:
 
 
 def _in_ticks(question: Question, form: Form, times: str, floats: bool) -> Question:
-    """The same question in ticks, whose answer is shown in the form of the column, or as a duration."""
+    """The same question in ticks, whose answer is shown in the form of the column, or as a duration.
+
+    Where nobody says where times lie, they are guessed to be in living memory: `CENTURIES`.
+    """
     account = question.account.showing(partial(shown, form if times == "place" else form.spread))
     step = question.granularity if floats else question.granularity or form.step
-    return replace(question, account=account, granularity=step)
+    moments = form.kind == "time" and times == "place" and question.method == "inverse"
+    guess = CENTURIES if moments and question.plausible is None else question.plausible
+    return replace(question, account=account, granularity=step, plausible=guess)
 
 
 def in_memory(x: Any) -> Column:

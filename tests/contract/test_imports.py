@@ -40,7 +40,8 @@ ALLOWED = {
     "densities": GROUND | BASE | {"statistics", "kernels"},
     "ledger": GROUND | {"privacy"},
     "session": GROUND | BASE | {"data", "discrete", "groups", "ledger", "statistics", "progress"},
-    "report": GROUND | {"data", "kernels", "mechanisms", "privacy", "release", "session", "statistics", "progress"},
+    "report": GROUND
+    | {"columns", "data", "kernels", "mechanisms", "privacy", "release", "session", "statistics", "progress"},
     "samples": {"errors"},
     "influence": GROUND | {"reach", "registry", "statistics", "drawing"},
     "audit": None,  # attacks everything

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
-from uptack.columns.moments import TIMED, Form
+from uptack.columns.moments import TIMED
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
 from uptack.columns.samples import CompleteRows, Samples, ready
@@ -21,7 +21,7 @@ from uptack.columns.unread import UnreadColumn, UnreadRows
 from uptack.data import Source
 from uptack.data.arrays import numeric_column
 from uptack.data.people import PeopleSource, hidden
-from uptack.data.protocol import comparable, known
+from uptack.data.protocol import comparable, form_of, known
 from uptack.errors import InvalidArgument
 
 Names = tuple[str, ...]
@@ -93,12 +93,6 @@ def _unread_column(source: Source, names: Names, given: Given) -> tuple[Any, ...
     integers = form is not None or whole(source.columns[names[0]])
     unread = UnreadColumn(source.rows, integers, of_people=people, weighted=people)
     return (unread if form is None else TimedColumn(unread, form),)
-
-
-def form_of(source: Source, name: str) -> Form | None:
-    """How a column of times or durations is shown; None for other columns."""
-    forms: Mapping[str, Form] = getattr(source, "forms", {})
-    return forms.get(name)
 
 
 def _peoples_column(name: str, x: Any, whose: Owners) -> Any:

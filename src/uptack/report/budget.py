@@ -14,13 +14,12 @@ from typing import Any
 
 from uptack import checks
 from uptack.columns.moments import TIMED, Form
-from uptack.data.protocol import NUMERIC, known
+from uptack.data.protocol import NUMERIC, form_of, known
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.privacy import Privacy, tight
 from uptack.privacy.loss import Loss
 from uptack.privacy.shares import fair_scale
-from uptack.registry.reads import form_of
 from uptack.release import NoReply
 from uptack.report.figures import DRAWS, LEVELS, TRUTH, WORTH, Asked, Draw, least_epsilon
 from uptack.session import Request, Session

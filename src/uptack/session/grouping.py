@@ -15,8 +15,8 @@ from uptack.columns.people import PeopleColumn
 from uptack.columns.selection import Floats, Window
 from uptack.columns.timed import TimedColumn
 from uptack.data import Source
+from uptack.data.protocol import form_of
 from uptack.noise.laws import Integers
-from uptack.registry.reads import form_of
 
 
 class SourceGroups:

@@ -11,6 +11,7 @@ from uptack.columns import whole
 from uptack.columns.unread import Touched
 from uptack.data import Source
 from uptack.data.people import PeopleSource
+from uptack.data.protocol import form_of
 from uptack.errors import InvalidArgument
 from uptack.groups import per_group
 from uptack.labels import label
@@ -19,7 +20,6 @@ from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
-from uptack.registry.reads import form_of
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
 from uptack.session.unread import NoEntropy, UnreadGroups

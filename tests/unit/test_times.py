@@ -14,11 +14,12 @@ import uptack as ut
 from uptack.cli import main
 from uptack.columns import field
 from uptack.columns.calendar import begin, edges_between
-from uptack.columns.moments import FIRST, LAST, Form, spoken, words
+from uptack.columns.moments import FIRST, LAST, Form, spoken
 from uptack.report import profile
 from uptack.report.page import to_html
 from uptack.report.text import to_text
 from uptack.report.writing import to_json
+from uptack.shown.times import words
 
 RNG = np.random.default_rng(7)
 ROWS = 1200

@@ -235,21 +235,3 @@ def _ticks(plain: Any) -> int:
         return (plain.replace(tzinfo=None) - EPOCH) // timedelta(microseconds=1)
     days: int = plain.toordinal() - EPOCH.toordinal()
     return days * DAY
-
-
-def words(value: date | timedelta) -> str:
-    """A moment as ISO 8601 writes it; a duration as a person would say it.
-
-    >>> words(date(2024, 2, 29)), words(timedelta(days=2, hours=3, seconds=0.5)), words(-timedelta(minutes=90))
-    ('2024-02-29', '2 d 3 h', '-1 h 30 min')
-    """
-    if isinstance(value, date):
-        return value.isoformat()
-    left, said = abs(value) // timedelta(microseconds=1), list[str]()
-    for name, ticks in (("d", DAY), ("h", 3600 * SECOND), ("min", 60 * SECOND)):
-        if left >= ticks:
-            said.append(f"{left // ticks} {name}")
-            left %= ticks
-    if left and len(said) < 2 and not any(part.endswith(("d", "h")) for part in said):
-        said.append(f"{left / SECOND:.6f}".rstrip("0").rstrip(".") + " s")
-    return ("-" if value < timedelta(0) else "") + (" ".join(said[:2]) or "0 s")

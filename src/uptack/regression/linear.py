@@ -18,8 +18,10 @@ from uptack.multivariate.entrance import (
     MISSING,
     Given,
     Sized,
+    Streamed,
     binary_columns,
     framed,
+    joined,
     response_of,
     rows_for_scales,
     sized,
@@ -30,7 +32,8 @@ from uptack.multivariate.signs import noise_edge, whitened
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.registry.reads import DESIGN
+from uptack.registry.reads import STREAMED
+from uptack.regression.arguments import coefficient_names
 from uptack.regression.newton import Clip, Hessian, Model, Step, far_out, hessian, newton, start
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
 from uptack.release import Advice, NoReply, Release
@@ -130,7 +133,7 @@ def rows_needed(columns: int, drawn: int, account: Account, leading: bool = True
 
 
 @release(
-    reads=DESIGN,
+    reads=STREAMED,
     people=True,
     data=("x", "y"),
     missing="ignore",
@@ -206,15 +209,14 @@ class _Asked:
         return Advice(n=times * rows_needed(columns, drawn, self.account, self.leading), other=other)
 
 
-def _closed(design: Given, response: Floats, asked: _Asked) -> Release[Floats] | NoReply:
+def _closed(design: Given | Streamed, response: Any, asked: _Asked) -> Release[Floats] | NoReply:
     """⊥ by public numbers, before any row is looked at; then the fit."""
     account = asked.account
     if account.adjacency.size_is_public and asked.planned(design.size, design.columns, account) is None:
         return account.close(Outcome.refusal(HOW, asked.advice(design.columns)))
     account.entropy.bytes(0)  # rehearsals end here
-    table = np.column_stack([design.values, response])
-    table[:, list(asked.binary)] = np.clip(table[:, list(asked.binary)], 0.0, 1.0)
-    closed = account.close(_found(replace(design, values=table).rows(asked.missing), asked))
+    rows = joined(design, response, asked.binary).rows(asked.missing)
+    closed = account.close(_found(rows, asked))
     return closed if isinstance(closed, NoReply) else RegressionRelease.of(closed)
 
 
@@ -264,4 +266,4 @@ def _answer(model: Model, curvature: Hessian, step: Step, plan: Plan, width: int
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped,
                          step.spread * float(model.frame.units[-1]), model.frame.leading)  # fmt: skip
-    return Outcome(value, HOW, noise, notes=noise.notes())
+    return Outcome(value, HOW, noise, notes=noise.notes(), labels=coefficient_names(value.size, model.frame.leading))

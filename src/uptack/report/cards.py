@@ -17,6 +17,7 @@ from uptack.kernels.density import DensityCurve
 from uptack.privacy import Privacy
 from uptack.release import NoReply
 from uptack.session.requests import Made
+from uptack.shown.times import written
 
 LABELS = {
     Fraction(1, 2): "median",
@@ -54,19 +55,10 @@ class Figure:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        value = self.value.to_dict() if hasattr(self.value, "to_dict") else plain(self.value)
-        ends = None if self.interval is None else [plain(end) for end in self.interval]
+        value = self.value.to_dict() if hasattr(self.value, "to_dict") else written(self.value)
+        ends = None if self.interval is None else [written(end) for end in self.interval]
         cost = None if self.cost is None else self.cost.to_dict()
         return {"label": self.label, "value": value, "interval": ends, "note": self.note, "privacy": cost}
-
-
-def plain(value: Any) -> Any:
-    """NumPy's values as Python's own, times as ISO 8601 writes them, durations as Python does."""
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, list):
-        return [plain(part) for part in value]
-    return value.isoformat() if isinstance(value, date) else str(value) if isinstance(value, timedelta) else value
 
 
 def in_ticks(value: Any) -> float:

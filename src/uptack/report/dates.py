@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from uptack.columns.calendar import edges_between
-from uptack.columns.moments import DAY, FIRST, LAST, SECOND, Form, words
+from uptack.columns.moments import DAY, FIRST, LAST, SECOND, Form
 from uptack.report.axes import LEFT, LETTER, RIGHT, WIDTH, Tick, ticks
+from uptack.shown.times import words
 
 LENGTHS = {"day": 1.0, "week": 7.0, "month": 30.4, "year": 365.25}
 STEPS = [SECOND * n for n in (1, 5, 15, 60, 300, 900, 1800)]

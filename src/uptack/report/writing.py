@@ -6,19 +6,18 @@ import math
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
-from uptack.labels import json_text
 from uptack.privacy import Privacy
 from uptack.privacy.words import short as short
-from uptack.report.axes import number
 from uptack.report.cards import Figure
 from uptack.report.profile import ColumnProfile, Profile
+from uptack.shown import numbers
 
 
 def between(ends: tuple[Any, Any], scale: float) -> str:
     """An interval in words, rounded outward."""
     if not all(isinstance(end, date | timedelta) or math.isfinite(end) for end in ends):
         return "no interval: noise covers it"
-    return f"{number(ends[0], scale, 'low')} to {number(ends[1], scale, 'high')}"
+    return numbers.between(ends, scale)
 
 
 class Bar(NamedTuple):
@@ -105,4 +104,4 @@ def counted(column: ColumnProfile) -> Figure | None:
 
 def to_json(profile: Profile) -> str:
     """Plain values, exactly as they were released."""
-    return json_text(profile.to_dict(), indent=2) + "\n"
+    return profile.to_json()

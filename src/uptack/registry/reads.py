@@ -11,17 +11,20 @@ import numpy as np
 from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
 from uptack.columns.batched import UnreadTable
 from uptack.columns.grouped import Keys
+from uptack.columns.moments import TIMED
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
 from uptack.columns.samples import CompleteRows, PeopleLines, PeopleSamples, Samples, names_of, ready
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
+from uptack.columns.timed import TimedColumn, ticked
+from uptack.columns.timed import whole as whole_times
 from uptack.columns.unread import UnreadColumn, UnreadRows
 from uptack.data import Source
 from uptack.data.arrays import numeric_column
 from uptack.data.batches import QueryRows
 from uptack.data.people import PeopleSource, hidden
-from uptack.data.protocol import comparable, known
+from uptack.data.protocol import comparable, form_of, known
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument
 
@@ -79,7 +82,7 @@ class Reads:
             known(given["order"], source.columns, what="order")
         for place, name in enumerate(names, 1 - len(names)):
             kinds = self.last if self.last and place == 0 else self.kinds
-            known(name, source.columns, kinds if given.get("edges") is None else NUMERIC)
+            known(name, source.columns, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
         if given.get("by") is not None:
             known(given["by"], source.columns, COUNTED)
 
@@ -90,10 +93,16 @@ def _column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 def _unread_column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     people = isinstance(source, PeopleSource)
-    return (UnreadColumn(source.rows, whole(source.columns[names[0]]), of_people=people, weighted=people),)
+    form = form_of(source, names[0])
+    integers = form is not None or whole(source.columns[names[0]])
+    unread = UnreadColumn(source.rows, integers, of_people=people, weighted=people)
+    return (unread if form is None else TimedColumn(unread, form),)
 
 
 def _peoples_column(name: str, x: Any, whose: Owners) -> Any:
+    read = whole_times(x)
+    if isinstance(read, TimedColumn):
+        return TimedColumn(PeopleColumn.of(name, read.ticks, whose), read.form)
     return PeopleColumn.of(name, x if isinstance(x, Column) else numeric_column(column(name, x)), whose)
 
 
@@ -143,6 +152,8 @@ def _weights(given: Given) -> Weights:
 
 def _tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Values with their counts. Between edges they are counted as they are read: there may be as many as rows."""
+    if form_of(source, names[0]) is not None:
+        return (source.moments(names[0]),) if isinstance(source, PeopleSource) else _column(source, names, given)
     if isinstance(source, PeopleSource):
         return (source.tally(names[0], _weights(given), given.get("edges")),)
     if given.get("edges") is not None:
@@ -152,7 +163,11 @@ def _tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 
 def _no_tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    nothing = np.zeros(0, np.int64)
+    nothing, form = np.zeros(0, np.int64), form_of(source, names[0])
+    if form is not None and isinstance(source, PeopleSource):
+        return (PeopleValues(ticked(np.zeros(0), form), Owners(nothing, source.rows)),)
+    if form is not None:
+        return _unread_column(source, names, given)
     if not isinstance(source, PeopleSource):
         return (Tally((), nothing),)
     if _weights(given).way == "one":
@@ -263,10 +278,13 @@ def _no_labels(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 COLUMN = Reads(_column, _unread_column, people=Peoples(_peoples_column, ("per_person", "weights", "at_most", "order")))
 """One numeric column."""
 
+MOMENTS = replace(COLUMN, kinds=(*NUMERIC, *TIMED))
+"""One column of numbers, times or durations."""
+
 FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0, people=VALUES_OF_PEOPLE)
 """A column of truth values, or none for the rows themselves."""
 
-CATEGORIES = Reads(_tally, _no_tally, COUNTED, people=VALUES_OF_PEOPLE)
+CATEGORIES = Reads(_tally, _no_tally, (*COUNTED, *TIMED), people=VALUES_OF_PEOPLE)
 """One column whose values are counted."""
 
 POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))

@@ -11,6 +11,7 @@ from uptack.columns import whole
 from uptack.columns.unread import Touched
 from uptack.data import Source
 from uptack.data.people import PeopleSource
+from uptack.data.protocol import form_of
 from uptack.errors import InvalidArgument
 from uptack.groups import per_group
 from uptack.labels import label
@@ -118,7 +119,8 @@ class Request:
         function, public = self.declaration.public, {**self.given, "entropy": NoEntropy()}
         by = public.pop("by", None)
         if by is not None:
-            unread = UnreadGroups(whole(source.columns[self.columns[0]]), isinstance(source, PeopleSource))
+            name, people = self.columns[0], isinstance(source, PeopleSource)
+            unread = UnreadGroups(whole(source.columns[name]), people, form=form_of(source, name))
             return per_group(function, unread, **public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
         kept = 1 - COUNT_SHARE

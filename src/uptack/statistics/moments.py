@@ -274,11 +274,7 @@ def moments(data: Data, n: int, recipe: Recipe, question: Question, counted: boo
         return None
     clipped, doubt = 2 * recipe.width * question.rows / float(stages.side.epsilon), check.rows / float(check.epsilon)
     spare = math.ceil(clipped + (SURE + BEYOND) * doubt)
-<<<<<<< HEAD
     sums = exact_sums(data, frame, recipe.kappa, n, spare, tails.centre, recipe.of_rows)
-=======
-    sums = exact_sums(data, frame, recipe.kappa, n, spare, tails.centre)
->>>>>>> h-hostile
     (shown,) = noisy_sums([sums.shown], stages.seeing, check.entropy)
     check.account.spend(loss.Pure(check.epsilon))
     if shown <= SURE * doubt:

@@ -18,7 +18,7 @@ from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.reach.protocol import Floats
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import COLUMN, MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import MeanOptions, Question, asked, column
 from uptack.statistics.mean_intervals import laplace_quantile, normal_quantile
@@ -43,8 +43,13 @@ FOURTH = Fraction(8, 100)
 
 
 def powers(x: Floats, low: float, high: float, centre: float, reach: float) -> Floats:
-    """((x - centre)/reach)⁴ of rows brought to [low, high], each from 0 to 1."""
-    share: Floats = np.minimum(((np.clip(x, low, high) - centre) / reach) ** 4, 1.0)
+    """((x - centre)/reach)⁴ of rows brought to [low, high], each from 0 to 1.
+
+    Products alone: they are the same to the last bit in batches of any shape, which a library's powers need not be.
+    """
+    away = (np.clip(x, low, high) - centre) / reach
+    square = away * away
+    share: Floats = np.minimum(square * square, 1.0)
     return share
 
 
@@ -54,35 +59,19 @@ def added(shares: Floats) -> list[int]:
 
 
 def fourth_powers(x: Floats, low: float, high: float, centre: float, reach: float) -> list[int]:
-<<<<<<< HEAD
     """The same of the fourth powers of rows."""
     return added(powers(x, low, high, centre, reach))
-=======
-    """Σ of ⌊2^24·((x - centre)/reach)⁴⌋ over rows brought to [low, high], each from 0 to 2^24.
-
-    Products alone: they are the same to the last bit in batches of any shape, which a library's powers need not be.
-    """
-    away = (np.clip(x, low, high) - centre) / reach
-    square = away * away
-    share = np.minimum(square * square, 1.0)
-    return [int(np.floor(share * ONE).astype(np.int64).sum())]
->>>>>>> h-hostile
 
 
 @dataclass(frozen=True)
 class VarianceInterval:
-<<<<<<< HEAD
-    """The interval of a variance s²: z·sqrt((m₄ - s⁴)/n) for sampling, the noise of both moments, and at the upper end
-    what rows beyond the frame may add. `fourth` is m₄, with its noise added on top. `root` for a standard deviation.
+    """The interval of a variance s²: z·sqrt(g·(m₄ - s⁴)/n) for sampling, with up to g rows per person, the noise of
+    both moments, and at the upper end what rows beyond the frame may add. `fourth` is m₄ in units of h⁴, h half the
+    frame's width, with its noise added on top: h⁴ itself may be beyond all floats. `root` for a standard deviation.
 
     *People* add the means d̄ of their rows' d = (x - mean)², and are independent. By Jensen's inequality the variance of
     d̄ is at most m₄ - s⁴, with the mean of d² over a random row of a random person: so the formula holds for n people,
     however the rows of one hang together, and is sharp if they are copies of each other.
-=======
-    """The interval of a variance s²: z·sqrt(g·(m₄ - s⁴)/n) for sampling, with up to g rows per person, the noise of
-    both moments, and at the upper end what rows beyond the frame may add. `fourth` is m₄ in units of h⁴, h half the
-    frame's width, with its noise added on top: h⁴ itself may be beyond all floats. `root` for a standard deviation.
->>>>>>> h-hostile
     """
 
     made: Moments
@@ -126,7 +115,7 @@ def _fourth(data: Data, made: Moments, question: Question) -> float:
 
 def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: bool) -> Release[float] | NoReply:
     question = asked(name, epsilon, options)
-    data, question = column(x, question, floats=True)
+    data, question = column(x, question, floats=True, times="spread" if root else "")
     made, _, refused = framed(data, question.part(1 - FOURTH), RECIPES)
     if made is None:
         return question.account.close(refused)
@@ -163,7 +152,7 @@ def variance(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Re
     return _measured("variance", x, epsilon, options, root=False)
 
 
-@release(reads=COLUMN, by=True, page="variance", people=True)
+@release(reads=MOMENTS, by=True, page="variance", people=True)
 def std(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The standard deviation, the root of `variance`, with an interval for that of the population.
 

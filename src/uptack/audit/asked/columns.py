@@ -11,7 +11,7 @@ from uptack.audit.asks import Ask
 from uptack.discrete import Domain, minimax_count_mechanism
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import COLUMN, MOMENTS
 
 
 def statistic(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:
@@ -29,6 +29,11 @@ def statistic(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:
     if "share" in declaration.allowed:
         more = {**base, "delta": DELTA, "groups": None, "share": 0.5}
         asks += [Ask(path, "by group", more, makers.by, COUNTED | LABELS)]
+    if declaration.reads is MOMENTS:
+        asks += [
+            Ask(path, "times", {**base, "missing": "drop"}, free=COUNTED),
+            Ask(path, "times", {**needed, **SECRET, "missing": "high"}, free=COUNTED),
+        ]
     if "granularity" in declaration.allowed:
         asks += [
             Ask(path, "numbers", {**base, "granularity": 1}),
@@ -43,7 +48,7 @@ def statistic(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:
 
 def statistics() -> list[Ask]:
     """Whatever the registry has of one column that can be asked by group: order statistics and means."""
-    columns = [one for one in declared().values() if one.reads is COLUMN and one.by]
+    columns = [one for one in declared().values() if one.reads in (COLUMN, MOMENTS) and one.by]
     asks = [ask for one in columns for example in one.examples for ask in statistic(one, example)]
     ecdf, may, between = "uptack.ecdf", COUNTED, {**LOUD, "p": 0.5, "around": 3}
     return [
@@ -77,6 +82,8 @@ def counts() -> list[Ask]:
     keyed = {**LOUD, "keys": [1, "a"]}
     margin = {**LOUD, "domain": domain}
     return [
+        Ask(histogram, "times", {**LOUD, "delta": DELTA, "every": "month"}, free=LABELS),
+        Ask(histogram, "times", {**LOUD, "edges": ["2024-01-01", "2024-05-01"], "every": "week"}),
         Ask("uptack.count", "flags", LOUD, basic=True),
         Ask("uptack.count", "flags", {**SECRET, "nonnegative": True, "rows_per_person": 2}),
         Ask(histogram, "any numbers", {**LOUD, "edges": [0, 3, 5]}, basic=True),

@@ -12,7 +12,7 @@ from uptack.audit.people import PEOPLES, of_people
 from uptack.discrete import Domain
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
-from uptack.registry.reads import COLUMN, LABELLED, PAIR, ROWS, WIDE
+from uptack.registry.reads import COLUMN, LABELLED, MOMENTS, PAIR, ROWS, WIDE
 
 WAYS: list[dict[str, Any]] = [{}, {"weights": "one"}, {"weights": "rows", "at_most": 2}]
 """How people count in tables."""
@@ -21,7 +21,9 @@ LOUDER = {"epsilon": 5 * EPSILON}
 
 def people() -> list[Ask]:
     """All of it, with the ids of its rows."""
-    made = [one for one in declared().values() if one.people and one.people != "stated" and one.reads is COLUMN]
+    made = [
+        one for one in declared().values() if one.people and one.people != "stated" and one.reads in (COLUMN, MOMENTS)
+    ]
     return [
         *(ask for one in made for ask in _statistic(one)),
         *_tables(),

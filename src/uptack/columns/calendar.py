@@ -47,8 +47,14 @@ def following(tick: int, every: str) -> int:
 
 
 def label(tick: int, every: str, form: Form) -> date | timedelta:
-    """The unit that begins with a tick: its first day, or its first moment where it is an hour."""
-    return form.show(tick) if every == "hour" else Form("date").show(tick)
+    """The unit that begins with a tick: its first day, or its first moment where it is an hour, of dates too.
+
+    >>> label(13 * DAY // 24, "hour", Form("date"))
+    datetime.datetime(1970, 1, 1, 13, 0)
+    """
+    if every != "hour":
+        return Form("date").show(tick)
+    return (Form("clock") if form.word == "date" else form).show(tick)
 
 
 def edges_between(low: int, high: int, every: str) -> list[int]:

@@ -155,7 +155,7 @@ def ticks_of(values: NDArray[Any]) -> tuple[Ticks, Mask]:
         raw, unit, step = months.astype("M8[M]").astype("M8[D]").astype(np.int64), "D", 1
     up, down = _PER_UNIT[unit]
     if down > 1:
-        whole = np.clip(raw, -LONGEST // step, LONGEST // step) * step // down
+        whole = np.clip(raw, -(LONGEST // step), LONGEST // step) * step // down
         return np.clip(whole, least, most), gone
     up *= step
     inside = np.clip(raw, -(-least // up), most // up) * up

@@ -59,12 +59,17 @@ class Charge(NamedTuple):
 
 
 def bars(figure: Figure) -> list[Bar]:
-    """The categories of a histogram, largest first."""
+    """The categories of a histogram, largest first.
+
+    The error is the least e with the whole interval in ±e around what is shown. An interval is cut off at 0, so half of
+    its width would be too little for small counts.
+    """
     cells = dict(figure.value.items())
     widest = max([*cells.values(), 1])
     errors = [0] * len(cells)
     if figure.interval is not None:
-        errors = [(int(high) - int(low) + 1) // 2 for low, high in zip(*figure.interval, strict=True)]
+        ends = zip(cells.values(), *figure.interval, strict=True)
+        errors = [math.ceil(max(high - int(count), int(count) - low)) for count, low, high in ends]
     widest += max(errors, default=0)  # whiskers fit in
     found = [
         Bar(name, int(count), round(100 * max(count, 0) / widest, 1), error, round(100 * error / widest, 1))

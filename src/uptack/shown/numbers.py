@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from uptack.labels import label
-from uptack.shown.times import DAY, words
+from uptack.shown.times import DAY, SECOND, outward, shown_step, words
 
 
 def number(value: Any, scale: float = 0.0, end: str = "") -> str:
@@ -26,9 +27,10 @@ def number(value: Any, scale: float = 0.0, end: str = "") -> str:
     ('1,700,000,123.4', '0.1234', '0.1235')
     """
     if isinstance(value, datetime):
-        return value.isoformat(" ", "minutes" if scale > 2 * DAY else "seconds")
+        step, part = (60 * SECOND, "minutes") if scale > 2 * DAY else (SECOND, "seconds")
+        return outward(value, step, end).isoformat(" ", part)
     if isinstance(value, date | timedelta):
-        return words(value)
+        return words(outward(value, shown_step(value), end) if isinstance(value, timedelta) else value)
     value = 0.0 if abs(value) < scale * 1e-6 else float(value)
     if not math.isfinite(value):
         return str(value)
@@ -36,12 +38,20 @@ def number(value: Any, scale: float = 0.0, end: str = "") -> str:
     if value.is_integer() and abs(value) < 1e12:
         return f"{int(value):{mark}}"
     if not 1e-5 <= abs(value) < 1e15:
-        return f"{value:.4g}"
+        return _four(value, end)
     digits = 3 - math.floor(math.log10(abs(value)))
     if 0 < scale < math.inf:
         digits = min(max(digits, 2 - math.floor(math.log10(scale))), 15 + digits)
     text = f"{_rounded(value, digits, end):{mark}.{max(digits, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _four(value: float, end: str) -> str:
+    """Four digits and a power of ten."""
+    exact, near = Decimal(value), Decimal(f"{value:.3e}")
+    if end and (near > exact if end == "low" else near < exact):
+        near += (-1 if end == "low" else 1) * Decimal(1).scaleb(near.adjusted() - 3)
+    return f"{near:.4g}" if math.isinf(float(near)) else f"{float(near):.4g}"
 
 
 def _rounded(value: float, digits: int, end: str) -> float:

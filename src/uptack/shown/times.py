@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
-from typing import Any
+from datetime import date, datetime, timedelta
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ TICK = timedelta(microseconds=1)
 SECOND = 10**6
 HOUR = 3600 * SECOND
 DAY = 24 * HOUR
+T = TypeVar("T", datetime, timedelta)
 
 
 def words(value: date | timedelta) -> str:
@@ -29,6 +30,30 @@ def words(value: date | timedelta) -> str:
     if left and len(said) < 2 and not any(part.endswith(("d", "h")) for part in said):
         said.append(f"{left / SECOND:.6f}".rstrip("0").rstrip(".") + " s")
     return ("-" if value < timedelta(0) else "") + (" ".join(said[:2]) or "0 s")
+
+
+def outward(value: T, step: int, end: str) -> T:
+    """The end of an interval as a multiple of so many ticks: the "low" one not later, the "high" one not earlier.
+
+    The value itself where it is no end, or where the calendar has no such multiple.
+
+    >>> outward(timedelta(minutes=-90), HOUR, "low"), outward(datetime(2024, 2, 29, 9, 1), HOUR, "high").hour
+    (datetime.timedelta(days=-1, seconds=79200), 10)
+    """
+    if not end:
+        return value
+    unit = step * TICK
+    past = (value.replace(tzinfo=None) - datetime.min if isinstance(value, datetime) else value) % unit
+    try:
+        return value - past if end == "low" or not past else value + (unit - past)
+    except OverflowError:
+        return value
+
+
+def shown_step(value: timedelta) -> int:
+    """What `words` cuts a duration to, in ticks."""
+    size = abs(value) // TICK
+    return HOUR if size >= DAY else 60 * SECOND if size >= HOUR else 1
 
 
 def written(value: Any) -> Any:

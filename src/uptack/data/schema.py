@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from uptack import checks
+from uptack.columns.kinds import LARGEST
 from uptack.data import cells
 from uptack.errors import InvalidArgument
 from uptack.exact import read
@@ -94,9 +96,20 @@ def place(path: str) -> Path:
 
 
 def beside(path: str) -> Schema | None:
-    """The schema that lies beside a file, where there is one."""
+    """The schema that lies beside a file, where there is one.
+
+    A name without a file behind it, such as a link to nowhere, is an error: the schema may say whose the rows are.
+    """
     where = place(path)
-    return parse(where.read_text("utf-8"), where.name) if Path(path).name and where.is_file() else None
+    if not Path(path).name or not os.path.lexists(where):
+        return None
+    try:
+        text = where.read_text("utf-8") if where.is_file() else None
+    except (OSError, UnicodeDecodeError):
+        text = None
+    if text is None:
+        raise InvalidArgument("schema", f"a text file in UTF-8 ({where.name})", "one that can't be read")
+    return parse(text, where.name)
 
 
 def parse(text: str, name: str = "schema") -> Schema:
@@ -108,7 +121,7 @@ def parse(text: str, name: str = "schema") -> Schema:
     """
     try:
         found = tomllib.loads(text, parse_float=read)
-    except (tomllib.TOMLDecodeError, ValueError, OverflowError) as error:
+    except (tomllib.TOMLDecodeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidArgument("schema", f"a TOML file ({name})", f"one that can't be read: {error}") from None
     reading = _Reading(name)
     reading.keys(found, TABLE_KEYS, "")
@@ -171,7 +184,7 @@ class _Reading:
         if step is not None and not (_is_number(step) and step > 0):
             self.refuse("granularity" + where, "a positive number", step)
         ends = found.get("plausible")
-        pair = isinstance(ends, list) and len(ends) == 2 and all(map(_is_number, ends)) and ends[0] < ends[1]
+        pair = isinstance(ends, list) and len(ends) == 2 and all(map(_is_float, ends)) and ends[0] < ends[1]
         if ends is not None and not pair:
             self.refuse("plausible" + where, "two numbers such as [0, 120]", ends)
         if levels is not None and not _are_levels(levels):
@@ -186,6 +199,10 @@ class _Reading:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | Fraction) and not isinstance(value, bool)
+
+
+def _is_float(value: object) -> bool:
+    return _is_number(value) and abs(value) <= Fraction(LARGEST)  # type: ignore[arg-type]
 
 
 def _are_levels(levels: object) -> bool:

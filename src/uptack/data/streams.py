@@ -32,6 +32,9 @@ WIDE = tuple(f"utf-{width}{order}" for width in (16, 32) for order in ("-le", "-
 MARKED = ("utf-16", "utf-32")
 """Encodings whose order of bytes is said by a mark."""
 CHUNK = 1 << 20
+PAIRS = bytes(byte for first in range(256) for second in range(256) for byte in (first, second))
+"""Each byte after each other one. An encoding in which a byte says how later ones are read shows it here: escapes as in
+ISO 2022 and HZ, and those of Python's texts."""
 BROKEN = "uptack-broken"
 codecs.register_error(BROKEN, lambda error: ("\udcff", getattr(error, "end", 0)))
 
@@ -82,12 +85,12 @@ def known(encoding: object) -> str | None:
         return None
     try:
         name = codecs.lookup(str(encoding)).name.removesuffix("-sig")
-        every = bytes(range(256)).decode(name, "replace")
+        every, each = PAIRS.decode(name, "replace"), [bytes([byte]).decode(name, "replace") for byte in range(256)]
     except (LookupError, UnicodeError, TypeError, ValueError):
-        every, name = "", str(encoding)
+        every, each, name = "", [], str(encoding)
     if name in ("utf-8", *WIDE, *MARKED):
         return name
-    if len(every) != 256:
+    if not every or {*map(len, each)} != {1} or every != "".join(each[byte] for byte in PAIRS):
         must = "utf-8, utf-16, utf-32, or one with one byte per character such as 'latin-1' or 'cp1252'"
         fix = f"Recode the file: iconv -f {name} -t utf-8." if every else ""
         raise InvalidArgument("encoding", must, checks.describe(encoding), fix)

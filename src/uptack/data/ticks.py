@@ -11,7 +11,7 @@ from datetime import date, datetime
 from functools import cache
 from typing import Any
 
-from uptack.columns.moments import DAY, FIRST, LAST, SECOND, Form
+from uptack.columns.moments import DAY, EPOCH, FIRST, LAST, SECOND, Form
 from uptack.data import engines
 
 
@@ -48,7 +48,15 @@ def _number(value: int) -> Any:
 
 
 def _duckdb(values: Any) -> Any:
-    """Whole microseconds; of nanoseconds the part below is cut off towards the past."""
+    """Whole microseconds; of nanoseconds the part below is cut off towards the past.
+
+    Of dates it is days: DuckDB works out ahead what `epoch_us` of the earliest and the latest date of a table is, also
+    where no row that comes here has it, and fails at one that has no microseconds.
+    """
+    if values.type().is_date():
+        start = engines.ibis().literal(EPOCH.date()).cast(values.type())
+        days = _function("subtract", int, values.type(), values.type())(values, start)
+        return days.cast("float64") * float(DAY)
     if not values.type().is_timestamp() or values.type().scale != 9:
         return _function("epoch_us", int, values.type())(values)
     nanoseconds = _function("epoch_ns", int, values.type())(values)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import uptack as ut
 from uptack.report.cards import Figure
 from uptack.report.writing import bars
 from uptack.shown.numbers import number
@@ -57,3 +58,13 @@ def test_the_error_of_a_count_holds_the_whole_interval():
     for name, low, high in zip(counts, *ends, strict=True):
         assert shown[name].rows - shown[name].error <= low <= high <= shown[name].rows + shown[name].error
     assert shown["many"].error == 8
+
+
+def test_an_interval_of_times_is_shown_at_the_confidence_it_was_paid_for():
+    """Only numbers told what they were paid for at; an interval of times at 80% was not shown at all."""
+    ticks = np.random.default_rng(0).integers(0, 3 * 10**12, 5000)
+    for column in (ticks, ticks.view("M8[us]")):
+        made = ut.median(column, epsilon=3, interval=0.8, entropy=ut.SeededEntropy(1))
+        (line,) = made.records()
+        assert line["low"] <= line["value"] <= line["high"]
+        assert "80% interval" in made.table().text()

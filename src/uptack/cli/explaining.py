@@ -52,5 +52,5 @@ def _read(path: Path) -> tuple[str, Privacy]:
         spent = held["privacy"]["spent"]
         relation = Adjacency(spent["adjacency"], spent["rows_per_person"], tuple(spent.get("person", ())))
         return lines(str(held["whose"])), Privacy(spent["epsilon"], spent["delta"], relation)
-    except (OSError, ValueError, KeyError, TypeError, UptackError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, UptackError):
         raise InvalidArgument("REPORT.JSON", must, repr(str(path))) from None

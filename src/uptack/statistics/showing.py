@@ -8,7 +8,7 @@ from typing import Any
 from uptack.account import Outcome
 from uptack.columns.moments import Form
 from uptack.exact import Rational
-from uptack.release import Noise
+from uptack.release import SHOWN, Noise
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,12 @@ class ShownNoise:
     noise: Noise
     ticks: Any
     form: Form
+
+    @property
+    def confidence(self) -> Rational:
+        """The confidence of what is shown: the one that an interval was paid for at, where it was."""
+        found: Rational = getattr(self.noise, "confidence", SHOWN)
+        return found
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The ends, rounded outward to what the form can show."""

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import uptack as ut
-from uptack.data import cells, source, streams
+from uptack.data import cells, source, streams, textfiles
 from uptack.errors import InvalidArgument
 
 TIMES = {
@@ -90,3 +90,39 @@ def test_a_schema_that_can_not_be_read_is_refused(text, tmp_path):
     (tmp_path / "rows.csv.uptack.toml").write_bytes(text)
     with pytest.raises(InvalidArgument):
         ut.open(path)
+
+
+def test_a_short_row_of_broken_bytes_stops_no_reading(tmp_path, capfd):
+    """Arrow wants to tell of a row with another number of cells, as text; that failed, aloud, and so did the file."""
+    path = tmp_path / "rows.csv"
+    for row in (b"\xff", b"1,2,\xe2\x28\xa1", b"\xed\xa0\x80", b"\0,\0,\0,\xff"):
+        path.write_bytes(b"a,b\n" + b"1,2\n" * 5 + row + b"\n" + b"3,4\n" * 5)
+        assert source(path, types={"a": "integer"}).rows == 11
+    assert capfd.readouterr() == ("", "")
+
+
+QUOTED = (
+    b'"a\r\nb",1\n',
+    b'"a\r\n\r\n""b",1\r\n',
+    b'x,"\0\n\0"\n',
+    b'"\0"",\n",""\n',
+    b'"\r",2\r',
+    b"\xff\n",
+    b'a"b,"c"d\n',
+)
+
+
+def test_rows_are_read_alike_wherever_blocks_end(tmp_path, monkeypatch):
+    """The end of a block, which the rows before decide, took a \\n off quoted cells and ended rows with null bytes."""
+    path, made = tmp_path / "rows.csv", textfiles.Layout(("a", "b"), ",", 1)
+    path.write_bytes(b"a,b\n" + b"".join(QUOTED * 5))
+
+    def rows(block: int) -> list[list[object]]:
+        monkeypatch.setattr(textfiles, "BLOCK", block)
+        columns = zip(*textfiles.batches([str(path)], made), strict=True)
+        return [[cell for part in column for cell in part.to_pylist()] for column in columns]
+
+    whole = rows(1 << 20)
+    assert len(whole[0]) == 5 * len(QUOTED)
+    for block in range(24, 90):
+        assert rows(block) == whole

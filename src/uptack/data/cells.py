@@ -14,6 +14,7 @@ from typing import Any
 
 from uptack import checks
 from uptack.data import time_cells
+from uptack.data.streams import LOST
 from uptack.errors import InvalidArgument
 
 TYPES = ("integer", "number", "boolean", "text", *time_cells.FORMS)
@@ -109,25 +110,15 @@ def schema(kinds: Mapping[str, str]) -> Any:
 
 
 def texts(cells: Any, na: Sequence[str] = ()) -> Any:
-    """Bytes as text; what is not UTF-8, empty, or a word for missing values is missing."""
+    """Bytes in UTF-8 as text; what was none, is empty, or a word for missing values is missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    try:
-        found = cells.cast(pa.string())
-    except pa.ArrowInvalid:
-        found = pa.array([_decoded(cell) for cell in cells.to_pylist()], pa.string())
-    gone = pc.equal(pc.binary_length(found), 0)
+    found = cells.cast(pa.string())
+    gone = pc.or_(pc.equal(pc.binary_length(found), 0), pc.match_substring(found, LOST))
     if na:
         gone = pc.or_(gone, pc.is_in(pc.ascii_trim_whitespace(found), pa.array(na, pa.string())))
     return pc.if_else(gone, pa.scalar(None, pa.string()), found)
-
-
-def _decoded(cell: bytes | None) -> str | None:
-    try:
-        return None if cell is None else cell.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def cast(found: Any, kind: str, form: Numbers) -> Any:

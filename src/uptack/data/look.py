@@ -101,7 +101,7 @@ def _encoding(path: str, options: Options) -> str:
     name = local(path, (".csv", ".tsv"))[0]
     if (marked := streams.found(name, None, options.header is not False)) != "utf-8":
         return marked
-    with streams.opened(name) as file:
+    with streams.unpacked(name) as file:
         start = bytes(file.read(4096))
         for parity, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
             if start[parity::2].count(0) * 2 > len(start) // 2:
@@ -114,7 +114,7 @@ def _encoding(path: str, options: Options) -> str:
 
 def _decodes(path: str, encoding: str) -> bool:
     decoder = codecs.getincrementaldecoder(encoding)()
-    with streams.opened(path) as file:
+    with streams.unpacked(path) as file:
         try:
             while chunk := bytes(file.read(streams.CHUNK)):
                 decoder.decode(chunk)

@@ -1,9 +1,14 @@
 """The bytes of a text file: unpacked as its name says, and recoded to UTF-8.
 
-**What is broken stays where it is.** Bytes that mean nothing in the encoding become the byte 255, which is no UTF-8. So
-the cell that holds them is a missing value, and no other is touched. This needs an encoding in which no character
-changes how the ones after it are read: UTF-8, UTF-16, UTF-32, and those with one byte per character. Others are
-refused. A row of UTF-16 is a row of 16-bit units: a lone half of a pair is one broken unit.
+**What is broken stays where it is.** Bytes that mean nothing in the encoding become U+FFFF, which is no character. So
+the cell that holds them is a missing value (`uptack.data.cells`), and no other is touched. This needs an encoding in
+which no character changes how the ones after it are read: UTF-8, UTF-16, UTF-32, and those with one byte per character.
+Others are refused. A row of UTF-16 is a row of 16-bit units: a lone half of a pair is one broken unit.
+
+**Rows are read alike in blocks of any size.** Where blocks end is a matter of the rows before, which must not decide
+what a cell holds. Arrow leaves out a \\n that begins a block after one that ends in \\r, in quotes too: so no part that
+is read ends in \\r, but for the last. Of a block with null characters it loses count of quotes: so in rows they are
+U+FFFF, too. And it stops at a row with too many cells that is no UTF-8: so it never sees one.
 """
 
 from __future__ import annotations
@@ -36,7 +41,9 @@ PAIRS = bytes(byte for first in range(256) for second in range(256) for byte in 
 """Each byte after each other one. An encoding in which a byte says how later ones are read shows it here: escapes as in
 ISO 2022 and HZ, and those of Python's texts."""
 BROKEN = "uptack-broken"
-codecs.register_error(BROKEN, lambda error: ("\udcff", getattr(error, "end", 0)))
+LOST = "\uffff"
+"""What stands for bytes that mean nothing."""
+codecs.register_error(BROKEN, lambda error: (LOST, getattr(error, "end", 0)))
 
 
 def bare(path: str) -> str:
@@ -45,31 +52,39 @@ def bare(path: str) -> str:
     return path.removesuffix(end) if end.lower() in PACKED else path
 
 
-def opened(path: str, encoding: str = "utf-8") -> Any:
-    """A stream of Arrow with the file's text as UTF-8."""
+def opened(path: str, encoding: str = "utf-8", rows: bool = False) -> Any:
+    """A stream of Arrow with the file's text as UTF-8, for its line of names or for its `rows`."""
+    import pyarrow as pa
+
+    return pa.PythonFile(_Recoded(unpacked(path), encoding, rows), mode="r")
+
+
+def unpacked(path: str) -> Any:
+    """A stream of Arrow with the file's bytes."""
     import pyarrow as pa
 
     packed = PACKED.get(Path(path).suffix.lower())
-    stream = pa.input_stream(path, compression=packed[0] if packed else None)
-    return stream if encoding == "utf-8" else pa.PythonFile(_Recoded(stream, encoding), mode="r")
+    return pa.input_stream(path, compression=packed[0] if packed else None)
 
 
 class _Recoded:
     """Bytes in some encoding, read as UTF-8."""
 
-    def __init__(self, stream: Any, encoding: str) -> None:
-        self._stream, self._ready, self.closed = stream, b"", False
+    def __init__(self, stream: Any, encoding: str, rows: bool) -> None:
+        self._stream, self._rows, self._ready, self.closed = stream, rows, b"", False
         self._decoder = codecs.getincrementaldecoder(encoding)(BROKEN)
 
     def read(self, size: int = -1) -> bytes:
-        """So many bytes, or all; fewer at the end only."""
+        """So many bytes, or all; one less in place of a part that ends in \\r, and fewer at the end only."""
         parts, length, last = [self._ready], len(self._ready), False
-        while not last and (size < 0 or length < size):
+        while not last and (size < 0 or length <= size):
             chunk = bytes(self._stream.read(CHUNK))
             last = not chunk
-            parts.append(self._decoder.decode(chunk, final=last).encode("utf-8", "surrogateescape"))
+            text = self._decoder.decode(chunk, final=last)
+            parts.append((text.replace("\0", LOST) if self._rows else text).encode("utf-8"))
             length += len(parts[-1])
         made, end = b"".join(parts), length if size < 0 else size
+        end -= 1 < end < length and made[end - 1 : end] == b"\r"
         self._ready = made[end:]
         return made[:end]
 
@@ -107,7 +122,7 @@ def found(path: str, encoding: str | None, names: bool) -> str:
             fix = f"Say {encoding}-le or {encoding}-be: without a line of names a mark may be a row's."
             raise InvalidArgument("encoding", "one with the order of bytes", repr(encoding), fix)
         return encoding or "utf-8"
-    with opened(path) as file:
+    with unpacked(path) as file:
         start = guarded(lambda: bytes(file.read(4)))
     mark = next((said for mark, said in MARKS.items() if start.startswith(mark)), None)
     if encoding in MARKED:

@@ -88,7 +88,7 @@ def _usual(path: str) -> str:
 def _head(path: str, how: Dialect, made: Layout) -> Layout:
     """The line of names. One that holds numbers is most likely a row, so it is shown to nobody."""
     with streams.opened(path, made.encoding) as file:
-        start = guarded(lambda: bytes(file.read(HEAD))).decode("utf-8-sig", "surrogateescape")
+        start = guarded(lambda: bytes(file.read(HEAD))).decode("utf-8-sig", "ignore")  # the last character may be cut
     tabs = _usual(path) == "\t"
     sign = how.delimiter or ("\t" if tabs else max(DELIMITERS, key=lambda d: len(_first(start, d)[0])))
     found, above = _first(start, sign)
@@ -99,7 +99,7 @@ def _head(path: str, how: Dialect, made: Layout) -> Layout:
     if "\0" in line:
         fix = "Say encoding='utf-16-le' or 'utf-16-be' (--encoding) if it is UTF-16 without a byte order mark."
         raise InvalidArgument("data", must, "null bytes", fix)
-    if any("\ud800" <= sign <= "\udfff" for sign in line):
+    if streams.LOST in line:
         fix = "Say what it is written in: encoding='latin-1' (--encoding latin-1), or 'utf-16'."
         raise InvalidArgument("data", f"{must} in {made.encoding}", "bytes that are none", fix)
     if how.header is None and any(re.search(made.numbers.patterns["number"], cell.strip()) for cell in found):
@@ -241,5 +241,5 @@ def _parsed(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator
     )
     reading = arrow.ReadOptions(block_size=block, use_threads=False, column_names=numbered, skip_rows=made.above)
     kinds = arrow.ConvertOptions(column_types=dict.fromkeys(numbered, pa.binary()), strings_can_be_null=False)
-    with streams.opened(path, made.encoding) as file:
+    with streams.opened(path, made.encoding, rows=True) as file:
         yield from arrow.open_csv(file, reading, parsing, kinds)

@@ -21,8 +21,8 @@ from uptack.ledger import Ledger
 from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.registry import declared
+from uptack.session.columns import of_several
 from uptack.session.requests import Request, in_tables
-from uptack.session.session import of_several
 
 REGRESSIONS = {
     "shortcut_regression": "shortcut_regression",

@@ -145,12 +145,21 @@ class Field:
 
     def taken(self, rows: NDArray[np.int64]) -> Field:
         """Some of the rows."""
-        values, missing = self._values
 
         def read() -> tuple[Array, Mask | None]:
+            values, missing = self._values
             return values[rows], None if missing is None else missing[rows]
 
         return Field(self.kind, rows.size, read, utc=self._utc, categories=self.categories)
+
+    def hiding(self, left_out: Callable[[], Mask]) -> Field:
+        """The same column, in which the rows that are left out have no value. Which ones is asked when rows are."""
+
+        def read() -> tuple[Array, Mask]:
+            values, missing = self._values
+            return values, left_out() if missing is None else missing | left_out()
+
+        return Field(self.kind, self.size, read, utc=self._utc, categories=self.categories)
 
 
 def _doubles(values: Array) -> Floats:

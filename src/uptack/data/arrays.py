@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +15,7 @@ from uptack.columns import NUMERIC, Field, Kind, canonical, whole
 from uptack.columns.masked import MaskedColumn
 from uptack.columns.numeric import ArrayColumn, Column
 from uptack.columns.selection import Floats
+from uptack.data.conditions import Condition
 from uptack.data.protocol import Counts, assigned, comparable, known, known_all, tidy
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
@@ -93,6 +95,20 @@ class MemorySource:
         field = self.field(name)
         wanted = canonical(value) if field.categories else comparable(name, field.kind, value)
         return np.flatnonzero(field.equal(wanted))
+
+    def met(self, wanted: Sequence[Condition]) -> NDArray[np.bool_]:
+        """The rows that meet all conditions."""
+        met: NDArray[np.bool_] = np.logical_and.reduce([one.rows(self.field(one.column)) for one in wanted])
+        return met
+
+    def masked(self, wanted: Sequence[Condition]) -> MemorySource:
+        """All rows; those that do not meet the conditions have no value in any column. They are read when asked for."""
+        left_out = cache(lambda: ~self.met(wanted))
+        return MemorySource({name: field.hiding(left_out) for name, field in self._fields.items()})
+
+    def left(self, wanted: Sequence[Condition]) -> MemorySource:
+        """The rows that meet all conditions."""
+        return self.taken(np.flatnonzero(self.met(wanted)))
 
     def taken(self, rows: NDArray[np.int64]) -> MemorySource:
         """Some of the rows."""

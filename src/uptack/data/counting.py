@@ -14,6 +14,7 @@ from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.spread import PeopleValues, Weights
 from uptack.data import engines, weights
 from uptack.data.codes import joined
+from uptack.data.conditions import Condition
 from uptack.data.expressions import decoded, missing
 from uptack.data.protocol import Counts, tidy
 from uptack.data.queries import QuerySource
@@ -149,6 +150,14 @@ class QueryPeople:
         """One line per person and value of a column: ids, value (c), and how many rows there are (m)."""
         rows = self._rows(c=self._value(name))
         return rows.group_by([*self._keys, "c"]).aggregate(m=rows.count())
+
+    def masked(self, wanted: Sequence[Condition]) -> QueryPeople:
+        """The same people. Rows that do not meet the conditions have no value."""
+        return replace(self, source=self.source.masked(wanted, keep=self.ids))
+
+    def left(self, wanted: Sequence[Condition]) -> QueryPeople:
+        """The rows that meet the conditions, and those who own them."""
+        return replace(self, source=self.source.left(wanted))
 
     def restricted(self, name: str, value: Any) -> QueryPeople:
         """The rows that have a value."""

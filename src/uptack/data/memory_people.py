@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from uptack.columns.owners import Owners, PeopleRows, numbered, of_fields
 from uptack.columns.people import PeopleColumn
 from uptack.columns.spread import PeopleValues, Weights, added, favourites
 from uptack.data.arrays import MemorySource, numeric_column
+from uptack.data.conditions import Condition
 from uptack.data.protocol import Counts
 
 
@@ -83,6 +84,14 @@ class MemoryPeople:
         whose, best_cells = favourites(cells, self.codes)
         best[whose] = best_cells
         return self._taken(np.flatnonzero(cells == best[self.codes]))
+
+    def masked(self, wanted: Sequence[Condition]) -> MemoryPeople:
+        """The same people. Rows that do not meet the conditions have no value."""
+        return replace(self, table=self.table.masked(wanted))
+
+    def left(self, wanted: Sequence[Condition]) -> MemoryPeople:
+        """The rows that meet the conditions, and those who own them."""
+        return self._taken(np.flatnonzero(self.table.met(wanted)))
 
     def restricted(self, name: str, value: Any) -> MemoryPeople:
         """The rows that have a value."""

@@ -17,6 +17,7 @@ from uptack.columns.tally import Tally
 from uptack.columns.unread import UnreadColumn, UnreadRows
 from uptack.data import Source
 from uptack.data.arrays import numeric_column
+from uptack.data.filtered import FilteredSource
 from uptack.data.people import PeopleSource, hidden
 from uptack.data.protocol import comparable, known
 from uptack.errors import InvalidArgument
@@ -101,6 +102,11 @@ def _peoples_design(name: str, x: Any, whose: Owners) -> Any:
     return PeopleRows.of(name, column(name, x).floats() if name == "y" else matrix(name, x), whose)
 
 
+def _left(source: Source) -> Source:
+    """The rows that are counted: those that meet the conditions of a session (`uptack.data.filtered`)."""
+    return source.left if isinstance(source, FilteredSource) else source
+
+
 def _true(x: Any) -> list[int]:
     return [int(np.count_nonzero(x == 1.0))]
 
@@ -109,6 +115,7 @@ def _flags(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """How many rows are true; without a column, how many there are. People are counted who have such a row."""
     if isinstance(source, PeopleSource):
         return (source.counted(names[0] if names else None, given.get("at_most")),)
+    source = _left(source)
     if names and hasattr(source, "trues"):
         return (source.trues(names[0]),)
     return tuple(source.column(names[0]).sums(_true)) if names else (source.rows,)
@@ -128,7 +135,7 @@ def _tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     if isinstance(source, PeopleSource):
         return (source.tally(names[0], _weights(given), given.get("edges")),)
     if given.get("edges") is not None:
-        return _column(source, names, given)
+        return _column(_left(source), names, given)
     keys, counts = source.counts(names)
     return (Tally(tuple(key[0] for key in keys), counts),)
 

@@ -1,7 +1,8 @@
 """Sessions: a source, a budget and randomness in one place."""
 
+from uptack.session.columns import SessionColumn
 from uptack.session.plan import Plan, PlannedRelease
 from uptack.session.requests import Request
-from uptack.session.session import Session, SessionColumn, open
+from uptack.session.session import Session, open
 
 __all__ = ["Plan", "PlannedRelease", "Request", "Session", "SessionColumn", "open"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import functools
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from uptack.data import Source, source
+from uptack.data.conditions import Condition
 from uptack.data.people import hidden, people
 from uptack.data.protocol import known
 from uptack.data.textfiles import Types
@@ -22,19 +22,18 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.privacy.words import whose
 from uptack.progress import track
-from uptack.registry import Declaration, declared, find
+from uptack.registry import declared
+from uptack.session.columns import SessionColumn, of_several
+from uptack.session.filters import check_fits, looked_at, narrowed, one_line
 from uptack.session.kinds import settled
-from uptack.session.paid import PaidPlan
+from uptack.session.paid import PaidPlan, Spending
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
-from uptack.session.requests import Made, Request, in_tables
+from uptack.session.requests import Made, Request
 from uptack.session.units import about, called, check_ledger
 from uptack.statistics.arguments import asked
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
-
-LONGEST = 300
-"""Characters of a line in the ledger."""
 
 
 def open(
@@ -102,8 +101,32 @@ class Session:
         noun: str = "row",
     ) -> None:
         self.source, self.ledger, self.analyst, self.adjacency, self.noun = data, ledger, analyst, adjacency, noun
-        self._missing, self._entropy = missing, entropy
-        self.spent, self._adding = Privacy(0, 0, adjacency), threading.Lock()
+        self._missing, self._entropy, self._spending = missing, entropy, Spending(adjacency)
+        self._all, self.conditions = data, tuple[Condition, ...]()
+
+    def where(self, conditions: Mapping[str, Any] | None = None, /, **named: Any) -> Session:
+        """A session on the rows that meet all conditions: `session.where(ward="Surgery", age=(">=", 18))`.
+
+        A condition is a value, None for rows without one, or a pair (operation, value) with one of "==", "!=", "<",
+        "<=", ">", ">=", "in", "not in" and "between" (`uptack.data.conditions`). A row without a value meets only
+        `None`, and "in" with None. Names that are no Python names go into a dictionary. A session on rows that meet
+        some conditions can be asked for more.
+
+        **Theorem.** Releases keep the guarantee that they have in the whole session, at the same price: rows that do
+        not meet the conditions become rows without values, one by one (`uptack.data.filtered`). How many are left is
+        secret. Conditions are public: the ledger names them.
+
+        The session shares the ledger, what has been spent, the randomness and the unit of privacy. With `person=`
+        people without a row that is left are people without a value.
+
+        >>> import numpy as np
+        >>> from uptack import SeededEntropy
+        >>> session = open({"age": np.arange(20, 80).repeat(100)}, entropy=SeededEntropy(1))
+        >>> old = session.where(age=(">=", 60))
+        >>> old["age"].median(epsilon=0.5).value, session.spent
+        (69.0, Privacy(epsilon=0.5))
+        """
+        return narrowed(self, {**(conditions or {}), **named})
 
     def __getitem__(self, name: str) -> SessionColumn:
         hidden(name, self.adjacency.person)
@@ -123,7 +146,7 @@ class Session:
             make = functools.partial(self._make, request)
             if self.ledger is None:
                 return make()
-            return self.ledger.charged(request.cost, make, what=_label(request), analyst=self.analyst)
+            return self.ledger.charged(request.cost, make, what=self.line(request), analyst=self.analyst)
 
     def snapshot(self) -> AbstractContextManager[None]:
         """One state of the table for all that is read inside: what is in memory has only one."""
@@ -131,8 +154,7 @@ class Session:
         return snapshot
 
     def _make(self, request: Request) -> Made:
-        with self._adding:
-            self.spent = total_cost([self.spent, request.cost], self.spent)
+        self._spending.add(request.cost)
         return self.paid_for(request)
 
     def paid_for(self, request: Request) -> Made:
@@ -185,9 +207,10 @@ class Session:
         fixed = tuple(trees)
         price = tight(fixed, delta, self.adjacency)
         if self.ledger is not None:
-            self.ledger.debit_plan(fixed, delta=delta, what=what, analyst=self.analyst, adjacency=self.adjacency)
-        with self._adding:
-            self.spent = total_cost([self.spent, price], self.spent)
+            self.ledger.debit_plan(
+                fixed, delta=delta, what=self.line(what), analyst=self.analyst, adjacency=self.adjacency
+            )
+        self._spending.add(price)
         return PaidPlan(self, fixed, price)
 
     def run_all(self, requests: Iterable[Request], *, progress: bool | None = None) -> list[Made]:
@@ -259,9 +282,18 @@ class Session:
         return None if self.ledger is None else self.ledger.remaining(self.analyst)
 
     @property
+    def spent(self) -> Privacy:
+        """What has been spent in this session, and in all that share its data and budget."""
+        return self._spending.total
+
+    @property
     def whose(self) -> str:
-        """Whose privacy is meant, in words."""
-        return whose(self.adjacency, self.noun)
+        """Whose privacy is meant, in words, and which rows are looked at."""
+        return whose(self.adjacency, self.noun) + looked_at(self.conditions)
+
+    def line(self, what: object) -> str:
+        """What a ledger says of a request: one printable line of moderate length, with the conditions."""
+        return one_line(what, self.conditions)
 
     def describe(self) -> str:
         """The public side of the session: whose privacy it keeps, columns and their types, the budget.
@@ -294,6 +326,7 @@ class Session:
             "columns": dict(self.source.columns),
             self.adjacency.unit: self.source.rows if public else None,
             "whose": self.whose,
+            "where": [str(condition) for condition in self.conditions],
             "spent": self.spent.to_dict(),
             "remaining": None if self.remaining is None else self.remaining.to_dict(),
         }
@@ -308,57 +341,6 @@ class Session:
         if full.given.get("missing") == "error" and self._missing != "error":
             fix = "An error about missing values would tell of the data; open the session with missing='error'."
             raise InvalidArgument("missing", "another one than 'error' in this session", "'error'", fix)
+        check_fits(full, self.conditions)
         full.cost.under(self.adjacency)  # neighbours that this session does not speak of are refused here
         return full
-
-
-def _label(request: Request) -> str:
-    """What a ledger says of a request: one printable line of moderate length."""
-    text = "".join(c if c.isprintable() else "?" for c in str(request))
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-
-
-class SessionColumn:
-    """One column of a session. Each call is a release of its own, with the options of the function of that name.
-
-    >>> column = open({"age": [31.5, 44.0]})["age"]
-    >>> "median" in dir(column), "stable_value" in dir(column)
-    (True, False)
-    """
-
-    def __init__(self, session: Session, name: str) -> None:
-        self._session, self._name = session, name
-
-    def __getattr__(self, name: str) -> Callable[..., Made]:
-        """The release function of that name, of this column: whatever `uptack.registry` has for one column."""
-        if name.startswith("_") or name not in self._names():
-            near = difflib.get_close_matches(name, self._names(), n=1)
-            raise AttributeError(f"a column has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-        declaration = find(name, of_columns)
-
-        @functools.wraps(declaration.function)
-        def ask(*values: Any, **options: Any) -> Made:
-            own = [option.name for option in declaration.options if option.positional]
-            if len(values) > len(own):
-                raise TypeError(f"{name}() takes at most {len(own)} positional arguments, got {len(values)}")
-            given = {**dict(zip(own, values, strict=False)), **options}
-            return self._session.run(Request(name, self._name, **given))
-
-        return ask
-
-    @staticmethod
-    def _names() -> list[str]:
-        return [name for name, declaration in declared().items() if of_columns(declaration)]
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._names()]
-
-
-def of_several(declaration: Declaration) -> bool:
-    """Whether a release function is asked about several columns side by side."""
-    return in_tables(declaration) and declaration.reads.least > 1
-
-
-def of_columns(declaration: Declaration) -> bool:
-    """Whether a release function can be asked about one column."""
-    return in_tables(declaration) and declaration.reads.least <= 1

@@ -162,6 +162,12 @@ class Field:
         return Field(self.kind, self.size, read, utc=self._utc, categories=self.categories)
 
 
+def no_rows(kind: Kind) -> Field:
+    """A column of this kind without rows."""
+    types = {"integer": np.int64, "number": np.float64, "boolean": np.bool_, "time": "M8[us]", "duration": "m8[us]"}
+    return Field(kind, 0, lambda: (np.zeros(0, types.get(kind, object)), None))  # type: ignore[call-overload]
+
+
 def _doubles(values: Array) -> Floats:
     """Floats of any width as those of 64 bits; a finite number beyond them is ±the largest."""
     bounded = values if values.itemsize < 8 else np.where(np.isinf(values), values, np.clip(values, -LARGEST, LARGEST))

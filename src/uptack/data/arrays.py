@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.columns import NUMERIC, Field, Kind, canonical, whole
+from uptack.columns.grouped import joined
 from uptack.columns.masked import MaskedColumn
 from uptack.columns.numeric import ArrayColumn, Column
 from uptack.columns.selection import Floats
 from uptack.data.conditions import Condition
-from uptack.data.protocol import Counts, assigned, comparable, known, known_all, tidy
+from uptack.data.protocol import Counts, Key, assigned, comparable, known, known_all, tidy
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
@@ -50,15 +51,13 @@ class MemorySource:
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values, and how often they occur."""
         wanted = known_all(names, self.columns)
-        read = [self._fields[name].codes() for name in wanted]
-        if not self.rows:
-            return [], np.zeros(0, np.int64)
-        cells = np.zeros(self.rows, np.int64)
-        for distinct, codes in read:  # numbered anew after each column, so that they stay below rows²
-            cells = np.unique(cells * len(distinct) + codes, return_inverse=True)[1]
-        firsts, sizes = np.unique(cells, return_index=True, return_counts=True)[1:]
-        keys = (tuple(distinct[codes[first]] for distinct, codes in read) for first in firsts)
+        keys, cells = self.cells(wanted)
+        sizes = np.bincount(cells, minlength=len(keys))
         return tidy(zip(keys, sizes, strict=True), [self.columns[name] for name in wanted])
+
+    def cells(self, names: Sequence[str]) -> tuple[list[Key], NDArray[np.int64]]:
+        """The combinations of values that occur, in order, and each row's place among them."""
+        return joined([self.field(name).codes() for name in names])
 
     def categories(self, name: str) -> dict[Any, int]:
         """The values of one column, and how often they occur."""

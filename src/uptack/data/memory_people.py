@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,15 +71,15 @@ class MemoryPeople:
         """All rows of a column, and whose they are."""
         return PeopleValues(self.table.field(name).array(), Owners(self.codes, self.size))
 
-    def groups(self, name: str) -> dict[Hashable, int]:
-        """The values of a column, and how many people have each."""
-        found, cells = self.table.field(name).codes()
+    def groups(self, names: Sequence[str]) -> Counts:
+        """The combinations of values of columns, and how many people have each."""
+        found, cells = self.table.cells(names)
         pairs = np.unique(self.codes * max(len(found), 1) + cells)
-        return dict(zip(found, np.bincount(pairs % max(len(found), 1), minlength=len(found)).tolist(), strict=True))
+        return found, np.bincount(pairs % max(len(found), 1), minlength=len(found))
 
-    def settled(self, name: str) -> MemoryPeople:
-        """The rows of each person that have her most frequent value."""
-        cells = self.table.field(name).codes()[1]
+    def settled(self, names: Sequence[str]) -> MemoryPeople:
+        """The rows of each person that have her most frequent combination of values."""
+        cells = self.table.cells(names)[1]
         best = np.empty(self.size, np.int64)
         whose, best_cells = favourites(cells, self.codes)
         best[whose] = best_cells

@@ -8,7 +8,7 @@ in any of its columns, belongs to nobody and is left out. The number of people m
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 from uptack import checks
+from uptack.columns.fields import no_rows
 from uptack.columns.owners import PeopleRows
 from uptack.columns.people import People
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
@@ -76,12 +77,12 @@ class Rows(Protocol):
         """All rows of a column, and whose they are."""
         ...
 
-    def groups(self, name: str) -> dict[Hashable, int]:
-        """The values of a column, and how many people have a row with each."""
+    def groups(self, names: Sequence[str]) -> Counts:
+        """The combinations of values of columns, and how many people have a row with each."""
         ...
 
-    def settled(self, name: str) -> Rows:
-        """The rows of each person that have her most frequent value in a column, the first of several."""
+    def settled(self, names: Sequence[str]) -> Rows:
+        """The rows of each person that have her most frequent values in columns, the first of several."""
         ...
 
     def restricted(self, name: str, value: Any) -> Rows:
@@ -187,16 +188,16 @@ class PeopleSource:
         """Refused: see `points`."""
         raise UptackError(REFUSED)
 
-    def groups(self, by: str) -> dict[Hashable, int]:
-        """The values of a column, and how many people have a row with each."""
-        return self._left.groups(self._known(by))
+    def groups(self, *by: str) -> Counts:
+        """The combinations of values of columns, and how many people have a row with each."""
+        return self._left.groups([self._known(name) for name in by])
 
-    def settled(self, by: str) -> PeopleSource:
+    def settled(self, *by: str) -> PeopleSource:
         """Every person in one group only: that of most of her rows, the first of several. Her other rows are left out.
 
         Her group is then a function of her rows alone, and groups of people are what groups of rows are.
         """
-        return self._with(self._left.settled(self._known(by)))
+        return self._with(self._left.settled([self._known(name) for name in by]))
 
     def restricted(self, name: str, value: Any) -> PeopleSource:
         """The rows that have this value."""
@@ -243,6 +244,14 @@ def people(source: Source, person: str | Sequence[str]) -> PeopleSource:
         return PeopleSource(MemoryPeople.of(source, ids), source.columns, ids, source)
     fix = "Sources of your own can't say whose rows they hold."
     raise InvalidArgument("data", "arrays, a frame, a file or a table of an engine", type(source).__name__, fix)
+
+
+def empty(source: Source | PeopleSource) -> MemorySource | PeopleSource:
+    """A source with the same columns and without rows. It looks at no row."""
+    fields = {name: no_rows(kind) for name, kind in source.columns.items()}
+    if not isinstance(source, PeopleSource):
+        return MemorySource(fields)
+    return people(MemorySource(fields | {name: no_rows("any") for name in source.person}), source.person)
 
 
 # ----------------------------------------------------------------------------------------------- for the curator's eyes

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
+from uptack import checks
+from uptack.columns import NUMERIC, Column, Kind, column, flags, indexed, matrix, whole
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
 from uptack.columns.samples import CompleteRows, Samples, ready
@@ -53,7 +54,8 @@ class Reads:
     `read(source, names, given)` looks at the rows. `unread` makes the same arguments from public things alone: it is
     used to find misuse, and a ⊥ that public numbers decide, before anything is debited. `people(name, data, owners)`
     makes a data argument of that name into people's data, where its rows have owners (`uptack.registry.people`).
-    `kinds` are those of all columns, but for the last one where it has kinds of its own (`last`).
+    `kinds` are those of all columns, but for the last one where it has kinds of its own (`last`). `picked(name, data)`
+    makes a data argument of that name into an array whose rows can be dealt to groups.
     """
 
     read: Read
@@ -63,6 +65,7 @@ class Reads:
     most: int | None = 1
     people: Peoples | None = None
     last: tuple[Kind, ...] = ()
+    picked: Callable[[str, Any], Any] = indexed
 
     def check(self, what: str, names: Names, source: Source, given: Given) -> None:
         """Whether the source has such columns: names and kinds are public. Edges ask for numbers."""
@@ -70,15 +73,28 @@ class Reads:
             must = f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}"
             raise InvalidArgument("columns", f"{must} for {what}", len(names))
         person = getattr(source, "person", ())
-        for name in (*names, given.get("by"), given.get("order")):
+        by = named_groups(given.get("by"), given.get("groups"))
+        for name in (*names, *by, given.get("order")):
             hidden(name, person)
         if given.get("order") is not None:
             known(given["order"], source.columns, what="order")
         for place, name in enumerate(names, 1 - len(names)):
             kinds = self.last if self.last and place == 0 else self.kinds
             known(name, source.columns, kinds if given.get("edges") is None else NUMERIC)
-        if given.get("by") is not None:
-            known(given["by"], source.columns, COUNTED)
+        for name in by:
+            known(name, source.columns, COUNTED)
+
+
+def named_groups(by: Any, groups: Any = None) -> tuple[str, ...]:
+    """The columns whose values are groups: none, one or several. Groups of several are tuples."""
+    names = () if by is None else tuple(by) if isinstance(by, list | tuple) else (by,)
+    if isinstance(by, list | tuple) and (not by or len(set(names)) < len(names)):
+        raise InvalidArgument("by", "the name of a column, or a list of different names", checks.describe(by))
+    listed = groups if isinstance(groups, list | tuple) else ()
+    if len(names) > 1 and not all(isinstance(group, tuple) and len(group) == len(names) for group in listed):
+        fix = f"One value for each of {', '.join(map(str, names))}."
+        raise InvalidArgument("groups", f"a list of tuples of {len(names)} values", "others", fix)
+    return names
 
 
 def _column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
@@ -105,6 +121,16 @@ def _peoples_design(name: str, x: Any, whose: Owners) -> Any:
 def _left(source: Source) -> Source:
     """The rows that are counted: those that meet the conditions of a session (`uptack.data.filtered`)."""
     return source.left if isinstance(source, FilteredSource) else source
+
+
+def _picked_flags(name: str, x: Any) -> Any:
+    """Which rows are counted: those that are True, or all of them in what are no truth values."""
+    truths = flags(x)
+    return np.ones(len(indexed(name, x)), bool) if truths is None else truths
+
+
+def _picked_design(name: str, x: Any) -> Any:
+    return column(name, x).floats() if name == "y" else matrix(name, x)
 
 
 def _true(x: Any) -> list[int]:
@@ -214,7 +240,7 @@ def _no_labels(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 COLUMN = Reads(_column, _unread_column, people=Peoples(_peoples_column, ("per_person", "weights", "at_most", "order")))
 """One numeric column."""
 
-FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0, people=VALUES_OF_PEOPLE)
+FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0, people=VALUES_OF_PEOPLE, picked=_picked_flags)
 """A column of truth values, or none for the rows themselves."""
 
 CATEGORIES = Reads(_tally, _no_tally, COUNTED, people=VALUES_OF_PEOPLE)
@@ -226,7 +252,7 @@ POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))
 COLUMNS = Reads(_matrix, _no_matrix, least=2, most=None, people=Peoples(_peoples_rows))
 """Several numeric columns."""
 
-DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_design))
+DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_design), picked=_picked_design)
 """A response and its predictors."""
 
 PAIR = Reads(

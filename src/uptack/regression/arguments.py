@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from uptack.registry.options import Grouping
 from uptack.statistics.arguments import Promises
 
 
-class RegressionOptions(Promises, total=False):
+class RegressionOptions(Promises, Grouping, total=False):
     """What a regression can be told beside what it promises.
 
     - `method`: "inverse" (default), "ptr" or "dwork-lei".

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from uptack.multivariate.signs import noise_edge, whitened
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
+from uptack.registry.options import PureGrouping
 from uptack.registry.reads import DESIGN
 from uptack.regression.newton import Clip, Hessian, Model, Step, far_out, hessian, newton, start
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
@@ -131,6 +132,7 @@ def rows_needed(columns: int, drawn: int, account: Account, leading: bool = True
 
 @release(
     reads=DESIGN,
+    by=True,
     people=True,
     data=("x", "y"),
     missing="ignore",
@@ -149,6 +151,7 @@ def linear_regression(
     rows_per_person: int = 1,
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
+    **_: Unpack[PureGrouping],
 ) -> Release[Floats] | NoReply:
     """Coefficients of a linear regression, intercept first, with no bounds on the data: ε-differentially private.
 

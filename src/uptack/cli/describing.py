@@ -30,7 +30,7 @@ def describe(path: str, curator: bool, **options: Any) -> int:
     """What is public of a table: columns and types, the number of rows or people, and whose privacy is meant."""
     json_wanted = options.pop("as_json")
     with opened(path, options) as session:
-        found = repeats(session.source) if curator else []
+        found = repeats(session.whole) if curator else []
         if json_wanted:
             say(
                 json_text({**session.to_dict(), **({"curator": [line.to_dict() for line in found]} if curator else {})})

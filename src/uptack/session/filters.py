@@ -30,7 +30,7 @@ def narrowed(session: Session, given: Mapping[str, Any]) -> Session:
         hidden(name, session.adjacency.person)
     made = copy(session)
     made.conditions = (*session.conditions, *conditions(given, session.source.columns))
-    made.source = filtered(session._all, made.conditions)
+    made.source = filtered(session.whole, made.conditions)
     return made
 
 

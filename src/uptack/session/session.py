@@ -102,7 +102,7 @@ class Session:
     ) -> None:
         self.source, self.ledger, self.analyst, self.adjacency, self.noun = data, ledger, analyst, adjacency, noun
         self._missing, self._entropy, self._spending = missing, entropy, Spending(adjacency)
-        self._all, self.conditions = data, tuple[Condition, ...]()
+        self.whole, self.conditions = data, tuple[Condition, ...]()  # the source without conditions
 
     def where(self, conditions: Mapping[str, Any] | None = None, /, **named: Any) -> Session:
         """A session on the rows that meet all conditions: `session.where(ward="Surgery", age=(">=", 18))`.

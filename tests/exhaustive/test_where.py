@@ -1,4 +1,4 @@
-"""Conditions on rows: exact laws and sensitivities on whole tiny universes, with rows inside and outside the condition."""
+"""Conditions on rows: exact laws and sensitivities on tiny universes, with rows inside and outside the condition."""
 
 import itertools
 from fractions import Fraction

@@ -260,7 +260,7 @@ def test_delta_is_for_a_list_of_groups_where_a_function_has_no_use_for_it():
 
 def test_groups_of_a_session_are_names_and_tuples():
     session = opened(TABLE)
-    for by, message in ((["ward", "ward"], "by"), ([], "by"), (["ward", "agee"], "column"), (["ward", 3], "column")):
+    for by, message in ((["ward", "ward"], "by"), ([], "by"), (["ward", "agee"], "column"), (["ward", 3], "by")):
         with pytest.raises(InvalidArgument, match=f"^{message} must be"):
             session.count(by=by, epsilon=1, delta=1e-6)
     with pytest.raises(InvalidArgument, match="^groups must be a list of tuples of 2 values"):

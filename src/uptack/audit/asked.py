@@ -98,6 +98,8 @@ def counts() -> list[Ask]:
     return [
         Ask("uptack.count", "flags", LOUD, basic=True),
         Ask("uptack.count", "flags", {**SECRET, "nonnegative": True, "rows_per_person": 2}),
+        Ask("uptack.count", "by group", {**LOUD, "groups": [1, "a"]}, makers.by, LABELS),
+        Ask("uptack.count", "by group", {**TESTED, "groups": None, "share": 0.5}, makers.by, LABELS),
         Ask(histogram, "any numbers", {**LOUD, "edges": [0, 3, 5]}, basic=True),
         Ask(
             histogram, "any numbers", {**LOUD, "edges": [0, 3], "outside": "clamp", "total": True, "nonnegative": True}
@@ -220,6 +222,7 @@ def regressions() -> list[Ask]:
     short, robust, linear = (f"uptack.{name}_regression" for name in ("shortcut", "hampel", "linear"))
     two, plain = makers.two, {**LOUD, "fit_intercept": False}
     one_row = {**plain, "rows_per_person": 2}
+    unlisted = {"by": (["a"] * ROWS, [1] * ROWS), "groups": None, "delta": DELTA, "share": 0.2}
     asks = [
         Ask(short, "table", LOUD, two, basic=True),
         *(Ask(short, "table", {**plain, "block_fit": kind, "blocks": 30}, two) for kind in ("lad", "ols")),
@@ -228,7 +231,8 @@ def regressions() -> list[Ask]:
         Ask(short, "table", {**SECRET, "fit_intercept": False}, two, COUNTED),
         *(Ask(short, "table", {**plain, "delta": DELTA, "method": m}, two, MAY_REFUSE) for m in ("ptr", "dwork-lei")),
         Ask(short, "table", {**plain, "granularity": 1}, two),
-        Ask(short, "table", {**plain, "by": ["a"] * ROWS, "groups": ["a"]}, two, COUNTED),
+        *(Ask(fit, "table", {**plain, "by": ["a"] * ROWS, "groups": ["a"]}, two, COUNTED) for fit in (short, linear)),
+        *(Ask(fit, "table", {**plain, **unlisted}, two, COUNTED | LABELS) for fit in (short, linear)),
         Ask(linear, "table", LOUD, two, MAY_REFUSE, basic=True),
         Ask(linear, "table with gaps", {**one_row, "missing": "drop", "standard_errors": True}, two, MAY_REFUSE),
         Ask(linear, "table", {**SECRET, "binary": [0]}, two, COUNTED),
@@ -331,6 +335,7 @@ def people() -> list[Ask]:
         *asks,
         *(_of_people("uptack.count", "flags", {**LOUD, **ways[i]}) for i in (0, 2)),
         _of_people("uptack.count", "flags", SECRET),
+        _of_people("uptack.count", "by group", {**LOUD, "groups": [1, "a"]}, makers.by, LABELS),
         *(_of_people(histogram, "any numbers", {**LOUD, "edges": [0, 3, 5], **way}) for way in ways),
         *(_of_people(histogram, "labels", {**LOUD, "keys": [1, "a"], **way}) for way in ways),
         *(_of_people(histogram, "labels", {**TESTED, **way}, free=LABELS) for way in ways),

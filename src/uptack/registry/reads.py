@@ -88,7 +88,8 @@ class Reads:
 def named_groups(by: Any, groups: Any = None) -> tuple[str, ...]:
     """The columns whose values are groups: none, one or several. Groups of several are tuples."""
     names = () if by is None else tuple(by) if isinstance(by, list | tuple) else (by,)
-    if isinstance(by, list | tuple) and (not by or len(set(names)) < len(names)):
+    texts = all(isinstance(name, str) for name in names)
+    if isinstance(by, list | tuple) and (not by or not texts or len(set(names)) < len(names)):
         raise InvalidArgument("by", "the name of a column, or a list of different names", checks.describe(by))
     listed = groups if isinstance(groups, list | tuple) else ()
     if len(names) > 1 and not all(isinstance(group, tuple) and len(group) == len(names) for group in listed):

@@ -59,3 +59,26 @@ def of_several(declaration: Declaration) -> bool:
 def of_columns(declaration: Declaration) -> bool:
     """Whether a release function can be asked about one column."""
     return in_tables(declaration) and declaration.reads.least <= 1
+
+
+def several() -> dict[str, Declaration]:
+    """The release functions of several columns, by name."""
+    return {name: declaration for name, declaration in declared().items() if of_several(declaration)}
+
+
+def asking(session: Session, name: str) -> Callable[..., Made]:
+    """The release function of that name, of several columns of a session."""
+    found = {} if name.startswith("_") else several()
+    if name not in found:
+        near = difflib.get_close_matches(name, found, n=1)
+        raise AttributeError(f"a session has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+    @functools.wraps(found[name].function)
+    def ask(*columns: Any, **options: Any) -> Made:
+        own = [option.name for option in found[name].options if option.positional]
+        named = tuple(column for column in columns if isinstance(column, str))
+        if len(values := columns[len(named) :]) > len(own):
+            raise TypeError(f"{name}() takes names of columns and at most {len(own)} other positional arguments")
+        return session.run(Request(name, *named, **dict(zip(own, values, strict=False)), **options))
+
+    return ask

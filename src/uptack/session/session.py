@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -22,8 +21,7 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.privacy.words import whose
 from uptack.progress import track
-from uptack.registry import declared
-from uptack.session.columns import SessionColumn, of_several
+from uptack.session.columns import SessionColumn, asking, several
 from uptack.session.filters import check_fits, looked_at, narrowed, one_line
 from uptack.session.kinds import settled
 from uptack.session.paid import PaidPlan, Spending
@@ -242,23 +240,10 @@ class Session:
 
     def __getattr__(self, name: str) -> Callable[..., Made]:
         """The release function of that name, of several columns: `session.kendall_tau("age", "cost", epsilon=1)`."""
-        several = {} if name.startswith("_") else {n: d for n, d in declared().items() if of_several(d)}
-        if name not in several:
-            near = difflib.get_close_matches(name, several, n=1)
-            raise AttributeError(f"a session has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-
-        @functools.wraps(several[name].function)
-        def ask(*columns: Any, **options: Any) -> Made:
-            own = [option.name for option in several[name].options if option.positional]
-            named = tuple(column for column in columns if isinstance(column, str))
-            if len(values := columns[len(named) :]) > len(own):
-                raise TypeError(f"{name}() takes names of columns and at most {len(own)} other positional arguments")
-            return self.run(Request(name, *named, **dict(zip(own, values, strict=False)), **options))
-
-        return ask
+        return asking(self, name)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(name for name, declaration in declared().items() if of_several(declaration))]
+        return [*super().__dir__(), *several()]
 
     def predictors(self, y: str, x: str | Iterable[str] | None) -> tuple[str, ...]:
         """The columns that y is regressed on."""

@@ -14,7 +14,7 @@ from uptack.progress import track
 from uptack.report.advice import figure_advice, hints
 from uptack.report.budget import Division, Part, divide, losses
 from uptack.report.cards import Figure, by_level, card, drawn, with_tails
-from uptack.report.figures import CONFIDENCE, LEVELS, Draw, box, drawable
+from uptack.report.figures import CONFIDENCE, LEVELS, Draw, drawable, seen
 from uptack.session import Plan, PlannedRelease, Request, Session
 from uptack.session.paid import PaidPlan
 from uptack.session.requests import Made
@@ -235,7 +235,7 @@ def _column(releases: _Releases, part: Part) -> ColumnProfile:
     levels = (*part.levels, *LEVELS["tails"]) if "tails" in part.figures else part.levels
     shown = card(levels, released, made["quantiles"], made.get("interval"), part.kind == "integer")
     shown += [made[label] for label in ("trimmed mean",) if label in made]
-    density = drawn(made["density"], *box(released)) if "density" in made else None  # drawable where there is one
+    density = drawn(made["density"], *seen(released)) if "density" in made else None  # drawable where there is one
     return ColumnProfile(part, tuple(shown), density, released, tuple(made.values()))
 
 

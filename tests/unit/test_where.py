@@ -208,12 +208,12 @@ def test_misuse_is_found_by_names_and_kinds(name):
 
 def test_what_would_tell_how_many_rows_are_left_is_refused():
     part = opened(TABLE).where(ward="Surgery")
-    with pytest.raises(InvalidArgument, match="^total must be False in a session with conditions"):
+    with pytest.raises(InvalidArgument, match=r"^total must be False in a session with conditions"):
         part["age"].histogram(epsilon=1, edges=[0, 90], outside="clamp", total=True)
     for missing in ("low", 3, "error"):
-        with pytest.raises(InvalidArgument, match="^missing must be"):
+        with pytest.raises(InvalidArgument, match=r"^missing must be"):
             part["cost"].median(epsilon=1, missing=missing)
-    with pytest.raises(InvalidArgument, match="^missing must be 'drop' in a session with conditions"):
+    with pytest.raises(InvalidArgument, match=r"^missing must be 'drop' in a session with conditions"):
         opened(TABLE, missing="low").where(ward="Surgery")
     assert part.spent == ut.Privacy(0)
 
@@ -231,9 +231,9 @@ def test_functions_take_several_columns_of_groups():
         rows = TABLE.died[(ward.isna() if a is None else ward == a) & (sex == b)]
         assert abs(made.value - rows.fillna(False).sum()) < 12
     assert pd.MultiIndex.from_tuples(list(both.value)).nlevels == 2
-    with pytest.raises(InvalidArgument, match="^by must be columns of equal length"):
+    with pytest.raises(InvalidArgument, match=r"^by must be columns of equal length"):
         ut.count(TABLE.died, by=(ward, sex[:3]), epsilon=1, groups=[("a", "f")])
-    with pytest.raises(InvalidArgument, match="^by must be"):
+    with pytest.raises(InvalidArgument, match=r"^by must be"):
         ut.count(TABLE.died, by=("a", "b"), epsilon=1, groups=["a"])
 
 
@@ -254,16 +254,16 @@ def test_regressions_take_groups(fit, person):
 
 def test_delta_is_for_a_list_of_groups_where_a_function_has_no_use_for_it():
     for given in ({}, {"by": ["a"], "groups": ["a"]}):
-        with pytest.raises(InvalidArgument, match="^delta must be left out but for unknown groups"):
+        with pytest.raises(InvalidArgument, match=r"^delta must be left out but for unknown groups"):
             ut.count([True], epsilon=1, delta=1e-6, **given)
 
 
 def test_groups_of_a_session_are_names_and_tuples():
     session = opened(TABLE)
     for by, message in ((["ward", "ward"], "by"), ([], "by"), (["ward", "agee"], "column"), (["ward", 3], "by")):
-        with pytest.raises(InvalidArgument, match=f"^{message} must be"):
+        with pytest.raises(InvalidArgument, match=rf"^{message} must be"):
             session.count(by=by, epsilon=1, delta=1e-6)
-    with pytest.raises(InvalidArgument, match="^groups must be a list of tuples of 2 values"):
+    with pytest.raises(InvalidArgument, match=r"^groups must be a list of tuples of 2 values"):
         session.count(by=["ward", "sex"], groups=["Surgery"], epsilon=1)
     assert session.spent == ut.Privacy(0)
 

@@ -3,86 +3,29 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from uptack.data import Source, source
+from uptack.data import Source
 from uptack.data.conditions import Condition
-from uptack.data.people import hidden, people
+from uptack.data.people import hidden
 from uptack.data.protocol import known
-from uptack.data.textfiles import Types
 from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import label
 from uptack.noise import Entropy
-from uptack.noise.entropy import source as entropy_source
-from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, tight
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy import Adjacency, Privacy, tight
 from uptack.privacy.loss import Approximate, Loss
 from uptack.privacy.words import whose
 from uptack.progress import track
 from uptack.session.columns import SessionColumn, asking, several
 from uptack.session.filters import check_fits, looked_at, narrowed, one_line
-from uptack.session.kinds import settled
 from uptack.session.paid import PaidPlan, Spending
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request
-from uptack.session.units import about, called, check_ledger
-from uptack.statistics.arguments import asked
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
-
-
-def open(
-    data: Any,
-    *,
-    ledger: Ledger | None = None,
-    analyst: str | None = None,
-    table: str | None = None,
-    adjacency: Adjacency = SUBSTITUTE,
-    rows_per_person: int = 1,
-    person: str | Sequence[str] | None = None,
-    noun: str = "row",
-    missing: Any = "drop",
-    types: Types = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    entropy: Entropy | None = None,
-) -> Session:
-    """A session on data wherever they are: a file, a data frame, a table of a database or cluster.
-
-    `data` is whatever `uptack.data.source` takes. With a `ledger` every release is debited, durably, before the data
-    are touched; `analyst` says on whose behalf. The other arguments are what each release is made with unless it says
-    otherwise; a request may raise `rows_per_person`, not lower it. `types` says what the columns of a CSV file hold,
-    `delimiter` and `header` how it is written: see `uptack.data.source`. Types that are guessed are kept by the ledger,
-    and used again the next time. An error about missing values is an answer about the data, so `missing="error"` is
-    for a curator who opens a session with it.
-
-    `person` names the column of ids that says whose each row is, or several for an id of several columns. Then people
-    are protected, with all their rows, and the number of people takes the place of that of rows, which is secret. Rows
-    without an id are left out, and ids can't be asked about. Without `person` rows are protected; `noun` is what
-    one row is, for those who read of it.
-
-    Each release reads one state of the table, and counts its rows anew. Threads may share a session: where they share a
-    connection to an engine, one release is made after the other.
-
-    >>> import numpy as np
-    >>> from uptack import SeededEntropy
-    >>> session = open({"age": np.arange(20, 80).repeat(100)}, entropy=SeededEntropy(1))
-    >>> session["age"].median(epsilon=0.5).value
-    49.0
-    >>> session.spent
-    Privacy(epsilon=0.5)
-    """
-    relation = about(check_adjacency(adjacency, rows_per_person), person)
-    if ledger is not None:
-        check_ledger(ledger, relation)
-    asked("session", 1, {"missing": missing})
-    kinds = settled(data, types, delimiter, header, ledger)
-    rows = source(data, table=table, types=kinds, delimiter=delimiter, header=header)
-    theirs = people(rows, relation.person) if relation.person else rows
-    return Session(theirs, ledger, analyst, relation, missing, entropy_source(entropy), called(noun))
 
 
 class Session:
@@ -119,6 +62,7 @@ class Session:
 
         >>> import numpy as np
         >>> from uptack import SeededEntropy
+        >>> from uptack.session import open
         >>> session = open({"age": np.arange(20, 80).repeat(100)}, entropy=SeededEntropy(1))
         >>> old = session.where(age=(">=", 60))
         >>> old["age"].median(epsilon=0.5).value, session.spent
@@ -286,6 +230,7 @@ class Session:
         The number of rows, or of people, is shown where it is public.
 
         >>> import numpy as np
+        >>> from uptack.session import open
         >>> print(open({"age": np.array([31.5, 44.0]), "town": np.array(["a", "b"])}).describe())
         2 rows (substitute)
         Each row is protected. A person who is in several of them is protected in each, not in all together.

@@ -14,8 +14,8 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main, reporting, stdin
-from uptack.report import Output, profile, to_html, write
 from uptack.privacy.words import factor, short
+from uptack.report import Output, profile, to_html, write
 
 pytest.importorskip("ibis")
 ROOT = Path(__file__).parents[2]

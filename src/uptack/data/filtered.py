@@ -40,6 +40,8 @@ from uptack.noise import Entropy
 class FilteredSource:
     """A table in which some rows have no values. Its size is that of the whole table; `left` are the other rows.
 
+    `masked` is the table itself, all rows of it.
+
     >>> from uptack.data import source
     >>> from uptack.data.conditions import conditions
     >>> table = source({"age": [31, 44, 70], "town": ["a", "b", "a"]})
@@ -50,7 +52,7 @@ class FilteredSource:
 
     def __init__(self, inner: MemorySource | QuerySource, wanted: Sequence[Condition]) -> None:
         self._inner, self._wanted = inner, wanted
-        self._masked = inner.masked(wanted)
+        self.masked = inner.masked(wanted)
         self.columns: Mapping[str, Kind] = inner.columns
 
     def __repr__(self) -> str:
@@ -73,18 +75,18 @@ class FilteredSource:
 
     def column(self, name: str) -> Column:
         """A numeric column of all rows."""
-        return self._masked.column(name)
+        return self.masked.column(name)
 
     def matrix(self, names: Sequence[str]) -> Floats:
         """Numeric columns of all rows side by side."""
-        return self._masked.matrix(names)
+        return self.masked.matrix(names)
 
     def blocks(
         self, names: Sequence[str], count: int, *, id: str | None = None, entropy: Entropy | None = None
     ) -> tuple[NDArray[np.int64], Floats]:
         """Each row's block, and the matrix of the named columns. Rows without values keep their owners."""
         owners = self._inner.blocks(names, count, id=id, entropy=entropy)[0]
-        return owners, self._masked.matrix(names)
+        return owners, self.masked.matrix(names)
 
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values in the rows that are left."""

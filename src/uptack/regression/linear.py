@@ -18,8 +18,10 @@ from uptack.multivariate.entrance import (
     MISSING,
     Given,
     Sized,
+    Streamed,
     binary_columns,
     framed,
+    joined,
     response_of,
     rows_for_scales,
     sized,
@@ -31,7 +33,7 @@ from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.options import PureGrouping
-from uptack.registry.reads import DESIGN
+from uptack.registry.reads import STREAMED
 from uptack.regression.newton import Clip, Hessian, Model, Step, far_out, hessian, newton, start
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
 from uptack.release import Advice, NoReply, Release
@@ -131,7 +133,7 @@ def rows_needed(columns: int, drawn: int, account: Account, leading: bool = True
 
 
 @release(
-    reads=DESIGN,
+    reads=STREAMED,
     by=True,
     people=True,
     data=("x", "y"),
@@ -209,15 +211,14 @@ class _Asked:
         return Advice(n=times * rows_needed(columns, drawn, self.account, self.leading), other=other)
 
 
-def _closed(design: Given, response: Floats, asked: _Asked) -> Release[Floats] | NoReply:
+def _closed(design: Given | Streamed, response: Any, asked: _Asked) -> Release[Floats] | NoReply:
     """⊥ by public numbers, before any row is looked at; then the fit."""
     account = asked.account
     if account.adjacency.size_is_public and asked.planned(design.size, design.columns, account) is None:
         return account.close(Outcome.refusal(HOW, asked.advice(design.columns)))
     account.entropy.bytes(0)  # rehearsals end here
-    table = np.column_stack([design.values, response])
-    table[:, list(asked.binary)] = np.clip(table[:, list(asked.binary)], 0.0, 1.0)
-    closed = account.close(_found(replace(design, values=table).rows(asked.missing), asked))
+    rows = joined(design, response, asked.binary).rows(asked.missing)
+    closed = account.close(_found(rows, asked))
     return closed if isinstance(closed, NoReply) else RegressionRelease.of(closed)
 
 

@@ -11,13 +11,13 @@ from uptack.report.axes import WIDTH, Scale, Tick
 from uptack.report.axes import number as number
 from uptack.report.axes import ticks as ticks
 
-HEIGHT, TOP, BOTTOM = 170, 12, 28
+HEIGHT, LOW, TOP, BOTTOM = 170, 76, 12, 28
 Ends = tuple[float, float]
 
 
-def _svg(body: str, title: str) -> Markup:
+def _svg(body: str, title: str, height: float = HEIGHT) -> Markup:
     frame = '<svg viewBox="0 0 {} {}" role="img" aria-label="{}" xmlns="http://www.w3.org/2000/svg">{}</svg>'
-    return Markup(frame).format(WIDTH, HEIGHT, title, Markup(body))
+    return Markup(frame).format(WIDTH, height, title, Markup(body))
 
 
 def _points(scale: Scale, x: Sequence[float], heights: Sequence[float]) -> str:
@@ -79,12 +79,16 @@ def box_picture(
     title: str,
     marks: Sequence[Tick] | None = None,
 ) -> Markup:
-    """A box plot of three or five quantiles, and over it the coarse density that they make: (from, to, height) each."""
-    beyond = (quantiles[-1] - quantiles[0]) / 20
-    scale, base, middle = Scale(quantiles[0] - beyond, quantiles[-1] + beyond), HEIGHT - BOTTOM, HEIGHT - BOTTOM - 22
+    """A box plot of three or five quantiles, and over that of five the coarse density that they make.
+
+    That is (from, to, height) for each step. Of three quantiles it would say no more than the box does.
+    """
+    beyond, coarse = (quantiles[-1] - quantiles[0]) / 20, len(quantiles) > 3
+    whole = HEIGHT if coarse else LOW
+    scale, base, middle = Scale(quantiles[0] - beyond, quantiles[-1] + beyond), whole - BOTTOM, whole - BOTTOM - 22
     tallest, floor = max(height for _, _, height in steps), middle - 22
     parts = []
-    for low, high, height in steps:
+    for low, high, height in steps if coarse else ():
         top, width = round(floor - height / tallest * (floor - TOP), 2), round(scale(high) - scale(low), 2)
         parts.append(f'<rect class="area" x="{scale(low)}" y="{top}" width="{width}" height="{floor - top}"/>')
     low, centre, high = quantiles[len(quantiles) // 2 - 1 : len(quantiles) // 2 + 2]
@@ -94,4 +98,4 @@ def box_picture(
     parts += [_interval(scale, interval, middle)] if interval is not None else []
     ends = f'y1="{middle - 12}" y2="{middle + 12}"'
     parts.append(f'<line class="median" x1="{scale(centre)}" x2="{scale(centre)}" {ends}/>')
-    return _svg("".join(parts) + scale.axis(base, marks), title)
+    return _svg("".join(parts) + scale.axis(base, marks), title, whole)

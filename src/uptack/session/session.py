@@ -11,6 +11,7 @@ from uptack.data import Source
 from uptack.data.conditions import Condition
 from uptack.data.people import hidden
 from uptack.data.protocol import known
+from uptack.data.schema import Schema
 from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import label
 from uptack.noise import Entropy
@@ -20,6 +21,7 @@ from uptack.privacy.words import whose
 from uptack.progress import track
 from uptack.session.columns import SessionColumn, asking, several
 from uptack.session.filters import check_fits, looked_at, narrowed, one_line
+from uptack.session.kinds import told
 from uptack.session.paid import PaidPlan, Spending
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request
@@ -40,9 +42,11 @@ class Session:
         missing: Any,
         entropy: Entropy,
         noun: str = "row",
+        schema: Schema | None = None,
     ) -> None:
         self.source, self.ledger, self.analyst, self.adjacency, self.noun = data, ledger, analyst, adjacency, noun
         self._missing, self._entropy, self._spending = missing, entropy, Spending(adjacency)
+        self.schema = schema or Schema()
         self.whole, self.conditions = data, tuple[Condition, ...]()  # the source without conditions
 
     def where(self, conditions: Mapping[str, Any] | None = None, /, **named: Any) -> Session:
@@ -244,6 +248,7 @@ class Session:
         size = "a secret number of" if secret else f"{self.source.rows:,}"
         lines = [f"{size} {self.adjacency.unit} ({self.adjacency})", self.whose]
         lines += [f"  {names[name]:<{width}}  {kind}" for name, kind in self.source.columns.items()]
+        lines += [f"as {label(self.schema.name)} says"] if self.schema.name else []
         lines.append(f"spent: {self.spent}")
         if self.remaining is not None:
             lines.append(f"left:  {self.remaining}")
@@ -257,6 +262,7 @@ class Session:
             self.adjacency.unit: self.source.rows if public else None,
             "whose": self.whose,
             "where": [str(condition) for condition in self.conditions],
+            "schema": self.schema.name or None,
             "spent": self.spent.to_dict(),
             "remaining": None if self.remaining is None else self.remaining.to_dict(),
         }
@@ -264,7 +270,7 @@ class Session:
     def complete(self, request: Request) -> Request:
         """The request with the session's defaults, which it may tighten and not loosen."""
         plain, rows = self.adjacency.per_person(1), self.adjacency.rows_per_person
-        full = request.with_defaults(missing=self._missing, adjacency=plain, rows_per_person=rows)
+        full = told(request, self.schema).with_defaults(missing=self._missing, adjacency=plain, rows_per_person=rows)
         full = full.about(self.adjacency.person)
         if full.cost.adjacency.rows_per_person < rows:
             raise InvalidArgument("rows_per_person", f"at least {rows}, as the session has it", "fewer")

@@ -19,7 +19,7 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
 from uptack.registry.people import proved
-from uptack.registry.reads import named_groups
+from uptack.registry.reads import DESIGN, STREAMED, named_groups
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
 from uptack.session.unread import NoEntropy, UnreadGroups
@@ -140,7 +140,8 @@ class Request:
         if by is not None:
             return per_group(self.declaration.function, self._grouped(source, by), **given, entropy=entropy)
         made: Made = function(*self.declaration.reads.read(source, self.columns, given), **given, entropy=entropy)
-        return made
+        fitted = self.declaration.reads in (DESIGN, STREAMED)
+        return made.named(*self.columns[1:]) if made and made.labels and fitted else made
 
     def _grouped(self, source: Source, by: Any) -> SourceGroups:
         """What it reads, in groups. Nothing is read yet."""

@@ -25,12 +25,13 @@ from uptack.session.kinds import told
 from uptack.session.paid import PaidPlan, Spending
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request
+from uptack.session.shown import ShownSession
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
 
 
-class Session:
+class Session(ShownSession):
     """Releases from one source, paid from one budget. Made by `uptack.open`."""
 
     def __init__(

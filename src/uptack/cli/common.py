@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -230,7 +230,8 @@ def release(
         given = {name: value for name, value in options.items() if value is not None}
         result = session.run(request(session, *columns, **given))
         if finish is not None and isinstance(result, Release):
-            result = replace(result, value=finish(result.value), noise=None)
+            shown = finish(result.value)
+            result = result if shown is result.value else replace(result, value=shown, noise=None)
     say(json_text(as_dict(result)) if json_wanted else as_text(result))
     return ANSWER if result else NO_REPLY
 
@@ -246,24 +247,32 @@ def as_text(result: Made) -> str:
     if not result:
         return f"⊥  no reply ({result.mechanism}, {result.privacy}); a reply needs {result.advice}"
     ends = _ends(result)
-    shown = _value_lines(result.value, ends)
+    shown = _value_lines(result.value, ends, result.labels)
     stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
     rows = [] if result.rows is None else [str(result.rows)]
     return "\n".join([*shown, *rows, f"({result.mechanism}, {result.privacy}{stamp})"])
 
 
-def _value_lines(value: Any, ends: Any) -> list[str]:
+def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
+    """One line for each number, with its name and its interval where it has them."""
     if isinstance(value, Mapping):
         return [f"{label(k)}\t{_short(v)}" for k, v in value.items()]
     if hasattr(value, "points"):
         return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
+    if hasattr(value, "table"):
+        return str(value.table().text()).splitlines()
+    if np.ndim(value) == 0 and hasattr(value, "to_dict"):  # a function: JSON has all of it
+        return [str(value)]
     if np.ndim(value) == 0:
         return [number(value) + ("" if ends is None else f"   95% interval {number(ends[0])} to {number(ends[1])}")]
     pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
-    return [
+    shown = [
         number(v) + ("" if pair is None else f"   95% interval {number(pair[0])} to {number(pair[1])}")
         for v, pair in zip(value, pairs, strict=True)
     ]
+    called = [label(name) for name in names] if len(names) == len(shown) else []
+    width = max(map(len, called), default=0)
+    return [f"{name:<{width}}  {line}" for name, line in zip(called, shown, strict=True)] if called else shown
 
 
 def _short(value: Any) -> str:

@@ -22,7 +22,7 @@ from uptack.columns.people import People
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
 from uptack.data.arrays import MemorySource
 from uptack.data.conditions import Condition
-from uptack.data.counting import QueryPeople
+from uptack.data.counting import QueryPeople, can_be_an_id
 from uptack.data.memory_people import MemoryPeople
 from uptack.data.protocol import NUMERIC, Counts, Kind, Source, known, known_all
 from uptack.data.queries import QuerySource
@@ -285,7 +285,9 @@ def repeats(source: Source | PeopleSource) -> list[Repeats]:
     """
     if isinstance(source, PeopleSource):
         return [_repeats(source)]
-    found = [_repeats(people(source, name)) for name, kind in source.columns.items() if kind in IDS]
+    types = source.table.schema() if isinstance(source, QuerySource) else {}
+    names = (n for n, kind in source.columns.items() if kind in IDS and (n not in types or can_be_an_id(types[n])))
+    found = [_repeats(people(source, name)) for name in names]
     return [line for line in found if line.values * MANY >= line.rows or SOUNDS.search(line.names[0])]
 
 

@@ -111,6 +111,7 @@ def contrast(name: str, x: Any, labels: Any, groups: Any, epsilon: Rational, opt
 
 @release(
     reads=LABELLED,
+    people="each",
     data=("x", "labels"),
     missing="ignore",
     examples=(EXAMPLE, {**EXAMPLE, "interval": 0.9}),
@@ -138,6 +139,7 @@ def median_difference(
 
 @release(
     reads=LABELLED,
+    people="each",
     data=("x", "labels"),
     missing="ignore",
     examples=({**EXAMPLE, "p": 0.25}, {**EXAMPLE, "p": 0.6, "interval": 0.9}),

@@ -33,7 +33,14 @@ SIZE = Fraction(1, 2)
 """The weight of a group's size beside W/N."""
 
 
-@release(reads=LABELLED, data=("x", "labels"), missing="ignore", examples=({"groups": (0, 1, 2)},), page="rank_tests")
+@release(
+    reads=LABELLED,
+    people="each",
+    data=("x", "labels"),
+    missing="ignore",
+    examples=({"groups": (0, 1, 2)},),
+    page="rank_tests",
+)
 def kruskal_wallis(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[LabelOptions]
 ) -> Release[RankTest] | NoReply:

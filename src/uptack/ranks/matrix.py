@@ -82,7 +82,7 @@ class CorrelationMatrix(Figures):
         return ax
 
 
-@release(reads=WIDE, missing="ignore", page="correlation_matrix")
+@release(reads=WIDE, people="each", missing="ignore", page="correlation_matrix")
 def correlation_matrix(
     x: Any, *, epsilon: Rational, **options: Unpack[RankOptions]
 ) -> Release[CorrelationMatrix] | NoReply:

@@ -72,7 +72,7 @@ class SuperiorityNoise:
         return self.seen(max(min(ends), 0.0)), self.seen(min(max(ends), 1.0))
 
 
-@release(reads=LABELLED, data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
+@release(reads=LABELLED, people="each", data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
 def superiority(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[LabelOptions]
 ) -> Release[float] | NoReply:
@@ -101,7 +101,7 @@ def superiority(
     return account.close(_told(x, labels, groups, account, missing, options, float))
 
 
-@release(reads=LABELLED, data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
+@release(reads=LABELLED, people="each", data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
 def rank_biserial(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[LabelOptions]
 ) -> Release[float] | NoReply:

@@ -63,7 +63,7 @@ class TauNoise:
         return self.seen(max(min(ends), -1.0)), self.seen(min(max(ends), 1.0))
 
 
-@release(reads=PAIR, data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
+@release(reads=PAIR, people="each", data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
 def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOptions]) -> Release[float] | NoReply:
     """Kendall's τ-a: the share of concordant pairs of rows less that of discordant ones. It needs no bounds.
 
@@ -101,7 +101,7 @@ def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
     return account.close(measured(complete_rows({"x": x, "y": y}, missing), account, missing == "ignore"))
 
 
-@release(reads=PAIR, data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
+@release(reads=PAIR, people="each", data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
 def correlation(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOptions]) -> Release[float] | NoReply:
     """sin(πτ/2): the correlation of elliptical data, such as normal or Student's t, from Kendall's τ.
 

@@ -79,8 +79,8 @@ def tail_of(alternative: str, law: RankSum, t: float, scale: float, unit: float)
 
 
 @release(
-    reads=LABELLED, data=("x", "labels"), missing="ignore", examples=({**EXAMPLE, "alternative": "greater"},),
-    page="rank_tests",
+    reads=LABELLED, people="each", data=("x", "labels"), missing="ignore",
+    examples=({**EXAMPLE, "alternative": "greater"},), page="rank_tests",
 )  # fmt: skip
 def mann_whitney(
     x: Any,
@@ -136,7 +136,9 @@ def _two_groups(pairs: NoisyPairs, side: str, grid: float) -> float:
 # ------------------------------------------------------------------------------------------------------- signed ranks
 
 
-@release(reads=ROWS, data=("x", "y"), missing="ignore", examples=({"alternative": "less"},), page="rank_tests")
+@release(
+    reads=ROWS, people="each", data=("x", "y"), missing="ignore", examples=({"alternative": "less"},), page="rank_tests"
+)
 def signed_rank(
     x: Any, y: Any = None, *, epsilon: Rational, alternative: str = "two-sided", **options: Unpack[RankOptions]
 ) -> Release[RankTest] | NoReply:

@@ -11,9 +11,10 @@ import numpy as np
 from uptack import checks
 from uptack.columns import NUMERIC, Column, Kind, column, flags, indexed, matrix, whole
 from uptack.columns.batched import UnreadTable
+from uptack.columns.grouped import Keys
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
-from uptack.columns.samples import CompleteRows, Samples, ready
+from uptack.columns.samples import CompleteRows, PeopleLines, PeopleSamples, Samples, names_of, ready
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
 from uptack.columns.unread import UnreadColumn, UnreadRows
@@ -142,6 +143,20 @@ def _picked_design(name: str, x: Any) -> Any:
     return column(name, x).floats() if name == "y" else matrix(name, x)
 
 
+def _peoples_side(name: str, x: Any, whose: Owners) -> Any:
+    """A column of lines, of which each person is to be one; it may be left out."""
+    return None if x is None else PeopleLines(PeopleRows.of(name, column(name, x).floats(), whose))
+
+
+def _peoples_lines(name: str, x: Any, whose: Owners) -> Any:
+    values = matrix(name, x)
+    return PeopleLines(PeopleRows.of(name, values, whose), names_of(x, values))
+
+
+def _peoples_groups(name: str, x: Any, whose: Owners) -> Any:
+    return Keys.of(x, whose, name) if name == "labels" else _peoples_column(name, x, whose)
+
+
 def _true(x: Any) -> list[int]:
     return [int(np.count_nonzero(x == 1.0))]
 
@@ -246,23 +261,44 @@ def _one_row_each(values: Any) -> PeopleRows:
 
 def _rows(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Rows side by side: what a function of several columns makes of them is its own."""
+    if isinstance(source, PeopleSource):
+        return (PeopleLines(source.points(names), names),)
     values = source.matrix(names)
     return (CompleteRows(ready(values, given.get("missing", "ignore")), len(values), names),)
 
 
+def _no_rows(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    people = isinstance(source, PeopleSource)
+    if people and given.get("order") is not None:
+        fix = "Ask for another number per person, or call the function itself with columns."
+        raise InvalidArgument("per_person", "another than 'last' for rows of a session", "'last'", fix)
+    return (UnreadRows(source.rows, names=names, of_people=people),)
+
+
 def _labelled(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """The values of each public group: the rows that have its label."""
+    if isinstance(source, PeopleSource):
+        return _peoples_labelled(source, names, given), None
     parts = [source.restricted(names[1], group) for group in given["groups"]]
     values = tuple(part.matrix(names[:1])[:, 0] for part in parts)
     sizes = tuple(part.size for part in values)
     return Samples(values, sizes, source.rows, in_table=True, whole=whole(source.columns[names[0]])), None
 
 
+def _peoples_labelled(source: PeopleSource, names: Names, given: Given) -> PeopleSamples:
+    """One number per person of each group, worked out where the rows are."""
+    settled, order = source.settled(names[1]), given.get("order")
+    parts = [settled.restricted(names[1], group) for group in given["groups"]]
+    how = given["per_person"]
+    columns = [part.column(names[0]).each(how, None if order is None else part.order(order)) for part in parts]
+    return PeopleSamples(tuple(columns), source.rows, in_table=True)
+
+
 def _no_labels(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Whether there can be such labels is public, and found before anything is read."""
     for group in given.get("groups", ()) if isinstance(given.get("groups", ()), list | tuple) else ():
         comparable(names[1], source.columns[names[1]], group)
-    return UnreadRows(source.rows, whole(source.columns[names[0]])), None
+    return UnreadRows(source.rows, whole(source.columns[names[0]]), of_people=isinstance(source, PeopleSource)), None
 
 
 COLUMN = Reads(_column, _unread_column, people=Peoples(_peoples_column, ("per_person", "weights", "at_most", "order")))
@@ -286,19 +322,23 @@ DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_
 STREAMED = Reads(_streamed, _unstreamed, least=2, most=None, people=Peoples(_peoples_design), picked=_picked_design)
 """The same where no more than a batch of rows need be in memory."""
 
+EACH = ("per_person", "order")
+"""What can be said of people who are one line each."""
+
 PAIR = Reads(
     lambda source, names, given: (*_rows(source, names, given), None),
-    lambda source, names, given: (UnreadRows(source.rows), None),
+    lambda source, names, given: (*_no_rows(source, names, given), None),
     least=2,
     most=2,
+    people=Peoples(_peoples_side, EACH),
 )
 """Two numeric columns side by side."""
 
-ROWS = Reads(_rows, lambda source, names, given: (UnreadRows(source.rows, names=names),), most=2)
+ROWS = Reads(_rows, _no_rows, most=2, people=Peoples(_peoples_side, EACH))
 """A numeric column, or two side by side, row by row."""
 
-WIDE = Reads(_rows, lambda source, names, given: (UnreadRows(source.rows, names=names),), least=2, most=None)
+WIDE = Reads(_rows, _no_rows, least=2, most=None, people=Peoples(_peoples_lines, EACH))
 """Two numeric columns or more."""
 
-LABELLED = Reads(_labelled, _no_labels, least=2, most=2, last=COUNTED)
+LABELLED = Reads(_labelled, _no_labels, least=2, most=2, people=Peoples(_peoples_groups, EACH), last=COUNTED)
 """A numeric column, and one that has the label of each row."""

@@ -135,13 +135,14 @@ class Request:
         """The release itself. Reads the data: whatever it costs must have been paid."""
         given, function = self.given, self.declaration.public
         by = given.pop("by", None)
-        if isinstance(source, PeopleSource) and given.get("order") is not None and by is None:
-            given["order"] = source.order(given["order"])
         if by is not None:
             return per_group(self.declaration.function, self._grouped(source, by), **given, entropy=entropy)
-        made: Made = function(*self.declaration.reads.read(source, self.columns, given), **given, entropy=entropy)
-        fitted = self.declaration.reads in (DESIGN, STREAMED)
-        return made.named(*self.columns[1:]) if made and made.labels and fitted else made
+        data = self.declaration.reads.read(source, self.columns, given)
+        if isinstance(source, PeopleSource) and given.get("order") is not None:
+            given["order"] = source.order(given["order"])
+        made: Made = function(*data, **given, entropy=entropy)
+        design = self.declaration.reads in (DESIGN, STREAMED)
+        return made.named(*self.columns[1:]) if design and made and made.labels else made
 
     def _grouped(self, source: Source, by: Any) -> SourceGroups:
         """What it reads, in groups. Nothing is read yet."""

@@ -13,6 +13,12 @@ The length is largest at u = ±1. ∎ So at κ = 1/2 **the second moment costs n
 **People** have the mean of their rows' u (with `weights="rows"` what is left of it), which is in [-1, 1] as well. So
 the same holds for people with one u each. They are independent of each other where rows of one person are not, and the
 second moment is that of people's means: so the interval is about people.
+
+For a variance the second moment is that of rows (`of_rows`): a person's point is the mean of her rows' (u, κu²).
+**Theorem.** Two people are at most D·2^24 + 1 apart as well, and one is at most (1 + κ)·2^24 long. *Proof.* Her point,
+rounded, is brought to where ⌊A²·κ/2^24⌋ ≤ Q ≤ κ·2^24; there it is anyway but for roundings, since a mean of squares is
+at least the square of the mean. But for less than 1 in Q, downwards, that is the convex hull of the curve of rows,
+(A, A²·κ/2^24); and the diameter of a hull, and its longest vector, are those of the curve. ∎
 """
 
 from __future__ import annotations
@@ -96,20 +102,25 @@ def shown_rows(rows: int, inside: int, tied: int, rank: int, spare: int) -> int:
     return min(inside - tied, rank - outside, inside - rank + 1, spare - outside)
 
 
-def exact_sums(data: Data, frame: Frame, power: int, n: int, spare: int, centre: float) -> Sums:
+def exact_sums(data: Data, frame: Frame, power: int, n: int, spare: int, centre: float, of_rows: bool = False) -> Sums:
     """In one pass over the rows, wherever they are; of people's means where they have several rows.
 
-    `centre` is the order statistic of rank ⌊(n + 1)/2⌋.
+    `of_rows` asks for the squares of their rows, and not of their means. `centre` is the order statistic of rank
+    ⌊(n + 1)/2⌋.
     """
     if weighted(data):
-        return _sums_of_people(data, frame, power, spare)
+        return _sums_of_people(data, frame, power, spare, of_rows)
     first, second, rows, inside, tied = data.sums(partial(_added, frame=frame, power=power, tie=centre))
     return Sums(int(first), int(second), int(rows), shown_rows(rows, inside, tied, (n + 1) // 2, spare))
 
 
-def _sums_of_people(data: Any, frame: Frame, power: int, spare: int) -> Sums:
+def _sums_of_people(data: Any, frame: Frame, power: int, spare: int, of_rows: bool) -> Sums:
     """The same in units of people, where V is counted for all values."""
     a, q = whole_numbers(data.averaged(partial(in_frame, frame=frame)), power)
+    if of_rows:
+        most = 1 << (BITS + power)
+        squares = data.averaged(lambda x: in_frame(x, frame) ** 2)
+        q = np.clip(np.floor(squares * most).astype(np.int64), q, most)
     unit, inside, outside, largest = data.inside(frame.low, frame.high)
     shown = min(inside - largest, spare * unit - outside) // unit
     return Sums(int(a.sum()), int(q.sum()), data.size, int(shown))
@@ -120,10 +131,11 @@ def _sums_of_people(data: Any, frame: Frame, power: int, spare: int) -> Sums:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a statistic asks of a frame: log2 of κ, and the power λ by which width is punished."""
+    """What a statistic asks of a frame: log2 of κ, the power λ by which width is punished, and whose squares."""
 
     kappa: int
     width: int
+    of_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -245,7 +257,8 @@ def moments(data: Data, n: int, recipe: Recipe, question: Question, counted: boo
     if frame is None:
         return None
     clipped, doubt = 2 * recipe.width * question.rows / float(stages.side.epsilon), check.rows / float(check.epsilon)
-    sums = exact_sums(data, frame, recipe.kappa, n, math.ceil(clipped + (SURE + BEYOND) * doubt), tails.centre)
+    spare = math.ceil(clipped + (SURE + BEYOND) * doubt)
+    sums = exact_sums(data, frame, recipe.kappa, n, spare, tails.centre, recipe.of_rows)
     (shown,) = noisy_sums([sums.shown], stages.seeing, check.entropy)
     check.account.spend(loss.Pure(check.epsilon))
     if shown <= SURE * doubt:

@@ -19,6 +19,7 @@ from uptack.columns.selection import Floats, Window, exact_sum
 from uptack.columns.timed import TimedColumn
 from uptack.data import engines, states
 from uptack.data.codes import Codes, joined
+from uptack.data.conditions import Condition
 from uptack.data.expressions import (
     as_floats,
     compares_bytes,
@@ -198,6 +199,21 @@ class QuerySource:
         if found == "text":
             return QuerySource(self.table.filter(values == text_bytes(self._con, wanted)))
         return QuerySource(self.table.filter(values == (number(wanted) if found == "number" else wanted)))
+
+    def met(self, wanted: Sequence[Condition]) -> Any:
+        """The condition that a row meets all conditions."""
+        return functools.reduce(lambda a, b: a & b, [one.expression(self.key(one.column)) for one in wanted])
+
+    def masked(self, wanted: Sequence[Condition], keep: Sequence[str] = ()) -> QuerySource:
+        """All rows; those that do not meet the conditions have no value but in the columns to keep."""
+        table, met, ibis = self.table, self.met(wanted), engines.ibis()
+        types = {name: dtype for name, dtype in table.schema().items() if name not in keep}
+        hidden = {name: ibis.ifelse(met, table[name], ibis.null().cast(dtype)) for name, dtype in types.items()}
+        return QuerySource(table.mutate(**hidden))
+
+    def left(self, wanted: Sequence[Condition]) -> QuerySource:
+        """The rows that meet all conditions: the engine filters them."""
+        return QuerySource(self.table.filter(self.met(wanted)))
 
 
 @dataclass(frozen=True)

@@ -172,11 +172,11 @@ def release(
         @functools.wraps(function)
         def public(*arguments: P.args, **given: P.kwargs) -> T:
             made.check(given)
-            grouping = {name: given.pop(name, None) for name in options.GROUPING} if by else {}
+            grouping = {name: given.pop(name, None) for name in options.grouping(function)} if by else {}
             passed, rest = entered(made, arguments, given, grouping.get("by"))
             if not by:
                 return function(*passed, **rest)
-            return _asked(function, passed, rest, grouping)  # type: ignore[no-any-return]
+            return _asked(made, passed, rest, grouping)  # type: ignore[no-any-return]
 
         behind = guarded(public)
         object.__setattr__(made, "public", behind)
@@ -188,27 +188,32 @@ def release(
     return declare
 
 
-def _asked(function: Callable[..., Any], arguments: tuple[Any, ...], given: Any, grouping: Mapping[str, Any]) -> Any:
+def _asked(made: Declaration, arguments: tuple[Any, ...], given: Any, grouping: Mapping[str, Any]) -> Any:
     """A function that can be asked per group."""
     by, told = grouping["by"], {name: value for name, value in grouping.items() if name != "by" and value is not None}
+    if "delta" in told and (by is None or told.get("groups") is not None):
+        fix = f"{made.name} has no use for it itself."
+        raise InvalidArgument("delta", "left out but for unknown groups", checks.describe(told["delta"]), fix)
     if by is not None:
-        return _per_group(function, arguments, {**given, **told}, by)
+        return _per_group(made, arguments, {**given, **told}, by)
     for name, value in told.items():
         raise InvalidArgument(name, "left out where there is no by", checks.describe(value))
-    return function(*arguments, **given)
+    return made.function(*arguments, **given)
 
 
-def _per_group(function: Callable[..., Any], arguments: tuple[Any, ...], given: dict[str, Any], by: Any) -> Any:
+def _per_group(made: Declaration, arguments: tuple[Any, ...], given: dict[str, Any], by: Any) -> Any:
     """The same function for every group of rows."""
     groups = importlib.import_module("uptack.groups")  # which declares a release function of its own
-    x, *others = arguments or (given.pop("x"),)
-    x = timed.whole(x)
+    data, others = arguments[: len(made.data)], arguments[len(made.data) :]
+    data += tuple(given.pop(name) for name in made.data[len(data) :])
+    data = tuple(map(timed.whole, data))
+    rows = [x if of_people(x) else made.reads.picked(name, x) for name, x in zip(made.data, data, strict=True)]
 
-    @functools.wraps(function)
-    def of_group(rows: Any, **budget: Any) -> Any:
-        return function(rows, *others, **budget)
+    @functools.wraps(made.function)
+    def of_group(*parts: Any, **budget: Any) -> Any:
+        return made.function(*parts, *others, **budget)
 
-    return groups.per_group(of_group, x, None if of_people(x) else by, **given)
+    return groups.per_group(of_group, groups.GroupedParts.of(rows, by), **given)
 
 
 def load() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from uptack.multivariate.signs import noise_edge, whitened
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
+from uptack.registry.options import PureGrouping
 from uptack.registry.reads import STREAMED
 from uptack.regression.arguments import coefficient_names
 from uptack.regression.newton import Clip, Hessian, Model, Step, far_out, hessian, newton, start
@@ -134,6 +135,7 @@ def rows_needed(columns: int, drawn: int, account: Account, leading: bool = True
 
 @release(
     reads=STREAMED,
+    by=True,
     people=True,
     data=("x", "y"),
     missing="ignore",
@@ -152,6 +154,7 @@ def linear_regression(
     rows_per_person: int = 1,
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
+    **_: Unpack[PureGrouping],
 ) -> Release[Floats] | NoReply:
     """Coefficients of a linear regression, intercept first, with no bounds on the data: ε-differentially private.
 

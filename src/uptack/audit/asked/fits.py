@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from uptack.audit import makers
-from uptack.audit.asked.told import COUNTED, DELTA, EPSILON, LOUD, MAY_REFUSE, SECRET, TESTED
+from uptack.audit.asked.told import COUNTED, DELTA, EPSILON, LABELS, LOUD, MAY_REFUSE, SECRET, TESTED
 from uptack.audit.asks import Ask
 from uptack.audit.corpus import ROWS
 from uptack.kernels import FourierBasis, Gaussian, Kernel
@@ -61,6 +61,7 @@ def regressions() -> list[Ask]:
     short, robust, linear = (f"uptack.{name}_regression" for name in ("shortcut", "hampel", "linear"))
     two, plain = makers.two, {**LOUD, "fit_intercept": False}
     one_row = {**plain, "rows_per_person": 2}
+    unlisted = {"by": (["a"] * ROWS, [1] * ROWS), "groups": None, "delta": DELTA, "share": 0.2}
     asks = [
         Ask(short, "table", LOUD, two, basic=True),
         *(Ask(short, "table", {**plain, "block_fit": kind, "blocks": 30}, two) for kind in ("lad", "ols")),
@@ -69,7 +70,8 @@ def regressions() -> list[Ask]:
         Ask(short, "table", {**SECRET, "fit_intercept": False}, two, COUNTED),
         *(Ask(short, "table", {**plain, "delta": DELTA, "method": m}, two, MAY_REFUSE) for m in ("ptr", "dwork-lei")),
         Ask(short, "table", {**plain, "granularity": 1}, two),
-        Ask(short, "table", {**plain, "by": ["a"] * ROWS, "groups": ["a"]}, two, COUNTED),
+        *(Ask(fit, "table", {**plain, "by": ["a"] * ROWS, "groups": ["a"]}, two, COUNTED) for fit in (short, linear)),
+        *(Ask(fit, "table", {**plain, **unlisted}, two, COUNTED | LABELS) for fit in (short, linear)),
         Ask(linear, "table", LOUD, two, MAY_REFUSE, basic=True),
         Ask(linear, "table with gaps", {**one_row, "missing": "drop", "standard_errors": True}, two, MAY_REFUSE),
         Ask(linear, "table", {**SECRET, "binary": [0]}, two, COUNTED),

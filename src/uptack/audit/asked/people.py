@@ -41,6 +41,7 @@ def _tables() -> list[Ask]:
     return [
         *(_ask("uptack.count", "flags", {**LOUD, **WAYS[i]}) for i in (0, 2)),
         _ask("uptack.count", "flags", SECRET),
+        _ask("uptack.count", "by group", {**LOUD, "groups": [1, "a"]}, makers.by, LABELS),
         *(_ask(histogram, "any numbers", {**LOUD, "edges": [0, 3, 5], **way}) for way in WAYS),
         *(_ask(histogram, "labels", {**LOUD, "keys": [1, "a"], **way}) for way in WAYS),
         *(_ask(histogram, "labels", {**TESTED, **way}, free=LABELS) for way in WAYS),

@@ -28,37 +28,40 @@ LOST = 0.1
 
 
 def in_units(
-    model: Model, curvature: Hessian, step: Step, clip: float, width: int
+    model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Coefficients and standard errors in the units of the columns, and which of them hang on lost directions.
 
-    In the coordinates of z, with eigenvalues h of H/n, the step's noise has E|g|² = p(p + 1)·scale² in all directions
-    alike, and the sampling error of a gradient's coordinate is at most E ψ²·h/n with E ψ² ≤ slope + (1 - slope)·c². So
+    In the coordinates of z the step's noise has E|g|² = p(p + 1)·scale² in all directions alike. The sampling error of
+    a gradient is at most E ψ²·M/n, with the H/n of the curvatures as M, or the one without them where the variance of ψ
+    is the same for all rows (the second one given). With k the mean curvature
 
-        V = s²/slope²·((slope + (1 - slope)·c²)/(n·h) + (p + 1)·scale²/h²)
+        V = H⁻¹·(E ψ²·M/n + (p + 1)·scale²)·H⁻¹/k².
 
-    on each eigenvector. It takes residuals to spread alike for all x.
+    It takes residuals to spread alike for all x; of classes, the model to hold; of a quantile, that it is linear in x.
 
     **People.** A person adds the mean g of what her rows would, and n is the number of people. By Jensen's inequality
     ggᵀ ≼ mean of (wz)(wz)ᵀψ² over her rows, whatever they have in common. So the sampling error of a gradient's
-    coordinate is still at most E ψ²·h/n, with the mean over a random row of a random person. It is as large as that if
+    coordinate is still at most E ψ²·M/n, with the mean over a random row of a random person. It is as large as that if
     the rows of one person are copies of each other; else intervals are wider than they need be.
 
     The ridge Q moves b by about (H + Q)⁻¹·Q·b, which is added as a bias.
     """
-    frame, p, s, h = model.frame, model.p, step.spread, curvature.values
+    curvature, meat = curvatures
     back, kept = _back(model, width)
     turned = back @ model.whitening.T @ curvature.vectors
-    psi = step.slope + (1 - step.slope) * clip**2
-    variance = (s / step.slope) ** 2 * (psi / (model.n * h) + (p + 1) * (step.scale / h) ** 2)
+    filling = curvature.vectors.T @ meat.matrix @ curvature.vectors * model.loss.noise(step.slope) / model.n
+    filling += (model.p + 1) * step.scale**2 * np.eye(model.p)
+    outer = turned / (curvature.values * step.bend)
     b = np.linalg.solve(model.whitening.T, step.beta)
     bias = back @ model.whitening.T @ curvature.solve(step.ridge, step.ridge @ b)
     part = turned**2
     lost = part[:, curvature.raw < curvature.edge].sum(axis=1) > LOST * part.sum(axis=1)
-    error = np.sqrt(part @ variance + bias**2)
+    error = np.sqrt(np.einsum("ij,jk,ik->i", outer, filling, outer) + bias**2)
     value = back @ step.beta
-    if frame.leading:
-        value[0] += frame.centres[-1] * frame.units[-1]
+    if model.frame.leading:
+        unit, centre = model.response
+        value[0] += centre * unit
     error[lost] = np.inf
     error[~kept] = np.inf
     return value, error, lost & kept
@@ -66,16 +69,15 @@ def in_units(
 
 def _back(model: Model, width: int) -> tuple[Floats, NDArray[np.bool_]]:
     """The matrix that takes β of standardised columns to coefficients, and which coefficients there are."""
-    frame, lead = model.frame, int(model.frame.leading)
-    predictors, unit = list(frame.kept[:-1]), float(frame.units[-1])
+    frame, lead, unit = model.frame, int(model.frame.leading), model.response[0]
     back = np.zeros((width - 1 + lead, model.p))
-    for i, column in enumerate(predictors):
+    for i, column in enumerate(model.predictors):
         back[lead + column, lead + i] = unit / frame.units[i]
     if lead:
         back[0, 0] = unit
-        back[0, 1:] = -unit * frame.centres[:-1]
+        back[0, 1:] = -unit * frame.centres[: model.p - 1]
     kept = np.zeros(width - 1 + lead, bool)
-    kept[[lead + column for column in predictors]] = True
+    kept[[lead + column for column in model.predictors]] = True
     kept[:lead] = True
     return back, kept
 
@@ -90,7 +92,7 @@ class LinearErrors:
     standard_errors: tuple[float, ...]
     unresolved: tuple[int, ...]
     dropped: tuple[int, ...]
-    spread: float
+    spread: float | None
     intercept: bool
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
@@ -141,7 +143,8 @@ class RegressionRelease(Release[Floats]):
             for name, v, e, a, b, remark in zip(["intercept"][:lead] + columns, self.value, errors.standard_errors,
                                                 low, high, self._remarks(errors), strict=True)
         ]  # fmt: skip
-        said = [f"spread of residuals {errors.spread:.4g}; {self.privacy}", *([PANELS] if self._of_people else [])]
+        spread = "" if errors.spread is None else f"spread of residuals {errors.spread:.4g}; "
+        said = [f"{spread}{self.privacy}", *([PANELS] if self._of_people else [])]
         return "\n".join([*_aligned([head, *body]), *said])
 
     @property

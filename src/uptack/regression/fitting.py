@@ -15,7 +15,7 @@ from uptack.multivariate.entrance import Given, Sized, framed, rows_for_scales, 
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import noise_edge, whitened
 from uptack.multivariate.standardise import Frame
-from uptack.regression.losses import Loss
+from uptack.regression.losses import Loss, stretch
 from uptack.regression.newton import Hessian, Model, Parts, Step, far_out, hessian, newton, noisy_mean, start
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
 from uptack.release import Advice, NoReply, Release
@@ -34,8 +34,15 @@ USELESS, FINE = 0.5, 0.03
 """Fewer rounds where the noise's edge would exceed the first part of the mean eigenvalue, ⊥ where one would; less ε for
 scatter matrices where it would be below the second."""
 
+HEAVY, FINER, MORE = Fraction(3, 2), 0.2, Fraction(8, 100)
+"""A Hessian with curvatures gets so many times the part of another one, since it is smaller, and all matrices of a loss
+that has some are to be finer by this, for at most so much more."""
+
 AMPLE = 3
 """Times the rows that scales need, from which on they get less of ε."""
+
+DROWNED = 0.5
+"""⊥ where the noise's edge would exceed this part of a Hessian whose curvatures a fit can't do without."""
 
 LOUD = 0.4
 """Clip as wide as leaves the last gradient's noise at so many sampling errors."""
@@ -43,8 +50,8 @@ LOUD = 0.4
 ROOM = 0.5
 """⊥ where the last gradient's noise would move predictions by more than this part of a spread."""
 
-GENTLE = 0.2
-"""Coordinates need not be rounder than that: the Hessian does the rest."""
+GENTLE, GENTLER = 0.5, 0.2
+"""Coordinates need not be rounder than that, since the Hessian does the rest: the second where it has no curvatures."""
 
 COVERED = 1 / 3
 """⊥ where noise covers more than this part of the directions of x: too much of the fit could lie there."""
@@ -106,8 +113,8 @@ class Plan:
         return CLASS if self.leading and not self.loss.response else Fraction(0)
 
     def hessian(self, rounds: int) -> Fraction:
-        """The part of ε for each Hessian after so many rounds: that of one, and half of what was saved."""
-        return self.scatter * (1 + Fraction(self.rounds - rounds, 2 * hessians(self.loss)))
+        """The part of ε for a Hessian after so many rounds: that of one, and half of what was saved."""
+        return self.scatter * (1 + (self.rounds - rounds) / (2 * hessians(self.loss)))
 
     @property
     def spread(self) -> Fraction:
@@ -120,9 +127,9 @@ class Plan:
         return 1 - prepared - hessians(self.loss) * self.hessian(rounds) - len(self.loss.stages) * (self.spread + SLOPE)
 
 
-def hessians(loss: Loss) -> int:
-    """How many Hessians a loss asks for: one without curvatures first."""
-    return 1 + sum(stage.reweighted for stage in loss.stages)
+def hessians(loss: Loss) -> Fraction:
+    """How many parts Hessians get: one without curvatures first, and those with some."""
+    return Fraction(1) + HEAVY * sum(stage.reweighted for stage in loss.stages)
 
 
 def planned(n: float, columns: int, drawn: int, account: Account, leading: bool, loss: Loss) -> Plan | None:
@@ -131,15 +138,17 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     n = max(n, 1.0)
     scales = _part(AMPLE * rows_for_scales(drawn, account.epsilon, account) / n, SCALES)
     edge, more = noise_edge(p + loss.response, n, account, epsilon), hessians(loss)
-    scatter = _part(edge * (ROUNDS + more) / FINE, SCATTER)
-    rounds = min(int(USELESS * float(scatter) / edge), ROUNDS + more) - more
+    fine, most = (FINE, SCATTER) if more == 1 else (FINE * FINER, SCATTER + MORE)
+    scatter = _part(edge * float(ROUNDS + more) / fine, most)
+    rounds = min(int(USELESS * float(scatter) / edge - float(more)), ROUNDS)
     if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):
         return None
     plan = Plan(scales, scatter / (rounds + more), rounds, loss, leading=leading)
     last = epsilon * float(plan.left(rounds) * loss.stages[-1].share)
     clipped, wide = loss.clipped(m * p / (LOUD * math.sqrt(n) * last))
     room = m * clipped.limit * wide * p**1.5 / (n * last * loss.expected[0])
-    return replace(plan, loss=clipped, wide=wide) if room < ROOM else None
+    bent = noise_edge(p, n, account, epsilon * float(HEAVY * plan.scatter)) * max(wide, 1.0) ** 2 / loss.bent
+    return replace(plan, loss=clipped, wide=wide) if room < ROOM and bent < DROWNED else None
 
 
 def _part(wanted: float, most: Fraction) -> Fraction:
@@ -177,7 +186,8 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
     frame = _frame(rows, size, asked, plan)
     if plan.loss.response and response not in frame.kept or len(frame.kept) < 1 + plan.loss.response:
         return None
-    shape = whitened(rows, frame, size.n, plan.rounds, account.part(plan.scatter * plan.rounds), gentle=GENTLE)
+    gentle = GENTLER if hessians(plan.loss) == 1 else GENTLE
+    shape = whitened(rows, frame, size.n, plan.rounds, account.part(plan.scatter * plan.rounds), gentle=gentle)
     if not size.exact and asked.planned(shape.rows, response, account) is None:
         return None
     if plan.loss.response:
@@ -186,16 +196,15 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
         whitening, beta = shape.coordinates, _even(rows, frame, shape.rows, account.part(plan.classes))
     radius = plan.wide * far_out(rows, frame, whitening, account.part(RADIUS))
     model = Model(frame, whitening, radius, shape.rows, plan.loss)
-    part = account.part(plan.hessian(shape.rounds))
-    first = curvature = hessian(rows, model, part)
+    first = curvature = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
     rest, step = plan.left(shape.rounds), None
     for stage in plan.loss.stages:
         parts = Parts(account.part(plan.spread), account.part(SLOPE), account.part(rest * stage.share),
-                      part if stage.reweighted else None)  # fmt: skip
+                      account.part(HEAVY * plan.hessian(shape.rounds)) if stage.reweighted else None)  # fmt: skip
         step, curvature = newton(rows, model, curvature, beta, stage.sharp, parts)
-        beta = step.beta
+        beta = step.beta * (stretch(step.moved, step.noise) if stage.stretched else 1.0)
     assert step is not None
-    if _unsettled(step, curvature):
+    if _unsettled(step, curvature, plan.loss.polish):
         return None
     return _answer(model, (curvature, first if plan.loss.flat else curvature), step, rows.width)
 
@@ -220,10 +229,10 @@ def _even(rows: Rows, frame: Frame, n: float, account: Account) -> Floats:
     return beta
 
 
-def _unsettled(step: Step, curvature: Hessian) -> bool:
+def _unsettled(step: Step, curvature: Hessian, polish: float) -> bool:
     """Whether the last step was no polish, or noise covers too many directions: a private ⊥, by released numbers."""
     covered = int(np.count_nonzero(curvature.raw < curvature.edge))
-    return step.noise > ROOM or step.moved > ROOM + 2 * step.noise or covered > COVERED * curvature.raw.size
+    return step.noise > ROOM or step.moved > polish + 2 * step.noise or covered > COVERED * curvature.raw.size
 
 
 def _answer(model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int) -> Outcome[Floats]:

@@ -25,12 +25,13 @@ from uptack.columns.table import Floats
 @dataclass(frozen=True)
 class Stage:
     """One Newton step: its part of what gradients get, whether the Hessian is measured anew with the curvatures at
-    its start, and how sharp the loss is, where it is made sharper step by step.
+    its start, whether the loss has its corners, and whether the step is stretched (`stretch`).
     """
 
     share: Fraction
     reweighted: bool = False
     sharp: bool = True
+    stretched: bool = False
 
 
 class Loss(Protocol):
@@ -65,6 +66,21 @@ class Loss(Protocol):
         """What κ·s and ψ² are about, for plans."""
         ...
 
+    @property
+    def bent(self) -> float:
+        """What κ/steep is about, where no fit arrives without it in the Hessian; else infinite."""
+        ...
+
+    @property
+    def polish(self) -> float:
+        """The longest last step, in spreads or logits, beside what is noise: a longer one may not have arrived."""
+        ...
+
+    @property
+    def near(self) -> tuple[Fraction, float]:
+        """Which quantile of |w·r| a spread is found by, and what it is of a standard normal law."""
+        ...
+
     def clipped(self, ratio: float) -> tuple[Loss, float]:
         """The loss, and how wide rows are clipped, such that R·limit times the ratio is about a standard deviation of
         ψ: where there is a choice, as wide as the noise of the last gradient allows.
@@ -94,12 +110,14 @@ class Loss(Protocol):
 
 
 HUBER = 1.345
-NARROW, WIDE = 0.8, 3.0
-"""The least and the most that R is, over the quantile of |z|."""
+QUARTILE, WINDOW = 0.6744897501960817, 0.31863936396437514
+NARROW, WIDE, BENT = 0.8, 3.0, 1.5
+"""The least and the most that R is, over the quantile of |z|; the most where Hessians have curvatures: their noise is
+larger by R², and by the curvature's mean."""
 
 
-def _within(wide: float) -> float:
-    return min(max(wide, NARROW), WIDE)
+def _within(wide: float, most: float) -> float:
+    return min(max(wide, NARROW), most)
 
 
 @dataclass(frozen=True)
@@ -109,8 +127,9 @@ class Huber:
     cutoff: float = HUBER
 
     stages = (Stage(Fraction(1, 10)), Stage(Fraction(2, 10)), Stage(Fraction(7, 10)))
-    response, flat, least = True, False, 0.3
+    response, flat, least, polish, bent = True, False, 0.3, 0.5, math.inf
     expected = (1.0, 1.0)
+    near = Fraction(1, 2), QUARTILE
 
     @property
     def limit(self) -> float:
@@ -119,7 +138,7 @@ class Huber:
 
     def clipped(self, ratio: float) -> tuple[Huber, float]:
         """Rows and residuals both: c is 1.345 times as wide."""
-        wide = _within(math.sqrt(1 / (ratio * HUBER)))
+        wide = _within(math.sqrt(1 / (ratio * HUBER)), WIDE)
         return Huber(HUBER * wide), wide
 
     def steep(self, s: float) -> float:
@@ -144,17 +163,18 @@ class Logistic:
     """ψ = w·(y - μ(η)) with μ(η) = 1/(1 + e^-η), and κ = μ·(1 - μ) ≤ 1/4: the model holds for rows of all weights."""
 
     stages = (
-        Stage(Fraction(8, 100)),
-        Stage(Fraction(12, 100), reweighted=True),
-        Stage(Fraction(20, 100)),
-        Stage(Fraction(60, 100), reweighted=True),
+        Stage(Fraction(12, 100), stretched=True),
+        Stage(Fraction(13, 100), reweighted=True),
+        Stage(Fraction(17, 100), reweighted=True),
+        Stage(Fraction(58, 100), reweighted=True),
     )
-    response, flat, limit, least = False, False, 1.0, 0.02
+    response, flat, limit, least, polish, bent = False, False, 1.0, 0.02, 0.25, 0.6
     expected = (0.15, 0.15)
+    near = Fraction(1, 2), QUARTILE
 
     def clipped(self, ratio: float) -> tuple[Logistic, float]:
         """Rows alone."""
-        return self, _within(math.sqrt(self.expected[1]) / (ratio * self.limit))
+        return self, _within(math.sqrt(self.expected[1]) / (ratio * self.limit), BENT)
 
     def steep(self, s: float) -> float:
         """1/4."""
@@ -178,20 +198,30 @@ class Logistic:
 class Check:
     """The check loss of a quantile q: ψ = q - 1 for residuals below 0, else q.
 
-    Its curvature is that of residuals t = w·r near 0: 1/(2h) for |t| < h, a density. The first steps have a ψ that
-    rises from q - 1 to q over [-h', h'], so that they are Newton steps of a loss without corners. The last one has ψ
-    itself.
+    Its curvature is that of residuals t = w·r near 0: 1/(2h) for |t| < h, a density. h is so wide that a share
+    sqrt(q·(1 - q))/2 of the rows is that near: a quarter at the median, fewer where a quantile may be near an end of the
+    residuals. The first steps have a ψ that rises from q - 1 to q over [-h, h], so that they are Newton steps of a loss
+    without corners. The last one has ψ itself.
     """
 
     quantile: float
 
     stages = (
         Stage(Fraction(10, 100), sharp=False),
-        Stage(Fraction(20, 100), sharp=False),
-        Stage(Fraction(70, 100), reweighted=True),
+        Stage(Fraction(10, 100), sharp=False),
+        Stage(Fraction(15, 100), sharp=False),
+        Stage(Fraction(65, 100), reweighted=True),
     )
-    response, flat, least = True, True, 0.05
-    window = 0.4
+    response, flat, least, polish, bent = True, True, 0.02, 0.5, math.inf
+
+    @property
+    def near(self) -> tuple[Fraction, float]:
+        """A quarter of normal residuals is within 0.32 standard deviations of their median."""
+        return Fraction(self._share).limit_denominator(1000), WINDOW
+
+    @property
+    def _share(self) -> float:
+        return math.sqrt(self.quantile * (1 - self.quantile)) / 2
 
     @property
     def limit(self) -> float:
@@ -200,30 +230,44 @@ class Check:
 
     @property
     def expected(self) -> tuple[float, float]:
-        """A density of 0.25 at 0, in spreads; q·(1 - q)."""
-        return 0.25, self.quantile * (1 - self.quantile)
+        """A density at 0 in spreads, and q·(1 - q)."""
+        return self._share / (2 * WINDOW), self.quantile * (1 - self.quantile)
 
     def clipped(self, ratio: float) -> tuple[Check, float]:
         """Rows alone."""
-        return self, _within(math.sqrt(self.expected[1]) / (ratio * self.limit))
+        return self, _within(math.sqrt(self.expected[1]) / (ratio * self.limit), BENT)
 
     def steep(self, s: float) -> float:
         """1/(2h)."""
-        return 1 / (2 * self.window * s)
+        return 1 / (2 * WINDOW * s)
 
     def score(self, y: Floats, eta: Floats, w: Floats, s: float, sharp: bool) -> Floats:
         """ψ/limit. Steep enough, a slope is the step itself."""
         t = w * (y - eta)
-        rise = np.where(t < 0, 0.0, 1.0) if sharp else np.clip(t / (2 * self.window * s) + 0.5, 0.0, 1.0)
+        rise = np.where(t < 0, 0.0, 1.0) if sharp else np.clip(t / (2 * WINDOW * s) + 0.5, 0.0, 1.0)
         return np.asarray((rise - (1 - self.quantile)) / self.limit, np.float64)
 
     def bend(self, y: Floats, eta: Floats, w: Floats, s: float) -> Floats:
         """1 for residuals within h."""
-        return (np.abs(w * (y - eta)) < self.window * s).astype(np.float64)
+        return (np.abs(w * (y - eta)) < WINDOW * s).astype(np.float64)
 
     def noise(self, slope: float) -> float:
         """q·(1 - q)."""
         return self.quantile * (1 - self.quantile)
+
+
+SLACK, LONGEST = 2.45, 5.0
+
+
+def stretch(moved: float, noise: float) -> float:
+    """How much longer the first step of a logistic fit should be.
+
+    From β = (logit π, 0) a step leads to coefficients of linear discrimination, with predictors of variance v₁. Let
+    those of the model be normal with mean m and variance v. By Stein's lemma, and with a normal law's curve in place of
+    the logistic one, v₁ = v/(1 + v/c) and logit π = m/sqrt(1 + v/c): all coefficients are too small by one and the same
+    factor. For the logistic curve itself c is 2 to 2.55 if π = 1/2. A part of the step's length is noise.
+    """
+    return 1 / math.sqrt(max(1 - max(moved**2 - noise**2, 0.0) / SLACK, LONGEST**-2))
 
 
 LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453

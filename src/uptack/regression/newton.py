@@ -34,7 +34,7 @@ import numpy as np
 
 from uptack.account import Account
 from uptack.columns.table import Floats
-from uptack.mechanisms.matrix_laplace import edge
+from uptack.mechanisms.matrix_laplace import deviation, edge
 from uptack.multivariate.bounded import LENGTH, bounded, moved, noisy_moments, noisy_total, second_moments
 from uptack.multivariate.levels import private_size, size_counts
 from uptack.multivariate.rows import Rows, Whole, lengths, products
@@ -46,7 +46,6 @@ from uptack.regression.losses import Loss
 from uptack.statistics.arguments import noisy_size
 
 Contributions = Callable[[Floats], list[Whole]]
-QUARTILE = 0.6744897501960817
 SAFE = 0.5
 """At the edge of its noise the Hessian is taken to be by this part larger, so that no step is much too long."""
 
@@ -59,12 +58,15 @@ FAR_OUT = Fraction(3, 4)
 
 @dataclass(frozen=True, eq=False)
 class Hessian:
-    """Second moments of the scaled rows: eigenvalues, as used and as they came out, and the edge of their noise."""
+    """Second moments of the scaled rows: eigenvalues, as used and as they came out, the edge of their noise, and how far
+    off a step for this may be, over its length.
+    """
 
     vectors: Floats
     values: Floats
     raw: Floats
     edge: float
+    noise: float
 
     @property
     def matrix(self) -> Floats:
@@ -136,6 +138,7 @@ class Step:
     """
 
     beta: Floats
+    change: Floats
     spread: float
     slope: float
     bend: float
@@ -160,19 +163,38 @@ def far_out(rows: Rows, frame: Frame, whitening: Floats, account: Account) -> fl
 
 def hessian(rows: Rows, model: Model, account: Account) -> Hessian:
     """H/n, with eigenvalues brought to at least the edge of their noise."""
-    return _measured(rows, model, 1.0, account, lambda batch: [bounded(model.scaled(batch)[1], model.radius)])
+
+    def step(batch: Floats) -> list[Whole]:
+        return [bounded(model.scaled(batch)[1], model.radius)]
+
+    found, least = _moments(rows, model, 1.0, account, step)
+    values, vectors, raw = floored(found, least)
+    return Hessian(vectors, values + SAFE * least**2 / values, raw, least, least * deviation(model.p) / edge(model.p))
 
 
-def _measured(rows: Rows, model: Model, mean: float, account: Account, of_rows: Contributions) -> Hessian:
+def bent(rows: Rows, model: Model, before: Hessian, at: tuple[Floats, float, float], account: Account) -> Hessian:
+    """H with the curvatures at β and s, over their mean, and what noise can't explain of its difference to the one
+    before: eigenvalues λ of that beyond the edge e of the noise, as sqrt(λ² - e²) (Gavish and Donoho 2017).
+    """
+    beta, s, mean = at
+    found, least = _moments(rows, model, mean, account, lambda batch: model.bent(batch, beta, s))
+    apart, turned = np.linalg.eigh(found - before.matrix)
+    kept = np.sign(apart) * np.sqrt(np.maximum(apart**2 - least**2, 0.0))
+    raw, vectors = np.linalg.eigh(before.matrix + (turned * kept) @ turned.T)
+    values = np.maximum(raw, before.edge)
+    noise = least * deviation(model.p) / edge(model.p)
+    return Hessian(vectors, values + SAFE * before.edge**2 / values, raw, before.edge, noise)
+
+
+def _moments(rows: Rows, model: Model, mean: float, account: Account, of_rows: Contributions) -> tuple[Floats, float]:
+    """Second moments over n times a mean, and the edge of their noise."""
     (total,) = rows.sums(second_moments(of_rows))
     each = model.radius**2 / (model.n * mean)
-    least = edge(model.p) * moved(account) / float(account.epsilon) * each
-    values, vectors, raw = floored(noisy_moments(total, account) * each, least)
-    return Hessian(vectors, values + SAFE * least**2 / values, raw, least)
+    return noisy_moments(total, account) * each, edge(model.p) * moved(account) / float(account.epsilon) * each
 
 
 def spread(rows: Rows, model: Model, beta: Floats, account: Account) -> float:
-    """s: the median of |w·r|, as a normal law's standard deviation. A class has none."""
+    """s: a quantile of |w·r|, as a normal law's standard deviation. A class has none."""
     if not model.loss.response:
         return 1.0
 
@@ -181,7 +203,8 @@ def spread(rows: Rows, model: Model, beta: Floats, account: Account) -> float:
         return size_counts(np.abs(w * (y - eta)))
 
     (counts,) = rows.sums(step)
-    return private_size(counts, Fraction(1, 2), account) / QUARTILE
+    level, normal = model.loss.near
+    return private_size(counts, level, account) / normal
 
 
 def noisy_mean(total: Whole, n: float, account: Account) -> float:
@@ -216,14 +239,14 @@ def newton(
     gradient = noisy_total(total, parts.gradient) * limit / model.n
     scale = moved(parts.gradient) * limit / (model.n * float(parts.gradient.epsilon))
     if parts.hessian is not None:
-        curvature = _measured(rows, model, slope, parts.hessian, lambda batch: model.bent(batch, beta, s))
+        curvature = bent(rows, model, curvature, (beta, s, slope), parts.hessian)
     ridge = min(1.0, s) * RIDGE / math.sqrt(model.n) * _penalised(model)
     b, bend = np.linalg.solve(model.whitening.T, beta), slope * model.loss.steep(s)
     change = curvature.solve(ridge, gradient / bend - ridge @ b)
     across = curvature.vectors.T @ change
     noise = scale * math.sqrt((model.p + 1) * float(np.sum(1 / curvature.values))) / (bend * s)
     length = math.sqrt(float(across @ (curvature.values * across))) / s
-    return Step(beta + model.whitening.T @ change, s, slope, bend, noise, length, scale, ridge), curvature
+    return Step(beta + model.whitening.T @ change, change, s, slope, bend, noise, length, scale, ridge), curvature
 
 
 def _penalised(model: Model) -> Floats:

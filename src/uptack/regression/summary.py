@@ -36,7 +36,9 @@ def in_units(
     a gradient is at most E ψ²·M/n, with the H/n of the curvatures as M, or the one without them where the variance of ψ
     is the same for all rows (the second one given). With k the mean curvature
 
-        V = H⁻¹·(E ψ²·M/n + (p + 1)·scale²)·H⁻¹/k².
+        V = H⁻¹·(E ψ²·M/n + (p + 1)·scale² + k²·σ²·|Δ|²)·H⁻¹/k².
+
+    The last term is what a last step Δ is off by for the noise σ of H.
 
     It takes residuals to spread alike for all x; of classes, the model to hold; of a quantile, that it is linear in x.
 
@@ -51,7 +53,8 @@ def in_units(
     back, kept = _back(model, width)
     turned = back @ model.whitening.T @ curvature.vectors
     filling = curvature.vectors.T @ meat.matrix @ curvature.vectors * model.loss.noise(step.slope) / model.n
-    filling += (model.p + 1) * step.scale**2 * np.eye(model.p)
+    steps = step.bend * curvature.noise * float(np.linalg.norm(step.change))
+    filling += ((model.p + 1) * step.scale**2 + steps**2) * np.eye(model.p)
     outer = turned / (curvature.values * step.bend)
     b = np.linalg.solve(model.whitening.T, step.beta)
     bias = back @ model.whitening.T @ curvature.solve(step.ridge, step.ridge @ b)

@@ -77,14 +77,9 @@ def response_of(y: Any, design: Given) -> Floats:
     found = y.values if isinstance(y, PeopleRows) else column("y", y).floats()
     if found.ndim != 1:
         raise InvalidArgument("y", "one column of numbers", "a table")
-    same_length(len(found), design)
+    if design.codes is None and len(found) != design.size:
+        raise InvalidArgument("y", f"as long as X, {design.size} rows", f"{len(found)} rows")
     return found
-
-
-def same_length(rows: int, design: Given) -> None:
-    """Refuses a response of another length than X."""
-    if design.codes is None and rows != design.size:
-        raise InvalidArgument("y", f"as long as X, {design.size} rows", f"{rows} rows")
 
 
 def binary_columns(value: Any, columns: int) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -63,6 +64,12 @@ class Reads:
     people: Peoples | None = None
     last: tuple[Kind, ...] = ()
 
+    def named(self, names: Names, given: Given) -> Names:
+        """The columns that are asked about: those named, or those of a formula."""
+        if given.get("formula") is None or names:
+            return names
+        return tuple(_formulas().read(given["formula"]).columns)
+
     def check(self, what: str, names: Names, source: Source, given: Given) -> None:
         """Whether the source has such columns: names and kinds are public. Edges ask for numbers."""
         if not self.least <= len(names) <= (len(names) if self.most is None else self.most):
@@ -75,6 +82,7 @@ class Reads:
             known(given["order"], source.columns, what="order")
         for place, name in enumerate(names, 1 - len(names)):
             kinds = self.last if self.last and place == 0 else self.kinds
+            kinds = kinds if given.get("formula") is None else COUNTED
             known(name, source.columns, kinds if given.get("edges") is None else NUMERIC)
         if given.get("by") is not None:
             known(given["by"], source.columns, COUNTED)
@@ -163,8 +171,15 @@ def _no_matrix(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     return (_one_row_each(zeros) if isinstance(source, PeopleSource) else zeros,)
 
 
+def _formulas() -> Any:
+    """The room of formulas declares release functions of its own."""
+    return importlib.import_module("uptack.regression.formulas")
+
+
 def _design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    """X and y. The response is named first."""
+    """X and y. The response is named first; a formula names it itself."""
+    if given.get("formula") is not None:
+        return _formulas().of_source(source, names), None
     if isinstance(source, PeopleSource):
         rows = source.points(names)
         return replace(rows, values=rows.values[:, 1:]), replace(rows, values=rows.values[:, 0])
@@ -173,6 +188,8 @@ def _design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 
 def _no_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    if given.get("formula") is not None:
+        return _formulas().of_nothing(source, names), None
     zeros = np.broadcast_to(0.0, (source.rows, len(names)))
     if isinstance(source, PeopleSource):
         return _one_row_each(zeros[:, 1:]), _one_row_each(zeros[:, 0])

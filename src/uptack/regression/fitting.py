@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH, moved
-from uptack.multivariate.entrance import Given, Sized, framed, rows_for_scales, sized
+from uptack.multivariate.entrance import MISSING, Given, Sized, binary_columns, framed, rows_for_scales, sized
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import noise_edge, whitened
 from uptack.multivariate.standardise import Frame
+from uptack.regression.formulas import Columns
 from uptack.regression.losses import Loss, stretch
 from uptack.regression.newton import Hessian, Model, Parts, Step, far_out, hessian, newton, noisy_mean, start
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
@@ -69,6 +73,16 @@ class Asked:
     leading: bool
     missing: str
     account: Account
+    names: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(loss: Loss, design: Given, account: Account, given: Mapping[str, Any]) -> Asked:
+        """What a call says, with a formula or without."""
+        missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
+        public = given["formula"]
+        if isinstance(public, Columns):
+            return Asked(loss, public.binary, leading and public.intercept, missing, account, public.names)
+        return Asked(loss, binary_columns(given["binary"], design.columns), leading, missing, account)
 
     def planned(self, n: float, columns: int, account: Account | None = None) -> Plan | None:
         """The plan for so many rows and predictors; None where noise is too much."""
@@ -184,7 +198,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
     """All steps one after the other; None where they say that the fit can't be stood behind."""
     account, response = size.account, rows.width - 1
     frame = _frame(rows, size, asked, plan)
-    if plan.loss.response and response not in frame.kept or len(frame.kept) < 1 + plan.loss.response:
+    if (plan.loss.response and response not in frame.kept) or len(frame.kept) < 1 + plan.loss.response:
         return None
     gentle = GENTLER if hessians(plan.loss) == 1 else GENTLE
     shape = whitened(rows, frame, size.n, plan.rounds, account.part(plan.scatter * plan.rounds), gentle=gentle)
@@ -206,7 +220,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
     assert step is not None
     if _unsettled(step, curvature, plan.loss.polish):
         return None
-    return _answer(model, (curvature, first if plan.loss.flat else curvature), step, rows.width)
+    return _answer(model, (curvature, first if plan.loss.flat else curvature), step, rows.width, asked.names)
 
 
 def _frame(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Frame:
@@ -235,10 +249,12 @@ def _unsettled(step: Step, curvature: Hessian, polish: float) -> bool:
     return step.noise > ROOM or step.moved > polish + 2 * step.noise or covered > COVERED * curvature.raw.size
 
 
-def _answer(model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int) -> Outcome[Floats]:
+def _answer(
+    model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int, names: tuple[str, ...]
+) -> Outcome[Floats]:
     value, errors, lost = in_units(model, curvatures, step, width)
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     spread = step.spread * model.response[0] if model.loss.response else None
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped, spread,
-                         model.frame.leading)  # fmt: skip
+                         model.frame.leading, names)  # fmt: skip
     return Outcome(value, HOW, noise, notes=noise.notes())

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from uptack import checks
 from uptack.account import Account
 from uptack.columns.table import Floats
 from uptack.exact import Rational
-from uptack.multivariate.entrance import MISSING, binary_columns, response_of, table_of
+from uptack.multivariate.entrance import response_of, table_of
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.regression.fitting import Asked, fit
+from uptack.regression.formulas import entered
 from uptack.regression.losses import Huber
 from uptack.release import NoReply, Release
 
@@ -26,15 +24,18 @@ from uptack.release import NoReply, Release
     data=("x", "y"),
     missing="ignore",
     also="regression",
+    enter=entered,
     examples=({}, {"fit_intercept": False}),
 )
 def linear_regression(
     x: Any,
-    y: Any,
+    y: Any = None,
     *,
     epsilon: Rational,
     fit_intercept: bool = True,
     binary: Any = None,
+    formula: Any = None,
+    levels: Any = None,
     standard_errors: bool = True,
     missing: str = "error",
     rows_per_person: int = 1,
@@ -71,10 +72,9 @@ def linear_regression(
     >>> bool(np.abs((found.value - [3, 1, -0.002]) * [0.1, 1, 1000]).max() < 0.1), found.privacy
     (True, Privacy(epsilon=1.0))
     """
-    how = checks.choice("missing", missing, MISSING)
     account = Account.open(
         "linear regression", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
     design = table_of("X", x)
-    zeros = binary_columns(binary, design.columns)
-    return fit(design, response_of(y, design), Asked(Huber(), zeros, bool(fit_intercept), how, account))
+    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula}
+    return fit(design, response_of(y, design), Asked.of(Huber(), design, account, told))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,24 @@ from uptack.columns.owners import PeopleRows
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.multivariate.entrance import MISSING, Given, binary_columns, same_length, table_of
+from uptack.multivariate.entrance import response_of, table_of
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.regression.fitting import Asked, fit
+from uptack.regression.formulas import entered
 from uptack.regression.losses import Logistic
 from uptack.release import NoReply, Release
+
+
+def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A call with 0 and 1 in place of the classes, of a formula or of y itself."""
+    (x, *others), rest = entered(arguments if arguments else (given.get("x"),), given)
+    classes, rest = two_classes(rest.get("classes", (0, 1))), {k: v for k, v in rest.items() if k not in ("x", "y")}
+    y = others[0] if others else given.get("y")
+    labels = labels_of(y, classes)
+    return (x, labels, *others[1:]), {**rest, "classes": (0, 1)}
 
 
 @release(
@@ -28,16 +39,19 @@ from uptack.release import NoReply, Release
     people=True,
     data=("x", "y"),
     missing="ignore",
+    enter=labelled,
     examples=({}, {"fit_intercept": False}),
 )
 def logistic_regression(
     x: Any,
-    y: Any,
+    y: Any = None,
     *,
     epsilon: Rational,
     classes: Any = (0, 1),
     fit_intercept: bool = True,
     binary: Any = None,
+    formula: Any = None,
+    levels: Any = None,
     missing: str = "error",
     rows_per_person: int = 1,
     adjacency: Adjacency = SUBSTITUTE,
@@ -67,13 +81,12 @@ def logistic_regression(
     >>> bool(np.abs((found.value - [9, 1, -0.002]) * [0.1, 1, 1000]).max() < 0.2), found.privacy
     (True, Privacy(epsilon=1.0))
     """
-    how, both = checks.choice("missing", missing, MISSING), two_classes(classes)
     account = Account.open(
         "logistic regression", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
     design = table_of("X", x)
-    zeros = binary_columns(binary, design.columns)
-    return fit(design, labels_of(y, both, design), Asked(Logistic(), zeros, bool(fit_intercept), how, account))
+    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula}
+    return fit(design, response_of(y, design), Asked.of(Logistic(), design, account, told))
 
 
 def two_classes(classes: Any) -> tuple[Any, Any]:
@@ -86,12 +99,13 @@ def two_classes(classes: Any) -> tuple[Any, Any]:
     return given[0], given[1]
 
 
-def labels_of(y: Any, classes: tuple[Any, Any], design: Given) -> Floats:
+def labels_of(y: Any, classes: tuple[Any, Any]) -> Any:
     """0 for rows of the first class, 1 for those of the second, NaN for others: each row by itself."""
     if isinstance(y, PeopleRows):
-        first, second = (y.values == canonical(one) for one in classes)
-    else:
-        found = field("y", y, "one column of classes")
-        first, second = (found.equal(one) for one in classes)
-        same_length(first.size, design)
+        return replace(y, values=_coded(*(y.values == canonical(one) for one in classes)))
+    found = field("y", y, "one column of classes")
+    return _coded(*(found.equal(one) for one in classes))
+
+
+def _coded(first: Any, second: Any) -> Floats:
     return np.where(second, 1.0, np.where(first, 0.0, np.nan))

@@ -199,9 +199,9 @@ class Check:
     """The check loss of a quantile q: ψ = q - 1 for residuals below 0, else q.
 
     Its curvature is that of residuals t = w·r near 0: 1/(2h) for |t| < h, a density. h is so wide that a share
-    sqrt(q·(1 - q))/2 of the rows is that near: a quarter at the median, fewer where a quantile may be near an end of the
-    residuals. The first steps have a ψ that rises from q - 1 to q over [-h, h], so that they are Newton steps of a loss
-    without corners. The last one has ψ itself.
+    sqrt(q·(1 - q))/2 of the rows is that near: a quarter at the median, fewer where a quantile may be near an end of
+    the residuals. The first steps have a ψ that rises from q - 1 to q over [-h, h], so that they are Newton steps of a
+    loss without corners. The last one has ψ itself.
     """
 
     quantile: float

@@ -58,8 +58,8 @@ FAR_OUT = Fraction(3, 4)
 
 @dataclass(frozen=True, eq=False)
 class Hessian:
-    """Second moments of the scaled rows: eigenvalues, as used and as they came out, the edge of their noise, and how far
-    off a step for this may be, over its length.
+    """Second moments of the scaled rows: eigenvalues, as used and as they came out, the edge of their noise, and how
+    far off a step for this may be, over its length.
     """
 
     vectors: Floats
@@ -121,14 +121,14 @@ class Model:
 
     def slopes(self, batch: Floats, beta: Floats, s: float, sharp: bool) -> list[Whole]:
         """wz·ψ/(cR) as integers of length at most Λ, and κ/k as integers of [0, Λ]."""
-        z, *at = self.at(batch, beta)
-        bend = np.clip(self.loss.bend(*at, s), 0.0, 1.0)
-        return [bounded(z * (self.loss.score(*at, s, sharp) / self.radius), 1.0), np.rint(bend * LENGTH)]
+        z, y, eta, w = self.at(batch, beta)
+        bend = np.clip(self.loss.bend(y, eta, w, s), 0.0, 1.0)
+        return [bounded(z * (self.loss.score(y, eta, w, s, sharp) / self.radius), 1.0), np.rint(bend * LENGTH)]
 
     def bent(self, batch: Floats, beta: Floats, s: float) -> list[Whole]:
         """The square root of κ/k times wz/R, as integers of length at most Λ."""
-        z, *at = self.at(batch, beta)
-        return [bounded(z * np.sqrt(np.clip(self.loss.bend(*at, s), 0.0, 1.0)), self.radius)]
+        z, y, eta, w = self.at(batch, beta)
+        return [bounded(z * np.sqrt(np.clip(self.loss.bend(y, eta, w, s), 0.0, 1.0)), self.radius)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,4 +256,16 @@ def _penalised(model: Model) -> Floats:
     return found
 
 
-__all__ = ["LENGTH", "Hessian", "Model", "Parts", "Step", "far_out", "hessian", "newton", "noisy_mean", "spread", "start"]
+__all__ = [
+    "LENGTH",
+    "Hessian",
+    "Model",
+    "Parts",
+    "Step",
+    "far_out",
+    "hessian",
+    "newton",
+    "noisy_mean",
+    "spread",
+    "start",
+]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from uptack import checks
 from uptack.account import Account
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.multivariate.entrance import MISSING, binary_columns, response_of, table_of
+from uptack.multivariate.entrance import response_of, table_of
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.regression.fitting import Asked, fit
+from uptack.regression.formulas import entered
 from uptack.regression.losses import Check
 from uptack.release import NoReply, Release
 
@@ -29,16 +28,19 @@ LEAST = 0.02
     people=True,
     data=("x", "y"),
     missing="ignore",
+    enter=entered,
     examples=({}, {"quantile": 0.9}),
 )
 def quantile_regression(
     x: Any,
-    y: Any,
+    y: Any = None,
     *,
     epsilon: Rational,
     quantile: float = 0.5,
     fit_intercept: bool = True,
     binary: Any = None,
+    formula: Any = None,
+    levels: Any = None,
     missing: str = "error",
     rows_per_person: int = 1,
     adjacency: Adjacency = SUBSTITUTE,
@@ -66,13 +68,13 @@ def quantile_regression(
     >>> bool(np.abs((found.value - [3, 1, -0.002]) * [0.1, 1, 1000]).max() < 0.1), found.privacy
     (True, Privacy(epsilon=1.0))
     """
-    how, level = checks.choice("missing", missing, MISSING), level_of(quantile)
+    level = level_of(quantile)
     account = Account.open(
         "quantile regression", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
     design = table_of("X", x)
-    zeros = binary_columns(binary, design.columns)
-    return fit(design, response_of(y, design), Asked(Check(level), zeros, bool(fit_intercept), how, account))
+    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula}
+    return fit(design, response_of(y, design), Asked.of(Check(level), design, account, told))
 
 
 def level_of(quantile: Any) -> float:

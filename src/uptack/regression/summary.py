@@ -97,6 +97,7 @@ class LinearErrors:
     dropped: tuple[int, ...]
     spread: float | None
     intercept: bool
+    names: tuple[str, ...] = ()
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The value ± so many standard errors, for the population's coefficients."""
@@ -109,9 +110,8 @@ class LinearErrors:
         if self.unresolved:
             said.append(f"{len(self.unresolved)} coefficients hang on directions of x that noise covers")
         if self.dropped:
-            said.append(
-                f"columns {', '.join(map(str, self.dropped))} hardly ever vary: their coefficients are set to 0"
-            )
+            which = ", ".join(self.names[c] if self.names else str(c) for c in self.dropped)
+            said.append(f"columns {which} hardly ever vary: their coefficients are set to 0")
         return tuple(said)
 
 
@@ -127,13 +127,15 @@ class RegressionRelease(Release[Floats]):
     def summary(self, names: Sequence[str] | None = None, *, confidence: Rational = 0.95) -> str:
         """A table of estimates, standard errors, z and intervals.
 
-        `names` are those of the columns of X. The standard errors allow for sampling and for privacy noise.
+        `names` are those of the columns of X; a formula knows its own. The standard errors allow for sampling and for
+        privacy noise.
         """
         errors = self.noise
         if not isinstance(errors, LinearErrors):
             raise NoInterval("this release has no standard errors")
         lead = int(errors.intercept)
-        columns = [f"x{i}" for i in range(self.value.size - lead)] if names is None else [label(n) for n in names]
+        usual = errors.names or [f"x{i}" for i in range(self.value.size - lead)]
+        columns = [label(n) for n in (usual if names is None else names)]
         if len(columns) != self.value.size - lead:
             raise InvalidArgument("names", f"{self.value.size - lead} names, one per column", f"{len(columns)} of them")
         percent = f"{100 * float(read(confidence)):g}% interval"

@@ -59,7 +59,7 @@ class Request:
             del options["by"]  # as if it had not been said
         found.check(options)
         object.__setattr__(self, "statistic", statistic)
-        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "columns", found.reads.named(columns, options))
         object.__setattr__(self, "options", tuple(options.items()))
 
     @property

@@ -29,7 +29,8 @@ TESTED = {**LOUD, "delta": DELTA}
 
 MAY_REFUSE = frozenset({"⊥"})
 COUNTED = frozenset({"⊥", "stamps"})
-"""Where the number of rows is secret, ⊥ and what it advises follow from a released one."""
+"""Where the number of rows is secret, ⊥ and what it advises follow from a released one. The same goes for how many
+rounds a regression takes, and so for what it spends on each."""
 LABELS = frozenset({"labels", "type"})
 
 
@@ -218,6 +219,8 @@ def curves() -> list[Ask]:
 def regressions() -> list[Ask]:
     """Regressions, and the estimators that fit by them."""
     short, robust, linear = (f"uptack.{name}_regression" for name in ("shortcut", "hampel", "linear"))
+    logistic, quantile = (f"uptack.{name}_regression" for name in ("logistic", "quantile"))
+    formula = {"formula": "y ~ log(x) + I(x ** 2)", "levels": {"z": [0, 1]}, "missing": "drop"}
     two, plain = makers.two, {**LOUD, "fit_intercept": False}
     one_row = {**plain, "rows_per_person": 2}
     asks = [
@@ -232,6 +235,15 @@ def regressions() -> list[Ask]:
         Ask(linear, "table", LOUD, two, MAY_REFUSE, basic=True),
         Ask(linear, "table with gaps", {**one_row, "missing": "drop", "standard_errors": True}, two, MAY_REFUSE),
         Ask(linear, "table", {**SECRET, "binary": [0]}, two, COUNTED),
+        Ask(linear, "table", {**LOUD, **formula}, makers.named, COUNTED),
+        Ask(logistic, "table", LOUD, makers.classes, COUNTED, basic=True),
+        Ask(logistic, "table with gaps", {**one_row, "missing": "drop", "classes": (1, 0)}, makers.classes, COUNTED),
+        Ask(logistic, "table", {**SECRET, "binary": [0]}, makers.classes, COUNTED),
+        Ask(logistic, "table", {**LOUD, **formula}, makers.named, COUNTED),
+        Ask(quantile, "table", LOUD, two, COUNTED, basic=True),
+        Ask(quantile, "table with gaps", {**one_row, "missing": "drop", "quantile": 0.9}, two, COUNTED),
+        Ask(quantile, "table", {**SECRET, "binary": [0]}, two, COUNTED),
+        Ask(quantile, "table", {**LOUD, **formula}, makers.named, COUNTED),
         Ask("uptack.scatter", "plane", LOUD, makers.one, MAY_REFUSE, basic=True),
         Ask("uptack.scatter", "plane", {**SECRET, "missing": "drop", "rows_per_person": 2}, makers.one, COUNTED),
         Ask(robust, "table", {**plain, "delta": DELTA}, two, MAY_REFUSE, basic=True),
@@ -363,6 +375,8 @@ def people() -> list[Ask]:
         _of_people(
             linear, "table with gaps", {**SECRET, **louder, "missing": "drop", "binary": [0]}, makers.two, COUNTED
         ),
+        _of_people("uptack.logistic_regression", "table", louder, makers.classes, COUNTED),
+        _of_people("uptack.quantile_regression", "table with gaps", {**louder, "missing": "drop"}, makers.two, COUNTED),
         _of_people("uptack.scatter", "plane", louder, free=MAY_REFUSE),
         _of_people("uptack.scatter", "plane", {**SECRET, **louder, "missing": "drop"}, free=COUNTED),
         _of_people("uptack.kde", "any numbers", {**known, "missing": "drop"}, makers.seen, COUNTED),

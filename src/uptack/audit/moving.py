@@ -95,6 +95,14 @@ def _leverage(rows: int = 1, n: int = 2500) -> Pair:
     return (x, y), (x, far)
 
 
+def _classed(n: int = 2500) -> Pair:
+    """A row as far out as counts in full, in one class and in the other."""
+    (x, y), _ = _line(n)
+    x, y, other = x.copy(), y.copy(), y.copy()
+    x[-1], y[-1], other[-1] = 1.5 * np.quantile(np.abs(x), 0.75), 1.0, -1.0
+    return (x, y), (x, other)
+
+
 def _away() -> Pair:
     """A row in the middle, which goes very far away: another direction."""
     (x, y), _ = _line(2500)
@@ -349,6 +357,12 @@ def regressions() -> list[Replay]:
         _case("linear", linear, _leverage(), makers.two, epsilon=3),
         _case("linear, 3 rows", linear, _leverage(3), makers.two, epsilon=9, rows_per_person=3),
         _case("linear, add/remove", linear, _removed(_leverage()), makers.two, epsilon=3, adjacency=ADD_REMOVE),
+        _case("logistic", "uptack.logistic_regression", _classed(), makers.classes, epsilon=3),
+        _case("logistic, add/remove", "uptack.logistic_regression", _removed(_classed()), makers.classes, epsilon=3,
+              adjacency=ADD_REMOVE),
+        _case("quantile", "uptack.quantile_regression", _leverage(), makers.two, epsilon=3, quantile=0.9),
+        _case("quantile, 3 rows", "uptack.quantile_regression", _leverage(3), makers.two, epsilon=9,
+              rows_per_person=3),
         _case("scatter", "uptack.scatter", _away(), epsilon=3),
         _case("R_S", "uptack.papers.R_S", _line(), makers.two, eps=5, delta=DELTA),
         _case("R_H", "uptack.papers.R_H", _plane(400), makers.two, eps=20, delta=DELTA),

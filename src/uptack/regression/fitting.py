@@ -45,6 +45,9 @@ that has some are to be finer by this, for at most so much more."""
 AMPLE = 3
 """Times the rows that scales need, from which on they get less of ε."""
 
+RUNAWAY = 0.05
+"""⊥ for classes where the last step made coefficients longer by this part, beyond noise: a line that separates them."""
+
 DROWNED = 0.5
 """⊥ where the noise's edge would exceed this part of a Hessian whose curvatures a fit can't do without."""
 
@@ -218,7 +221,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
         step, curvature = newton(rows, model, curvature, beta, stage.sharp, parts)
         beta = step.beta * (stretch(step.moved, step.noise) if stage.stretched else 1.0)
     assert step is not None
-    if _unsettled(step, curvature, plan.loss.polish):
+    if _unsettled(step, curvature, plan.loss):
         return None
     return _answer(model, (curvature, first if plan.loss.flat else curvature), step, rows.width, asked.names)
 
@@ -243,10 +246,12 @@ def _even(rows: Rows, frame: Frame, n: float, account: Account) -> Floats:
     return beta
 
 
-def _unsettled(step: Step, curvature: Hessian, polish: float) -> bool:
+def _unsettled(step: Step, curvature: Hessian, loss: Loss) -> bool:
     """Whether the last step was no polish, or noise covers too many directions: a private ⊥, by released numbers."""
     covered = int(np.count_nonzero(curvature.raw < curvature.edge))
-    return step.noise > ROOM or step.moved > polish + 2 * step.noise or covered > COVERED * curvature.raw.size
+    if step.noise > ROOM or covered > COVERED * curvature.raw.size or (not loss.response and step.longer > RUNAWAY):
+        return True
+    return step.moved > loss.polish + 2 * step.noise
 
 
 def _answer(

@@ -1,9 +1,9 @@
 """Formulas such as "price ~ log(carat) + C(cut) + x:y": how a table becomes X and y, row by row.
 
 `formulaic` reads the algebra of a formula, and that is all it does. Rows are looked at here, each by itself: a factor
-is a column, a few functions of columns (`FUNCTIONS`), or the categories of one. Transformations that learn from all rows
-(center, scale, poly, splines) are refused by name. So what a row becomes depends on no other row, and whatever holds
-for the rows of X and y holds for those of the table. A result that is no finite number is a missing value.
+is a column, a few functions of columns (`FUNCTIONS`), or the categories of one. Transformations that learn from all
+rows (center, scale, poly, splines) are refused by name. So what a row becomes depends on no other row, and whatever
+holds for the rows of X and y holds for those of the table. A result that is no finite number is a missing value.
 
 *Categories* have declared levels: `levels={"cut": ["Fair", "Good"]}`, or the type of the column lists them (an Enum of
 polars). They are never read off rows; those of a Categorical of pandas may have been, so they do not count as declared.
@@ -221,7 +221,7 @@ def levels_of(column: str, given: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
-# ---------------------------------------------------------------------------------------------------------------- design
+# --------------------------------------------------------------------------------------------------------------- design
 
 
 @dataclass(frozen=True)

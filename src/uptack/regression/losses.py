@@ -278,7 +278,7 @@ _TERMS = tuple(1.0 / np.prod(np.arange(1.0, k + 1)) for k in range(13, -1, -1))
 def logistic(t: Floats) -> Floats:
     """1/(1 + e^-t), to about 15 digits, by products, sums, a division and a power of two."""
     away = np.minimum(np.abs(t), FARTHEST)
-    power = np.rint(away * LOG2E)
+    power = np.rint(np.where(away <= FARTHEST, away, 0.0) * LOG2E)  # NaN stays NaN by what follows
     rest = power * LN2 - away  # within ln 2/2 of 0
     total = np.zeros_like(rest)
     for term in _TERMS:

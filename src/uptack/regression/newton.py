@@ -134,7 +134,7 @@ class Model:
 @dataclass(frozen=True, eq=False)
 class Step:
     """Where a step led to, and what is known of it. `bend` is the mean of κ. `noise` and `moved` are lengths in H, in
-    spreads.
+    spreads. `longer` is by which part coefficients grew as a whole, beyond noise.
     """
 
     beta: Floats
@@ -144,6 +144,7 @@ class Step:
     bend: float
     noise: float
     moved: float
+    longer: float
     scale: float
     ridge: Floats
 
@@ -246,7 +247,10 @@ def newton(
     across = curvature.vectors.T @ change
     noise = scale * math.sqrt((model.p + 1) * float(np.sum(1 / curvature.values))) / (bend * s)
     length = math.sqrt(float(across @ (curvature.values * across))) / s
-    return Step(beta + model.whitening.T @ change, change, s, slope, bend, noise, length, scale, ridge), curvature
+    size = max(float(b @ curvature.matrix @ b), 1e-300)
+    longer = float(change @ curvature.matrix @ b) / size - noise * s / math.sqrt(size)
+    arrived = beta + model.whitening.T @ change
+    return Step(arrived, change, s, slope, bend, noise, length, longer, scale, ridge), curvature
 
 
 def _penalised(model: Model) -> Floats:

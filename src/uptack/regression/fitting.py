@@ -214,14 +214,15 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
     radius = plan.wide * far_out(rows, frame, whitening, account.part(RADIUS))
     model = Model(frame, whitening, radius, shape.rows, plan.loss)
     first = curvature = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
-    rest, step = plan.left(shape.rounds), None
+    rest, step, before = plan.left(shape.rounds), None, 0.0
     for stage in plan.loss.stages:
         parts = Parts(account.part(plan.spread), account.part(SLOPE), account.part(rest * stage.share),
                       account.part(HEAVY * plan.hessian(shape.rounds)) if stage.reweighted else None)  # fmt: skip
+        before = 0.0 if step is None else step.noise
         step, curvature = newton(rows, model, curvature, beta, stage.sharp, parts)
         beta = step.beta * (stretch(step.moved, step.noise) if stage.stretched else 1.0)
     assert step is not None
-    if _unsettled(step, curvature, plan.loss):
+    if _unsettled(step, before, curvature, plan.loss):
         return None
     return _answer(model, (curvature, first if plan.loss.flat else curvature), step, rows.width, asked.names)
 
@@ -246,12 +247,15 @@ def _even(rows: Rows, frame: Frame, n: float, account: Account) -> Floats:
     return beta
 
 
-def _unsettled(step: Step, curvature: Hessian, loss: Loss) -> bool:
-    """Whether the last step was no polish, or noise covers too many directions: a private ⊥, by released numbers."""
+def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> bool:
+    """Whether the last step was no polish, or noise covers too many directions: a private ⊥, by released numbers.
+
+    A step of classes may also be as long as the noise of the step before, which it repairs.
+    """
     covered = int(np.count_nonzero(curvature.raw < curvature.edge))
     if step.noise > ROOM or covered > COVERED * curvature.raw.size or (not loss.response and step.longer > RUNAWAY):
         return True
-    return step.moved > loss.polish + 2 * step.noise
+    return step.moved > loss.polish + 2 * step.noise + (0.0 if loss.response else before)
 
 
 def _answer(

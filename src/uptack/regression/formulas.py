@@ -61,9 +61,10 @@ class Factor:
 
     def numbers(self, table: Mapping[str, Field]) -> Floats:
         """Its value in every row."""
-        read = _known(table, self.column).floats() if self.column else _value(_tree(self.text), table)
+        if self.column:
+            return _known(table, self.column).floats()
         with np.errstate(all="ignore"):
-            return np.asarray(np.broadcast_to(read, _size(table)), np.float64)
+            return np.asarray(np.broadcast_to(_value(_tree(self.text), table), _size(table)), np.float64)
 
 
 @dataclass(frozen=True)
@@ -283,7 +284,8 @@ def _columns(
     found: list[tuple[list[str], Floats, bool]] = [([], np.ones(_size(fields)), True)]
     for factor in plain:
         values, flag = factor.numbers(fields), bool(factor.column) and fields[factor.column].kind == "boolean"
-        found = [([*names, factor.text], one * values, both and flag) for names, one, both in found]
+        with np.errstate(all="ignore"):
+            found = [([*names, factor.text], one * values, both and flag) for names, one, both in found]
     for factor, full in several.items():
         chosen = levels[factor.column]
         dummies = _dummies(fields[factor.column], chosen)

@@ -15,7 +15,7 @@ import pytest
 import uptack as ut
 from uptack.cli import main, reporting, stdin
 from uptack.report import Output, profile, to_html, write
-from uptack.report.writing import factor, short
+from uptack.privacy.words import factor, short
 
 pytest.importorskip("ibis")
 ROOT = Path(__file__).parents[2]

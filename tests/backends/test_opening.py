@@ -1,7 +1,5 @@
 """Making sources: forms of data in memory, files by extension, and what goes wrong."""
 
-import sys
-
 import duckdb
 import numpy as np
 import pandas as pd
@@ -10,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from uptack.data import engines, guess_types, ordering, queries, source
+from uptack.data import guess_types, ordering, queries, source
 from uptack.errors import InvalidArgument, UptackError
 
 
@@ -135,12 +133,6 @@ def test_sorted_files(tmp_path, monkeypatch):
     middle = source(tmp_path / "sorted.parquet").column("x").ordered([(199_900, 200_100)])
     np.testing.assert_array_equal(middle.at(np.arange(199_900, 200_101)), rows[199_899:200_100])
     assert sum(part.values.size for part in fetched) <= 20_000
-
-
-def test_a_missing_package_names_its_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ibis", None)
-    with pytest.raises(UptackError, match=r'pip install "uptack\[data\]"'):
-        engines.ibis()
 
 
 def test_rows_without_an_owner_are_one_owners(tmp_path):

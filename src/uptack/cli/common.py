@@ -113,32 +113,42 @@ epsilon = click.option("--epsilon", "-e", type=Exact(), required=True, help="The
 delta = click.option("--delta", type=Exact(), default="0", show_default=True, help="Chance that the guarantee fails.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
-session_options = stacked(
+file_options = stacked(
     click.option("--table", help="Which table of a DuckDB file."),
     click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
-                 help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, text). "
-                      "The others are guessed from the rows, and shown."),
+                 help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, boolean:ja/nein, text). "
+                      "Without a schema (uptack init) the others are guessed from the rows, and shown."),
     click.option("--delimiter", help="What is between two cells of a CSV file, if its line of names does not show it."),
     click.option("--header/--no-header", default=None,
                  help="Whether a CSV file begins with a line of names. If not: --type for all columns, in order."),
+    click.option("--encoding", help="How a CSV file is encoded, such as latin-1 or utf-16. [default: utf-8]"),
+    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal sign of a CSV file. [default: .]"),
+    click.option("--thousands", help="What is between groups of three digits in a CSV file."),
+    click.option("--na", multiple=True, metavar="WORD",
+                 help="A word for missing values in a CSV file, such as NA. More than once for several."),
+)  # fmt: skip
+
+session_options = stacked(
+    file_options,
     click.option("--ledger", type=click.Path(path_type=Path), help="Charge this ledger before the data are touched."),
     click.option("--dataset", default="data", help="Which data set of the ledger."),
     click.option("--analyst", help="On whose behalf, for a ledger with budgets per analyst."),
-    click.option("--adjacency", type=click.Choice(list(ADJACENCIES)), default="substitute", show_default=True,
-                 help="Whether the number of rows, or of people, is public (substitute) or secret (add-remove)."),
+    click.option("--adjacency", type=click.Choice(list(ADJACENCIES)),
+                 help="Whether the number of rows, or of people, is public (substitute, the default) or secret "
+                      "(add-remove)."),
     click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True,
                  help="How many rows one person may own."),
     click.option("--person", multiple=True, metavar="COLUMN",
                  help="The column of ids that says whose a row is; more than once for an id of several columns. "
                       "People are protected then, with all their rows."),
-    click.option("--noun", default="row", show_default=True, help="What one row is, such as person-year."),
+    click.option("--noun", help="What one row is, such as person-year. [default: row]"),
     click.option("--missing", type=Missing(), default="drop", show_default=True,
                  help="What to do with missing values."),
     click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for tests. NOT PRIVATE."),
 )  # fmt: skip
 
 SESSION = (
-    *("table", "types", "delimiter", "header", "dataset", "ledger", "analyst"),
+    *("table", "types", *files.DIALECT, "dataset", "ledger", "analyst"),
     *("adjacency", "rows_per_person", "person", "noun", "missing", "seed"),
 )
 
@@ -153,11 +163,10 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
             data,
             table=own["table"],
             types=types,
-            delimiter=own["delimiter"],
-            header=own["header"],
+            **written(own),
             ledger=None if own["ledger"] is None else ledgers.Ledger(own["ledger"], dataset=own["dataset"]),
             analyst=own["analyst"],
-            adjacency=ADJACENCIES[own["adjacency"]],
+            adjacency=ADJACENCIES.get(own["adjacency"]),
             rows_per_person=own["rows_per_person"],
             person=own["person"] or None,
             noun=own["noun"],
@@ -168,12 +177,19 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
         yield session
 
 
+def written(own: dict[str, Any]) -> dict[str, Any]:
+    """How a CSV file is written, as far as the options say it."""
+    return {name: own[name] or None if name == "na" else own[name] for name in files.DIALECT}
+
+
 def _types(data: str | Path, own: dict[str, Any]) -> dict[str, str] | None:
-    """The kinds of columns that were stated; for a CSV file, "guess" for the others: its curator is who calls."""
+    """The kinds of columns that were stated. For a CSV file without a schema, "guess" for the others: its curator is
+    who calls.
+    """
     stated: dict[str, str] = own["types"]
-    if not files.is_text(data) or own["header"] is False:
+    if not files.is_text(data) or own["header"] is False or files.schema_of(data) is not None:
         return stated or None
-    names = files.text_layout(data, GUESS, own["delimiter"], own["header"])[1].names
+    names = files.text_layout(data, files.Options(types=GUESS, **written(own)))[1].names
     return {**dict.fromkeys(names, GUESS), **stated}
 
 

@@ -25,20 +25,15 @@ COUNT_IF = ("duckdb", "pyspark")
 
 
 def ibis() -> Any:
-    """The package ibis."""
-    try:
-        import ibis
-    except ImportError as missing:
-        raise UptackError('files and databases need ibis: pip install "uptack[data]"') from missing
+    """The package ibis, which is not imported before it is needed."""
+    import ibis
+
     return ibis
 
 
 def duckdb(path: str = ":memory:", **settings: Any) -> Any:
     """A connection to DuckDB. What it spills to a disk goes to a private folder."""
-    try:
-        con = ibis().duckdb.connect(path, **settings)
-    except ImportError as missing:
-        raise UptackError('files need DuckDB: pip install "uptack[data]"') from missing
+    con = ibis().duckdb.connect(path, **settings)
     kept = states.state(con).folder = private.folder(con)
     con.con.execute("SET temp_directory = '" + str(kept / "spilled").replace("'", "''") + "'")
     return con

@@ -6,13 +6,15 @@ import glob
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from uptack import checks
-from uptack.data import columnar, engines, textfiles
+from uptack.data import columnar, engines, streams, textfiles
+from uptack.data import schema as schemas
 from uptack.data.protocol import known
+from uptack.data.schema import Schema
 from uptack.errors import InvalidArgument
 
 FORMATS = {
@@ -40,11 +42,23 @@ class Options:
     delimiter: str | None = None
     header: bool | None = None
     hive: bool = False
+    encoding: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    na: str | Sequence[str] | None = None
 
     def given(self) -> dict[str, Any]:
         """The options that somebody said."""
         unsaid = {name: False if name == "hive" else None for name in vars(self)}
         return {name: value for name, value in vars(self).items() if value is not unsaid[name]}
+
+    @property
+    def dialect(self) -> textfiles.Dialect:
+        """How a text file is written."""
+        return textfiles.Dialect(*(getattr(self, name) for name in DIALECT))
+
+
+DIALECT = tuple(field.name for field in fields(textfiles.Dialect))
 
 
 ALLOWED = {
@@ -52,15 +66,16 @@ ALLOWED = {
     "types": ("csv",),
     "memory": (*FILES, "duckdb"),
     "threads": (*FILES, "duckdb"),
-    "delimiter": ("csv",),
-    "header": ("csv",),
     "hive": ("parquet",),
+    **dict.fromkeys(DIALECT, ("csv",)),
 }
 """Which options are for which files."""
 
 
 def opened(path: str | os.PathLike[str], options: Options) -> Any:
     """The ibis table of a file, or of a table in a database. See `uptack.data.source`."""
+    told = schema_of(path)
+    options = options if told is None else told.filled(options)
     name, wanted = _name_and_table(os.fspath(path), options.table)
     form, settings = _form(name), _settings(options.memory, options.threads)
     if not form:
@@ -75,16 +90,29 @@ def opened(path: str | os.PathLike[str], options: Options) -> Any:
             raise InvalidArgument("data", "a file that exists", repr(name))
         return _in_database(engines.duckdb(name, read_only=True, **settings), wanted)
     found = [name] if "://" in name else local(name, tuple(end for end, kind in FORMATS.items() if kind == form))
-    return {"csv": _csv, "parquet": _parquet, "arrow": _arrow}[form](found, settings, options)
+    if form == "csv":
+        return _csv(found, settings, options, told)
+    opener = columnar.arrow if form == "arrow" else lambda con, names: columnar.parquet(con, names, options.hive)
+    table = opener(engines.duckdb(**settings), found)
+    if told is not None:
+        told.check(table.columns)
+    return table
 
 
 def guess_types(
-    path: str | os.PathLike[str], *, delimiter: str | None = None, header: bool | None = None
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    na: str | Sequence[str] | None = None,
 ) -> dict[str, str]:
     """What the columns of a CSV file seem to hold, for its curator: the narrowest kind that fits every row.
 
     It looks at all rows, so the answer is not private. It becomes public when it is used as `types`. Look at it, mend
-    what is wrong, and write it down.
+    what is wrong, and write it down. The options are those of `uptack.data.source`.
 
     >>> import pathlib, tempfile
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"
@@ -92,19 +120,33 @@ def guess_types(
     >>> guess_types(place)
     {'age': 'integer', 'ward': 'text'}
     """
-    found, made = text_layout(path, textfiles.GUESS, delimiter, header)
+    how = Options(
+        types=textfiles.GUESS, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
+        thousands=thousands, na=na,
+    )  # fmt: skip
+    found, made = text_layout(path, how)
     return textfiles.guess(found, made)
 
 
-def text_layout(
-    path: str | os.PathLike[str], types: textfiles.Types, delimiter: str | None, header: bool | None
-) -> tuple[list[str], textfiles.Layout]:
+def text_layout(path: str | os.PathLike[str], options: Options) -> tuple[list[str], textfiles.Layout]:
     """The files of a CSV table, and what is public of them."""
     name = os.fspath(path)
     if "://" in name or _form(name) != "csv":
         raise InvalidArgument("data", "a CSV file on this machine", repr(name))
     found = local(name, (".csv", ".tsv"))
-    return found, textfiles.layout(found, delimiter, header, types)
+    return found, textfiles.layout(found, options.dialect, options.types)
+
+
+def has_schema(data: object) -> bool:
+    """Whether a schema may lie beside: a CSV, Parquet or Arrow file of this machine, or a folder of such."""
+    if not isinstance(data, str | os.PathLike) or "://" in (name := os.fspath(data)):
+        return False
+    return _form(name) in FILES and Path(name).exists()
+
+
+def schema_of(data: Any) -> Schema | None:
+    """The schema beside a file; None where there is none."""
+    return schemas.beside(os.fspath(data)) if has_schema(data) else None
 
 
 def is_text(data: object) -> bool:
@@ -148,7 +190,7 @@ def _settings(memory: str | None, threads: int | None) -> dict[str, Any]:
 
 def _extension(name: str) -> str:
     """The last extension; a compression's does not count."""
-    return Path(name.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
+    return Path(streams.bare(name)).suffix.lower()
 
 
 def _in_database(con: Any, table: str | None) -> Any:
@@ -168,20 +210,16 @@ def _tables(con: Any) -> list[str]:
     return [name for (name,) in con.con.sql("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()]
 
 
-def _csv(names: list[str], settings: dict[str, Any], options: Options) -> Any:
+def _csv(names: list[str], settings: dict[str, Any], options: Options, told: Schema | None) -> Any:
     """The rows are copied, with the kinds that were declared: see `uptack.data.textfiles`."""
     if "://" in names[0]:
         raise InvalidArgument("data", "a CSV file on this machine", repr(names[0]), "Parquet files may be elsewhere.")
-    made = textfiles.layout(names, options.delimiter, options.header, options.types)
-    kinds = textfiles.declared(options.types, made, lambda: textfiles.guess(names, made))
+    types = options.types
+    made = textfiles.layout(names, options.dialect, types)
+    if told is not None:
+        told.check(made.names)
+        types = {} if types is None else types  # columns of which it says nothing are texts
+    kinds = textfiles.declared(types, made, lambda: textfiles.guess(names, made))
     con = engines.duckdb(**settings)
     copy = textfiles.copied(names, made, kinds, engines.folder(con))
     return columnar.view(con, f"SELECT * FROM read_parquet({columnar.listing([str(copy)])})")
-
-
-def _parquet(names: list[str], settings: dict[str, Any], options: Options) -> Any:
-    return columnar.parquet(engines.duckdb(**settings), names, options.hive)
-
-
-def _arrow(names: list[str], settings: dict[str, Any], options: Options) -> Any:
-    return columnar.arrow(engines.duckdb(**settings), names)

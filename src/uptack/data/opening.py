@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,10 @@ def source(
     delimiter: str | None = None,
     header: bool | None = None,
     hive: bool = False,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    na: str | Sequence[str] | None = None,
 ) -> Source:
     """A table of rows to take statistics of, wherever it is kept.
 
@@ -39,11 +43,18 @@ def source(
     `memory` ("2GB") and `threads` bound what DuckDB takes for a file. With `hive`, folders such as "ward=3" above
     Parquet files are a column too, of texts.
 
-    `types` says what the columns of a CSV file hold, as {"age": "integer"}, with "integer", "number", "boolean" or
-    "text"; columns that it leaves out are texts. The file itself does not say. What is not of the stated type is a
-    missing value. "guess", for all columns or for one, takes the narrowest type that fits every row: that is a look at
-    the rows, which becomes public, so it is for the curator to say. `delimiter` is what is between two cells, if the
-    line of names does not show it. `header` says whether there is such a line; without one, `types` gives all names.
+    `types` says what the columns of a CSV file hold, as {"age": "integer"}, with "integer", "number", "boolean" (also
+    with words of its own, "boolean:ja/nein") or "text"; columns that it leaves out are texts. The file itself does not
+    say. What is not of the stated type is a missing value. "guess", for all columns or for one, takes the narrowest
+    type that fits every row: that is a look at the rows, which becomes public, so it is for the curator to say.
+
+    `delimiter` is what is between two cells, if the line of names does not show it. `header` says whether there is such
+    a line; without one, `types` gives all names. `encoding` is UTF-8, or what a byte order mark says, unless given,
+    such as "latin-1" or "utf-16-le". `decimal` is the decimal sign, "." or ",", and `thousands` what is between groups
+    of three digits. `na` are words for missing values, such as ["NA", "-"]; an empty cell is missing anyway. A name
+    that an earlier column has gets _2, and a third column without a name is column_3.
+
+    What `FILE.uptack.toml` says of a file beside it holds unless an option says otherwise (`uptack.data.schema`).
 
     For arrays and frames `types` declares the kinds of columns whose container has a type that rows may have chosen: in
     pandas one missing integer makes floats of all. A row that is not of the declared kind is a missing value.
@@ -59,7 +70,9 @@ def source(
     Traceback (most recent call last):
     uptack.errors.InvalidArgument: column must be a column that there is, got 'agee'. Did you mean 'age' or 'name'?
     """
-    options = files.Options(table, types, memory, threads, delimiter, header, hive)
+    options = files.Options(
+        table, types, memory, threads, delimiter, header, hive, encoding, decimal, thousands, na
+    )  # fmt: skip
     if isinstance(data, str | os.PathLike):
         opened = files.opened(data, options)
         engines.check(opened)

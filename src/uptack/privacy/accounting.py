@@ -16,8 +16,8 @@ from uptack.exact import Rational, read
 from uptack.privacy import loss
 from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
 from uptack.privacy.concentrated import concentrated
-from uptack.privacy.cost import cost
-from uptack.privacy.guarantee import Privacy, total
+from uptack.privacy.cost import cost, summed
+from uptack.privacy.guarantee import Privacy
 
 LARGEST_COMPOSED = 500
 """Where ε adds up to more, floats can't hold the distributions, and composing them tightly gains nothing."""
@@ -99,7 +99,7 @@ def tight(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SU
     bound = checks.delta("delta", delta)
     pieces = Counter(piece for tree in trees for piece in _pieces(tree))
     every = list(pieces.elements())
-    basic = total((cost(piece, adjacency) for piece in every), adjacency)
+    basic = summed(every, adjacency)
     if not pieces or bound == 0:
         return basic
     ways = [basic if basic.exact_delta <= bound else None, concentrated(every, bound, adjacency)]

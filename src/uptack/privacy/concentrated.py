@@ -24,7 +24,7 @@ from uptack.exact import Rational, Real, ball, logarithm
 from uptack.privacy import loss
 from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
 from uptack.privacy.calibration import largest
-from uptack.privacy.cost import cost
+from uptack.privacy.cost import cost, repeated
 from uptack.privacy.guarantee import Privacy, shorter
 
 LARGEST_RHO = 10**18
@@ -109,13 +109,14 @@ def _(node: loss.Composed, adjacency: Adjacency) -> Concentrated:
     *Proof for δ = 0.* E[(P/P')^α] of two parts is that of the first times a mean of those of the second given the
     first's answer, each at most e^(α(α-1)ρ₂). ∎ With δ's, each part is in its good mixture with probability 1 - δ_i.
     """
-    return _sum(_zcdp(part, adjacency) for part in node.parts)
+    return _sum(node.parts, adjacency)
 
 
-def _sum(parts: Iterable[Concentrated]) -> Concentrated:
+def _sum(trees: Iterable[loss.Loss], adjacency: Adjacency) -> Concentrated:
     rho, delta = Fraction(0), Fraction(0)
-    for part in parts:
-        rho, delta = rho + part.rho, min(delta + part.delta, Fraction(1))
+    for tree, times in repeated(trees):
+        part = _zcdp(tree, adjacency)
+        rho, delta = rho + times * part.rho, min(delta + times * part.delta, Fraction(1))
         rho = shorter(rho) if rho.denominator.bit_length() > LONG else rho
     return Concentrated(rho, delta)
 
@@ -210,7 +211,7 @@ def concentrated(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacen
     P'(S) ≥ (1 - δ₀)·A'(S). So the conversion is made at δ' = (δ - δ₀)/(1 - δ₀).
     """
     bound = checks.delta("delta", delta)
-    rho, taken = _sum(zcdp(tree, adjacency) for tree in trees)
+    rho, taken = _sum(trees, checks.instance("adjacency", adjacency, Adjacency, "SUBSTITUTE or ADD_REMOVE"))
     if bound - taken < checks.LEAST_CHANCE or rho > LARGEST_RHO:
         return None
     return Privacy(_converted(rho, (bound - taken) / (1 - taken)), bound, adjacency)

@@ -5,7 +5,8 @@ References are to Dwork and Lei's report of 2008, with the repairs that `docs/th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import singledispatch
 
@@ -17,7 +18,7 @@ from uptack.exact import Real, ball
 from uptack.privacy import loss
 from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
 from uptack.privacy.calibration import largest
-from uptack.privacy.guarantee import LARGEST_EXPONENT, Privacy, total
+from uptack.privacy.guarantee import LARGEST_EXPONENT, Privacy, total, total_of
 
 
 def cost(tree: loss.Loss, adjacency: Adjacency = SUBSTITUTE) -> Privacy:
@@ -174,3 +175,15 @@ def calibrate(build: Callable[[Fraction], loss.Loss], budget: Privacy) -> Fracti
         fix = "Give the parts of build a smaller δ."
         raise InvalidArgument("budget", f"at least what build takes at the smallest ε, {least}", budget, fix)
     return largest(lambda e: cost(build(e), budget.adjacency) <= budget, guess)
+
+
+def repeated(trees: Iterable[loss.Loss]) -> list[tuple[loss.Loss, int]]:
+    """Each tree, and how often it is there. A plan for many columns holds the same few objects many times."""
+    every = list(trees)
+    kept = {id(tree): tree for tree in every}
+    return [(kept[which], times) for which, times in Counter(map(id, every)).items()]
+
+
+def summed(trees: Iterable[loss.Loss], adjacency: Adjacency) -> Privacy:
+    """What trees cost together by basic composition."""
+    return total_of(((cost(tree, adjacency), times) for tree, times in repeated(trees)), adjacency)

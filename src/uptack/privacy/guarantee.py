@@ -179,10 +179,16 @@ def shorter(value: Fraction) -> Fraction:
 
 def total(parts: Iterable[Privacy], adjacency: Adjacency = SUBSTITUTE) -> Privacy:
     """The sum of guarantees. An empty sum is (0, 0)."""
-    result = Privacy(0, 0, adjacency)
-    for part in parts:
-        result = result + part
-    return result
+    return total_of(((part, 1) for part in parts), adjacency)
+
+
+def total_of(parts: Iterable[tuple[Privacy, int]], adjacency: Adjacency = SUBSTITUTE) -> Privacy:
+    """The sum of guarantees, each so many times."""
+    nothing, epsilon, delta = Privacy(0, 0, adjacency), Fraction(0), Fraction(0)
+    for part, times in parts:
+        one = nothing._same_neighbours(part)
+        epsilon, delta = epsilon + times * one.exact_epsilon, delta + times * one.exact_delta
+    return Privacy._implied(epsilon, delta, adjacency)
 
 
 @dataclass(frozen=True)

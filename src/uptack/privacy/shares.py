@@ -13,8 +13,8 @@ from uptack.privacy import loss
 from uptack.privacy.accounting import tight
 from uptack.privacy.calibration import gaussian_epsilon, largest
 from uptack.privacy.concentrated import concentrated
-from uptack.privacy.cost import cost
-from uptack.privacy.guarantee import Privacy, total
+from uptack.privacy.cost import summed
+from uptack.privacy.guarantee import Privacy
 
 Tree = TypeVar("Tree", bound=loss.Loss)
 
@@ -74,17 +74,17 @@ def fair_scale(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy
     """
     budget = checks.instance("budget", budget, Privacy, "a Privacy")
     checks.positive("budget.epsilon", budget.exact_epsilon)
-    unit = _sum(build(Fraction(1)), budget)
+    unit = summed(build(Fraction(1)), budget.adjacency)
     guess = budget.exact_epsilon / checks.positive("the cost of build(1)", unit.exact_epsilon)
 
     def fits(scale: Fraction) -> bool:
         trees = build(scale)
-        return _sum(trees, budget) <= budget or _within(
+        return summed(trees, budget.adjacency) <= budget or _within(
             concentrated(trees, budget.exact_delta, budget.adjacency), budget
         )
 
     if not fits(guess * SMALLEST):
-        least = _sum(build(guess * SMALLEST), budget)
+        least = summed(build(guess * SMALLEST), budget.adjacency)
         fix = "Give the parts of build a smaller δ."
         raise InvalidArgument("budget", f"at least what build takes at the smallest scale, {least}", budget, fix)
     return _roughly(fits, guess) if rough else _refined(build, budget, largest(fits, guess))
@@ -100,10 +100,6 @@ def _roughly(fits: Callable[[Fraction], bool], guess: Fraction) -> Fraction:
         middle = (low + high) / 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
-
-
-def _sum(trees: Sequence[loss.Loss], budget: Privacy) -> Privacy:
-    return total((cost(tree, budget.adjacency) for tree in trees), budget.adjacency)
 
 
 def _within(guarantee: Privacy | None, budget: Privacy) -> bool:

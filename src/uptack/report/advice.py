@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -25,22 +25,35 @@ GROWTH, TRIED = 1.4, 12
 """An ε that would carry more is looked for in steps of this factor, so many of them at most."""
 
 
-def figure_advice(session: Session, division: Division, made: Made, epsilon: Fraction) -> str:
-    """What would get a reply in place of a ⊥ that a draw of so much ε came to: rows, or an ε of the whole report."""
-    if not isinstance(made, NoReply):
-        return ""
-    ways, advice = [], made.advice
-    if advice.n is not None:
-        ways.append(f"n of at least {advice.n:,}")
-    times = HOPELESS if advice.epsilon is None else advice.epsilon / float(epsilon)
-    if times < HOPELESS:
-        ways.append(f"ε of about {_total(session, division, times):g} for the whole report")
-    return "a reply needs " + (" or ".join(ways) if ways else str(advice))
+@dataclass(frozen=True)
+class FigureAdvice:
+    """What would get a reply in place of a ⊥, for the figures of one report."""
+
+    session: Session
+    division: Division
+    _totals: dict[Fraction, float] = field(default_factory=dict)
+
+    def __call__(self, made: Made, epsilon: Fraction) -> str:
+        """What would help where a draw of so much ε came to ⊥: rows, or an ε of the whole report."""
+        if not isinstance(made, NoReply):
+            return ""
+        ways, advice = [], made.advice
+        if advice.n is not None:
+            ways.append(f"n of at least {advice.n:,}")
+        times = HOPELESS if advice.epsilon is None else advice.epsilon / float(epsilon)
+        if times < HOPELESS:
+            ways.append(f"ε of about {self._total(Fraction(math.ceil(100 * times), 100)):g} for the whole report")
+        return "a reply needs " + (" or ".join(ways) if ways else str(advice))
+
+    def _total(self, times: Fraction) -> float:
+        """Worked out once: many columns lack the same."""
+        if times not in self._totals:
+            self._totals[times] = _total(self.session, self.division, times)
+        return self._totals[times]
 
 
-def _total(session: Session, division: Division, times: float) -> float:
+def _total(session: Session, division: Division, factor: Fraction) -> float:
     """The ε of a whole report whose columns have so many times the ε that they have. A regression keeps its share."""
-    factor = Fraction(math.ceil(1000 * times), 1000)
     grown = [replace(part, unit=part.unit * factor, refusals={}) for part in division.parts]
     price = tight(losses(session, grown), division.budget.exact_delta, session.adjacency).epsilon
     return _rounded_up(price if division.regression is None else price / float(1 - REGRESSION))
@@ -71,7 +84,13 @@ def hints(session: Session, division: Division, choices: Mapping[str, Any], unan
     if said:
         wanted = "median" if unanswered else "quartiles"
         times = max(part.lacks(wanted, division.rows) for part in numeric)
-        total = enough.get("quartiles") if not unanswered else _total(session, division, times) if times > 1 else None
+        total = (
+            enough.get("quartiles")
+            if not unanswered
+            else _total(session, division, Fraction(times))
+            if times > 1
+            else None
+        )
         said.append(_help(division, numeric, times, total))
     return (*said, *_left_out(division, enough))
 

@@ -7,6 +7,7 @@ itself, since it is one large release.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -48,6 +49,11 @@ class Part:
     figures: tuple[str, ...] = ()
     unit: Fraction = Fraction(0)
     refusals: Mapping[str, NoReply] = field(default_factory=dict, hash=False, compare=False)
+
+    @property
+    def alike(self) -> tuple[Any, ...]:
+        """What decides, together with the unit, what its draws do to the data."""
+        return self.kind == "boolean", self.share, self.delta, self.figures, tuple(self.refusals)
 
     @property
     def numeric(self) -> bool:
@@ -163,15 +169,16 @@ def _cost(session: Session, fit: Request) -> Privacy:
 
 def losses(session: Session, parts: Sequence[Part]) -> list[Loss]:
     """What all draws of the columns do to the data, in their order. Columns that are asked alike lose alike."""
-    alike: dict[Any, Loss] = {}
+    alike: dict[Any, list[Loss]] = {}
 
-    def one(part: Part, draw: Draw) -> Loss:
-        key = (draw.label, replace(part, name="", plausible=None, kind=part.kind if part.kind == "boolean" else ""))
+    def of(part: Part) -> list[Loss]:
+        key = (part.alike, part.unit)
         if key not in alike:
-            alike[key] = session.loss_of(part.request(draw))
+            draws = [draw for draw in part.draws if draw.label not in part.refusals]
+            alike[key] = [session.loss_of(part.request(draw)) for draw in draws]
         return alike[key]
 
-    return [one(part, draw) for part in parts for draw in part.draws if draw.label not in part.refusals]
+    return [tree for part in parts for tree in of(part)]
 
 
 def planned_rows(session: Session) -> int:
@@ -200,7 +207,7 @@ def _parts(
             kinds[name],
             checks.positive(f"share of {name}", shares.get(name, 1)),
             each if kinds[name] in COUNTED else Fraction(0),
-            plausible.get(name),
+            plausible.get(name) or session.schema.plausible(name),
         )
         for name in names
     ]
@@ -242,7 +249,7 @@ class _Taking:
         taken = list(parts)
         for figure in WORTH:
             taken = self._one_more(taken, figure)
-        return self._scaled([self._refused(part) for part in taken], self.rough)
+        return taken if self.rough else self._scaled([self._refused(part) for part in taken], rough=False)
 
     def _refused(self, part: Part) -> Part:
         """The part without what public numbers refuse; whatever is wrong with a request is found here, too."""
@@ -276,8 +283,12 @@ class _Taking:
         if not losses(self.session, parts):
             return parts
 
+        kinds = Counter(part.alike for part in parts)
+        first = {part.alike: part for part in reversed(parts)}
+
         def build(scale: Fraction) -> list[Loss]:
-            return losses(self.session, [replace(part, unit=scale) for part in parts])
+            found = [(losses(self.session, [replace(first[kind], unit=scale)]), times) for kind, times in kinds.items()]
+            return [tree for trees, times in found for tree in trees * times]
 
         unit = fair_scale(build, self.budget, rough)
         return [replace(part, unit=unit) for part in parts]

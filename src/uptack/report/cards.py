@@ -116,12 +116,16 @@ def _whole(value: float) -> int | float:
 
 
 def drawn(density: Figure, low: float, high: float) -> Figure:
-    """A released density as a curve over its range, nowhere below 0; counts of few integers as they are."""
+    """A released density as a curve over its range, nowhere below 0, in the band of its noise (two standard errors).
+
+    Counts of few integers stay as they are. Where the released quantiles are not below 0, neither is the picture.
+    """
     if density.value is None or not hasattr(density.value, "at"):
         return density
     points = np.linspace(low, high, GRID)
-    curve = np.maximum(density.value.at(points), 0.0)
-    return replace(density, value=DensityCurve.on_grid(points, curve), interval=None)
+    curve, error = np.maximum(density.value.at(points), 0.0), 2 * density.value.standard_error
+    band = np.maximum(curve - error, 0.0), curve + error
+    return replace(density, value=DensityCurve.on_grid(points, curve), interval=band)
 
 
 def coarse(released: Mapping[Fraction, float]) -> list[tuple[float, float, float]]:

@@ -101,6 +101,12 @@ def box(released: Mapping[Fraction, float]) -> tuple[float, float]:
     return values[0] - float(beyond) * spread, values[-1] + float(beyond) * spread
 
 
+def seen(released: Mapping[Fraction, float]) -> tuple[float, float]:
+    """What a picture shows of that box: nothing below 0 where no released quantile is, as for ages and counts."""
+    low, high = box(released)
+    return (0.0 if low < 0 <= min(released.values(), default=-1) else low), high
+
+
 def drawable(released: Mapping[Fraction, float]) -> bool:
     """Whether a density can be drawn over that box: wide enough for floats to tell points of it apart."""
     if not released:

@@ -9,9 +9,10 @@ from pathlib import Path
 from types import TracebackType
 
 from uptack.errors import InvalidArgument
+from uptack.report.page import to_html
 from uptack.report.profile import Profile
 from uptack.report.text import to_markdown
-from uptack.report.writing import to_html, to_json
+from uptack.report.writing import to_json
 
 FORMATS: dict[str, Callable[[Profile], str]] = {".html": to_html, ".json": to_json, ".md": to_markdown}
 

@@ -11,10 +11,10 @@ from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval, UptackErr
 from uptack.exact import Rational
 from uptack.privacy import Privacy
 from uptack.progress import track
-from uptack.report.advice import figure_advice, hints
+from uptack.report.advice import FigureAdvice, hints
 from uptack.report.budget import Division, Part, divide, losses
 from uptack.report.cards import Figure, by_level, card, drawn, with_tails
-from uptack.report.figures import CONFIDENCE, LEVELS, Draw, box, drawable
+from uptack.report.figures import CONFIDENCE, LEVELS, Draw, drawable, seen
 from uptack.session import Plan, PlannedRelease, Request, Session
 from uptack.session.paid import PaidPlan
 from uptack.session.requests import Made
@@ -99,7 +99,7 @@ class _Releases:
     """
 
     def __init__(self, session: Session, division: Division, paid: PaidPlan | None) -> None:
-        self.session, self._division, self._paid = session, division, paid
+        self.session, self._words, self._paid = session, FigureAdvice(session, division), paid
         self._failure, self._any = "", False
 
     def make(self, part: Part, draw: Draw, released: Mapping[Fraction, float]) -> Figure:
@@ -114,7 +114,7 @@ class _Releases:
         return figure if made is None else Figure.of(draw.label, made, figure.cost, self._advice(made, part, draw))
 
     def _advice(self, made: Made, part: Part, draw: Draw) -> str:
-        return figure_advice(self.session, self._division, made, part.epsilon(draw))
+        return self._words(made, part.epsilon(draw))
 
     def fit(self, request: Request) -> Figure:
         """The regression, which is paid for by itself."""
@@ -235,7 +235,7 @@ def _column(releases: _Releases, part: Part) -> ColumnProfile:
     levels = (*part.levels, *LEVELS["tails"]) if "tails" in part.figures else part.levels
     shown = card(levels, released, made["quantiles"], made.get("interval"), part.kind == "integer")
     shown += [made[label] for label in ("trimmed mean",) if label in made]
-    density = drawn(made["density"], *box(released)) if "density" in made else None  # drawable where there is one
+    density = drawn(made["density"], *seen(released)) if "density" in made else None  # drawable where there is one
     return ColumnProfile(part, tuple(shown), density, released, tuple(made.values()))
 
 

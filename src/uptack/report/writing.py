@@ -1,22 +1,22 @@
-"""A profile as one HTML file that works offline, and as JSON."""
+"""What the pages of a report have in common, whatever they are written in: bars, coefficients and the bill."""
 
 from __future__ import annotations
 
 import math
-from importlib import metadata, resources
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
-
-from uptack.labels import json_text, label, lines
+from uptack.labels import json_text
 from uptack.privacy import Privacy
-from uptack.report.cards import Figure, coarse
-from uptack.report.pictures import box_picture, coefficients_picture, density_picture, number
+from uptack.privacy.words import short as short
+from uptack.report.axes import number
+from uptack.report.cards import Figure
 from uptack.report.profile import ColumnProfile, Profile
 
 
 def between(ends: tuple[Any, Any], scale: float) -> str:
     """An interval in words, rounded outward."""
+    if not all(map(math.isfinite, ends)):
+        return "no interval: noise covers it"
     return f"{number(ends[0], scale, 'low')} to {number(ends[1], scale, 'high')}"
 
 
@@ -27,6 +27,8 @@ class Bar(NamedTuple):
     rows: int
     share: float
     error: int
+    reach: float = 0.0
+    """The error in per cent of the widest bar, as `share` is."""
 
 
 class Coefficient(NamedTuple):
@@ -37,9 +39,14 @@ class Coefficient(NamedTuple):
     ends: tuple[float, float] | None
 
     @property
+    def told(self) -> bool:
+        """Whether there is an interval that says anything."""
+        return self.ends is not None and math.isfinite(self.ends[1] - self.ends[0])
+
+    @property
     def scale(self) -> float:
         """How large a difference is: the width of its interval."""
-        return 0.0 if self.ends is None else self.ends[1] - self.ends[0]
+        return self.ends[1] - self.ends[0] if self.ends is not None and self.told else 0.0
 
 
 class Charge(NamedTuple):
@@ -58,8 +65,9 @@ def bars(figure: Figure) -> list[Bar]:
     errors = [0] * len(cells)
     if figure.interval is not None:
         errors = [(int(high) - int(low) + 1) // 2 for low, high in zip(*figure.interval, strict=True)]
+    widest += max(errors, default=0)  # whiskers fit in
     found = [
-        Bar(name, int(count), round(100 * max(count, 0) / widest, 1), error)
+        Bar(name, int(count), round(100 * max(count, 0) / widest, 1), error, round(100 * error / widest, 1))
         for (name, count), error in zip(cells.items(), errors, strict=True)
     ]
     return sorted(found, key=lambda bar: -bar.rows)
@@ -88,83 +96,10 @@ def charges(profile: Profile) -> list[Charge]:
     return [Charge(name, f.label, f.how, f.cost) for name, f in found if f.cost is not None]
 
 
-def _picture(column: ColumnProfile) -> Markup | None:
-    median, found = column["median"], column.quantiles or {}
-    quartiles = (column["lower quartile"].value, column["upper quartile"].value)
-    if column.density is not None and hasattr(column.density.value, "points"):
-        curve, title = column.density.value, f"Density of {label(column.part.name)}"
-        shown = {"title": title, "quartiles": quartiles, "median": median.value, "interval": median.interval}
-        return density_picture(curve.points.tolist(), curve.values.tolist(), **shown)
-    if None in quartiles or quartiles[0] == quartiles[1]:
-        return None
-    title = f"Quantiles of {label(column.part.name)}"
-    return box_picture(sorted(found.values()), coarse(found), median.interval, title=title)
-
-
 def counted(column: ColumnProfile) -> Figure | None:
     """The counts of a column of few integers, where they were released in place of a density."""
     density = column.density
     return density if density is not None and hasattr(density.value, "items") else None
-
-
-def _coefficients_picture(regression: tuple[tuple[str, ...], Figure] | None) -> Markup | None:
-    if regression is None or regression[1].value is None:
-        return None
-    rows = coefficients(regression)[1:]
-    ends = [row.ends or (row.value, row.value) for row in rows]
-    title = f"Regression of {label(regression[0][0])}"
-    return coefficients_picture([label(r.name) for r in rows], [r.value for r in rows], ends, title=title)
-
-
-def short(value: float) -> str:
-    """A privacy parameter, rounded up in its third digit.
-
-    >>> short(0.285714), short(1e-6), short(0)
-    ('0.286', '1e-06', '0')
-    """
-    if value == 0 or math.isinf(value):
-        return "0" if value == 0 else "∞"
-    unit = 10.0 ** (math.floor(math.log10(float(value))) - 2)
-    return f"{math.ceil(float(value) / unit * (1 - 1e-12)) * unit:.3g}"
-
-
-def factor(epsilon: float) -> float:
-    """e^ε, infinite where no float is as large.
-
-    >>> factor(0.0), factor(1e6)
-    (1.0, inf)
-    """
-    return math.exp(epsilon) if epsilon < 709 else math.inf
-
-
-def to_html(profile: Profile) -> str:
-    """One self-contained page. Whatever a name holds, it is text: escaped, and without what can't be printed."""
-    from jinja2 import Environment, StrictUndefined
-
-    def clean(value: Any) -> Any:
-        return lines(value) if type(value) is str else value
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=clean
-    )
-    text = resources.files("uptack.report").joinpath("template.html").read_text("utf-8")
-    return environment.from_string(text).render(
-        profile=profile,
-        picture=_picture,
-        coefficients_picture=_coefficients_picture(profile.regression),
-        bars=bars,
-        integer_bars=integer_bars,
-        counted=counted,
-        coefficients=coefficients,
-        costs=charges(profile),
-        number=number,
-        between=between,
-        summed=sum(charge.cost.exact_epsilon for charge in charges(profile)) > profile.spent.exact_epsilon,
-        short=short,
-        label=label,
-        factor=factor(profile.spent.epsilon),
-        version=metadata.version("uptack"),
-    )
 
 
 def to_json(profile: Profile) -> str:

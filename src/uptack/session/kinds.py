@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uptack.data import textfiles
-from uptack.data.files import is_text, text_layout
+from uptack.data.files import Options, is_text, text_layout
+from uptack.data.schema import Said, Schema
 from uptack.privacy import Privacy
+from uptack.session.requests import Request
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
@@ -19,17 +22,16 @@ WORD = "kind of column "
 """How such a line of a ledger begins. No request's does."""
 
 
-def settled(
-    data: Any, types: textfiles.Types, delimiter: str | None, header: bool | None, ledger: Ledger | None
-) -> textfiles.Types:
-    """The kinds of a CSV file's columns, where some are to be guessed and a ledger keeps what was guessed first.
+def settled(data: Any, options: Options, ledger: Ledger | None) -> Options:
+    """The options of a CSV file with the kinds of its columns, where a ledger keeps what was guessed of them first.
 
     A line of the ledger costs nothing and names a column and its kind. Columns that have one keep it.
     """
+    types = options.types
     guesses = types == textfiles.GUESS or (isinstance(types, Mapping) and textfiles.GUESS in types.values())
     if ledger is None or not guesses or not is_text(data):
-        return types
-    paths, layout = text_layout(data, types, delimiter, header)
+        return options
+    paths, layout = text_layout(data, options)
     file = Path(os.fspath(data)).name
 
     def kept() -> dict[str, str]:
@@ -41,7 +43,7 @@ def settled(
                 _write(ledger, file, name, kind)
         return _read(ledger, file)
 
-    return textfiles.declared(types, layout, kept)
+    return replace(options, types=textfiles.declared(types, layout, kept))
 
 
 def _write(ledger: Ledger, file: str, name: str, kind: str) -> None:
@@ -57,3 +59,22 @@ def _read(ledger: Ledger, file: str) -> dict[str, str]:
             if where == file:
                 found.setdefault(name, kind)
     return found
+
+
+def told(request: Request, schema: Schema | None) -> Request:
+    """The request with what a schema says of its column: granularity and plausible values, and public categories.
+
+    The first two are about the values of the column itself. So they are not used for one number per person, nor for
+    methods that have no candidates. Categories are used where δ is 0, which can't find any.
+    """
+    if schema is None or len(request.columns) != 1:
+        return request
+    given, said, usual = request.given, schema.columns.get(request.columns[0], Said()), dict[str, Any]()
+    if given.get("method", "inverse") == "inverse" and given.get("per_person") is None:
+        usual |= {"granularity": said.granularity, "plausible": said.plausible}
+    if not given.get("delta"):
+        usual |= {"groups": schema.columns.get(given["by"], Said()).levels} if "by" in given else {}
+        usual |= {"keys": said.levels} if given.get("edges") is None else {}
+    allowed = request.declaration.allowed
+    fresh = {name: value for name, value in usual.items() if value is not None and name in allowed}
+    return Request(request.statistic, *request.columns, **{**fresh, **given})

@@ -10,20 +10,22 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from uptack.data import Source, source
+from uptack.data.files import Options, schema_of
 from uptack.data.people import hidden, people
 from uptack.data.protocol import known
+from uptack.data.schema import Schema
 from uptack.data.textfiles import Types
 from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
-from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, tight
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy, tight
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.privacy.words import whose
 from uptack.progress import track
 from uptack.registry import Declaration, declared, find
-from uptack.session.kinds import settled
+from uptack.session.kinds import settled, told
 from uptack.session.paid import PaidPlan
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request, in_tables
@@ -43,14 +45,18 @@ def open(
     ledger: Ledger | None = None,
     analyst: str | None = None,
     table: str | None = None,
-    adjacency: Adjacency = SUBSTITUTE,
+    adjacency: Adjacency | None = None,
     rows_per_person: int = 1,
     person: str | Sequence[str] | None = None,
-    noun: str = "row",
+    noun: str | None = None,
     missing: Any = "drop",
     types: Types = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    na: str | Sequence[str] | None = None,
     entropy: Entropy | None = None,
 ) -> Session:
     """A session on data wherever they are: a file, a data frame, a table of a database or cluster.
@@ -58,14 +64,17 @@ def open(
     `data` is whatever `uptack.data.source` takes. With a `ledger` every release is debited, durably, before the data
     are touched; `analyst` says on whose behalf. The other arguments are what each release is made with unless it says
     otherwise; a request may raise `rows_per_person`, not lower it. `types` says what the columns of a CSV file hold,
-    `delimiter` and `header` how it is written: see `uptack.data.source`. Types that are guessed are kept by the ledger,
-    and used again the next time. An error about missing values is an answer about the data, so `missing="error"` is
-    for a curator who opens a session with it.
+    and `delimiter`, `header`, `encoding`, `decimal`, `thousands` and `na` how it is written: see `uptack.data.source`.
+    Types that are guessed are kept by the ledger, and used again the next time. An error about missing values is an
+    answer about the data, so `missing="error"` is for a curator who opens a session with it.
 
     `person` names the column of ids that says whose each row is, or several for an id of several columns. Then people
     are protected, with all their rows, and the number of people takes the place of that of rows, which is secret. Rows
     without an id are left out, and ids can't be asked about. Without `person` rows are protected; `noun` is what
-    one row is, for those who read of it.
+    one row is, for those who read of it, "row" unless given.
+
+    A schema beside a file, `FILE.uptack.toml`, says what no argument says: how the file is written, `person`, `noun`
+    and `adjacency`, and what statistics of a column are told, such as its granularity (`uptack.data.schema`).
 
     Each release reads one state of the table, and counts its rows anew. Threads may share a session: where they share a
     connection to an engine, one release is made after the other.
@@ -78,14 +87,21 @@ def open(
     >>> session.spent
     Privacy(epsilon=0.5)
     """
-    relation = about(check_adjacency(adjacency, rows_per_person), person)
+    schema = schema_of(data) or Schema()
+    usual = ADD_REMOVE if schema.adjacency == "add-remove" else SUBSTITUTE
+    relation = check_adjacency(usual if adjacency is None else adjacency, rows_per_person)
+    relation = about(relation, person if person is not None or relation.person else schema.person or None)
     if ledger is not None:
         check_ledger(ledger, relation)
     asked("session", 1, {"missing": missing})
-    kinds = settled(data, types, delimiter, header, ledger)
-    rows = source(data, table=table, types=kinds, delimiter=delimiter, header=header)
+    how = Options(
+        table=table, types=types, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
+        thousands=thousands, na=na,
+    )  # fmt: skip
+    rows = source(data, **settled(data, schema.filled(how), ledger).given())
     theirs = people(rows, relation.person) if relation.person else rows
-    return Session(theirs, ledger, analyst, relation, missing, entropy_source(entropy), called(noun))
+    word = called((schema.noun or "row") if noun is None else noun)
+    return Session(theirs, ledger, analyst, relation, missing, entropy_source(entropy), word, schema)
 
 
 class Session:
@@ -100,9 +116,10 @@ class Session:
         missing: Any,
         entropy: Entropy,
         noun: str = "row",
+        schema: Schema | None = None,
     ) -> None:
         self.source, self.ledger, self.analyst, self.adjacency, self.noun = data, ledger, analyst, adjacency, noun
-        self._missing, self._entropy = missing, entropy
+        self._missing, self._entropy, self.schema = missing, entropy, schema or Schema()
         self.spent, self._adding = Privacy(0, 0, adjacency), threading.Lock()
 
     def __getitem__(self, name: str) -> SessionColumn:
@@ -288,6 +305,7 @@ class Session:
         size = "a secret number of" if secret else f"{self.source.rows:,}"
         lines = [f"{size} {self.adjacency.unit} ({self.adjacency})", self.whose]
         lines += [f"  {names[name]:<{width}}  {kind}" for name, kind in self.source.columns.items()]
+        lines += [f"as {label(self.schema.name)} says"] if self.schema.name else []
         lines.append(f"spent: {self.spent}")
         if self.remaining is not None:
             lines.append(f"left:  {self.remaining}")
@@ -300,6 +318,7 @@ class Session:
             "columns": dict(self.source.columns),
             self.adjacency.unit: self.source.rows if public else None,
             "whose": self.whose,
+            "schema": self.schema.name or None,
             "spent": self.spent.to_dict(),
             "remaining": None if self.remaining is None else self.remaining.to_dict(),
         }
@@ -307,7 +326,7 @@ class Session:
     def complete(self, request: Request) -> Request:
         """The request with the session's defaults, which it may tighten and not loosen."""
         plain, rows = self.adjacency.per_person(1), self.adjacency.rows_per_person
-        full = request.with_defaults(missing=self._missing, adjacency=plain, rows_per_person=rows)
+        full = told(request, self.schema).with_defaults(missing=self._missing, adjacency=plain, rows_per_person=rows)
         full = full.about(self.adjacency.person)
         if full.cost.adjacency.rows_per_person < rows:
             raise InvalidArgument("rows_per_person", f"at least {rows}, as the session has it", "fewer")

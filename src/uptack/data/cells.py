@@ -1,0 +1,186 @@
+"""Cells of a text file as values: a cell and its column's declared kind decide, and nothing else.
+
+A cell that is not of the declared kind is missing, whatever it holds. So is one that is empty, one of the words for
+missing values that the curator said, or one with bytes that are no text. Blanks around a number, a truth value or a
+word for missing values don't count; those of a text do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+
+TYPES = ("integer", "number", "boolean", "text")
+WORDS = "boolean:"
+"""How a kind begins that says its words for true and false: "boolean:ja/nein"."""
+TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
+GAPS = ("", "na", "n/a", "n.a.", "nan", "null", "none", "-", "--", ".", "?")
+"""Words that a guess takes for a missing value, in upper or lower case."""
+BLANKS = " \u00a0\u2009\u202f"
+"""What a blank between thousands may be."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """How numbers are written: the decimal sign, and what is between groups of three digits ("" for nothing).
+
+    >>> german = Numbers(",", ".")
+    >>> [bool(re.search(german.patterns["number"], text)) for text in ("1.234,5", "1234,5", "12.34", "1,234.5")]
+    [True, True, False, False]
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+
+    @property
+    def _between(self) -> str:
+        return f"[{BLANKS}]" if self.thousands == " " else re.escape(self.thousands)
+
+    @property
+    def patterns(self) -> dict[str, str]:
+        """What an integer and a number look like. Groups of digits have three, but for the first."""
+        digits = rf"(?:[0-9]{{1,3}}(?:{self._between}[0-9]{{3}})+|[0-9]+)" if self.thousands else "[0-9]+"
+        point = re.escape(self.decimal)
+        number = rf"(?:{digits}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
+        return {"integer": rf"^[+-]?{digits}$", "number": rf"^[+-]?(?:{number}|(?i:inf|infinity|nan))$"}
+
+    def plain(self, texts: Any) -> Any:
+        """Texts that fit a pattern as everybody writes them."""
+        import pyarrow.compute as pc
+
+        if self.thousands:
+            texts = pc.replace_substring_regex(texts, self._between, "")
+        return texts if self.decimal == "." else pc.replace_substring(texts, self.decimal, ".")
+
+
+def numbers(decimal: object, thousands: object) -> Numbers:
+    """How numbers are written, as somebody said."""
+    point = "." if decimal is None else decimal
+    if point not in (".", ","):
+        raise InvalidArgument("decimal", "'.' or ','", checks.describe(decimal))
+    between = thousands or ""
+    if not isinstance(between, str) or between not in ("", ".", ",", "'", "’", "_", *BLANKS):
+        raise InvalidArgument("thousands", "'.', ',', a blank or an apostrophe", checks.describe(thousands))
+    if between == point:
+        fix = "Say decimal=',' (--decimal ,) if a comma is the decimal sign." if between == "." else ""
+        raise InvalidArgument("thousands", "another sign than decimal", checks.describe(thousands), fix)
+    return Numbers(str(point), " " if between and between in BLANKS else between)
+
+
+def gaps(na: object) -> tuple[str, ...]:
+    """The words for missing values, as somebody said."""
+    words = () if na is None else (na,) if isinstance(na, str) else na
+    if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
+        raise InvalidArgument("na", "a word for missing values such as 'NA', or a list of them", checks.describe(na))
+    return tuple(dict.fromkeys(word.strip() for word in words))
+
+
+def is_kind(kind: object) -> bool:
+    """Whether a column can be declared to be of this kind."""
+    return isinstance(kind, str) and (kind in TYPES or (kind.startswith(WORDS) and _words(kind) is not None))
+
+
+def _words(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The words for true and for false, in lower case; None if there are not two."""
+    if kind == "boolean":
+        return TRUE, FALSE
+    words = [word.strip().lower() for word in kind.removeprefix(WORDS).split("/")]
+    return ((words[0],), (words[1],)) if len(words) == 2 and all(words) and words[0] != words[1] else None
+
+
+def base(kind: str) -> str:
+    """The kind without its words."""
+    return "boolean" if kind.startswith(WORDS) else kind
+
+
+def schema(kinds: Mapping[str, str]) -> Any:
+    """The columns as Arrow has them."""
+    import pyarrow as pa
+
+    arrow = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
+    return pa.schema([(name, arrow[base(kind)]) for name, kind in kinds.items()])
+
+
+def texts(cells: Any, na: Sequence[str] = ()) -> Any:
+    """Bytes as text; what is not UTF-8, empty, or a word for missing values is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        found = cells.cast(pa.string())
+    except pa.ArrowInvalid:
+        found = pa.array([_decoded(cell) for cell in cells.to_pylist()], pa.string())
+    gone = pc.equal(pc.binary_length(found), 0)
+    if na:
+        gone = pc.or_(gone, pc.is_in(pc.ascii_trim_whitespace(found), pa.array(na, pa.string())))
+    return pc.if_else(gone, pa.scalar(None, pa.string()), found)
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    try:
+        return None if cell is None else cell.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def cast(found: Any, kind: str, form: Numbers) -> Any:
+    """Texts as values of a kind; what does not fit is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if kind == "text":
+        return found
+    bare = pc.ascii_trim_whitespace(found)
+    if words := _words(kind) if base(kind) == "boolean" else None:
+        lower = pc.utf8_lower(bare)
+        known = pc.is_in(lower, pa.array(words[0] + words[1]))
+        return pc.if_else(known, pc.is_in(lower, pa.array(words[0])), pa.scalar(None, pa.bool_()))
+    plain = form.plain(pc.if_else(fits(bare, kind, form), bare, pa.scalar(None, pa.string())))
+    dtype = pa.int64() if kind == "integer" else pa.float64()
+    try:
+        return plain.cast(dtype)
+    except pa.ArrowInvalid:
+        return pa.array([_number(text, kind) for text in plain.to_pylist()], dtype)
+
+
+def fits(bare: Any, kind: str, form: Numbers) -> Any:
+    """Which texts look like an integer or a number."""
+    import pyarrow.compute as pc
+
+    return pc.fill_null(pc.match_substring_regex(bare, form.patterns[kind]), False)
+
+
+def held(found: Any) -> Any:
+    """Which cells hold something, as far as a guess knows."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    bare = pc.utf8_lower(pc.ascii_trim_whitespace(found))
+    return pc.and_(pc.is_valid(bare), pc.invert(pc.is_in(bare, pa.array(GAPS))))
+
+
+def misfits(found: Any, kind: str, form: Numbers) -> int:
+    """How many cells hold something that is not of a kind; of the kind "text": that hold something."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    some = held(found)
+    if kind == "boolean":  # 0 and 1 are numbers, if nobody says otherwise, and yes and no are texts
+        lower = pc.utf8_lower(pc.ascii_trim_whitespace(found))
+        some = pc.and_(some, pc.invert(pc.is_in(lower, pa.array(["true", "false"]))))
+    elif kind != "text":
+        some = pc.and_(some, pc.is_null(cast(found, kind, form)))
+    return int(pc.sum(some).as_py() or 0)
+
+
+def _number(text: str | None, kind: str) -> int | float | None:
+    if text is None or kind == "number":
+        return None if text is None else float(text)
+    digits = text.lstrip("+-").lstrip("0")
+    whole = (-1 if text.startswith("-") else 1) * int(digits or "0") if len(digits) < 20 else 1 << 63
+    return whole if -(1 << 63) <= whole < 1 << 63 else None

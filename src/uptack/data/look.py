@@ -1,0 +1,220 @@
+"""A curator's look at a CSV file: how it seems to be written, and what its columns seem to hold. **Not private.**
+
+It reads all rows without noise, once, and proposes what may become the file's schema. What the curator writes down of
+it is public from then on. Nobody else calls this: a file that is opened is read as it was said, and not as it looks.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from uptack.data import cells, streams, textfiles
+from uptack.data.cells import Numbers
+from uptack.data.files import Options, local, text_layout
+from uptack.data.schema import Said
+from uptack.data.states import guarded
+
+SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"))
+FORMS = tuple(Numbers(*signs) for signs in SIGNS)
+"""How numbers may be written. Of two that fit alike the first is proposed."""
+MOST = Fraction(95, 100)
+"""So many of a column's cells must be of a kind for that kind to be proposed; the others will be missing values."""
+SHOWN, KEPT = 3, 1000
+FINEST = 4
+"""Decimal places up to which they are taken for a step of measurement."""
+
+
+@dataclass(frozen=True)
+class ColumnLook:
+    """One column: the kind and the step that are proposed, how many cells hold something, and which don't fit."""
+
+    name: str
+    kind: str
+    granularity: Fraction | None = None
+    filled: int = 0
+    misfits: int = 0
+    words: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> Said:
+        """As a schema has it."""
+        return Said(self.kind, self.granularity)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        step = None if self.granularity is None else float(self.granularity)
+        return {**vars(self), "granularity": step, "words": list(self.words)}
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen of a file. `dialect` are options of `uptack.data.source`; `odd` rows have too few or many cells."""
+
+    dialect: Mapping[str, Any]
+    columns: tuple[ColumnLook, ...]
+    rows: int
+    odd: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        columns = [column.to_dict() for column in self.columns]
+        return {"file": dict(self.dialect), "columns": columns, "rows": self.rows, "odd": self.odd}
+
+
+def look(path: str, options: Options) -> Look:
+    """What a CSV file seems to be. Options that are given are taken as they are, kinds of columns among them."""
+    return guarded(lambda: _looked(path, options))
+
+
+def _looked(path: str, options: Options) -> Look:
+    stated = dict(options.types) if isinstance(options.types, Mapping) else {}
+    types = options.types if options.header is False else textfiles.GUESS
+    encoding = options.encoding or _encoding(path, options)
+    paths, made = text_layout(path, replace(options, types=types, encoding=encoding))
+    made = replace(made, numbers=_form(paths, made, options))
+    seen, odd = _seen(paths, made)
+    gaps = Counter[str]()
+    for column in seen:
+        gaps.update(column.gaps)
+    na = made.na if options.na is not None else tuple(sorted(gaps, key=lambda word: (-gaps[word], word)))
+    dialect = {
+        "delimiter": made.delimiter,
+        "header": options.header is not False,
+        "encoding": made.encoding,
+        "decimal": made.numbers.decimal,
+        "thousands": made.numbers.thousands,
+        "na": list(na),
+    }
+    found = tuple(column.proposed(stated.get(column.name)) for column in seen)
+    return Look(dialect, found, seen[0].rows if seen else 0, odd)
+
+
+def _encoding(path: str, options: Options) -> str:
+    """What the bytes seem to be: what a mark says, UTF-16 where every other byte is null, else what decodes them."""
+    name = local(path, (".csv", ".tsv"))[0]
+    if (marked := streams.found(name, None, options.header is not False)) != "utf-8":
+        return marked
+    with streams.opened(name) as file:
+        start = bytes(file.read(4096))
+        for parity, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+            if start[parity::2].count(0) * 2 > len(start) // 2:
+                return encoding
+    for encoding in ("utf-8", "cp1252"):
+        if _decodes(name, encoding):
+            return encoding
+    return "latin-1"
+
+
+def _decodes(path: str, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    with streams.opened(path) as file:
+        try:
+            while chunk := bytes(file.read(streams.CHUNK)):
+                decoder.decode(chunk)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def _form(paths: Sequence[str], made: textfiles.Layout, options: Options) -> Numbers:
+    """How numbers seem to be written: so that most columns are numbers, and then most cells."""
+    import pyarrow.compute as pc
+
+    given = options.decimal, options.thousands
+    forms = [one for one in FORMS if given[0] in (None, one.decimal) and given[1] in (None, one.thousands)]
+    if not forms:
+        return made.numbers
+    fit = np.zeros((len(forms), len(made.names)), np.int64)
+    held = np.zeros(len(made.names), np.int64)
+    for batch in textfiles.batches(paths, made):
+        for place, texts in enumerate(batch):
+            some = cells.held(texts)
+            held[place] += pc.sum(some).as_py() or 0
+            bare = pc.ascii_trim_whitespace(texts)
+            for number, form in enumerate(forms):
+                fit[number, place] += pc.sum(pc.and_(some, cells.fits(bare, "number", form))).as_py() or 0
+    good = (fit >= float(MOST) * held) & (fit > 0)
+    return max(zip(forms, good.sum(axis=1), (fit * good).sum(axis=1), strict=True), key=lambda one: one[1:])[0]
+
+
+def _seen(paths: Sequence[str], made: textfiles.Layout) -> tuple[list[_Seen], int]:
+    seen, odd = [_Seen(name, made.numbers) for name in made.names], list[int]()
+    for batch in textfiles.batches(paths, made, odd.append):
+        for column, texts in zip(seen, batch, strict=True):
+            column.see(texts)
+    return seen, sum(odd)
+
+
+@dataclass
+class _Seen:
+    """What was seen of one column so far."""
+
+    name: str
+    form: Numbers
+    rows: int = 0
+    filled: int = 0
+    places: int = 0
+    step: int = 0
+    misfits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("boolean", "integer", "number"), 0))
+    odd: bool = False
+    gaps: Counter[str] = field(default_factory=Counter)
+    words: Counter[str] = field(default_factory=Counter)
+
+    def see(self, texts: Any) -> None:
+        """Some more cells."""
+        import pyarrow.compute as pc
+
+        some, bare = cells.held(texts), pc.ascii_trim_whitespace(texts)
+        self.rows += len(texts)
+        self.filled += pc.sum(some).as_py() or 0
+        for kind in self.misfits:
+            self.misfits[kind] += cells.misfits(texts, kind, self.form)
+        self._count(self.gaps, pc.filter(bare, pc.and_(pc.is_valid(bare), pc.invert(some))))
+        fits = pc.and_(some, cells.fits(bare, "number", self.form))
+        if len(self.words) < KEPT:
+            self._count(self.words, pc.filter(bare, pc.and_(some, pc.invert(fits))))
+        plain = self.form.plain(pc.filter(bare, fits))
+        self.odd = self.odd or bool(pc.any(pc.match_substring_regex(plain, r"^[+-]?0[0-9]")).as_py())
+        dots = pc.find_substring(plain, ".")
+        after = pc.if_else(pc.less(dots, 0), 0, pc.subtract(pc.subtract(pc.utf8_length(plain), dots), 1))
+        exponents = pc.any(pc.match_substring_regex(plain, "[eE]")).as_py()
+        self.places = max(self.places, FINEST + 1 if exponents else pc.max(after).as_py() or 0)
+        whole = pc.drop_null(cells.cast(plain, "integer", cells.Numbers())).to_numpy(zero_copy_only=False)
+        self.step = int(np.gcd.reduce(whole, initial=self.step)) if len(whole) else self.step
+
+    @staticmethod
+    def _count(into: Counter[str], words: Any) -> None:
+        for one in words.value_counts().to_pylist():
+            if len(into) < KEPT and one["values"]:
+                into[one["values"]] += one["counts"]
+
+    def proposed(self, stated: str | None) -> ColumnLook:
+        """What is proposed: the narrowest kind that nearly all cells fit, unless one is stated."""
+        kind = stated or self._kind()
+        wrong = self.misfits.get(kind, 0) if kind in self.misfits else 0
+        words = tuple(word for word, _ in self.words.most_common(SHOWN)) if wrong and kind != "boolean" else ()
+        return ColumnLook(self.name, kind, self._granularity(kind), self.filled, wrong, words)
+
+    def _kind(self) -> str:
+        enough = {kind: self.filled - wrong >= MOST * self.filled for kind, wrong in self.misfits.items()}
+        if not self.filled or (self.odd and not self.places):  # digits that begin with 0 are codes, such as of towns
+            return "text"
+        if enough["number"]:
+            return "integer" if self.misfits["integer"] == self.misfits["number"] else "number"
+        return "boolean" if enough["boolean"] else "text"
+
+    def _granularity(self, kind: str) -> Fraction | None:
+        """A round step that all values are multiples of, where one is seen."""
+        if kind == "number":
+            return Fraction(1, 10**self.places) if 0 < self.places <= FINEST else None
+        steps = [n * 10**k for k in range(18) for n in (1, 5) if n * 10**k > 1]
+        fit = [step for step in steps if self.step and self.step % step == 0]
+        return Fraction(max(fit)) if kind == "integer" and fit else None

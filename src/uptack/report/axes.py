@@ -1,0 +1,112 @@
+"""Numbers as people write them, and axes whose labels fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+WIDTH = 420
+LEFT = RIGHT = 14
+LETTER = 7.5
+"""The width of a letter of a label, at most, in the units of a picture."""
+
+
+def number(value: float, scale: float = 0.0, end: str = "") -> str:
+    """A number as a person would write it: whole numbers as they are, others with four digits.
+
+    Thousands are set apart from five digits on, so that years look like years. `scale` is how large a difference is
+    among numbers of its kind: what is less than a millionth of it is nothing, and there are digits enough for a
+    hundredth of it. The "low" `end` of an interval is rounded down, the "high" one up.
+
+    >>> number(1234568), number(2013), number(0.000123456), number(-3.14159), number(1e-30, scale=2.0)
+    ('1,234,568', '2013', '0.0001235', '-3.142', '0')
+    >>> number(1700000123.4, scale=50.0), number(0.12345, end="low"), number(0.12341, end="high")
+    ('1,700,000,123.4', '0.1234', '0.1235')
+    """
+    value = 0.0 if abs(value) < scale * 1e-6 else float(value)
+    if not math.isfinite(value):
+        return str(value)
+    mark = "," if abs(value) >= 1e4 else ""
+    if value.is_integer() and abs(value) < 1e12:
+        return f"{int(value):{mark}}"
+    if not 1e-5 <= abs(value) < 1e15:
+        return f"{value:.4g}"
+    digits = 3 - math.floor(math.log10(abs(value)))
+    if 0 < scale < math.inf:
+        digits = min(max(digits, 2 - math.floor(math.log10(scale))), 15 + digits)
+    text = f"{_rounded(value, digits, end):{mark}.{max(digits, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _rounded(value: float, digits: int, end: str) -> float:
+    near = round(value, digits)
+    if end and (near > value if end == "low" else near < value):
+        near = round(near + (-1 if end == "low" else 1) * 10.0**-digits, digits)
+    return near
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers between two ends: multiples of 1, 2 or 5 times a power of ten.
+
+    >>> ticks(-3.2, 17.0)
+    [0.0, 5.0, 10.0, 15.0]
+    """
+    rough = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough)
+    return [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+class Tick(NamedTuple):
+    """A place on an axis, as a share of it, and what is written there."""
+
+    share: float
+    text: str
+
+
+def labelled_ticks(low: float, high: float, room: float = WIDTH - LEFT - RIGHT) -> list[Tick]:
+    """As many round numbers as fit side by side in so many units of a picture.
+
+    >>> [tick.text for tick in labelled_ticks(0, 4e9)]
+    ['0', '2,000,000,000', '4,000,000,000']
+    """
+    found: list[Tick] = []
+    for about in (6, 5, 4, 3, 2, 1):
+        places = ticks(low, high, about)
+        step = places[1] - places[0] if len(places) > 1 else high - low
+        found = [Tick((place - low) / (high - low), number(place, step)) for place in places]
+        if sum(len(tick.text) * LETTER + 2 * LETTER for tick in found) <= room:
+            break
+    return found
+
+
+class Scale:
+    """Numbers to horizontal places on a picture."""
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high = low, high
+
+    def __call__(self, value: float) -> float:
+        """Where a number is; one beyond the axis is at its end."""
+        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+        return self.place(share)
+
+    @staticmethod
+    def place(share: float) -> float:
+        """Where a share of the axis is."""
+        return round(LEFT + share * (WIDTH - LEFT - RIGHT), 2)
+
+    def axis(self, at: float, marks: Sequence[Tick] | None = None) -> str:
+        """The axis at a height, with labels that stay inside the picture."""
+        found = labelled_ticks(self.low, self.high) if marks is None else marks
+        line = f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"/>'
+        return line + "".join(self._mark(tick, at) for tick in found)
+
+    def _mark(self, tick: Tick, at: float) -> str:
+        x, half = self.place(tick.share), len(tick.text) * LETTER / 2
+        middle = min(max(x, half), WIDTH - half)
+        return (
+            f'<line class="tick" x1="{x}" x2="{x}" y1="{at}" y2="{at + 4}"/>'
+            f'<text class="label" x="{middle}" y="{at + 18}" text-anchor="middle">{tick.text}</text>'
+        )

@@ -1,0 +1,144 @@
+"""A report as a data package: CSV files of all released figures, with their errors and costs, for those who go on.
+
+The package is a zip file with a descriptor, `datapackage.json`, as Frictionless Data describes it. So R, pandas and
+others read the tables with their types. Names out of data are text: a cell that a spreadsheet would take for a formula
+has an apostrophe before it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from uptack.labels import json_text, label, printable
+from uptack.privacy.words import promise
+from uptack.report.cards import plain
+from uptack.report.profile import Profile
+from uptack.report.writing import bars, charges, coefficients, counted
+
+Row = Mapping[str, Any]
+
+TABLES: dict[str, tuple[str, dict[str, str]]] = {
+    "figures": (
+        "Figures of the columns. No value means no reply (⊥): the note says what would help.",
+        {"column": "string", "kind": "string", "figure": "string", "value": "number", "low": "number",
+         "high": "number", "note": "string"},
+    ),
+    "counts": (
+        "How many rows, or people, each category has; the error holds with 95% confidence, noise alone.",
+        {"column": "string", "category": "string", "count": "integer", "error": "integer"},
+    ),
+    "densities": (
+        "Density curves, with the band of two standard errors of the noise.",
+        {"column": "string", "x": "number", "density": "number", "low": "number", "high": "number"},
+    ),
+    "regression": (
+        "Coefficients of the regression, with 95% intervals; none where noise covers them.",
+        {"target": "string", "coefficient": "string", "value": "number", "low": "number", "high": "number"},
+    ),
+    "costs": (
+        "What each figure cost. Together they cost what the descriptor says: a fixed plan costs less than its sum.",
+        {"column": "string", "figure": "string", "how": "string", "epsilon": "number", "delta": "number"},
+    ),
+}  # fmt: skip
+"""The tables of a package: what they hold, and the type of each field."""
+
+
+def _figures(profile: Profile) -> Iterator[Row]:
+    for column in profile.columns:
+        for figure in column.figures if column.part.numeric else ():
+            low, high = (None, None) if figure.interval is None else map(plain, figure.interval)
+            own = {"column": column.part.name, "kind": column.part.kind, "figure": figure.label}
+            yield {**own, "value": plain(figure.value), "low": low, "high": high, "note": figure.note}
+
+
+def _counts(profile: Profile) -> Iterator[Row]:
+    for column in profile.columns:
+        figure = counted(column) if column.part.numeric else next(iter(column.figures), None)
+        if figure is not None and hasattr(figure.value, "items"):
+            for bar in bars(figure):
+                row = {"column": column.part.name, "category": label(bar.name)}
+                yield {**row, "count": bar.rows, "error": bar.error or None}
+
+
+def _densities(profile: Profile) -> Iterator[Row]:
+    for column in profile.columns:
+        density = column.density
+        if density is not None and hasattr(density.value, "points"):
+            curve, band = density.value, density.interval or (density.value.values,) * 2
+            for x, y, low, high in zip(curve.points, curve.values, *band, strict=True):
+                yield {"column": column.part.name, "x": plain(x), "density": plain(y), "low": low, "high": high}
+
+
+def _regression(profile: Profile) -> Iterator[Row]:
+    if profile.regression is None or profile.regression[1].value is None:
+        return
+    for row in coefficients(profile.regression):
+        low, high = row.ends if row.ends is not None and row.told else (None, None)
+        own = {"target": profile.regression[0][0], "coefficient": row.name, "value": row.value}
+        yield {**own, "low": low, "high": high}
+
+
+def _costs(profile: Profile) -> Iterator[Row]:
+    for charge in charges(profile):
+        own = {"column": charge.column, "figure": charge.label, "how": charge.how}
+        yield {**own, "epsilon": charge.cost.epsilon, "delta": charge.cost.delta}
+
+
+ROWS = {"figures": _figures, "counts": _counts, "densities": _densities, "regression": _regression, "costs": _costs}
+
+
+def cell(value: Any) -> str:
+    r"""A value as a cell: numbers exactly, nothing for what is missing, and no text that is a formula or two lines.
+
+    >>> [cell(v) for v in (None, 0.1, 7, "=1+1", "-", "a\nb", "north")]
+    ['', '0.1', '7', "'=1+1", "'-", 'a\\nb', 'north']
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return repr(float(value)) if isinstance(value, float) else str(value)
+    text = printable(value)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "|", "%") else text
+
+
+def _csv(name: str, profile: Profile) -> str:
+    fields, text = list(TABLES[name][1]), io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(fields)
+    writer.writerows([cell(row[field]) for field in fields] for row in ROWS[name](profile))
+    return text.getvalue()
+
+
+def descriptor(profile: Profile) -> dict[str, Any]:
+    """What is in the package, field by field, and what all of it cost."""
+    spent, rows = profile.spent.to_dict(), profile.rows
+    return {
+        "name": "private-profile",
+        "title": f"Private profile of {printable(profile.title)}",
+        "description": f"{profile.whose} {promise(profile.spent)}".strip(),
+        "privacy": {"spent": spent, "private": profile.private, profile.unit: rows},
+        "resources": [
+            {
+                "name": name,
+                "path": f"{name}.csv",
+                "description": text,
+                "schema": {"fields": [{"name": field, "type": kind} for field, kind in fields.items()]},
+            }
+            for name, (text, fields) in TABLES.items()
+        ],
+    }
+
+
+def to_package(profile: Profile) -> bytes:
+    """The zip file. The same report gives the same bytes."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        files = {f"{name}.csv": _csv(name, profile) for name in TABLES}
+        files["datapackage.json"] = json_text(descriptor(profile), indent=2) + "\n"
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), text.encode("utf-8"))
+    return held.getvalue()

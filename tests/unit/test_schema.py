@@ -1,0 +1,210 @@
+"""FILE.uptack.toml: what is public of a file, written down once and read by everybody."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import uptack as ut
+from uptack.cli import main
+from uptack.data import schema, source
+from uptack.data.schema import Said, Schema
+from uptack.errors import InvalidArgument
+
+TOML = """
+person = "id"
+noun = "visit"
+adjacency = "add-remove"
+[file]
+delimiter = ";"
+encoding = "latin-1"
+decimal = ","
+na = ["NA"]
+[columns.id]
+kind = "integer"
+[columns."größe"]
+kind = "number"
+granularity = 0.5
+plausible = [50, 250.5]
+[columns.ort]
+levels = ["Köln", "Bonn"]
+"""
+
+
+@pytest.fixture
+def visits(tmp_path):
+    path = tmp_path / "visits.csv"
+    rows = "".join(f"{i // 2};{150 + i % 40},5;{('Köln', 'Bonn', 'NA')[i % 3]}\n" for i in range(3000))
+    path.write_bytes(f"id;größe;ort\n{rows}".encode("latin-1"))
+    (tmp_path / "visits.csv.uptack.toml").write_text(TOML, "utf-8")
+    return path
+
+
+def test_whoever_opens_the_file_reads_it(visits, capsys):
+    session = ut.open(visits, entropy=ut.SeededEntropy(1))
+    assert dict(session.source.columns) == {"größe": "number", "ort": "text"}
+    assert session.adjacency == ut.ADD_REMOVE.by_person("id")
+    assert session.noun == "visit"
+    assert "as visits.csv.uptack.toml says" in session.describe()
+    assert source(visits).categories("ort") == {"Bonn": 1000, "Köln": 1000, None: 1000}
+    assert main(["describe", str(visits), "--json"]) == 0
+    found = capsys.readouterr()
+    assert json.loads(found.out)["schema"] == "visits.csv.uptack.toml"
+    assert found.err == ""  # nothing was guessed
+
+
+def test_what_is_said_explicitly_wins(visits):
+    session = ut.open(visits, types={"größe": "text"}, person="größe", noun="stay", adjacency=ut.SUBSTITUTE, na="Bonn")
+    assert dict(session.source.columns) == {"id": "integer", "ort": "text"}
+    assert session.adjacency == ut.SUBSTITUTE.by_person("größe")
+    assert (session.noun, session.source.groups("ort").get("NA") is None) == ("stay", False)
+    assert dict(source(visits, types="guess").columns) == {"id": "integer", "größe": "number", "ort": "text"}
+
+
+def test_requests_are_told_what_it_says(visits):
+    session = ut.open(visits, entropy=ut.SeededEntropy(1))
+    full = session.complete(ut.Request("median", "größe", epsilon=1)).given
+    assert (full["granularity"], full["plausible"]) == (Fraction(1, 2), (50.0, 250.5))
+    own = session.complete(ut.Request("median", "größe", epsilon=1, granularity=2, plausible=(0, 1))).given
+    assert (own["granularity"], own["plausible"]) == (2, (0, 1))
+    for options in ({"per_person": "mean"}, {"method": "ptr", "delta": 1e-6}):
+        assert "granularity" not in session.complete(ut.Request("median", "größe", epsilon=1, **options)).given
+    assert "plausible" not in session.complete(ut.Request("ecdf", "größe", epsilon=1)).given
+    assert session["größe"].median(epsilon=1).value % 0.5 == 0
+    assert list(session["ort"].histogram(epsilon=1).value) == ["Köln", "Bonn"]
+    assert list(session["größe"].median(epsilon=2, by="ort").value) == ["Köln", "Bonn"]
+    assert "keys" not in session.complete(ut.Request("histogram", "ort", epsilon=1, delta=1e-6)).given
+
+
+def test_a_report_knows_where_values_lie(visits):
+    from uptack.report import divide
+
+    session = ut.open(visits)
+    with session.snapshot():
+        parts = divide(session, 1, columns=["größe"], rough=True).parts
+    assert parts[0].plausible == (50.0, 250.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("[columns.a]\nkidn = 'text'", "Did you mean 'kind'"),
+        ("[columns.a]\nkind = 'word'", "kind of"),
+        ("[columns.a]\ngranularity = 0", "granularity of"),
+        ("[columns.a]\ngranularity = true", "granularity of"),
+        ("[columns.a]\nplausible = [3, 1]", "plausible of"),
+        ("[columns.a]\nplausible = [nan, 1]", "can't be read"),
+        ("[columns.a]\nlevels = ['x', 'x']", "levels of"),
+        ("[columns.a]\nlevels = ['x', 1]", "levels of"),
+        ("person = 'b'\n[columns.a]", "person of"),
+        ("noun = 3\n[columns.a]", "noun of"),
+        ("adjacency = 'replace'\n[columns.a]", "adjacency of"),
+        ("[file]\nna = 'x'\n[columns.a]", "na of"),
+        ("[file]\nquote = 'x'\n[columns.a]", "a key of"),
+        ("columns = 3", "columns of"),
+        ("[file]", "a table for each column"),
+        ("[columns.a", "can't be read"),
+    ],
+)
+def test_what_is_wrong_is_named(text, wrong):
+    with pytest.raises(InvalidArgument, match=wrong):
+        schema.parse(text, "x.csv.uptack.toml")
+
+
+def test_what_is_written_is_read():
+    columns = {
+        "a b": Said("boolean:ja/nein"),
+        'quote"\n\x7f\u2028é': Said("number", Fraction(1, 1000), (-1.5, 1e6)),
+        "": Said(None, None, None, ("x\\", "😀")),
+        "n": Said("integer", Fraction(500), None, (1, 2)),
+    }
+    dialect = {
+        "delimiter": "\t",
+        "header": False,
+        "encoding": "utf-16",
+        "decimal": ",",
+        "thousands": "'",
+        "na": ("", "-"),
+    }
+    made = Schema("", columns, dialect, ("a b", "n"), "visit", "add-remove")
+    found = schema.parse(schema.text(made, "odd\nname.csv"), "")
+    assert (dict(found.columns), dict(found.dialect)) == (columns, dialect)
+    assert (found.person, found.noun, found.adjacency) == (made.person, made.noun, made.adjacency)
+
+
+def test_files_with_types_and_files_without_names(tmp_path, capsys):
+    pq.write_table(pa.table({"id": np.arange(300) // 2, "x": np.arange(300.0)}), tmp_path / "a.parquet")
+    place = tmp_path / "a.parquet.uptack.toml"
+    place.write_text("person = 'id'\n[columns.id]\n[columns.x]\nplausible = [0, 300]\n")
+    assert ut.open(tmp_path / "a.parquet").source.rows == 150
+    for text in (
+        "[columns.id]\n",
+        "[columns.id]\nkind = 'text'\n[columns.x]\n",
+        "[file]\nna=['x']\n[columns.id]\n[columns.x]",
+    ):
+        place.write_text(text)
+        with pytest.raises(InvalidArgument):
+            ut.open(tmp_path / "a.parquet")
+    (tmp_path / "b.csv").write_text("1,A\n2,B\n")
+    (tmp_path / "b.csv.uptack.toml").write_text("[file]\nheader = false\n[columns.n]\nkind = 'integer'\n[columns.w]\n")
+    assert ut.open(tmp_path / "b.csv").source.categories("n") == {1: 1, 2: 1}
+    assert main(["describe", str(tmp_path / "b.csv")]) == 0
+
+
+def test_the_look_writes_a_schema(tmp_path, capsys):
+    path = tmp_path / "visits.csv"
+    rows = "".join(f"{i // 2};{150 + i % 40},5;{('Köln', 'NA')[i % 2]}\n" for i in range(400))
+    path.write_bytes(f"patient_id;größe;ort\n{rows}".encode("latin-1"))
+    assert main(["describe", str(path), "--write"]) == 2
+    assert "--curator" in capsys.readouterr().err
+    assert main(["describe", str(path), "--curator", "--write"]) == 0
+    found = capsys.readouterr()
+    assert found.err.startswith("uptack: FOR THE CURATOR'S EYES ONLY")
+    assert "public from now on" in found.err
+    assert "größe: number in steps of 0.1" in found.out
+    session = ut.open(path)
+    assert session.adjacency.person == ("patient_id",)
+    assert session.source.rows == 200
+    assert main(["describe", str(path), "--curator", "--write"]) == 2
+    assert "remove it first" in capsys.readouterr().err
+    assert main(["describe", str(path), "--curator", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["proposal"]["file"]["decimal"] == ","
+
+
+def test_init_asks(tmp_path, capsys, monkeypatch):
+    from click.testing import CliRunner
+
+    from uptack.cli.main import cli
+
+    path = tmp_path / "rows.csv"
+    path.write_text("who,x,b\n" + "".join(f"{i // 3},{i}.5,{'ja' if i % 2 else 'nein'}\n" for i in range(300)))
+    answers = ["n", "", ";", "", "", "", "n", "", ",", "", "", "- x", "y"]  # a wrong delimiter first
+    answers += ["n", "text", "number", "0", "0.5", "word", "boolean:ja/nein"]
+    answers += ["whom", "who", "visit", "n", "2", "0", str(tmp_path / "own.db")]
+    made = CliRunner().invoke(cli, ["init", str(path)], input="\n".join(answers) + "\n", standalone_mode=False)
+    assert made.exit_code == 0, made.output
+    session = ut.open(path, ledger=ut.Ledger(tmp_path / "own.db"))
+    assert session.remaining == ut.Privacy(2, 0, ut.ADD_REMOVE.by_person("who"))
+    assert dict(session.source.columns) == {"x": "number", "b": "boolean"}
+    assert session.schema.columns["x"].granularity == Fraction(1, 2)
+    assert session.schema.dialect["na"] == ("-", "x")
+    assert main(["init", str(path)]) == 2
+
+
+def test_init_takes_what_is_proposed(tmp_path, capsys):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"x": np.arange(300.0)}), path)
+    assert main(["init", str(path), "--yes", "--epsilon", "0"]) == 0
+    assert not (tmp_path / "rows.parquet.ledger.db").exists()
+    assert ut.open(path).schema.columns == {"x": Said()}
+    (tmp_path / "rows.parquet.uptack.toml").unlink()
+    assert main(["init", str(path), "--yes"]) == 0
+    assert ut.Ledger(tmp_path / "rows.parquet.ledger.db").remaining() == ut.Privacy(1, 1e-6)
+    assert "uptack report" in capsys.readouterr().out
+    (tmp_path / "rows.parquet.uptack.toml").unlink()
+    assert main(["init", str(path), "--yes"]) == 2  # the ledger exists
+    assert not (tmp_path / "rows.parquet.uptack.toml").exists()
+    assert main(["init", "-", "--yes"]) == 2

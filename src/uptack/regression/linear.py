@@ -52,6 +52,9 @@ def linear_regression(
     and correlated. A column that hardly ever varies has a coefficient of 0 and no standard error; declare columns that
     are 0 or 1 by their numbers in `binary`, and they need no private scale.
 
+    With a frame in place of X, `formula="price ~ log(carat) + C(cut)"` names the columns, and `levels` declares the
+    levels of categories (`uptack.regression.formulas`).
+
     `result.interval()` is an interval for the population's coefficients: sampling, privacy noise and the bias of a
     small ridge. It is infinite for a coefficient that hangs on directions of x that noise covers. `result.summary()`
     shows all of it. (`standard_errors` is there for callers of the short cut: a fit has them anyway.)
@@ -64,6 +67,7 @@ def linear_regression(
     ⊥ by public numbers costs nothing, where the number of rows is public. ⊥ is also the answer, at the price of what
     was done, where the last step was too long to be a polish, or noise covers a third of the directions of x.
 
+    >>> import numpy as np
     >>> from uptack.noise import SeededEntropy
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(20_000, 2)) * [1, 1000] + [0, 5000]

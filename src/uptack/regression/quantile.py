@@ -60,6 +60,7 @@ def quantile_regression(
     residuals spread differently for different x. `fit_intercept`, `binary`, `missing`, `person` and ⊥ are as in
     `linear_regression`.
 
+    >>> import numpy as np
     >>> from uptack.noise import SeededEntropy
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(20_000, 2)) * [1, 1000] + [0, 5000]

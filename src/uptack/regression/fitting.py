@@ -45,8 +45,9 @@ that has some are to be finer by this, for at most so much more."""
 AMPLE = 3
 """Times the rows that scales need, from which on they get less of ε."""
 
-RUNAWAY = 0.05
-"""⊥ for classes where the last step made coefficients longer by this part, beyond noise: a line that separates them."""
+RUNAWAY = 0.25
+"""⊥ for classes where the last step made coefficients longer by this times the mean curvature, beyond noise. Where a
+line separates them, coefficients grow with every step, and few rows are left with any curvature."""
 
 DROWNED = 0.5
 """⊥ where the noise's edge would exceed this part of a Hessian whose curvatures a fit can't do without."""
@@ -253,7 +254,11 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
     A step of classes may also be as long as the noise of the step before, which it repairs.
     """
     covered = int(np.count_nonzero(curvature.raw < curvature.edge))
-    if step.noise > ROOM or covered > COVERED * curvature.raw.size or (not loss.response and step.longer > RUNAWAY):
+    if (
+        step.noise > ROOM
+        or covered > COVERED * curvature.raw.size
+        or (not loss.response and step.longer > RUNAWAY * step.slope)
+    ):
         return True
     return step.moved > loss.polish + 2 * step.noise + (0.0 if loss.response else before)
 

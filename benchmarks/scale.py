@@ -11,6 +11,12 @@ With `--people` the rows belong to people, a hundred each on average, few of who
 made with people as the unit and with rows, and the ratio of the two times is what is wanted.
 
     python benchmarks/scale.py --people --json out/scale-people.json
+
+With `--regression` the tables have ten predictors and a response, and the releases are `linear_regression` and
+`scatter`, which read the table some fifteen times, in batches. Beside them stands one pass of the same file without
+privacy: the normal equations of least squares, in batches with NumPy.
+
+    python benchmarks/scale.py --regression --json out/scale-regression.json
 """
 
 from __future__ import annotations
@@ -43,6 +49,7 @@ MEMORY, THREADS, ROUNDS = "1GB", 2, 3
 LEVELS = {"median": [0.5], "iqr": [0.25, 0.75]}
 WANTED_RATIO, WANTED_GB, WANTED_EXPONENT = 1.5, 2.0, 1.1
 ROWS_EACH, WANTED_FOR_PEOPLE = 100, 3.0
+PREDICTORS, OF_REGRESSIONS = 10, (10**7, 10**8)
 
 
 def write(path: Path, n: int) -> None:
@@ -64,6 +71,19 @@ def write_people(path: Path, n: int) -> None:
             size = min(CHUNK, n - start)
             ids = np.minimum(np.searchsorted(ends, rng.random(size)), number - 1)
             writer.write_table(pa.table({"id": ids, "x": rng.lognormal(size=size)}))
+
+
+def write_regression(path: Path, n: int) -> None:
+    """Ten correlated predictors on scales from 1e-3 to 1e4, and a response whose every coefficient matters alike."""
+    rng = np.random.default_rng(0)
+    scales = 10.0 ** np.linspace(-3, 4, PREDICTORS)
+    mixed = np.linalg.cholesky(0.5 ** np.abs(np.subtract.outer(np.arange(PREDICTORS), np.arange(PREDICTORS))))
+    names = [*(f"x{i}" for i in range(PREDICTORS)), "y"]
+    with pq.ParquetWriter(path, pa.schema([(name, pa.float64()) for name in names])) as writer:
+        for start in range(0, n, CHUNK):
+            x = rng.normal(size=(min(CHUNK, n - start), PREDICTORS)) @ mixed.T
+            y = 1 + x.sum(axis=1) + rng.normal(size=len(x))
+            writer.write_table(pa.table(dict(zip(names, [*(x * scales + scales).T, y], strict=True))))
 
 
 def alone(task: Callable[..., Any], *arguments: Any) -> Any:
@@ -101,14 +121,52 @@ def duckdbs(path: str, statistic: str) -> tuple[float, float]:
     return best_seconds(lambda: con.execute(query).fetchall(), ROUNDS), peak()
 
 
-def on_spark(path: str) -> dict[str, tuple[float, float]]:
-    """Best seconds of releases on Spark, and of its approximate percentiles."""
+def streamed(path: str, statistic: str) -> tuple[float, float]:
+    """Seconds of one release of all columns, and the peak of the process in GB."""
+    return best_seconds(lambda: of_all_columns(source(path, memory=MEMORY, threads=THREADS), statistic), 1), peak()
+
+
+def of_all_columns(rows: Any, statistic: str) -> None:
+    """One release."""
+    session = uptack.open(rows)
+    assert session.scatter(epsilon=1.0) if statistic == "scatter" else session.regression("y", epsilon=1.0)
+
+
+def normal_equations(path: str) -> tuple[float, float]:
+    """The same of least squares without privacy, in one pass."""
+
+    def fit() -> None:
+        total = np.zeros((PREDICTORS + 2, PREDICTORS + 2))
+        for batch in pq.ParquetFile(path).iter_batches(1 << 17):
+            a = np.vstack([np.ones(batch.num_rows), *(column.to_numpy() for column in batch.columns)])
+            total += a @ a.T
+        scale = np.sqrt(np.diag(total))
+        matrix = total / np.outer(scale, scale)
+        assert np.isfinite(np.linalg.solve(matrix[:-1, :-1], matrix[:-1, -1])).all()
+
+    return best_seconds(fit, 1), peak()
+
+
+def spark_session() -> Any:
+    """Spark on this machine, with two workers."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(f"local[{THREADS}]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.driver.memory", "4g").config("spark.log.level", "ERROR").getOrCreate()
-    found = {}
+    return builder.config("spark.driver.memory", "4g").config("spark.log.level", "ERROR").getOrCreate()
+
+
+def streamed_on_spark(path: str, statistic: str) -> tuple[float, float]:
+    """Seconds of one release of all columns on Spark, and the peak of the driver's Python in GB."""
+    session = spark_session()
+    seconds = best_seconds(lambda: of_all_columns(source(session.read.parquet(path)), statistic), 1)
+    session.stop()
+    return seconds, peak()
+
+
+def on_spark(path: str) -> dict[str, tuple[float, float]]:
+    """Best seconds of releases on Spark, and of its approximate percentiles."""
+    session, found = spark_session(), {}
     for statistic, levels in LEVELS.items():
 
         def release(statistic: str = statistic) -> None:
@@ -176,6 +234,21 @@ def rows_of_people(folder: Path, sizes: tuple[int, ...]) -> Iterator[Row]:
         path.unlink()
 
 
+def rows_of_regressions(folder: Path, sizes: tuple[int, ...], spark: int) -> Iterator[Row]:
+    """Releases of all columns of a table, beside one pass without privacy."""
+    runs = [("DuckDB", streamed, n) for n in sizes] + ([("Spark", streamed_on_spark, spark)] if spark else [])
+    for engine, task, n in runs:
+        path = folder / f"regression-{n}.parquet"
+        write_regression(path, n)
+        plain, plain_gigabytes = alone(normal_equations, str(path))
+        for statistic in ("linear_regression", "scatter"):
+            seconds, gigabytes = alone(task, str(path), statistic)
+            made = {"engine": engine, "release": statistic, "n": n, "seconds": seconds, "one pass of OLS": plain}
+            memory = {"GB": gigabytes, "GB wanted": WANTED_GB, "OLS's GB": plain_gigabytes}
+            yield with_ratios(made, "seconds", {"one pass of OLS": "ratio"}) | memory
+        path.unlink()
+
+
 def row(engine: str, statistic: str, n: int, seconds: float, exact: float, wanted: float | None) -> dict[str, Any]:
     made = {"engine": engine, "release": statistic, "n": n, "seconds": seconds, "engine's own": exact}
     return with_ratios(made, "seconds", {"engine's own": "ratio"}) | {"ratio wanted": wanted}
@@ -186,14 +259,21 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="where to write the numbers")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
     parser.add_argument("--people", action="store_true", help="rows that belong to people, beside rows as the unit")
+    parser.add_argument("--regression", action="store_true", help="releases of eleven columns, in batches")
+    parser.add_argument("--rows", type=int, help="this many rows instead, of a regression")
     parser.add_argument("--no-spark", action="store_true", help="leave Spark out, which needs Java")
     options = parser.parse_args()
     part = 10 if options.quick else 1
     with tempfile.TemporaryDirectory() as folder:
         spark = 0 if options.no_spark else ON_SPARK // part
         sizes = tuple(n // part for n in SIZES)
-        found = list(rows_of_people(Path(folder), sizes) if options.people else rows(Path(folder), sizes, spark))
-    print(f"Releases at ε = 1 from Parquet, best of {ROUNDS}; {THREADS} threads, DuckDB told to keep to {MEMORY}.\n")
+        if options.regression:
+            wanted = (options.rows,) if options.rows else tuple(n // part for n in OF_REGRESSIONS)
+            found = list(rows_of_regressions(Path(folder), wanted, min(spark, *wanted, 10**7)))
+        else:
+            found = list(rows_of_people(Path(folder), sizes) if options.people else rows(Path(folder), sizes, spark))
+    rounds = 1 if options.regression else ROUNDS
+    print(f"Releases at ε = 1 from Parquet, best of {rounds}; {THREADS} threads, DuckDB told to keep to {MEMORY}.\n")
     print(table(found))
     if options.json:
         write_json(options.json, found, machine("uptack", "duckdb", "ibis-framework", "pyspark", "pyarrow"))

@@ -37,6 +37,7 @@ from uptack.audit.wrong import (
     loud_look,
     narrow,
     note,
+    paired_anew,
     rows_are_dealt,
     scaled_by_all,
     shares_of_a_bin,
@@ -152,7 +153,7 @@ FAULTS = (
     Fault("linear: one row of three", "uptack.multivariate.bounded.moved", after(lambda m, *_: m // 3), INNER, "linear, 3 rows"),
     Fault("linear: rows as long as they are", "uptack.multivariate.bounded.bounded", lambda f: unbounded, INNER, "linear"),
     Fault("logistic: Gamma noise ÷ 20", "uptack.mechanisms.additive.real_noise", given(2, lambda s: s / 20), INNER, "logistic"),
-    Fault("linear: pairs dealt anew where rows come and go", "uptack.blocks.partition.independent_blocks", lambda f: equal_blocks, INNER, "linear, add/remove"),
+    Fault("linear: pairs dealt anew where rows come and go", "uptack.multivariate.pairs.chosen", lambda f: paired_anew, INNER, "linear, add/remove"),
     # -------------------------------------------------------------------------------------------------- blocks
     Fault("vector median at 8ε", "uptack.mechanisms.inverse.decay", given(0, lambda e: 8 * e), INNER, "vector median"),
     Fault("blocks: rows in two blocks counted once", "uptack.blocks.subsample._task", given(2, lambda moves: 1), INNER, "block median, twice"),

@@ -15,7 +15,8 @@ import numpy as np
 from uptack.densities.fourier import Box
 from uptack.discrete.laws import SkewedLaplace
 from uptack.errors import InvalidArgument
-from uptack.noise import IntegerLaplace
+from uptack.multivariate.pairs import equal
+from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import Adjacency
 
 
@@ -139,6 +140,12 @@ def count_of_one_row(original: Any) -> Any:
 def anew(windows: Any, key: int) -> Any:
     """The digits of a cell's rows, drawn again for every window that asks for them."""
     return np.sort(windows._drawn(np.full(windows._counted[key][1], key)))
+
+
+def paired_anew(n: int, slots: int, most: int, entropy: Entropy) -> Any:
+    """Pairs of all n rows, so that one row more deals all of them anew."""
+    places = equal(n, most, entropy)
+    return np.arange(places.shape[1]), places
 
 
 def shares_of_a_bin(made: Any, *_: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from uptack.cli.common import (
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.labels import json_text
-from uptack.report import Output, Profile, profile, to_json, to_text
+from uptack.report import Output, Profile, to_json, to_text
 from uptack.report import plan as report_plan
 from uptack.session import Plan, Request
 
@@ -42,7 +43,15 @@ Examples:
 @click.argument("path", metavar="TABLE")
 @epsilon
 @click.option("--delta", type=Exact(), default="1e-6", show_default=True, help="0 for pure differential privacy.")
-@click.option("-o", "--output", default="report.html", show_default=True, help="An .html, .md or .json file.")
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    default=("report.html",),
+    show_default=True,
+    help="An .html, .md or .json file, or a .zip of CSV files. May be given several times.",
+)
 @click.option("--columns", help="Only these columns, with commas between them.")
 @click.option(
     "--share",
@@ -61,7 +70,7 @@ Examples:
 @click.option("--plan", "only_plan", is_flag=True, help="Show costs and expected errors; touch no data, spend nothing.")
 @click.option("--open", "show", is_flag=True, help="Open the report when it is written.")
 @stacked(as_json, session_options)
-def report(path: str, output: str, only_plan: bool, show: bool, **options: Any) -> int:
+def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **options: Any) -> int:
     """A private profile of a whole table: one budget, no bounds asked.
 
     TABLE is a CSV, Parquet, Arrow or DuckDB file, or - for CSV from standard input.
@@ -75,18 +84,29 @@ def report(path: str, output: str, only_plan: bool, show: bool, **options: Any) 
             planned = report_plan(session, options["epsilon"], options["delta"], **choices)
         return _show_plan(planned, json_wanted)
     title = "standard input" if path == "-" else Path(path).name
-    with Output(output) as place, opened(path, options) as session:
-        made = profile(session, options["epsilon"], options["delta"], title=title, **choices)
+    with ExitStack() as held:
+        places = [held.enter_context(Output(output)) for output in _distinct(outputs)]
+        session = held.enter_context(opened(path, options))
+        made = session.report(epsilon=options["epsilon"], delta=options["delta"], title=title, **choices)
         if SIGNALS:
             raise KeyboardInterrupt
-        try:
-            written = place.write(made)
-        except Exception as error:
-            return _rescued(place, made, error)
-    say(to_json(made) if json_wanted else f"{to_text(made)}\nThe whole report: {written}")
+        for place in places:
+            try:
+                place.write(made)
+            except Exception as error:
+                return _rescued(place, made, error)
+    files = ", ".join(str(place.path) for place in places)
+    say(to_json(made) if json_wanted else f"{to_text(made)}\nThe whole report: {files}")
     if show:
-        webbrowser.open(written.resolve().as_uri())
+        webbrowser.open(places[0].path.resolve().as_uri())
     return ANSWER if any(figure.value is not None for column in made.columns for figure in column.figures) else NO_REPLY
+
+
+def _distinct(outputs: tuple[str, ...]) -> list[str]:
+    """Each file once: two reports in one place would be one."""
+    if len({Path(output).resolve() for output in outputs}) < len(outputs):
+        raise InvalidArgument("output", "several files that differ", "one of them twice")
+    return list(outputs)
 
 
 def _rescued(place: Output, made: Profile, error: Exception) -> int:

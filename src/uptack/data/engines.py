@@ -158,29 +158,40 @@ def add(parts: Iterable[list[Any]]) -> list[Any]:
 
 def sums(table: Any, f: Callable[[Floats], list[Any]]) -> list[Any]:
     """Σ f over the only column of an expression: on the executors of Spark, otherwise here, batch by batch."""
+    return batch_sums(table, lambda batch: f(floats(batch.column(0))), f(np.empty(0)))
+
+
+def batch_sums(table: Any, f: Callable[[Any], list[Any]], nothing: list[Any]) -> list[Any]:
+    """Σ f over the record batches of an expression, in any order; `nothing` is f of one without rows."""
+    if backend(table).name == "pyspark":
+        parts = (part for _, part in on_partitions(table, lambda _, batches: _added(f, batches)))
+        return add([nothing, *(part for part in parts if part is not None)])
+    return folded(table, lambda batches: reduce(lambda total, batch: add((total, f(batch))), batches, nothing))
+
+
+def _added(f: Callable[[Any], list[Any]], batches: Iterator[Any]) -> list[Any] | None:
+    """Σ f over the batches of a partition; None where there are none."""
+    total: list[Any] | None = None
+    for batch in batches:
+        total = f(batch) if total is None else add((total, f(batch)))
+    return total
+
+
+def on_partitions(table: Any, f: Callable[[int, Iterator[Any]], T]) -> list[tuple[int, T]]:
+    """Of every partition of Spark its number, and what f makes of the number and the record batches, where they are."""
     con = backend(table)
-    if con.name == "pyspark":
-        return states.run(con, lambda: add([f(np.empty(0)), *_on_executors(con.raw_sql(con.compile(table)), f)]))
 
-    def plus(total: list[Any], batch: Any) -> list[Any]:
-        return add((total, f(floats(batch.column(0)))))
-
-    return folded(table, lambda parts: reduce(plus, parts, f(np.empty(0))))
-
-
-def _on_executors(frame: Any, f: Callable[[Floats], list[Any]]) -> Iterator[list[Any]]:
-    """One list of sums for each partition that has rows."""
-
-    def partition(parts: Iterator[Any]) -> Iterator[Any]:
+    def partition(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
+        from pyspark import TaskContext
 
-        total: list[Any] | None = None
-        for part in parts:
-            found = f(floats(part.column(0)))
-            total = found if total is None else add((total, found))
-        yield pa.RecordBatch.from_pydict({"sums": pa.array([pickle.dumps(total)], pa.binary())})
+        task = TaskContext.get()
+        assert task is not None
+        place = task.partitionId()
+        yield pa.RecordBatch.from_pydict({"found": pa.array([pickle.dumps((place, f(place, batches)))], pa.binary())})
 
-    for row in frame.mapInArrow(partition, "sums binary").toLocalIterator():
-        found = pickle.loads(row[0])
-        if found is not None:
-            yield found
+    def found() -> list[tuple[int, T]]:
+        frame = con.raw_sql(con.compile(table)).mapInArrow(partition, "found binary")
+        return [pickle.loads(row[0]) for row in frame.collect()]  # together: an iterator would run one after the other
+
+    return states.run(con, found)

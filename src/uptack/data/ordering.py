@@ -15,8 +15,9 @@ which for rows of one unit each and U = 1 is the order statistic.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,19 +75,20 @@ class Selected:
         scale: Scale | None = None,
         rows: int | None = None,
     ) -> None:
-        self.n, self._valued, self._scans, self._scale = n, valued, scans, scale or Scale()
-        wanted = [(self._first(a), self._last(b)) for a, b in windows if a <= b and b >= 1 and a <= n]
-        inside = [(a, b) for a, b in wanted if a <= b]
+        self.n, self._scans, self._scale = n, scans, scale or Scale()
         whole = Gap(None, None, 1, valued, valued if rows is None else rows, 0)
-        self._pieces = list(_pieces(scans, whole, inside))
+        self._pieces = together(_Alone(scans), {0: search(whole, _inside(windows, n, valued, self._scale))})[0]
         self._totals: dict[Window, int] = {}
 
-    def _first(self, rank: int) -> int:
-        """Where a window begins. One that begins before all ranks has all rows from the first on."""
-        return self._scale.place(rank) if rank >= 1 else 1
-
-    def _last(self, rank: int) -> int:
-        return min(self._scale.place(rank), self._valued) if rank <= self.n else self._valued
+    @staticmethod
+    def several(scans: Together, alone: Mapping[int, Scans], n: int, windows: Sequence[Window]) -> dict[int, Selected]:
+        """The same windows of several columns that have a value in each of n rows. Scans are shared by all of them."""
+        inside = _inside(windows, n, n, Scale())
+        found = together(scans, {column: search(Gap(None, None, 1, n, n, 0), inside) for column in alone})
+        made = {column: Selected(each, n, n, ()) for column, each in alone.items()}
+        for column, one in made.items():
+            one._pieces = found[column]
+        return made
 
     def at(self, ranks: NDArray[np.int64]) -> Floats:
         """x(r) for ranks inside the windows; -inf for r < 1 and +inf for r > n."""
@@ -129,28 +131,115 @@ class Selected:
         return next(piece for piece in self._pieces if piece.first <= place <= piece.last)
 
 
-def _pieces(scans: Scans, whole: Gap, windows: Sequence[Window]) -> Iterator[Known]:
+def _inside(windows: Sequence[Window], n: int, valued: int, scale: Scale) -> list[Window]:
+    """Windows of ranks as places. One that begins before all ranks has all rows from the first on."""
+    wanted = [(a, b) for a, b in windows if a <= b and b >= 1 and a <= n]
+    firsts = [scale.place(a) if a >= 1 else 1 for a, _ in wanted]
+    lasts = [min(scale.place(b), valued) if b <= n else valued for _, b in wanted]
+    return [(a, b) for a, b in zip(firsts, lasts, strict=True) if a <= b]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Asks for about such a part of the rows in the gaps."""
+
+    gaps: Sequence[Gap]
+    part: float
+
+
+@dataclass(frozen=True)
+class Count:
+    """Asks how many units are below each pivot, and up to it."""
+
+    pivots: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """Asks for all rows in the gaps."""
+
+    gaps: Sequence[Gap]
+
+
+Search = Generator[Sample | Count | Fetch, Any, list[Known]]
+"""What a search asks for, one thing after the other, and what it finds."""
+
+
+class Together(Protocol):
+    """Answers the same question about several columns, by one scan if it can."""
+
+    def sample(self, asked: Mapping[int, Sample]) -> Mapping[int, Weighed]:
+        """A part of the rows of each."""
+        ...
+
+    def count(self, asked: Mapping[int, Count]) -> Mapping[int, Counted]:
+        """Units at the pivots of each."""
+        ...
+
+    def fetch(self, asked: Mapping[int, Fetch]) -> Mapping[int, Weighed]:
+        """The rows of each."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """One column after the other."""
+
+    scans: Scans
+
+    def sample(self, asked: Mapping[int, Sample]) -> Mapping[int, Weighed]:
+        return {column: self.scans.sample(ask.gaps, ask.part) for column, ask in asked.items()}
+
+    def count(self, asked: Mapping[int, Count]) -> Mapping[int, Counted]:
+        return {column: self.scans.counts(ask.pivots) for column, ask in asked.items()}
+
+    def fetch(self, asked: Mapping[int, Fetch]) -> Mapping[int, Weighed]:
+        return {column: self.scans.fetch(ask.gaps) for column, ask in asked.items()}
+
+
+def together(scans: Together, searches: Mapping[int, Search]) -> dict[int, list[Known]]:
+    """What searches find that go on side by side: what they ask for at the same time is asked together."""
+    found, waiting = dict[int, list[Known]](), dict[int, Sample | Count | Fetch]()
+
+    def go_on(column: int, answer: Any) -> None:
+        try:
+            waiting[column] = searches[column].send(answer)
+        except StopIteration as end:
+            found[column] = end.value
+
+    for column in searches:
+        go_on(column, None)
+    while waiting:
+        asked, waiting = waiting, {}
+        for kind, answer in ((Sample, scans.sample), (Count, scans.count), (Fetch, scans.fetch)):
+            some: dict[int, Any] = {column: ask for column, ask in asked.items() if isinstance(ask, kind)}
+            for column, value in (answer(some) if some else {}).items():
+                go_on(column, value)
+    return found
+
+
+def search(whole: Gap, windows: Sequence[Window]) -> Search:
     """Known rows that cover the windows, which are of places."""
-    gaps = _wanted([whole], windows)
+    known, gaps = list[Known](), _wanted([whole], windows)
     asked = 2 * sum(b - a + 1 for a, b in windows) * whole.rows / max(whole.units, 1)
     for turn in range(ROUNDS):
         if (rows := sum(gap.rows for gap in gaps)) <= max(FETCHED if turn else SMALL, asked):
             break
-        sample = scans.sample(gaps, min(sampled(rows) / rows, 1.0)).sorted()
+        sample = (yield Sample(gaps, min(sampled(rows) / rows, 1.0))).sorted()
         pivots = [_pivots(gap, sample, windows) for gap in gaps]
-        counted, start, parts = scans.counts([float(p) for some in pivots for p in some]), 0, list[Gap]()
+        counted, start, parts = (yield Count([float(p) for some in pivots for p in some])), 0, list[Gap]()
         for gap, some in zip(gaps, pivots, strict=True):
             runs, rest = _split(gap, some, counted.cut(start, start + len(some)))
             start += len(some)
             parts += _wanted(rest, windows)
-            yield from runs
+            known += runs
         gaps = parts
-    yield from _fetched(scans, gaps)
+    found = (yield Fetch(gaps)).sorted() if gaps else Weighed(np.empty(0))
+    return known + list(_fetched(found, gaps))
 
 
-def _fetched(scans: Scans, gaps: Sequence[Gap]) -> Iterator[Known]:
+def _fetched(found: Weighed, gaps: Sequence[Gap]) -> Iterator[Known]:
     """The rows of the gaps themselves, which must be as many as were counted."""
-    found = scans.fetch(gaps).sorted() if gaps else Weighed(np.empty(0))
     if found.values.size != sum(gap.rows for gap in gaps):
         raise UptackError(CHANGED)
     start = 0

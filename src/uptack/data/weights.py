@@ -25,7 +25,7 @@ from uptack.data.each import EachQueryColumn, gathered, ordering
 from uptack.data.expressions import as_floats, filled, missing, number
 from uptack.data.ordering import Selected
 from uptack.data.places import Counted, Gap, Scale, Weighed, crossed
-from uptack.data.queries import QuerySource, between, inside
+from uptack.data.queries import QuerySource, between, drawn, inside
 from uptack.errors import UptackError
 
 SCALE = Scale(UNIT)
@@ -251,7 +251,7 @@ class PeopleScans:
         first = len(gaps) == 1 and gaps[0].low is None and gaps[0].high is None
         if first and engines.backend(self.rows).name == "duckdb":
             return _read(self.weighed(self.rows.sample(part, method="block")))
-        return _read(self.weighed(inside(self.rows, gaps).filter(engines.ibis().random() < part)))
+        return _read(self.weighed(drawn(inside(self.rows, gaps), part)))
 
     def fetch(self, gaps: Sequence[Gap]) -> Weighed:
         """All rows in the gaps."""
@@ -259,7 +259,7 @@ class PeopleScans:
 
     def between(self, low: float, high: float, before: int) -> int:
         """Σ x(r) strictly between two values. The engine sorts, since which rows are met depends on all before them."""
-        rows = self.weighed(self.rows.filter(between(self.rows, low, high))).order_by("v")
+        rows = self.weighed(self.rows.filter(between(self.rows.v, low, high))).order_by("v")
 
         def add(batches: Any) -> int:
             total, units = 0, before

@@ -13,11 +13,13 @@ import numpy as np
 from uptack import checks
 from uptack.account import Account
 from uptack.columns import column, matrix
+from uptack.columns.batched import Batched
 from uptack.columns.owners import Codes, PeopleRows
 from uptack.errors import InvalidArgument
 from uptack.multivariate.people import PeopleMatrix
 from uptack.multivariate.rows import Floats, MatrixRows, Rows
 from uptack.multivariate.standardise import Frame, centres, scales
+from uptack.multivariate.streams import StreamedRows
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.statistics.arguments import noisy_size
@@ -55,31 +57,73 @@ class Given:
     def rows(self, missing: str) -> Rows:
         """The rows. Those without all their values are an error for the curator, or contribute nothing."""
         if missing == "error" and not np.isfinite(self.values).all():
-            fix = "Pass missing='drop': such rows then contribute nothing."
-            raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
+            raise _lacking()
         if self.codes is None:
             return MatrixRows.of(self.values)
         return PeopleMatrix.of(self.values, self.codes, self.people)
 
 
-def table_of(name: str, x: Any, least: int = 1) -> Given:
+@dataclass(frozen=True, eq=False)
+class Streamed:
+    """A table of numbers that is read in batches."""
+
+    table: Batched
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.table.size
+
+    @property
+    def columns(self) -> int:
+        """The number of columns."""
+        return self.table.width
+
+    def rows(self, missing: str) -> Rows:
+        """The rows, as those of a table in memory."""
+        if missing == "error" and self.table.count() != self.table.size:
+            raise _lacking()
+        return StreamedRows(self.table)
+
+
+def _lacking() -> InvalidArgument:
+    fix = "Pass missing='drop': such rows then contribute nothing."
+    return InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
+
+
+def table_of(name: str, x: Any, least: int = 1) -> Given | Streamed:
     """Columns of numbers side by side; missing values are NaN."""
     must = f"a table of numbers with at least {'one column' if least == 1 else 'two columns'}"
+    found = Streamed(x) if isinstance(x, Batched) else _in_memory(name, x, must)
+    if found.columns < least:  # without a word on the number of rows, which may be secret
+        raise InvalidArgument(name, must, "one" if found.columns else "none")
+    return found
+
+
+def _in_memory(name: str, x: Any, must: str) -> Given:
     found = Given(x.values, x.codes, x.people) if isinstance(x, PeopleRows) else Given(matrix(name, x, must))
-    values = found.values[:, None] if found.values.ndim == 1 else found.values
-    if values.shape[1] < least:  # without a word on the number of rows, which may be secret
-        raise InvalidArgument(name, must, "one" if values.shape[1] else "none")
-    return replace(found, values=values)
+    return replace(found, values=found.values[:, None]) if found.values.ndim == 1 else found
 
 
-def response_of(y: Any, design: Given) -> Floats:
-    """One column of numbers, as long as X. Of people's data the registry has seen to that."""
+def response_of(y: Any, design: Given | Streamed) -> Any:
+    """One column of numbers, as long as X. Of people's data and a table's columns the registry has seen to that."""
+    if isinstance(y, Batched):
+        return y
     found = y.values if isinstance(y, PeopleRows) else column("y", y).floats()
     if found.ndim != 1:
         raise InvalidArgument("y", "one column of numbers", "a table")
-    if design.codes is None and len(found) != design.size:
+    if isinstance(design, Given) and design.codes is None and len(found) != design.size:
         raise InvalidArgument("y", f"as long as X, {design.size} rows", f"{len(found)} rows")
     return found
+
+
+def joined(design: Given | Streamed, response: Any, binary: Sequence[int]) -> Given | Streamed:
+    """X with `response_of` as its last column, and columns that are declared to be 0 or 1 between the two."""
+    if isinstance(design, Streamed):
+        return Streamed(design.table.beside(response).clipped(binary))
+    table = np.column_stack([design.values, response])
+    table[:, list(binary)] = np.clip(table[:, list(binary)], 0.0, 1.0)
+    return replace(design, values=table)
 
 
 def binary_columns(value: Any, columns: int) -> tuple[int, ...]:
@@ -115,12 +159,17 @@ class Sized:
 
 
 def sized(rows: Rows, missing: str, account: Account) -> Sized:
-    """The number of rows, bought where rows are added and removed, and the account with what is left."""
+    """The number of rows, bought where rows are added and removed, and the account with what is left.
+
+    What was bought comes with the answer (`Account.bought`).
+    """
     if account.adjacency.size_is_public:
         return Sized(rows.size, missing == "error", account)
     part = account.epsilon * COUNT
-    found = noisy_size(rows.count(), IntegerLaplace(account.rows / part), account.entropy)
+    law = IntegerLaplace(account.rows / part)
+    found = noisy_size(rows.count(), law, account.entropy)
     account.spend(loss.Pure(part))
+    account.bought(found, law)
     return Sized(found, True, account.allot(account.epsilon - part))
 
 

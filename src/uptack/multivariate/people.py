@@ -34,12 +34,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.blocks.partition import equal_blocks, independent_blocks
 from uptack.columns.numeric import Ordered
 from uptack.columns.owners import Codes
 from uptack.columns.people import UNIT
 from uptack.columns.people_order import PeopleOrder
-from uptack.multivariate.rows import Floats, PairStep, Step, Whole, added, around_median, batches, first_two
+from uptack.multivariate.pairs import MOST, chosen, equal
+from uptack.multivariate.rows import Floats, PairStep, Step, Whole, added, around_median, batches, paired
 from uptack.noise import Entropy
 
 Indices = NDArray[np.int64]
@@ -95,21 +95,19 @@ class PeopleMatrix:
                 totals = [total + units * new for total, new in zip(totals, added(part, ()), strict=True)]
         return [total * Fraction(1, UNIT) for total in totals]
 
-    def pairs(self, step: PairStep, slots: int | None, entropy: Entropy) -> list[Whole]:
+    def pairs(self, step: PairStep, slots: int | None, entropy: Entropy, most: int = MOST) -> list[Whole]:
         """Over pairs of people, one row of each: see the module."""
-        pair, one, other = self._paired(slots, entropy)
+        pair, one, other = self._paired(slots, entropy, most)
         sides = np.array([self._row(person, 2 * pair + side) for side, person in enumerate((one, other))])
-        return added(step(self.values[:, :0], self.values[:, :0]), batches(step, self.values[:, sides]))
+        return paired(step, self.values[:, sides])
 
-    def _paired(self, slots: int | None, entropy: Entropy) -> tuple[Indices, Indices, Indices]:
+    def _paired(self, slots: int | None, entropy: Entropy, most: int) -> tuple[Indices, Indices, Indices]:
         """The numbers of pairs in which both have a row, and who they are."""
-        if slots is None:
-            one, other = first_two(equal_blocks(self.size, self.size // 2, entropy) if self.size > 1 else None)
-        else:
-            there = np.append(np.flatnonzero(self._counts), -1)  # -1, where there is nobody, reads the last one
-            one, other = there[first_two(independent_blocks(there.size - 1, max(slots, 1), entropy))]
-        have = np.append(self._counts, 0) > 0
-        pair = np.flatnonzero(have[one] & have[other])
+        if slots is not None:
+            number, places = chosen(self.count(), slots, most, entropy)
+            return number, *np.flatnonzero(self._counts)[places]
+        one, other = equal(self.size, most, entropy)
+        pair = np.flatnonzero((self._counts[one] > 0) & (self._counts[other] > 0))
         return pair, one[pair], other[pair]
 
     def _row(self, people: Indices, numbers: Indices) -> Indices:

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.blocks.partition import equal_blocks, independent_blocks
 from uptack.columns.numeric import Ordered
 from uptack.columns.selection import OrderStatistics, Window
+from uptack.multivariate.pairs import MOST, chosen, equal
 from uptack.noise import Entropy
 
 Floats = NDArray[np.float64]
@@ -55,12 +55,13 @@ class Rows(Protocol):
         """The sums of what a step returns, over all batches of the rows that have all their values."""
         ...
 
-    def pairs(self, step: PairStep, slots: int | None, entropy: Entropy) -> list[Whole]:
-        """The same over random disjoint pairs of rows. One row is in at most one pair.
+    def pairs(self, step: PairStep, slots: int | None, entropy: Entropy, most: int = MOST) -> list[Whole]:
+        """The same over random disjoint pairs of rows, so many at most. The step must not mind which row is first.
 
         Without `slots` the number of rows is public: a random half is paired with the other one. Rows without all their
         values leave their pair empty. With `slots`, each row with all its values chooses one of so many by itself, and
-        the first two rows of a slot are a pair. So a row that is replaced, added or removed changes one pair.
+        two rows of a slot are a pair. So a row that is replaced, added or removed changes one pair: the theorem of
+        `uptack.multivariate.pairs`.
         """
         ...
 
@@ -101,31 +102,19 @@ class MatrixRows:
         return int(self._kept.shape[1])
 
     def sums(self, step: Step) -> list[Whole]:
-        """Batch after batch; first one without rows, so that there is a sum of the right shape whatever the rows."""
-        return added(step(self._kept[:, :0]), batches(step, self._kept))
+        """Batch after batch."""
+        return summed(step, self._kept)
 
-    def pairs(self, step: PairStep, slots: int | None, entropy: Entropy) -> list[Whole]:
+    def pairs(self, step: PairStep, slots: int | None, entropy: Entropy, most: int = MOST) -> list[Whole]:
         """Both halves are gathered first."""
-        rows, sides = self._paired(slots, entropy)
-        return added(step(rows[:, :0], rows[:, :0]), batches(step, rows[:, sides]))
-
-    def _paired(self, slots: int | None, entropy: Entropy) -> tuple[Floats, NDArray[np.int64]]:
         if slots is None:
-            pairs = first_two(equal_blocks(self.size, self.size // 2, entropy) if self.size > 1 else None)
-            return self.values, pairs[:, self.complete[pairs].all(axis=0)]
-        pairs = first_two(independent_blocks(self.count(), max(slots, 1), entropy))
-        return self._kept, pairs[:, pairs[1] >= 0]
+            places = equal(self.size, most, entropy)
+            return paired(step, self.values[:, places[:, self.complete[places].all(axis=0)]])
+        return paired(step, self._kept[:, chosen(self.count(), slots, most, entropy)[1]])
 
     def ordered(self, column: int, reach: int) -> Ordered:
         """By selection."""
         return OrderStatistics(self._kept[column], [around_median(self.count(), reach)])
-
-
-def first_two(blocks: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """The first two members of each block, in two lines; -1 where there is none."""
-    if blocks is None:
-        return np.zeros((2, 0), np.int64)
-    return np.column_stack([blocks, np.full(len(blocks), -1)])[:, :2].T
 
 
 def around_median(n: int, reach: int) -> Window:
@@ -138,6 +127,16 @@ def batches(step: Callable[..., Sequence[Whole]], rows: Floats) -> Iterator[Sequ
     for start in range(0, rows.shape[-1], BATCH):
         batch = rows[..., start : start + BATCH]
         yield step(batch) if batch.ndim == 2 else step(*(batch[:, side] for side in range(batch.shape[1])))
+
+
+def paired(step: PairStep, rows: Floats) -> list[Whole]:
+    """The sums over pairs: rows have a dimension more, for the two sides."""
+    return added(step(rows[:, 0, :0], rows[:, 1, :0]), batches(step, rows))
+
+
+def summed(step: Step, rows: Floats) -> list[Whole]:
+    """The sums over rows, batch after batch; first one without rows, so that sums always have their shape."""
+    return added(step(rows[:, :0]), batches(step, rows))
 
 
 def added(first: Sequence[Whole], parts: Iterable[Sequence[Whole]]) -> list[Whole]:

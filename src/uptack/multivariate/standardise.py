@@ -26,6 +26,7 @@ import numpy as np
 from uptack.account import Account
 from uptack.mechanisms.inverse import Boxes, steps_needed
 from uptack.multivariate.levels import Integers, Levels, drawn, falling, intervals, stacked
+from uptack.multivariate.pairs import MOST
 from uptack.multivariate.rows import Floats, Rows, Whole
 
 POWERS = 480
@@ -33,6 +34,9 @@ POWERS = 480
 
 DROPPED = 2 * POWERS + 1
 SCALES = Levels(np.append(falling(DROPPED, POWERS, 1 << 16, 1.0), 1 << 12))
+
+AMPLE = 16
+"""Times the pairs that are wanted: with more of them scales get no better, but for columns that hardly ever vary."""
 
 FAR = 2.0**200
 """Values are brought to within so many scales of the centre: squares of them, and sums of such, are still floats."""
@@ -91,10 +95,10 @@ def scale_ends(counts: Whole, wanted: int, steps: int) -> tuple[Integers, Intege
 
 def scales(rows: Rows, columns: Sequence[int], slots: int | None, account: Account) -> list[float | None]:
     """The scale of each of the columns; None for those that have none. Spends all of the account."""
-    chosen = list(columns)
-    (counts,) = rows.pairs(lambda a, b: _exponents(a[chosen], b[chosen]), slots, account.entropy)
-    each = account.epsilon / account.rows
+    chosen, each = list(columns), account.epsilon / account.rows
     steps, wanted = SCALES.steps(each, len(chosen)), pairs_wanted(len(chosen), each)
+    most = max(MOST, AMPLE * wanted)
+    (counts,) = rows.pairs(lambda a, b: _exponents(a[chosen], b[chosen]), slots, account.entropy, most)
     boxes = SCALES.boxes(*stacked([scale_ends(line, wanted, steps) for line in counts]))
     levels = [SCALES.level(copy) for copy in drawn(boxes, account)]
     return [None if level == DROPPED else 2.0 ** (level - POWERS) for level in levels]
@@ -105,7 +109,7 @@ def scales(rows: Rows, columns: Sequence[int], slots: int | None, account: Accou
 _STARTS = np.array([0, *(1 << e for e in range(BINADES))], np.int64)
 _TIMES = np.array([max((1 << (52 - e)) // (e + 1) ** 2, 1) for e in range(BINADES + 1)], np.int64)
 _FIRST = np.concatenate(([0], np.cumsum(_TIMES[:-1] * np.diff(_STARTS))))
-MOST = (1 << (BINADES - 1)) - 1
+FARTHEST = (1 << (BINADES - 1)) - 1
 """The largest candidate."""
 
 
@@ -130,13 +134,13 @@ def centre_ends(rows: Rows, column: int, unit: float, steps: int) -> tuple[Integ
     n, k = rows.count(), np.arange(steps + 1)
     ordered = rows.ordered(column, steps)
     ends = ordered.at((n + 1) // 2 - k), ordered.at((n + 2) // 2 + k)
-    low, high = (np.rint(np.clip(end / unit, -MOST, MOST)).astype(np.int64) for end in ends)
+    low, high = (np.rint(np.clip(end / unit, -FARTHEST, FARTHEST)).astype(np.int64) for end in ends)
     return low, high
 
 
 def centres(rows: Rows, columns: Sequence[int], units: Sequence[float], account: Account) -> list[float]:
     """The median of each of the columns, in whole multiples of its scale. Spends all of the account."""
-    low, high = first_copy(np.array([-MOST, MOST + 1]))
+    low, high = first_copy(np.array([-FARTHEST, FARTHEST + 1]))
     steps = steps_needed(account.epsilon / account.rows, int(high - low) ** len(columns))
     lows, highs = stacked([centre_ends(rows, c, unit, steps) for c, unit in zip(columns, units, strict=True)])
     boxes = Boxes(first_copy(lows), first_copy(highs + 1) - 1, ((int(low), int(high) - 1),) * len(columns))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
+from uptack.columns.batched import UnreadTable
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
 from uptack.columns.samples import CompleteRows, Samples, ready
@@ -18,8 +19,10 @@ from uptack.columns.tally import Tally
 from uptack.columns.unread import UnreadColumn, UnreadRows
 from uptack.data import Source
 from uptack.data.arrays import numeric_column
+from uptack.data.batches import QueryRows
 from uptack.data.people import PeopleSource, hidden
 from uptack.data.protocol import comparable, known
+from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument
 
 Names = tuple[str, ...]
@@ -162,13 +165,17 @@ def _no_points(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     return _unread_column(source, names, given) if len(names) == 1 else (np.zeros((source.rows, len(names))),)
 
 
-def _matrix(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    return (source.points(names) if isinstance(source, PeopleSource) else source.matrix(names),)
+def _table(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    """Columns side by side: of an engine they are read in batches."""
+    if isinstance(source, PeopleSource):
+        return (source.points(names),)
+    return (QueryRows.of(source, names) if isinstance(source, QuerySource) else source.matrix(names),)
 
 
-def _no_matrix(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    zeros = np.broadcast_to(0.0, (source.rows, len(names)))
-    return (_one_row_each(zeros) if isinstance(source, PeopleSource) else zeros,)
+def _no_table(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    if isinstance(source, PeopleSource):
+        return (_one_row_each(np.broadcast_to(0.0, (source.rows, len(names)))),)
+    return (UnreadTable(source.rows, len(names)),)
 
 
 def _formulas() -> Any:
@@ -194,6 +201,19 @@ def _no_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     if isinstance(source, PeopleSource):
         return _one_row_each(zeros[:, 1:]), _one_row_each(zeros[:, 0])
     return zeros[:, 1:], zeros[:, 0]
+
+
+def _streamed(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    """X and y, of an engine in batches."""
+    if isinstance(source, QuerySource) and given.get("formula") is None:
+        return QueryRows.of(source, names[1:]), QueryRows.of(source, names[:1])
+    return _design(source, names, given)
+
+
+def _unstreamed(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    if isinstance(source, PeopleSource) or given.get("formula") is not None:
+        return _no_design(source, names, given)
+    return UnreadTable(source.rows, len(names) - 1), UnreadTable(source.rows, 1)
 
 
 def _one_row_each(values: Any) -> PeopleRows:
@@ -233,11 +253,14 @@ CATEGORIES = Reads(_tally, _no_tally, COUNTED, people=VALUES_OF_PEOPLE)
 POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))
 """One to three numeric columns: points on a line, in a plane, in space."""
 
-COLUMNS = Reads(_matrix, _no_matrix, least=2, most=None, people=Peoples(_peoples_rows))
-"""Several numeric columns."""
+COLUMNS = Reads(_table, _no_table, least=2, most=None, people=Peoples(_peoples_rows))
+"""Several numeric columns, of which no more than a batch of rows need be in memory."""
 
 DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_design))
 """A response and its predictors."""
+
+STREAMED = Reads(_streamed, _unstreamed, least=2, most=None, people=Peoples(_peoples_design))
+"""The same where no more than a batch of rows need be in memory."""
 
 PAIR = Reads(
     lambda source, names, given: (*_rows(source, names, given), None),

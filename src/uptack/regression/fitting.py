@@ -14,10 +14,21 @@ from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH, moved
-from uptack.multivariate.entrance import MISSING, Given, Sized, binary_columns, framed, rows_for_scales, sized
+from uptack.multivariate.entrance import (
+    MISSING,
+    Given,
+    Sized,
+    Streamed,
+    binary_columns,
+    framed,
+    joined,
+    rows_for_scales,
+    sized,
+)
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import noise_edge, whitened
 from uptack.multivariate.standardise import Frame
+from uptack.regression.arguments import coefficient_names
 from uptack.regression.formulas import Columns
 from uptack.regression.losses import Loss, stretch
 from uptack.regression.newton import Hessian, Model, Parts, Step, far_out, hessian, newton, noisy_mean, start
@@ -80,7 +91,7 @@ class Asked:
     names: tuple[str, ...] = ()
 
     @staticmethod
-    def of(loss: Loss, design: Given, account: Account, given: Mapping[str, Any]) -> Asked:
+    def of(loss: Loss, design: Given | Streamed, account: Account, given: Mapping[str, Any]) -> Asked:
         """What a call says, with a formula or without."""
         missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
         public = given["formula"]
@@ -174,15 +185,14 @@ def _part(wanted: float, most: Fraction) -> Fraction:
     return min(max(Fraction(math.ceil(wanted * GRAIN), GRAIN), most / 4), most)
 
 
-def fit(design: Given, response: Floats, asked: Asked) -> Release[Floats] | NoReply:
+def fit(design: Given | Streamed, response: Any, asked: Asked) -> Release[Floats] | NoReply:
     """⊥ by public numbers, before any row is looked at; then the fit."""
     account = asked.account
     if account.adjacency.size_is_public and asked.planned(design.size, design.columns) is None:
         return account.close(Outcome.refusal(HOW, asked.advice(design.columns)))
     account.entropy.bytes(0)  # rehearsals end here
-    table = np.column_stack([design.values, response])
-    table[:, list(asked.binary)] = np.clip(table[:, list(asked.binary)], 0.0, 1.0)
-    closed = account.close(_found(replace(design, values=table).rows(asked.missing), asked))
+    rows = joined(design, response, asked.binary).rows(asked.missing)
+    closed = account.close(_found(rows, asked))
     return closed if isinstance(closed, NoReply) else RegressionRelease.of(closed)
 
 
@@ -270,5 +280,7 @@ def _answer(
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     spread = step.spread * model.response[0] if model.loss.response else None
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped, spread,
-                         model.frame.leading, names)  # fmt: skip
-    return Outcome(value, HOW, noise, notes=noise.notes())
+                         model.frame.leading)  # fmt: skip
+    usual = coefficient_names(value.size, model.frame.leading)
+    labels = (*usual[: int(model.frame.leading)], *names) if names else usual
+    return Outcome(value, HOW, noise, notes=noise.notes(names), labels=labels)

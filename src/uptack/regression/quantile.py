@@ -13,7 +13,7 @@ from uptack.multivariate.entrance import response_of, table_of
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.registry.reads import DESIGN
+from uptack.registry.reads import STREAMED
 from uptack.regression.fitting import Asked, fit
 from uptack.regression.formulas import entered
 from uptack.regression.losses import Check
@@ -24,7 +24,7 @@ LEAST = 0.02
 
 
 @release(
-    reads=DESIGN,
+    reads=STREAMED,
     people=True,
     data=("x", "y"),
     missing="ignore",

@@ -16,6 +16,7 @@ from uptack.labels import label
 from uptack.later import Later
 from uptack.privacy import Privacy
 from uptack.regression.newton import Hessian, Model, Step
+from uptack.regression.plot import plot_coefficients
 from uptack.release import Release
 
 special = Later("scipy.special")
@@ -97,20 +98,33 @@ class LinearErrors:
     dropped: tuple[int, ...]
     spread: float | None
     intercept: bool
-    names: tuple[str, ...] = ()
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The value ± so many standard errors, for the population's coefficients."""
         reach = float(special.ndtri((1 + float(read(confidence))) / 2)) * np.array(self.standard_errors)
         return value - reach, value + reach
 
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know."""
+    def beside(self) -> dict[str, list[Any]]:
+        """Further columns of a table of the coefficients."""
+        errors = [e if np.isfinite(e) else None for e in self.standard_errors]
+        return {"standard_error": errors, "note": self.remarks()}
+
+    def remarks(self) -> list[str]:
+        """What is to be said of each coefficient."""
+        said = [""] * len(self.standard_errors)
+        for i in self.unresolved:
+            said[i] = "not resolved"
+        for i in self.dropped:
+            said[i + self.intercept] = "hardly varies"
+        return said
+
+    def notes(self, names: Sequence[str] = ()) -> tuple[str, ...]:
+        """What a reader should know. Without names columns go by their numbers."""
         said = []
         if self.unresolved:
             said.append(f"{len(self.unresolved)} coefficients hang on directions of x that noise covers")
         if self.dropped:
-            which = ", ".join(self.names[c] if self.names else str(c) for c in self.dropped)
+            which = ", ".join(names[c] if names else str(c) for c in self.dropped)
             said.append(f"columns {which} hardly ever vary: their coefficients are set to 0")
         return tuple(said)
 
@@ -127,15 +141,14 @@ class RegressionRelease(Release[Floats]):
     def summary(self, names: Sequence[str] | None = None, *, confidence: Rational = 0.95) -> str:
         """A table of estimates, standard errors, z and intervals.
 
-        `names` are those of the columns of X; a formula knows its own. The standard errors allow for sampling and for
-        privacy noise.
+        `names` are those of the columns of X; a session and a formula know them. The standard errors allow for sampling
+        and for privacy noise.
         """
         errors = self.noise
         if not isinstance(errors, LinearErrors):
             raise NoInterval("this release has no standard errors")
         lead = int(errors.intercept)
-        usual = errors.names or [f"x{i}" for i in range(self.value.size - lead)]
-        columns = [label(n) for n in (usual if names is None else names)]
+        columns = [label(name) for name in (self.labels[lead:] if names is None else names)]
         if len(columns) != self.value.size - lead:
             raise InvalidArgument("names", f"{self.value.size - lead} names, one per column", f"{len(columns)} of them")
         percent = f"{100 * float(read(confidence)):g}% interval"
@@ -146,23 +159,21 @@ class RegressionRelease(Release[Floats]):
             if np.isfinite(e)
             else (name, f"{v:.6g}", "∞", "", "", remark)
             for name, v, e, a, b, remark in zip(["intercept"][:lead] + columns, self.value, errors.standard_errors,
-                                                low, high, self._remarks(errors), strict=True)
+                                                low, high, errors.remarks(), strict=True)
         ]  # fmt: skip
         spread = "" if errors.spread is None else f"spread of residuals {errors.spread:.4g}; "
         said = [f"{spread}{self.privacy}", *([PANELS] if self._of_people else [])]
         return "\n".join([*_aligned([head, *body]), *said])
 
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Coefficients with their intervals, in their units or with `scale="errors"` in those of their errors: see
+        `uptack.plot_coefficients`. Returns the axes.
+        """
+        return plot_coefficients(self, ax=ax, **style)
+
     @property
     def _of_people(self) -> bool:
         return isinstance(self.privacy, Privacy) and bool(self.privacy.adjacency.person)
-
-    def _remarks(self, errors: LinearErrors) -> list[str]:
-        said = [""] * self.value.size
-        for i in errors.unresolved:
-            said[i] = "not resolved"
-        for i in errors.dropped:
-            said[i + errors.intercept] = "hardly varies"
-        return said
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:

@@ -9,12 +9,24 @@ from pathlib import Path
 from types import TracebackType
 
 from uptack.errors import InvalidArgument
+from uptack.report.package import to_package
 from uptack.report.page import to_html
 from uptack.report.profile import Profile
 from uptack.report.text import to_markdown
 from uptack.report.writing import to_json
 
-FORMATS: dict[str, Callable[[Profile], str]] = {".html": to_html, ".json": to_json, ".md": to_markdown}
+FORMATS: dict[str, Callable[[Profile], str | bytes]] = {
+    ".html": to_html,
+    ".json": to_json,
+    ".md": to_markdown,
+    ".zip": to_package,
+}
+
+
+def content(profile: Profile, suffix: str) -> bytes:
+    """The report in the format of a file that ends so."""
+    made = FORMATS[suffix](profile)
+    return made.encode("utf-8") if isinstance(made, str) else made
 
 
 class Output:
@@ -31,7 +43,7 @@ class Output:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         if self.path.suffix.lower() not in FORMATS:
-            raise InvalidArgument("output", "a file that ends in .html, .json or .md", repr(_brief(str(path))))
+            raise InvalidArgument("output", "a file that ends in .html, .json, .md or .zip", repr(_brief(str(path))))
         self._target = _resolved(self.path)
         try:
             self._handle, name = tempfile.mkstemp(dir=self._target.parent, prefix=".uptack-")
@@ -50,10 +62,10 @@ class Output:
 
     def write(self, profile: Profile) -> Path:
         """Write the report as the extension says, all of it or nothing."""
-        content = FORMATS[self.path.suffix.lower()](profile).encode("utf-8")
+        made = content(profile, self.path.suffix.lower())
         assert self._waiting is not None, "a place is for one report"
         with open(self._handle, "wb", closefd=False) as file:
-            file.write(content)
+            file.write(made)
             file.flush()
             os.fsync(self._handle)
         self._waiting.replace(self._target)
@@ -64,12 +76,12 @@ class Output:
         """Save a report that could not be written, in a new file that only this user can read; as JSON if need be."""
         suffix = self.path.suffix.lower()
         try:
-            content = FORMATS[suffix](profile)
+            made = content(profile, suffix)
         except Exception:
-            suffix, content = ".json", to_json(profile)
+            suffix, made = ".json", to_json(profile).encode("utf-8")
         handle, name = tempfile.mkstemp(prefix="uptack-report-", suffix=suffix)
         with open(handle, "wb") as file:
-            file.write(content.encode("utf-8"))
+            file.write(made)
         return Path(name)
 
     def _release(self) -> None:

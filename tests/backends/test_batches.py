@@ -1,0 +1,260 @@
+"""Regressions and scatter matrices of rows that are read in batches: those of the same rows in memory."""
+
+import itertools
+from functools import cache
+from pickle import loads
+
+import ibis
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pytest
+from pyspark import cloudpickle
+
+import uptack
+from tests.backends.engines import PLACES
+from uptack.columns.batched import Batched, UnreadTable
+from uptack.columns.unread import Touched
+from uptack.data import engines, ordering, source, states
+from uptack.data.batches import Layout, QueryRows
+from uptack.data.queries import QuerySource
+from uptack.errors import InvalidArgument, UptackError
+from uptack.multivariate import pairs, rows
+from uptack.multivariate.rows import MatrixRows
+from uptack.multivariate.streams import StreamedRows
+from uptack.noise import SeededEntropy
+
+ROWS = 4002
+ENGINES = ["parquet", *(pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("spark", "postgres"))]
+NAMES = ["y", "plain", "whole", "gaps", "odd", "flag"]
+
+
+def table(n=ROWS):
+    """Integers beyond 2^53, gaps, infinities, the largest and the least floats, -0.0, truth values."""
+    rng = np.random.default_rng(11)
+    plain, whole = rng.normal(size=n), (rng.normal(size=n) * 1e17).astype(np.int64)
+    flag, odd = rng.random(n) < 0.3, rng.standard_cauchy(n)
+    odd[:9] = [np.inf, -np.inf, np.nan, 1.7976931348623157e308, -1.7976931348623157e308, 5e-324, -0.0, 0.0, 1e300]
+    y = 3 + plain - 2e-17 * whole + 2 * flag + rng.normal(size=n)
+    gaps = [None if i % 97 == 5 else float("nan") if i % 89 == 7 else v for i, v in enumerate(rng.normal(size=n))]
+    flags = [None if i == 40 else bool(v) for i, v in enumerate(flag)]
+    columns = [y, plain, whole, pa.array(gaps, pa.float64()), odd, pa.array(flags, pa.bool_())]
+    return pa.table(dict(zip(NAMES, map(pa.array, columns), strict=True)))
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+def kept(request, tmp_path_factory):
+    """The table in an engine that keeps its rows in order. Spark has it in two partitions."""
+    place = PLACES.get(request.param) or request.getfixturevalue(request.param)
+    return place.put(table(), tmp_path_factory.mktemp("batches"))
+
+
+SECRET = {"adjacency": uptack.ADD_REMOVE}
+ASKS = {
+    "regression": lambda s: s.regression("y", ["plain", "gaps", "flag"], binary=[2], epsilon=20),
+    "regression, secret size": lambda s: s.regression("y", ["whole", "odd"], fit_intercept=False, epsilon=20, **SECRET),
+    "scatter": lambda s: s.scatter("y", "whole", "gaps", "odd", epsilon=20),
+    "scatter, secret size": lambda s: s.scatter("y", "plain", "odd", epsilon=20, **SECRET),
+}
+
+
+@cache
+def in_memory(ask):
+    return shown(source(table()), ask)
+
+
+def shown(data, ask):
+    """All that is seen of a release, to the last bit."""
+    made = ASKS[ask](
+        uptack.open(
+            data, entropy=SeededEntropy(5), adjacency=uptack.ADD_REMOVE if "secret" in ask else uptack.SUBSTITUTE
+        )
+    )
+    return str(made), made.value.to_dict() if hasattr(made.value, "to_dict") else made.value.tolist()
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_the_same_randomness_gives_the_same_release_wherever_rows_are(kept, ask, monkeypatch):
+    """Nothing reads all of them, and every step can be sent to another process.
+
+    (A scan of Spark takes a while, so it is asked for one release.)
+    """
+    if kept.table.get_backend().name == "pyspark" and ask != "scatter":
+        return
+    monkeypatch.setattr(QuerySource, "coded", None)
+    apply = Layout.apply
+    monkeypatch.setattr(Layout, "apply", lambda self, f, batch: apply(self, loads(cloudpickle.dumps(f)), batch))
+    assert shown(kept, ask) == in_memory(ask)
+
+
+@pytest.mark.parametrize("place", ["pandas", "polars", "arrow"])
+def test_frames_are_as_arrays(place, tmp_path):
+    assert shown(PLACES[place].put(table(), tmp_path), "regression") == in_memory("regression")
+
+
+@pytest.mark.parametrize("sizes", [(1000, 7), (2049, 8192)])
+def test_batches_do_not_matter(sizes, tmp_path, monkeypatch):
+    """Neither those of the engine, nor the parts of them that are added up at once, nor the files."""
+    wanted, kept = in_memory("scatter"), PLACES["parquet folder"].put(table(), tmp_path)
+    monkeypatch.setattr(engines, "BATCH", sizes[0])
+    monkeypatch.setattr(rows, "BATCH", sizes[1])
+    assert shown(kept, "scatter") == wanted
+
+
+def streamed(kept, names=NAMES, truth=()):
+    return QueryRows.of(kept, names).clipped(truth)
+
+
+def memory(names=NAMES, truth=()):
+    values = source(table()).matrix(names)
+    values[:, list(truth)] = np.clip(values[:, list(truth)], 0, 1)
+    return values
+
+
+def test_rows_of_an_engine_answer_as_rows_in_memory(kept):
+    """An infinite value in a column that is declared to be 0 or 1 is one of the two."""
+    for truth in ((), (4,)):
+        ours, theirs = streamed(kept, truth=truth), MatrixRows.of(memory(truth=truth))
+        assert (ours.size, ours.width, ours.count()) == (ROWS, 6, theirs.count())
+    assert ours.count() == MatrixRows.of(memory()).count() + 2
+    places = np.array([ROWS - 1, 0, 5, 2000, 2001, 1999])
+    assert np.array_equal(ours.taken(places, complete=False), memory(truth=truth)[places].T, equal_nan=True)
+    places = np.array([7, theirs.count() - 1, 0])
+    assert (ours.taken(places, complete=True) == theirs._kept[:, places]).all()
+
+
+def test_medians_of_all_columns_share_their_scans(kept, monkeypatch):
+    """A sample, a count, and a fetch of a few rows: for six columns as for one."""
+    monkeypatch.setattr(ordering, "SMALL", 100)
+    ours, theirs, scans = StreamedRows(streamed(kept)), MatrixRows.of(memory()), []
+    assert (ours.size, ours.count()) == (theirs.size, theirs.count())
+    run = states.run
+    monkeypatch.setattr(states, "run", lambda con, read: (scans.append(con), run(con, read))[1])
+    ranks = theirs.count() // 2 + np.arange(-20, 20)
+    for column in range(6):
+        assert (ours.ordered(column, 20).at(ranks) == theirs.ordered(column, 20).at(ranks)).all()
+    assert len(scans) <= 3
+    ranks = np.arange(-5, ROWS + 5)
+    assert (ours.ordered(2, ROWS).at(ranks) == theirs.ordered(2, ROWS).at(ranks)).all()
+
+
+def test_tables_without_rows_and_with_one(tmp_path):
+    for n, name in ((0, "none"), (1, "one")):
+        (tmp_path / name).mkdir()
+        ours = StreamedRows(QueryRows.of(PLACES["parquet"].put(table(20).slice(10, n), tmp_path / name), NAMES[:2]))
+        assert (ours.size, ours.count()) == (n, n)
+        for slots in (None, 1, 3):
+            (found,) = ours.pairs(lambda a, b: [np.ones(a.shape[1]).sum()], slots, SeededEntropy(1))
+            assert found == 0
+        assert ours.sums(lambda b: [b.shape[1]])[0] == n
+
+
+def test_an_error_about_missing_values_is_for_the_curator(tmp_path):
+    session = uptack.open(PLACES["parquet"].put(table(), tmp_path), missing="error", entropy=SeededEntropy(1))
+    with pytest.raises(InvalidArgument, match="free of NaN"):
+        session.regression("y", ["plain", "gaps"], epsilon=9)
+    assert session.regression("y", ["plain"], epsilon=9, binary=[]).value.size == 2
+
+
+def test_a_table_that_changes_is_an_error(tmp_path, monkeypatch):
+    ours = streamed(PLACES["parquet"].put(table(), tmp_path), NAMES[:2])
+    monkeypatch.setattr(QueryRows, "size", ROWS + 1)
+    with pytest.raises(UptackError, match=states.CHANGED):
+        ours.taken(np.array([3]), complete=False)
+
+
+@pytest.mark.xdist_group("postgres")
+def test_all_scans_see_one_state_of_the_table(postgres_uri, monkeypatch):
+    """Somebody empties the table after the first scan: the release is that of the rows that there were."""
+    con = ibis.postgres.from_connection(psycopg.connect(postgres_uri, autocommit=True))
+    kept, run, gone = source(con.create_table("emptied", table())), states.run, []
+
+    def disturbed(con, read):
+        found = run(con, read)
+        if kept._state.reading is not None and not gone:
+            with psycopg.connect(postgres_uri, autocommit=True) as other:
+                gone.append(other.execute("DELETE FROM emptied").rowcount)
+        return found
+
+    monkeypatch.setattr(states, "run", disturbed)
+    assert shown(kept, "scatter") == in_memory("scatter")
+    assert (gone, kept.rows) == ([ROWS], 0)
+    con.disconnect()
+
+
+def test_an_order_that_changes_from_scan_to_scan():
+    """Sums are the same, and no row is in two pairs."""
+    plain = ibis.memtable(pa.table({"x": np.arange(999.0), "y": -np.arange(999.0)}))
+    data = StreamedRows(QueryRows.of(source(plain.order_by(ibis.random())), ["x", "y"]))
+
+    def listed(slots):
+        seen = []
+        data.pairs(lambda a, b: (seen.append((a, b)), [a.shape[1]])[1], slots, SeededEntropy(2))
+        return np.concatenate([np.stack(pair) for pair in seen], axis=2)
+
+    for slots in (None, 400):
+        one, other = listed(slots), listed(slots)
+        assert not np.array_equal(one, other)
+        for found in (one, other):
+            assert (found[:, 0] == -found[:, 1]).all()
+            assert np.unique(found[:, 0]).size == found[:, 0].size > (900 if slots is None else 400)
+    assert data.sums(lambda b: [b.sum(axis=1)])[0].tolist() == [499 * 999, -499 * 999]
+
+
+def test_a_rehearsal_makes_nothing_of_the_size_of_the_table():
+    unread: Batched = UnreadTable(10**15, 3)
+    assert unread.beside(UnreadTable(10**15, 1)).clipped([0]).width == 4
+    asks = (unread.count, lambda: unread.sums(list), lambda: unread.taken(np.array([0]), True))
+    for ask in (*asks, lambda: unread.ordered(0, [])):
+        with pytest.raises(Touched):
+            ask()
+
+
+# --------------------------------------------------------------------------------------------------------------- pairs
+
+
+class Scripted(SeededEntropy):
+    """Numbers that are given one after the other."""
+
+    def __init__(self, numbers):
+        super().__init__(0)
+        self.numbers = list(numbers)
+
+    def integers(self, bound, size):
+        drawn, self.numbers = self.numbers[:size], self.numbers[size:]
+        assert len(drawn) == size
+        return np.array(drawn, np.int64)
+
+
+def test_all_pairs_of_places_have_the_same_chance():
+    """All sequences of eight draws of four places, two at a time: every ordered choice of two comes equally often."""
+    counts = dict.fromkeys(itertools.permutations(range(4), 2), 0)
+    for drawn in itertools.product(range(4), repeat=6):
+        if len(set(drawn)) > 1:
+            counts[tuple(pairs._distinct(4, 2, Scripted(drawn)).tolist())] += 1
+    assert set(counts.values()) == {(4**6 - 4) // 12}
+    found = pairs.equal(10_000, 100, SeededEntropy(1))
+    assert found.shape == (2, 100)
+    assert np.unique(found).size == 200
+
+
+def chosen(names, numbers, slots, most=9):
+    """The pairs of rows, by name, if each row has this number: slot·2^b + b bits."""
+    bits = 63 - slots.bit_length()
+    drawn = [(n // 4 << bits) + n % 4 for n in numbers]
+    slot, places = pairs.chosen(len(names), slots, most, Scripted(drawn))
+    return {(s, frozenset(names[i] for i in pair)) for s, pair in zip(slot.tolist(), places.T.tolist(), strict=True)}
+
+
+def test_pairs_depend_on_the_rows_of_a_slot_and_not_on_their_order():
+    """All numbers of four rows, of three and two in the two slots, in another order; and each row gone."""
+    rng = np.random.default_rng(0)
+    for numbers in itertools.product((0, 1, 2, 4, 5), repeat=4):
+        names = list(range(len(numbers)))
+        found, order = chosen(names, numbers, 2), rng.permutation(len(numbers))
+        assert chosen([names[i] for i in order], [numbers[i] for i in order], 2) == found
+        assert chosen(names, numbers, 2, most=1) == {pair for pair in found if pair[0] == 0}
+        for gone in names:
+            rest = [name for name in names if name != gone]
+            others = chosen(rest, [numbers[i] for i in rest], 2)
+            assert {s for s, _ in found ^ others} <= {numbers[gone] // 4}

@@ -15,6 +15,7 @@ from uptack.columns.grouped import Keys, PeopleGroups
 from uptack.columns.masked import MaskedColumn
 from uptack.columns.owners import Owners
 from uptack.columns.people import PeopleColumn
+from uptack.columns.timed import TimedColumn
 from uptack.discrete.categories import Screen, numbered
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
@@ -71,7 +72,7 @@ class ArrayGroups:
     """
 
     def __init__(self, x: Any, by: Any) -> None:
-        self._x = x if isinstance(x, ArrayColumn | MaskedColumn) else indexed("x", x)
+        self._x = x if isinstance(x, ArrayColumn | MaskedColumn | TimedColumn) else indexed("x", x)
         self._groups, place = numbered("by", by)
         if self._size != len(place):
             raise InvalidArgument("by", "a column of one group for every row of x", "another length")
@@ -102,7 +103,7 @@ class ArrayGroups:
         """A part of a column is a column of the same type."""
         if isinstance(self._x, np.ndarray):
             return self._x[rows]
-        if isinstance(self._x, MaskedColumn):
+        if isinstance(self._x, MaskedColumn | TimedColumn):
             return self._x.taken(rows)
         return ArrayColumn(self._x.values[rows], self._x.integers)
 
@@ -300,7 +301,7 @@ def _grouped(x: Any, by: Any) -> Grouped:
         return x
     if not isinstance(by, Keys):
         return ArrayGroups(x, by)
-    if not isinstance(x, PeopleColumn):
+    if not isinstance(x.ticks if isinstance(x, TimedColumn) else x, PeopleColumn):
         fix = "Functions that take by= take them too: median(x, by=ward, person=ids, per_person='mean', ...)."
         raise InvalidArgument("per_person", "left out in per_group", "given", fix)
     return PeopleGroups(x, by)

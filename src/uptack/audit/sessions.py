@@ -37,7 +37,7 @@ def session_asks(direct: Iterable[Ask]) -> list[Ask]:
     """Each ask that a session can be asked, of the column "x", or of "y" and "x" for regressions."""
     made = []
     for ask in direct:
-        name = ask.function.removeprefix("uptack.")
+        name = ask.function.rpartition(".")[2]
         statistic, declaration = REGRESSIONS.get(name, name), declared().get(name)
         if declaration is None or not in_tables(declaration):
             continue

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import Exact, Range, as_json, release, session_options, stacked
+from uptack.cli.common import Edge, Exact, Range, Step, as_json, release, session_options, stacked
 from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared
@@ -21,6 +21,8 @@ FROM_SESSION = ("adjacency", "rows_per_person", "person", "missing", "entropy")
 TYPES: dict[str, Any] = {
     "number": Exact(),
     "numbers": Exact(),
+    "step": Step(),
+    "edges": Edge(),
     "integer": int,
     "word": str,
     "keys": str,
@@ -32,7 +34,7 @@ def written(option: Option) -> Callable[[Any], Any] | None:
     """An option of a function as one of a command; None where it can't be written, or is the session's."""
     if option.form == "object" or option.name in FROM_SESSION:
         return None
-    several = option.form in ("numbers", "keys")
+    several = option.form in ("numbers", "keys", "edges")
     if option.positional and option.required:
         return click.argument(option.name, nargs=-1 if several else 1, required=True, type=TYPES[option.form])
     flag = f"--{option.name.removesuffix('s') if several else option.name.replace('_', '-')}"
@@ -100,7 +102,7 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
                 column = named[-1] if option.name in GROUPING else named[0]  # the labels, where there are any
                 column = str(given["by"]) if option.name in GROUPING and given.get("by") is not None else column
                 told[option.name] = [_key(session, column, text) for text in told[option.name]]
-            if option.form == "numbers" and option.name in told:
+            if option.form in ("numbers", "edges") and option.name in told:
                 values = told[option.name]
                 told[option.name] = values[0] if option.positional and len(values) == 1 else list(values)
         return Request(declaration.name, *named, **told)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.columns.each import EachColumn
 from uptack.columns.entrance import field
 from uptack.columns.kinds import canonical
 from uptack.columns.owners import Owners
@@ -22,7 +23,8 @@ from uptack.columns.spread import favourites
 from uptack.errors import InvalidArgument
 
 Integers = NDArray[np.int64]
-Shape = Callable[[PeopleColumn, Integers], Any]
+Theirs = PeopleColumn | EachColumn
+Shape = Callable[[Any, Integers], Any]
 MUST = "a one-dimensional column of categories"
 
 
@@ -34,11 +36,11 @@ class Keys:
     places: Integers
 
     @staticmethod
-    def of(by: Any, whose: Owners) -> Keys:
+    def of(by: Any, whose: Owners, name: str = "by") -> Keys:
         """A column with the group of every row; missing values are the group None."""
-        groups, places = field("by", by, MUST).codes()
+        groups, places = field(name, by, MUST).codes()
         if places.size != whose.size:
-            raise InvalidArgument("by", "a column of one group for every row of x", "another length")
+            raise InvalidArgument(name, "a column of one group for every row of x", "another length")
         return Keys(groups, places[whose.kept])
 
 
@@ -47,7 +49,7 @@ class PeopleGroups:
 
     of_people = True
 
-    def __init__(self, x: PeopleColumn, keys: Keys, shape: Shape = lambda column, rows: column) -> None:
+    def __init__(self, x: Theirs, keys: Keys, shape: Shape = lambda column, rows: column) -> None:
         self._x, self._shape, self._groups = x, shape, keys.groups
         people, chosen = favourites(keys.places, x.codes)
         own = np.zeros(x.people, np.int64)

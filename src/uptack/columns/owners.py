@@ -3,8 +3,8 @@
 An id is one column, or several that name a person together. Ids are compared in their canonical form
 (`uptack.columns.kinds.canonical`), so 1, 1.0 and True are one person, and -0.0 is 0.0. Two ids that become one are
 protected together, which is safe. One person never becomes two, as long as her id is written in one way: a date is not
-the time of its midnight. A row whose id has no value (None, NaN, NaT), in any of
-its columns, belongs to nobody and is left out. The ids themselves are never released.
+the time of its midnight. A row whose id has no value (None, NaN, NaT), in any of its columns, belongs to nobody and is
+left out. The ids themselves are never released.
 """
 
 from __future__ import annotations

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.columns import NUMERIC, Field, Kind, canonical, whole
 from uptack.columns.masked import MaskedColumn
+from uptack.columns.moments import TIMED, Form
 from uptack.columns.numeric import ArrayColumn, Column
 from uptack.columns.selection import Floats
+from uptack.columns.timed import TimedColumn, timed
 from uptack.data.protocol import Counts, assigned, comparable, known, known_all, tidy
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
@@ -22,10 +24,17 @@ from uptack.noise.entropy import source as entropy_source
 
 def numeric_column(field: Field) -> ArrayColumn | MaskedColumn:
     """A field as a column of numbers, of a form that follows its declared type alone."""
+    if field.kind in TIMED:
+        return MaskedColumn(*field.ticks())
     values, missing = field.numbers()
     if whole(field.kind) and missing is not None:
         return MaskedColumn(values, missing)
     return ArrayColumn(values, integers=whole(field.kind))
+
+
+def shown_column(field: Field) -> ArrayColumn | MaskedColumn | TimedColumn:
+    """The same; times and durations remember how they are shown."""
+    return timed(field) if field.kind in TIMED else numeric_column(field)
 
 
 class MemorySource:
@@ -37,13 +46,14 @@ class MemorySource:
         self._fields = dict(fields)
         self.rows = next((field.size for field in fields.values()), 0)
         self.columns: Mapping[str, Kind] = MappingProxyType({name: field.kind for name, field in fields.items()})
+        self.forms: Mapping[str, Form] = {name: field.form for name, field in fields.items() if field.kind in TIMED}
 
     def __repr__(self) -> str:
         return f"MemorySource of {len(self.columns)} columns"
 
     def column(self, name: str) -> Column:
-        """A numeric column."""
-        return numeric_column(self._fields[known(name, self.columns, NUMERIC)])
+        """A column of numbers, times or durations."""
+        return shown_column(self._fields[known(name, self.columns, (*NUMERIC, *TIMED))])
 
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values, and how often they occur."""

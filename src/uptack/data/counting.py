@@ -18,6 +18,19 @@ from uptack.data.expressions import decoded, missing
 from uptack.data.protocol import Counts, tidy
 from uptack.data.queries import QuerySource
 from uptack.data.weights import PeopleQueryColumn, PeopleScans
+from uptack.errors import InvalidArgument
+
+MUST = "a column of numbers, texts, dates, times, truth values or UUIDs, or several such"
+FIX = "Make an id of one of these types first, in a query or a view, such as CAST(id AS VARCHAR)."
+
+
+def can_be_an_id(dtype: Any) -> bool:
+    """Whether equal values of a type are one person: not lists, structures, maps, JSON, and intervals.
+
+    Engines don't agree on when two of those are equal, and one person must never become two.
+    """
+    plain = ("is_numeric", "is_boolean", "is_string", "is_date", "is_time", "is_timestamp", "is_uuid", "is_binary")
+    return any(getattr(dtype, test)() for test in plain) and not dtype.is_json()
 
 
 @dataclass(frozen=True)
@@ -29,7 +42,11 @@ class QueryPeople:
 
     @staticmethod
     def of(source: QuerySource, ids: tuple[str, ...]) -> QueryPeople:
-        """The rows of a source that belong to somebody."""
+        """The rows of a source that belong to somebody. Whether a column can be an id is said by its declared type."""
+        types = source.table.schema()
+        for name in ids:
+            if not can_be_an_id(types[name]):
+                raise InvalidArgument("person", MUST, f"a column of type {types[name]}", FIX)
         return QueryPeople(weights.owned(source, ids), ids)
 
     @property

@@ -70,6 +70,10 @@ class MemoryPeople:
         """All rows of a column, and whose they are."""
         return PeopleValues(self.table.field(name).array(), Owners(self.codes, self.size))
 
+    def moments(self, name: str) -> PeopleValues:
+        """The same for times and durations, with how they are shown."""
+        return PeopleValues(self.table.field(name), Owners(self.codes, self.size))
+
     def groups(self, name: str) -> dict[Hashable, int]:
         """The values of a column, and how many people have each."""
         found, cells = self.table.field(name).codes()

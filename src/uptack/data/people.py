@@ -15,11 +15,13 @@ from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 from uptack import checks
-from uptack.columns.owners import PeopleRows
+from uptack.columns.moments import TIMED, Form
+from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import People
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
+from uptack.columns.timed import TimedColumn, ticked
 from uptack.data.arrays import MemorySource
-from uptack.data.counting import QueryPeople
+from uptack.data.counting import QueryPeople, can_be_an_id
 from uptack.data.memory_people import MemoryPeople
 from uptack.data.protocol import NUMERIC, Counts, Kind, Source, known, known_all
 from uptack.data.queries import QuerySource
@@ -99,6 +101,7 @@ class PeopleSource:
     def __init__(self, inner: Rows, kinds: Mapping[str, Kind], person: tuple[str, ...], outer: Source) -> None:
         self._inner, self.outer, self.person = inner, outer, person
         self.columns: Mapping[str, Kind] = MappingProxyType({n: k for n, k in kinds.items() if n not in person})
+        self.forms: Mapping[str, Form] = getattr(outer, "forms", {})
 
     def __repr__(self) -> str:
         return f"PeopleSource of {len(self.columns)} columns, people by {' and '.join(self.person)}"
@@ -117,9 +120,10 @@ class PeopleSource:
         snapshot: AbstractContextManager[None] = getattr(self.outer, "snapshot", nullcontext)()
         return snapshot
 
-    def column(self, name: str) -> People:
-        """A numeric column of people."""
-        return self._inner.column(self._known(name, NUMERIC))
+    def column(self, name: str) -> Any:
+        """A column of people's numbers, times or durations."""
+        found = self._inner.column(self._known(name, (*NUMERIC, *TIMED)))
+        return TimedColumn(found, self.forms[name]) if name in self.forms else found
 
     def order(self, name: object) -> Any:
         """The column by which `per_person="last"` knows the last row."""
@@ -134,6 +138,14 @@ class PeopleSource:
         inner = self._inner
         keys, units = inner.units(known_name, way) if edges is None else inner.bins(known_name, edges, way)
         return PeopleTally(tuple(key for (key,) in keys), units, self.rows, way)
+
+    def moments(self, name: str) -> PeopleValues:
+        """All rows of a column of times or durations, and whose they are: of an engine the floats nearest to ticks."""
+        known_name = self._known(name, TIMED)
+        if isinstance(self._inner, MemoryPeople):
+            return self._inner.moments(known_name)
+        rows = self._inner.points([known_name])
+        return PeopleValues(ticked(rows.values, self.forms[known_name]), Owners(rows.codes, rows.people))
 
     def counted(self, name: str | None, at_most: int | None = None) -> PeopleCount:
         """How many people have a row that is True; with `at_most`, how many such rows, at most so many of each."""
@@ -245,7 +257,9 @@ def repeats(source: Source | PeopleSource) -> list[Repeats]:
     """
     if isinstance(source, PeopleSource):
         return [_repeats(source)]
-    found = [_repeats(people(source, name)) for name, kind in source.columns.items() if kind in IDS]
+    types = source.table.schema() if isinstance(source, QuerySource) else {}
+    names = (n for n, kind in source.columns.items() if kind in IDS and (n not in types or can_be_an_id(types[n])))
+    found = [_repeats(people(source, name)) for name in names]
     return [line for line in found if line.values * MANY >= line.rows or SOUNDS.search(line.names[0])]
 
 

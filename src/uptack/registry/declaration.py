@@ -21,6 +21,7 @@ from importlib.metadata import entry_points
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from uptack import checks
+from uptack.columns import timed
 from uptack.columns.owners import of_people
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.privacy import Privacy
@@ -206,6 +207,7 @@ def _per_group(function: Callable[..., Any], arguments: tuple[Any, ...], given: 
     """The same function for every group of rows."""
     groups = importlib.import_module("uptack.groups")  # which declares a release function of its own
     x, *others = arguments or (given.pop("x"),)
+    x = timed.whole(x)
 
     @functools.wraps(function)
     def of_group(rows: Any, **budget: Any) -> Any:

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from uptack.columns.calendar import CALENDAR
 from uptack.columns.each import HOWS
 
-Form = Literal["number", "numbers", "integer", "flag", "word", "choice", "range", "keys", "object"]
-"""How an option is written on a command line. "keys" are values of a column, and a "range" is LOW:HIGH. An "object"
-can't be written there."""
+Form = Literal["number", "numbers", "integer", "flag", "word", "choice", "range", "step", "edges", "keys", "object"]
+"""How an option is written on a command line. "keys" are values of a column, a "range" is LOW:HIGH, a "step" a number
+or a word such as day, and "edges" are numbers or dates. An "object" can't be written there."""
 
 REQUIRED: Any = inspect.Parameter.empty
 """The default of an option that has none."""
@@ -60,7 +61,7 @@ KNOWN = {
         Option("rows_per_person", "How many rows one person may own.", "integer"),
         Option("entropy", "The operating system's randomness, or a SeededEntropy for tests."),
         Option("missing", "What to do with missing values."),
-        Option("granularity", "A public step that all values are multiples of, and the answer will be.", "number"),
+        Option("granularity", "A public step that all values are multiples of, and the answer will be.", "step"),
         Option("plausible", "A guess LOW:HIGH of where values lie. It need not be right.", "range"),
         Option("by", "One answer for each value of this column, all for one ε.", "word"),
         Option("groups", "A public group, once for each. Without any: those with enough rows (needs δ).", "keys"),
@@ -80,7 +81,8 @@ KNOWN = {
         Option("cut", "The share of rows taken off each end.", "number"),
         Option("nonnegative", "Lift counts below 0 to 0.", "flag"),
         Option("total", "Make the counts add up to the public number of rows.", "flag"),
-        Option("edges", "An edge of a bin, for numbers, from low to high, once for each.", "numbers"),
+        Option("edges", "An edge of a bin, for numbers or times, from low to high, once for each.", "edges"),
+        Option("every", "For times: one bin per unit of the calendar.", "choice", CALENDAR),
         Option("keys", "A category, once for each. Without any: whatever there is (needs δ).", "keys"),
         Option("outside", "Whether rows outside all cells are left out or moved to the nearest.", "choice",
                ("drop", "clamp")),

@@ -11,17 +11,21 @@ import numpy as np
 
 from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
 from uptack.columns.batched import UnreadTable
+from uptack.columns.grouped import Keys
+from uptack.columns.moments import TIMED
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
-from uptack.columns.samples import CompleteRows, Samples, ready
+from uptack.columns.samples import CompleteRows, PeopleLines, PeopleSamples, Samples, names_of, ready
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
+from uptack.columns.timed import TimedColumn, ticked
+from uptack.columns.timed import whole as whole_times
 from uptack.columns.unread import UnreadColumn, UnreadRows
 from uptack.data import Source
 from uptack.data.arrays import numeric_column
 from uptack.data.batches import QueryRows
 from uptack.data.people import PeopleSource, hidden
-from uptack.data.protocol import comparable, known
+from uptack.data.protocol import comparable, form_of, known
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument
 
@@ -86,7 +90,7 @@ class Reads:
         for place, name in enumerate(names, 1 - len(names)):
             kinds = self.last if self.last and place == 0 else self.kinds
             kinds = kinds if given.get("formula") is None else COUNTED
-            known(name, source.columns, kinds if given.get("edges") is None else NUMERIC)
+            known(name, source.columns, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
         if given.get("by") is not None:
             known(given["by"], source.columns, COUNTED)
 
@@ -97,10 +101,16 @@ def _column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 def _unread_column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     people = isinstance(source, PeopleSource)
-    return (UnreadColumn(source.rows, whole(source.columns[names[0]]), of_people=people, weighted=people),)
+    form = form_of(source, names[0])
+    integers = form is not None or whole(source.columns[names[0]])
+    unread = UnreadColumn(source.rows, integers, of_people=people, weighted=people)
+    return (unread if form is None else TimedColumn(unread, form),)
 
 
 def _peoples_column(name: str, x: Any, whose: Owners) -> Any:
+    read = whole_times(x)
+    if isinstance(read, TimedColumn):
+        return TimedColumn(PeopleColumn.of(name, read.ticks, whose), read.form)
     return PeopleColumn.of(name, x if isinstance(x, Column) else numeric_column(column(name, x)), whose)
 
 
@@ -110,6 +120,20 @@ def _peoples_rows(name: str, x: Any, whose: Owners) -> Any:
 
 def _peoples_design(name: str, x: Any, whose: Owners) -> Any:
     return PeopleRows.of(name, column(name, x).floats() if name == "y" else matrix(name, x), whose)
+
+
+def _peoples_side(name: str, x: Any, whose: Owners) -> Any:
+    """A column of lines, of which each person is to be one; it may be left out."""
+    return None if x is None else PeopleLines(PeopleRows.of(name, column(name, x).floats(), whose))
+
+
+def _peoples_lines(name: str, x: Any, whose: Owners) -> Any:
+    values = matrix(name, x)
+    return PeopleLines(PeopleRows.of(name, values, whose), names_of(x, values))
+
+
+def _peoples_groups(name: str, x: Any, whose: Owners) -> Any:
+    return Keys.of(x, whose, name) if name == "labels" else _peoples_column(name, x, whose)
 
 
 def _true(x: Any) -> list[int]:
@@ -136,6 +160,8 @@ def _weights(given: Given) -> Weights:
 
 def _tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Values with their counts. Between edges they are counted as they are read: there may be as many as rows."""
+    if form_of(source, names[0]) is not None:
+        return (source.moments(names[0]),) if isinstance(source, PeopleSource) else _column(source, names, given)
     if isinstance(source, PeopleSource):
         return (source.tally(names[0], _weights(given), given.get("edges")),)
     if given.get("edges") is not None:
@@ -145,7 +171,11 @@ def _tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 
 def _no_tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    nothing = np.zeros(0, np.int64)
+    nothing, form = np.zeros(0, np.int64), form_of(source, names[0])
+    if form is not None and isinstance(source, PeopleSource):
+        return (PeopleValues(ticked(np.zeros(0), form), Owners(nothing, source.rows)),)
+    if form is not None:
+        return _unread_column(source, names, given)
     if not isinstance(source, PeopleSource):
         return (Tally((), nothing),)
     if _weights(given).way == "one":
@@ -222,32 +252,56 @@ def _one_row_each(values: Any) -> PeopleRows:
 
 def _rows(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Rows side by side: what a function of several columns makes of them is its own."""
+    if isinstance(source, PeopleSource):
+        return (PeopleLines(source.points(names), names),)
     values = source.matrix(names)
     return (CompleteRows(ready(values, given.get("missing", "ignore")), len(values), names),)
 
 
+def _no_rows(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    people = isinstance(source, PeopleSource)
+    if people and given.get("order") is not None:
+        fix = "Ask for another number per person, or call the function itself with columns."
+        raise InvalidArgument("per_person", "another than 'last' for rows of a session", "'last'", fix)
+    return (UnreadRows(source.rows, names=names, of_people=people),)
+
+
 def _labelled(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """The values of each public group: the rows that have its label."""
+    if isinstance(source, PeopleSource):
+        return _peoples_labelled(source, names, given), None
     parts = [source.restricted(names[1], group) for group in given["groups"]]
     values = tuple(part.matrix(names[:1])[:, 0] for part in parts)
     sizes = tuple(part.size for part in values)
     return Samples(values, sizes, source.rows, in_table=True, whole=whole(source.columns[names[0]])), None
 
 
+def _peoples_labelled(source: PeopleSource, names: Names, given: Given) -> PeopleSamples:
+    """One number per person of each group, worked out where the rows are."""
+    settled, order = source.settled(names[1]), given.get("order")
+    parts = [settled.restricted(names[1], group) for group in given["groups"]]
+    how = given["per_person"]
+    columns = [part.column(names[0]).each(how, None if order is None else part.order(order)) for part in parts]
+    return PeopleSamples(tuple(columns), source.rows, in_table=True)
+
+
 def _no_labels(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Whether there can be such labels is public, and found before anything is read."""
     for group in given.get("groups", ()) if isinstance(given.get("groups", ()), list | tuple) else ():
         comparable(names[1], source.columns[names[1]], group)
-    return UnreadRows(source.rows, whole(source.columns[names[0]])), None
+    return UnreadRows(source.rows, whole(source.columns[names[0]]), of_people=isinstance(source, PeopleSource)), None
 
 
 COLUMN = Reads(_column, _unread_column, people=Peoples(_peoples_column, ("per_person", "weights", "at_most", "order")))
 """One numeric column."""
 
+MOMENTS = replace(COLUMN, kinds=(*NUMERIC, *TIMED))
+"""One column of numbers, times or durations."""
+
 FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0, people=VALUES_OF_PEOPLE)
 """A column of truth values, or none for the rows themselves."""
 
-CATEGORIES = Reads(_tally, _no_tally, COUNTED, people=VALUES_OF_PEOPLE)
+CATEGORIES = Reads(_tally, _no_tally, (*COUNTED, *TIMED), people=VALUES_OF_PEOPLE)
 """One column whose values are counted."""
 
 POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))
@@ -262,19 +316,23 @@ DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_
 STREAMED = Reads(_streamed, _unstreamed, least=2, most=None, people=Peoples(_peoples_design))
 """The same where no more than a batch of rows need be in memory."""
 
+EACH = ("per_person", "order")
+"""What can be said of people who are one line each."""
+
 PAIR = Reads(
     lambda source, names, given: (*_rows(source, names, given), None),
-    lambda source, names, given: (UnreadRows(source.rows), None),
+    lambda source, names, given: (*_no_rows(source, names, given), None),
     least=2,
     most=2,
+    people=Peoples(_peoples_side, EACH),
 )
 """Two numeric columns side by side."""
 
-ROWS = Reads(_rows, lambda source, names, given: (UnreadRows(source.rows, names=names),), most=2)
+ROWS = Reads(_rows, _no_rows, most=2, people=Peoples(_peoples_side, EACH))
 """A numeric column, or two side by side, row by row."""
 
-WIDE = Reads(_rows, lambda source, names, given: (UnreadRows(source.rows, names=names),), least=2, most=None)
+WIDE = Reads(_rows, _no_rows, least=2, most=None, people=Peoples(_peoples_lines, EACH))
 """Two numeric columns or more."""
 
-LABELLED = Reads(_labelled, _no_labels, least=2, most=2, last=COUNTED)
+LABELLED = Reads(_labelled, _no_labels, least=2, most=2, people=Peoples(_peoples_groups, EACH), last=COUNTED)
 """A numeric column, and one that has the label of each row."""

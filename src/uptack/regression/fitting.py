@@ -280,7 +280,7 @@ def _answer(
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     spread = step.spread * model.response[0] if model.loss.response else None
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped, spread,
-                         model.frame.leading)  # fmt: skip
+                         model.frame.leading, model.loss.assumed)  # fmt: skip
     usual = coefficient_names(value.size, model.frame.leading)
     labels = (*usual[: int(model.frame.leading)], *names) if names else usual
     return Outcome(value, HOW, noise, notes=noise.notes(names), labels=labels)

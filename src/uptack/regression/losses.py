@@ -67,6 +67,11 @@ class Loss(Protocol):
         ...
 
     @property
+    def assumed(self) -> str:
+        """When standard errors hold. Said of every fit: where it is not so, intervals are too short."""
+        ...
+
+    @property
     def bent(self) -> float:
         """What κ/steep is about, where no fit arrives without it in the Hessian; else infinite."""
         ...
@@ -129,6 +134,7 @@ class Huber:
     stages = (Stage(Fraction(1, 10)), Stage(Fraction(2, 10)), Stage(Fraction(7, 10)))
     response, flat, least, polish, bent = True, False, 0.3, 0.5, math.inf
     expected = (1.0, 1.0)
+    assumed = "standard errors hold if residuals spread alike for all x"
     near = Fraction(1, 2), QUARTILE
 
     @property
@@ -170,6 +176,7 @@ class Logistic:
     )
     response, flat, limit, least, polish, bent = False, False, 1.0, 0.02, 0.25, 0.6
     expected = (0.15, 0.15)
+    assumed = "standard errors hold if log-odds are linear in x"
     near = Fraction(1, 2), QUARTILE
 
     def clipped(self, ratio: float) -> tuple[Logistic, float]:
@@ -213,6 +220,8 @@ class Check:
         Stage(Fraction(65, 100), reweighted=True),
     )
     response, flat, least, polish, bent = True, True, 0.02, 0.5, math.inf
+
+    assumed = "standard errors hold if the quantile is linear in x"
 
     @property
     def near(self) -> tuple[Fraction, float]:

@@ -21,8 +21,8 @@ from uptack.release import Release
 
 special = Later("scipy.special")
 
-PANELS = "standard errors hold if residuals spread alike for all x, so not if slopes differ between people"
-"""What is said of people's rows. Of them it is often not so; a short cut's standard errors hold all the same."""
+PANELS = ", so not if slopes differ between people"
+"""What is said of people's rows. Of them it is often not so."""
 
 LOST = 0.1
 """A coefficient hangs on lost directions if they make up more than this part of it."""
@@ -98,6 +98,7 @@ class LinearErrors:
     dropped: tuple[int, ...]
     spread: float | None
     intercept: bool
+    assumed: str
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The value ± so many standard errors, for the population's coefficients."""
@@ -120,7 +121,7 @@ class LinearErrors:
 
     def notes(self, names: Sequence[str] = ()) -> tuple[str, ...]:
         """What a reader should know. Without names columns go by their numbers."""
-        said = []
+        said = [self.assumed]
         if self.unresolved:
             said.append(f"{len(self.unresolved)} coefficients hang on directions of x that noise covers")
         if self.dropped:
@@ -162,7 +163,7 @@ class RegressionRelease(Release[Floats]):
                                                 low, high, errors.remarks(), strict=True)
         ]  # fmt: skip
         spread = "" if errors.spread is None else f"spread of residuals {errors.spread:.4g}; "
-        said = [f"{spread}{self.privacy}", *([PANELS] if self._of_people else [])]
+        said = [f"{spread}{self.privacy}", f"{errors.assumed}{PANELS if self._of_people else ''}"]
         return "\n".join([*_aligned([head, *body]), *said])
 
     def plot(self, ax: Any = None, **style: Any) -> Any:

@@ -14,7 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from uptack import checks
-from uptack.data.protocol import NUMERIC, known
+from uptack.columns.moments import TIMED, Form
+from uptack.data.protocol import NUMERIC, form_of, known
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.privacy import Privacy, tight
@@ -49,16 +50,17 @@ class Part:
     figures: tuple[str, ...] = ()
     unit: Fraction = Fraction(0)
     refusals: Mapping[str, NoReply] = field(default_factory=dict, hash=False, compare=False)
+    form: Form | None = None
 
     @property
     def alike(self) -> tuple[Any, ...]:
         """What decides, together with the unit, what its draws do to the data."""
-        return self.kind == "boolean", self.share, self.delta, self.figures, tuple(self.refusals)
+        return self.kind == "boolean", self.form is None, self.share, self.delta, self.figures, tuple(self.refusals)
 
     @property
     def numeric(self) -> bool:
-        """Whether it is a column of numbers."""
-        return self.kind in ("integer", "number")
+        """Whether it is a column of numbers, times or durations."""
+        return self.kind in ("integer", "number", *TIMED)
 
     @property
     def countable(self) -> bool:
@@ -68,7 +70,8 @@ class Part:
     @property
     def possible(self) -> tuple[str, ...]:
         """The figures that a column of its kind can have, in the order of their worth."""
-        return tuple(f for f in WORTH if (f != "counts" if self.numeric else f == "counts" and self.countable))
+        never = ("counts", "density") if self.kind == "duration" else ("counts",)
+        return tuple(f for f in WORTH if (f not in never if self.numeric else f == "counts" and self.countable))
 
     @property
     def skipped(self) -> str:
@@ -98,7 +101,7 @@ class Part:
     def request(self, draw: Draw, released: Mapping[Fraction, float] | None = None) -> Request:
         """The release of a draw, given the quantiles of its column that have been released."""
         rest = (self.delta, self.plausible, self.levels, released or {})
-        return draw.ask(Asked(self.name, self.kind, self.epsilon(draw), *rest))
+        return draw.ask(Asked(self.name, self.kind, self.epsilon(draw), *rest, form=self.form))
 
     def lacks(self, figure: str, rows: int) -> float:
         """How many times its budget a figure needs: at most 1 where the budget carries it."""
@@ -198,7 +201,7 @@ def _parts(
     for name in (*names, *shares):
         known(name, kinds)
     for name in plausible:
-        known(name, kinds, NUMERIC)
+        known(name, kinds, (*NUMERIC, *TIMED))
     careful = sum(kinds[name] in COUNTED for name in names)
     each = delta / (2 * careful) if careful else Fraction(0)
     parts = [
@@ -208,6 +211,7 @@ def _parts(
             checks.positive(f"share of {name}", shares.get(name, 1)),
             each if kinds[name] in COUNTED else Fraction(0),
             plausible.get(name) or session.schema.plausible(name),
+            form=form_of(session.source, name),
         )
         for name in names
     ]

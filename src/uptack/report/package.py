@@ -116,6 +116,8 @@ def _csv(name: str, profile: Profile) -> str:
 def descriptor(profile: Profile) -> dict[str, Any]:
     """What is in the package, field by field, and what all of it cost."""
     spent, rows = profile.spent.to_dict(), profile.rows
+    timed = any(column.part.form is not None for column in profile.columns)  # figures are then times and durations, too
+    kinds = {"number": "any"} if timed else {}
     return {
         "name": "private-profile",
         "title": f"Private profile of {printable(profile.title)}",
@@ -126,7 +128,12 @@ def descriptor(profile: Profile) -> dict[str, Any]:
                 "name": name,
                 "path": f"{name}.csv",
                 "description": text,
-                "schema": {"fields": [{"name": field, "type": kind} for field, kind in fields.items()]},
+                "schema": {
+                    "fields": [
+                        {"name": field, "type": kinds.get(kind, kind) if name == "figures" else kind}
+                        for field, kind in fields.items()
+                    ]
+                },
             }
             for name, (text, fields) in TABLES.items()
         ],

@@ -13,7 +13,7 @@ from uptack.privacy import Privacy
 from uptack.progress import track
 from uptack.report.advice import FigureAdvice, hints
 from uptack.report.budget import Division, Part, divide, losses
-from uptack.report.cards import Figure, by_level, card, drawn, with_tails
+from uptack.report.cards import Figure, by_level, card, drawn, in_form, with_tails
 from uptack.report.figures import CONFIDENCE, LEVELS, Draw, drawable, seen
 from uptack.report.shown import Written
 from uptack.session import Plan, PlannedRelease, Request, Session
@@ -235,6 +235,7 @@ def _column(releases: _Releases, part: Part) -> ColumnProfile:
         return ColumnProfile(part, tuple(made.values()), releases=tuple(made.values()))
     levels = (*part.levels, *LEVELS["tails"]) if "tails" in part.figures else part.levels
     shown = card(levels, released, made["quantiles"], made.get("interval"), part.kind == "integer")
+    shown = shown if part.form is None else [in_form(figure, part.form) for figure in shown]
     shown += [made[label] for label in ("trimmed mean",) if label in made]
     density = drawn(made["density"], *seen(released)) if "density" in made else None  # drawable where there is one
     return ColumnProfile(part, tuple(shown), density, released, tuple(made.values()))

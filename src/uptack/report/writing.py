@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from uptack.privacy import Privacy
@@ -14,7 +15,7 @@ from uptack.shown import numbers
 
 def between(ends: tuple[Any, Any], scale: float) -> str:
     """An interval in words, rounded outward."""
-    if not all(map(math.isfinite, ends)):
+    if not all(isinstance(end, date | timedelta) or math.isfinite(end) for end in ends):
         return "no interval: noise covers it"
     return numbers.between(ends, scale)
 

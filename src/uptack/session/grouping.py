@@ -13,7 +13,9 @@ from uptack.columns import ArrayColumn, Column, canonical, labelled, whole
 from uptack.columns.numeric import Ordered
 from uptack.columns.people import PeopleColumn
 from uptack.columns.selection import Floats, Window
+from uptack.columns.timed import TimedColumn
 from uptack.data import Source
+from uptack.data.protocol import form_of
 from uptack.noise.laws import Integers
 
 
@@ -62,7 +64,7 @@ class SourceGroups:
         if self.of_people:
             return self._peoples(keys[0]) if keys else self.nothing()
         parts = [self._source.restricted(self._by, key).column(self._column) for key in keys]
-        return JoinedColumn(tuple(parts)) if len(parts) > 1 else parts[0] if parts else self.nothing()
+        return _joined(parts) if parts else self.nothing()
 
     def _peoples(self, key: Any) -> Any:
         """A group of people, in the shape that was asked for. Their source knows keys by their canonical form."""
@@ -71,11 +73,21 @@ class SourceGroups:
 
     def nothing(self) -> Any:
         """A column without rows, of the same type."""
-        rows = ArrayColumn(np.zeros(0, np.int64 if whole(self._source.columns[self._column]) else np.float64))
-        if not self.of_people:
-            return rows
-        nobody = np.zeros(0, np.int64)
-        return self._shape(PeopleColumn(rows, nobody, 0), None if self._order is None else nobody)
+        form = form_of(self._source, self._column)
+        integers = form is not None or whole(self._source.columns[self._column])
+        rows, nobody = ArrayColumn(np.zeros(0, np.int64 if integers else np.float64)), np.zeros(0, np.int64)
+        column = PeopleColumn(rows, nobody, 0) if self.of_people else rows
+        shown = column if form is None else TimedColumn(column, form)
+        return self._shape(shown, None if self._order is None else nobody) if self.of_people else shown
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """The rows of several parts of a column, which are of one type."""
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], TimedColumn):
+        return TimedColumn(JoinedColumn(tuple(part.ticks for part in parts)), parts[0].form)
+    return JoinedColumn(tuple(parts))
 
 
 def _one_group_each(source: Any, by: str) -> Any:

@@ -11,6 +11,7 @@ from uptack.columns import whole
 from uptack.columns.unread import Touched
 from uptack.data import Source
 from uptack.data.people import PeopleSource
+from uptack.data.protocol import form_of
 from uptack.errors import InvalidArgument
 from uptack.groups import per_group
 from uptack.labels import label
@@ -118,7 +119,8 @@ class Request:
         function, public = self.declaration.public, {**self.given, "entropy": NoEntropy()}
         by = public.pop("by", None)
         if by is not None:
-            unread = UnreadGroups(whole(source.columns[self.columns[0]]), isinstance(source, PeopleSource))
+            name, people = self.columns[0], isinstance(source, PeopleSource)
+            unread = UnreadGroups(whole(source.columns[name]), people, form=form_of(source, name))
             return per_group(function, unread, **public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
         kept = 1 - COUNT_SHARE
@@ -136,13 +138,14 @@ class Request:
         """The release itself. Reads the data: whatever it costs must have been paid."""
         given, function = self.given, self.declaration.public
         by = given.pop("by", None)
-        if isinstance(source, PeopleSource) and given.get("order") is not None and by is None:
-            given["order"] = source.order(given["order"])
         if by is not None:
             return per_group(function, SourceGroups(source, self.columns[0], by), **given, entropy=entropy)
-        made: Made = function(*self.declaration.reads.read(source, self.columns, given), **given, entropy=entropy)
-        of_design = self.declaration.reads in (DESIGN, STREAMED) and given.get("formula") is None  # which names its own
-        return made.named(*self.columns[1:]) if made and made.labels and of_design else made
+        data = self.declaration.reads.read(source, self.columns, given)
+        if isinstance(source, PeopleSource) and given.get("order") is not None:
+            given["order"] = source.order(given["order"])
+        made: Made = function(*data, **given, entropy=entropy)
+        design = self.declaration.reads in (DESIGN, STREAMED) and given.get("formula") is None  # which names its own
+        return made.named(*self.columns[1:]) if design and made and made.labels else made
 
     def __repr__(self) -> str:
         others = {k: v for k, v in self.given.items() if k not in ("epsilon", "delta") and _telling(v)}

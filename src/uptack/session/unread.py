@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from uptack.columns.moments import Form
+from uptack.columns.timed import TimedColumn
 from uptack.columns.unread import Touched, UnreadColumn
 from uptack.noise import Entropy
 
@@ -25,7 +27,8 @@ class UnreadGroups:
 
     integers: bool
     of_people: bool = False
-    column: UnreadColumn | None = None
+    column: Any = None
+    form: Form | None = None
 
     def each(self, how: str, order: object = None) -> UnreadGroups:
         """One number per person."""
@@ -43,6 +46,9 @@ class UnreadGroups:
         """Stops the rehearsal."""
         raise Touched
 
-    def nothing(self) -> UnreadColumn:
+    def nothing(self) -> Any:
         """A column without rows."""
-        return self.column or UnreadColumn(0, self.integers, self.of_people, self.of_people)
+        if self.column is not None:
+            return self.column
+        unread = UnreadColumn(0, self.integers or self.form is not None, self.of_people, self.of_people)
+        return unread if self.form is None else TimedColumn(unread, self.form)

@@ -56,7 +56,11 @@ def _columns(declaration: Declaration) -> Callable[[Any], Any]:
     """The arguments that name columns."""
     reads = declaration.reads
     if reads.least > 1:
-        return stacked(click.argument("target"), click.argument("columns", nargs=-1, metavar="[PREDICTORS]..."))
+        formula = "formula" in declaration.allowed  # which names the columns itself
+        return stacked(
+            click.argument("target", required=not formula),
+            click.argument("columns", nargs=-1, metavar="[PREDICTORS]..."),
+        )
     name = "[COLUMN]" if reads.least == 0 else "COLUMN"
     more = reads.most != 1
     return click.argument("columns", nargs=-1 if more else 1, required=reads.least > 0, metavar=name + "..." * more)
@@ -92,7 +96,7 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
     """How the words of a command become a request."""
 
     def request(session: Session, *names: str, **given: Any) -> Request:
-        named = names if target is None else (target, *session.predictors(target, names or None))
+        named: tuple[str, ...] = names if target is None else (target, *session.predictors(target, names or None))
         told = {name: value for name, value in given.items() if value not in ((), None)}
         for option in declaration.options:
             if option.form == "keys" and option.name in told:

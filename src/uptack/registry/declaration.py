@@ -33,6 +33,7 @@ from uptack.registry.rim import guarded
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Enter = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
 HOMES = (
     "uptack.statistics",
@@ -158,10 +159,12 @@ def release(
     statistic: Callable[..., Any] | None = None,
     spends: Spender | None = None,
     people: Flag = False,
+    enter: Enter | None = None,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Declare a release function: see the module. What is returned is the function behind the rim.
 
     With `by=True` it can be asked per group: it then also takes `by`, `groups` and `share` (`uptack.per_group`).
+    `enter` is given every call first, before rows get their owners: it may make other data of them, row by row.
     """
 
     def declare(function: Callable[P, T]) -> Callable[P, T]:
@@ -172,6 +175,8 @@ def release(
         @functools.wraps(function)
         def public(*arguments: P.args, **given: P.kwargs) -> T:
             made.check(given)
+            if enter is not None:
+                arguments, given = enter(arguments, given)  # type: ignore[assignment]
             grouping = {name: given.pop(name, None) for name in options.grouping(function)} if by else {}
             passed, rest = entered(made, arguments, given, grouping.get("by"))
             if not by:

@@ -117,6 +117,9 @@ KNOWN = {
         Option("blocks", "How many random blocks the rows are dealt into.", "integer"),
         Option("block_fit", "How each block is fitted.", "choice", ("huber", "lad", "ols")),
         Option("fit_intercept", "Whether there is an intercept."),
+        Option("formula", "Response and predictors, such as 'price ~ log(carat) + x:y'.", "word"),
+        Option("levels", "The declared levels of the categories in a formula."),
+        Option("quantile", "The quantile whose plane is fitted.", "number"),
         Option("standard_errors", "Spend a third on standard errors.", "flag"),
         Option("progress", "Whether to show how far a long computation is."),
     )

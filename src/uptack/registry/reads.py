@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -74,6 +75,12 @@ class Reads:
     last: tuple[Kind, ...] = ()
     picked: Callable[[str, Any], Any] = indexed
 
+    def named(self, names: Names, given: Given) -> Names:
+        """The columns that are asked about: those named, or those of a formula."""
+        if given.get("formula") is None or names:
+            return names
+        return tuple(_formulas().read(given["formula"]).columns)
+
     def check(self, what: str, names: Names, source: Source, given: Given) -> None:
         """Whether the source has such columns: names and kinds are public. Edges ask for numbers."""
         if not self.least <= len(names) <= (len(names) if self.most is None else self.most):
@@ -87,6 +94,7 @@ class Reads:
             known(given["order"], source.columns, what="order")
         for place, name in enumerate(names, 1 - len(names)):
             kinds = self.last if self.last and place == 0 else self.kinds
+            kinds = kinds if given.get("formula") is None else COUNTED
             known(name, source.columns, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
         for name in by:
             known(name, source.columns, COUNTED)
@@ -240,8 +248,15 @@ def _no_table(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     return (UnreadTable(source.rows, len(names)),)
 
 
+def _formulas() -> Any:
+    """The room of formulas declares release functions of its own."""
+    return importlib.import_module("uptack.regression.formulas")
+
+
 def _design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    """X and y. The response is named first."""
+    """X and y. The response is named first; a formula names it itself."""
+    if given.get("formula") is not None:
+        return _formulas().of_source(source, names), None
     if isinstance(source, PeopleSource):
         rows = source.points(names)
         return replace(rows, values=rows.values[:, 1:]), replace(rows, values=rows.values[:, 0])
@@ -250,6 +265,8 @@ def _design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 
 def _no_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    if given.get("formula") is not None:
+        return _formulas().of_nothing(source, names), None
     zeros = np.broadcast_to(0.0, (source.rows, len(names)))
     if isinstance(source, PeopleSource):
         return _one_row_each(zeros[:, 1:]), _one_row_each(zeros[:, 0])
@@ -259,13 +276,13 @@ def _no_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 def _streamed(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y, of an engine in batches."""
     rows = _masked(source)
-    if isinstance(rows, QuerySource):
+    if isinstance(rows, QuerySource) and given.get("formula") is None:
         return QueryRows.of(rows, names[1:]), QueryRows.of(rows, names[:1])
     return _design(source, names, given)
 
 
 def _unstreamed(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    if isinstance(source, PeopleSource):
+    if isinstance(source, PeopleSource) or given.get("formula") is not None:
         return _no_design(source, names, given)
     return UnreadTable(source.rows, len(names) - 1), UnreadTable(source.rows, 1)
 

@@ -60,7 +60,7 @@ class Request:
             del options["by"]  # as if it had not been said
         found.check(options)
         object.__setattr__(self, "statistic", statistic)
-        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "columns", found.reads.named(columns, options))
         object.__setattr__(self, "options", tuple(options.items()))
 
     @property
@@ -141,7 +141,7 @@ class Request:
         if isinstance(source, PeopleSource) and given.get("order") is not None:
             given["order"] = source.order(given["order"])
         made: Made = function(*data, **given, entropy=entropy)
-        design = self.declaration.reads in (DESIGN, STREAMED)
+        design = self.declaration.reads in (DESIGN, STREAMED) and given.get("formula") is None  # which names its own
         return made.named(*self.columns[1:]) if design and made and made.labels else made
 
     def _grouped(self, source: Source, by: Any) -> SourceGroups:

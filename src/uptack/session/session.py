@@ -169,9 +169,15 @@ class Session(ShownSession):
         """How many rows there are; under ADD_REMOVE, where that is secret."""
         return self.run(Request("count", epsilon=epsilon, **options))
 
-    def regression(self, y: str, x: str | Iterable[str] | None = None, *, epsilon: Any, **options: Any) -> Made:
-        """A linear regression of one column on others, or on all other numeric ones: `uptack.linear_regression`."""
-        return self.run(Request("regression", y, *self.predictors(y, x), epsilon=epsilon, **options))
+    def regression(
+        self, y: str | None = None, x: str | Iterable[str] | None = None, *, epsilon: Any, **options: Any
+    ) -> Made:
+        """A linear regression of one column on others, or on all other numeric ones: `uptack.linear_regression`.
+
+        With `formula=` the formula names the columns.
+        """
+        named = () if y is None else (y, *self.predictors(y, x))
+        return self.run(Request("regression", *named, epsilon=epsilon, **options))
 
     def shortcut_regression(
         self, y: str, x: str | Iterable[str] | None = None, *, epsilon: Any, **options: Any

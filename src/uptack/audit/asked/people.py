@@ -70,6 +70,8 @@ def _regressions() -> list[Ask]:
     short, linear = "uptack.shortcut_regression", "uptack.linear_regression"
     plain, secret = {"fit_intercept": False}, {**SECRET, **LOUDER, "missing": "drop"}
     return [
+        _ask("uptack.logistic_regression", "table", LOUDER, makers.classes, COUNTED),
+        _ask("uptack.quantile_regression", "table with gaps", {**LOUDER, "missing": "drop"}, makers.two, COUNTED),
         _ask(short, "table", {**LOUD, **plain}, makers.two),
         _ask(short, "table", {**LOUDER, "standard_errors": True, **plain}, makers.two, MAY_REFUSE),
         _ask(short, "table with gaps", {**LOUDER, "missing": "ignore"}, makers.two, COUNTED),

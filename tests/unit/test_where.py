@@ -319,3 +319,29 @@ def test_groups_of_several_columns_and_reports_as_they_are_written(file, tmp_pat
     assert main([*asked, "-o", str(report)]) == 0
     assert "Only rows where ward == 'Surgery' are looked at" in report.read_text()
     assert main(["describe", str(file), "--where", "ward=Surgery", "--curator"]) == 0
+
+
+def test_times_are_compared_in_memory_and_in_an_engine(tmp_path):
+    rng = np.random.default_rng(2)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 365, 900), unit="D")
+    frame = pd.DataFrame({"day": days, "zoned": days.tz_localize("UTC"), "x": np.arange(900.0)})
+    frame.loc[::7, ["day", "zoned"]] = pd.NaT
+    frame.to_parquet(tmp_path / "t.parquet")
+    known = frame["day"].notna()
+    cases = {
+        "between": (
+            {"day": ("between", ("2024-03-01", "2024-04-30"))},
+            frame["day"].between("2024-03-01", "2024-04-30"),
+        ),
+        "zoned": ({"zoned": ("<", "2024-06-01T00:00+02:00")}, frame["zoned"] < "2024-05-31T22:00+00:00"),
+        "missing": ({"day": None}, ~known),
+        "not": ({"day": ("!=", frame["day"].iloc[1])}, known & (frame["day"] != frame["day"].iloc[1])),
+    }
+    for given, left in cases.values():
+        for data in (frame, tmp_path / "t.parquet"):
+            held = ut.open(data).where(given).source.matrix(["x"])[:, 0]
+            np.testing.assert_array_equal(~np.isnan(held), left.to_numpy())
+    for wrong in ({"day": ("<", 3)}, {"day": "2024-01-01T00:00+00:00"}, {"day": ("<", "soon")}):
+        with pytest.raises(InvalidArgument, match="where"):
+            ut.open(frame).where(wrong)
+    assert main(["count", str(tmp_path / "t.parquet"), "--where", "day>=2024-02-01", "-e", "1"]) in (0, 2)

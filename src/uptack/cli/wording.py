@@ -3,7 +3,7 @@
     --where NAME=VALUE        rows that have this value; NAME= those that have none
     --where NAME!=VALUE       rows that have another one; NAME!= those that have any
     --where NAME<VALUE        and <=, >, >=
-    --where NAME=LOW..HIGH    for columns of numbers: from LOW to HIGH, both ends included
+    --where NAME=LOW..HIGH    for columns of numbers and times: from LOW to HIGH, both ends included
     --where NAME=A|B|C        rows that have one of these values; NAME!=A|B|C another one
 
 The name ends at the first =, !, < or >, unless a column has a longer name. A value is a number, true or false, or a
@@ -53,7 +53,7 @@ def _split(text: str, columns: Any) -> tuple[str, str, str]:
 def _meant(sign: str, text: str, kind: Kind) -> tuple[str, Any]:
     """The pair that `Session.where` takes."""
     low, dots, high = text.partition("..")
-    if sign == "=" and dots and kind in ("integer", "number"):
+    if sign == "=" and dots and kind in ("integer", "number", "time"):
         return "between", (value(kind, low), value(kind, high))
     if sign in ("=", "!=") and "|" in text:
         return "in" if sign == "=" else "not in", [value(kind, part.strip()) for part in text.split("|")]

@@ -13,8 +13,9 @@
 
 So a row without a value meets `== None` and `in` with None, and nothing else. Values are compared in their canonical
 form (`uptack.columns.kinds.canonical`), numbers as floats in a column of floats and exactly in one of integers, texts
-by their code points. In a column without a declared type a number is compared with rows that are numbers, and a text
-with rows that are texts; other rows have another value.
+by their code points. Times and durations are compared by their ticks as floats (`uptack.columns.moments`), exactly up
+to the year 2255, and times may be written as ISO 8601 has it. In a column without a declared type a number is compared
+with rows that are numbers, and a text with rows that are texts; other rows have another value.
 
 What a value is compared with is checked by the declared kind of the column alone. After that nothing can fail: a row
 meets a condition or it does not.
@@ -29,7 +30,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,7 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.columns import Field, Kind, canonical, in_order
 from uptack.columns.kinds import number as nearest
+from uptack.columns.moments import Form, spoken
 from uptack.data import engines
 from uptack.data.expressions import missing, number, text_bytes, whole
 from uptack.data.protocol import known
@@ -55,22 +57,26 @@ LISTS = ("in", "not in")
 OPERATIONS = (*SAME, *OTHER, *ORDER, "between")
 MOST = 1000
 """Values in one list."""
-COMPARED: tuple[Kind, ...] = ("integer", "number", "boolean", "text", "any")
+COMPARED: tuple[Kind, ...] = ("integer", "number", "boolean", "text", "time", "duration", "any")
 """Kinds of columns that a condition can be about."""
 FIX = "Such as age=('>=', 18), ward='Surgery', age=('between', (18, 65)) or ward=('in', ['Surgery', 'Maternity'])."
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition on one column. `values` are canonical: one, a list for "in" and "not in", two for "between"."""
+    """One condition on one column. `values` are canonical: one, a list for "in" and "not in", two for "between".
+
+    Times and durations are compared by the floats nearest to their ticks; `form` says how these are shown.
+    """
 
     column: str
     kind: Kind
     operation: str
     values: tuple[Hashable, ...]
+    form: Form | None = None
 
     def __str__(self) -> str:
-        name, shown = label(self.column), [_shown(value, self.kind) for value in self.values]
+        name, shown = label(self.column), [_shown(value, self.kind, self.form) for value in self.values]
         if self.operation == "between":
             return f"{name} between {shown[0]} and {shown[1]}"
         return f"{name} {self.operation} " + (f"({', '.join(shown)})" if self.operation in LISTS else shown[0])
@@ -99,7 +105,8 @@ class Condition:
         if self.kind not in ("integer", "number", "boolean"):
             found, codes = field.codes()
             return np.fromiter((self.met_by(canonical(value)) for value in found), bool, len(found))[codes]
-        values, gone = field.numbers()
+        values, gone = field.numbers() if self.form is None else field.ticks()
+        values = values if self.form is None else values.astype(np.float64)
         there = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(field.size, bool)
         there = there if gone is None else there & ~gone
         limits = _limits(values.dtype)
@@ -177,27 +184,35 @@ def _rounded(sign: str, value: float) -> int:
     return math.ceil(value) if sign in ("<", ">=") else math.floor(value)
 
 
-def _shown(value: Hashable, kind: Kind) -> str:
+def _shown(value: Hashable, kind: Kind, form: Form | None) -> str:
     if value is None:
         return "None"
+    if form is not None:
+        return str(form.show(cast(float, value)))
     return repr(bool(value)) if kind == "boolean" else repr(value)
 
 
 # -------------------------------------------------------------------------------------------- what an analyst may write
 
 
-def conditions(given: Mapping[str, Any], columns: Mapping[str, Kind]) -> tuple[Condition, ...]:
-    """The conditions on the columns of these names. Looks at names and declared kinds only.
+def conditions(
+    given: Mapping[str, Any], columns: Mapping[str, Kind], forms: Mapping[str, Form] | None = None
+) -> tuple[Condition, ...]:
+    """The conditions on the columns of these names. Looks at names, declared kinds and forms only.
 
     >>> print(*conditions({"age": (">=", 18), "ward": "Surgery"}, {"age": "integer", "ward": "text"}), sep=" and ")
     age >= 18 and ward == 'Surgery'
     """
     if not given:
         raise InvalidArgument("where", "one or more conditions", "none", FIX)
-    return tuple(_condition(known(name, columns, COMPARED), columns[name], what) for name, what in given.items())
+    known_forms = forms or {}
+    return tuple(
+        _condition(known(name, columns, COMPARED), columns[name], what, known_forms.get(name))
+        for name, what in given.items()
+    )
 
 
-def _condition(name: str, kind: Kind, what: Any) -> Condition:
+def _condition(name: str, kind: Kind, what: Any, form: Form | None) -> Condition:
     operation, value = what if isinstance(what, tuple) and len(what) == 2 else ("==", what)
     if isinstance(what, tuple) and (len(what) != 2 or operation not in OPERATIONS):
         must = f"a value, or a pair of one of {', '.join(map(repr, OPERATIONS))} and a value"
@@ -205,17 +220,20 @@ def _condition(name: str, kind: Kind, what: Any) -> Condition:
     if kind == "boolean" and operation not in (*SAME, *OTHER):
         fix = "Truth values have no order."
         raise InvalidArgument(_at(name), "'==', '!=', 'in' or 'not in' for truth values", repr(operation), fix)
+    compared: Kind = "number" if form is not None else kind
     if operation in LISTS:
-        found = {_value(name, kind, one, missing=True) for one in _listed(name, value)}
-        return Condition(name, kind, operation, tuple(sorted(found, key=in_order)))
+        found = {_value(name, kind, one, form, missing=True) for one in _listed(name, value)}
+        return Condition(name, compared, operation, tuple(sorted(found, key=in_order)), form)
     if operation == "between":
         if not isinstance(value, tuple | list) or len(value) != 2:
             raise InvalidArgument(_at(name), "a pair (low, high) for 'between'", checks.describe(value), FIX)
-        low, high = (_value(name, kind, end) for end in value)
+        low, high = (_value(name, kind, end, form) for end in value)
         if not _alike(low, high):
             raise InvalidArgument(_at(name), "two numbers or two texts for 'between'", checks.describe(value), FIX)
-        return Condition(name, kind, operation, (low, high))
-    return Condition(name, kind, operation, (_value(name, kind, value, missing=operation not in ORDER),))
+        return Condition(name, compared, operation, (low, high), form)
+    return Condition(
+        name, compared, operation, (_value(name, kind, value, form, missing=operation not in ORDER),), form
+    )
 
 
 def _at(name: str) -> str:
@@ -231,11 +249,13 @@ def _listed(name: str, value: Any) -> list[Any]:
     return list(value)
 
 
-def _value(name: str, kind: Kind, value: Any, missing: bool = False) -> Hashable:
-    """A public value that rows of this kind can be compared with, in canonical form."""
+def _value(name: str, kind: Kind, value: Any, form: Form | None, missing: bool = False) -> Hashable:
+    """A public value that rows of this kind can be compared with, in canonical form; of times their ticks."""
     plain = canonical(value)
     if plain is None and missing:
         return None
+    if form is not None:
+        return _moment(name, form, value)
     truth, text = isinstance(value, bool | np.bool_), isinstance(value, str) and _writable(value)
     real = isinstance(value, Real | Decimal) and isinstance(plain, int | float) and math.isfinite(plain)
     fits = {"boolean": truth, "text": text, "any": truth or text or real}.get(kind, real and not truth)
@@ -247,6 +267,18 @@ def _value(name: str, kind: Kind, value: Any, missing: bool = False) -> Hashable
         fix = "A row without a value meets only == None, and 'in' with None." if plain is None else ""
         raise InvalidArgument(_at(name), f"{must}, as the column is of type {kind}", checks.describe(value), fix)
     return canonical(nearest(plain)) if kind == "number" else plain
+
+
+def _moment(name: str, form: Form, value: Any) -> int:
+    """The ticks of a time or a duration that was written."""
+    said = spoken(value)
+    if said is None or not said.fits(form):
+        what = (
+            "a duration, such as timedelta(hours=1)" if form.word == "duration" else "a date or time like the column's"
+        )
+        fix = "A time with a zone can be compared with rows that have one only." if said is not None else ""
+        raise InvalidArgument(_at(name), what, checks.describe(value), fix)
+    return said.ticks
 
 
 def _writable(text: str) -> bool:

@@ -36,7 +36,7 @@ from uptack.data.expressions import (
 from uptack.data.ordering import Selected
 from uptack.data.places import Counted, Gap, Weighed
 from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, tidy
-from uptack.data.ticks import form
+from uptack.data.ticks import form, ticks
 from uptack.data.ticks import known as known_times
 from uptack.errors import UptackError
 from uptack.noise import Entropy
@@ -202,7 +202,11 @@ class QuerySource:
 
     def met(self, wanted: Sequence[Condition]) -> Any:
         """The condition that a row meets all conditions."""
-        return functools.reduce(lambda a, b: a & b, [one.expression(self.key(one.column)) for one in wanted])
+        return functools.reduce(lambda a, b: a & b, [one.expression(self._compared(one)) for one in wanted])
+
+    def _compared(self, one: Condition) -> Any:
+        """What a condition compares: a key, or the ticks of times."""
+        return self.key(one.column) if one.form is None else ticks(self.table[one.column])
 
     def masked(self, wanted: Sequence[Condition], keep: Sequence[str] = ()) -> QuerySource:
         """All rows; those that do not meet the conditions have no value but in the columns to keep."""

@@ -29,7 +29,10 @@ def narrowed(session: Session, given: Mapping[str, Any]) -> Session:
     for name in given:
         hidden(name, session.adjacency.person)
     made = copy(session)
-    made.conditions = (*session.conditions, *conditions(given, session.source.columns))
+    made.conditions = (
+        *session.conditions,
+        *conditions(given, session.source.columns, getattr(session.source, "forms", {})),
+    )
     made.source = filtered(session.whole, made.conditions)
     return made
 

@@ -18,21 +18,26 @@ from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
-from uptack.release import Advice, Noise, NoReply, Release
+from uptack.release import Advice, Counted, Noise, NoisySize, NoReply, Release
 
 T = TypeVar("T")
 Wrap = Callable[[loss.Loss], loss.Loss]
+Show = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What a mechanism found: a value, or None for ⊥ with advice. What it cost is on the account that paid for it."""
+    """What a mechanism found: a value, or None for ⊥ with advice. What it cost is on the account that paid for it.
+
+    `labels` are public names of the entries of a vector.
+    """
 
     value: T | None
     how: str
     noise: Noise | None = None
     advice: Advice | None = None
     notes: tuple[str, ...] = ()
+    labels: tuple[Any, ...] = ()
 
     def __bool__(self) -> bool:
         return self.value is not None
@@ -50,6 +55,7 @@ class _Book:
     promised: Privacy | None
     spent: list[loss.Loss] = field(default_factory=list)
     closed: bool = False
+    rows: NoisySize | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,7 @@ class Account:
     entropy: Entropy
     _book: _Book = field(repr=False)
     _wrap: Wrap | None = field(default=None, repr=False)
+    _show: Show | None = field(default=None, repr=False)
 
     @staticmethod
     def open(
@@ -120,11 +127,25 @@ class Account:
         """An account that writes `wrap(loss)` for every loss, such as `loss.Partition` for block results."""
         return replace(self, _wrap=wrap)
 
+    def showing(self, show: Show) -> Account:
+        """An account that is closed with `show(outcome)`: what was found in ticks is shown as a time, say."""
+        return replace(self, _show=show)
+
     def spend(self, what: loss.Loss) -> None:
         """Write down what was done to the data."""
         if self._book.closed:
             raise UptackError(f"the account of this {self.name} is closed")
         self._book.spent.append(what if self._wrap is None else self._wrap(what))
+
+    def bought(self, rows: int, law: Counted, unit: str = "", times: int = 1) -> None:
+        """Keep a noisy number of rows that has been paid for: it comes with the answer.
+
+        **Theorem.** It is one of the outcomes whose losses are written down. By composition all outcomes together cost
+        what is written down, so the value and the number of rows cost no more than the value alone. Of the results of
+        blocks, which are no rows, it is not kept.
+        """
+        if self._wrap is None:
+            self._book.rows = NoisySize(max(rows, 0), law, unit or self.adjacency.unit, times)
 
     @property
     def spent(self) -> tuple[loss.Loss, ...]:
@@ -136,6 +157,7 @@ class Account:
         if self._book.closed:
             raise UptackError(f"the account of this {self.name} is closed")
         self._book.closed = True
+        outcome = outcome if self._show is None else self._show(outcome)
         spent, promised = self.spent, self._book.promised
         tree = None if not spent else spent[0] if len(spent) == 1 else loss.Composed(spent)
         price = Privacy(0, 0, self.adjacency) if tree is None else cost(tree, self.adjacency)
@@ -146,4 +168,5 @@ class Account:
             assert outcome.advice is not None, "⊥ without advice"
             return NoReply(price, how, tree, outcome.advice, self.entropy.private)
         whole = loss.Pure(0) if tree is None else tree
-        return Release(outcome.value, price, how, whole, outcome.noise, self.entropy.private, outcome.notes)
+        beside = (outcome.notes, self._book.rows, outcome.labels)
+        return Release(outcome.value, price, how, whole, outcome.noise, self.entropy.private, *beside)

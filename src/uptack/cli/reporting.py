@@ -27,7 +27,7 @@ from uptack.cli.common import (
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.labels import json_text
-from uptack.report import Output, Profile, profile, to_json, to_text
+from uptack.report import Output, Profile, to_json, to_text
 from uptack.report import plan as report_plan
 from uptack.session import Plan, Request
 
@@ -67,6 +67,7 @@ Examples:
     help="NAME=LOW:HIGH: a guess of where a column's values lie. It need not be right.",
 )
 @click.option("--target", help="Also regress this column on all other numbers.")
+@click.option("--correlations", is_flag=True, help="Also the correlations of all numbers, by ranks.")
 @click.option("--plan", "only_plan", is_flag=True, help="Show costs and expected errors; touch no data, spend nothing.")
 @click.option("--open", "show", is_flag=True, help="Open the report when it is written.")
 @stacked(as_json, session_options)
@@ -78,15 +79,16 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
     json_wanted, columns = options.pop("as_json"), options.pop("columns")
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     choices = {"columns": names, "shares": options.pop("shares"), "target": options.pop("target")}
-    choices["plausible"] = options.pop("plausible")
+    choices |= {name: options.pop(name) for name in ("plausible", "correlations")}
     if only_plan:
         with opened(path, options) as session:
             planned = report_plan(session, options["epsilon"], options["delta"], **choices)
         return _show_plan(planned, json_wanted)
     title = "standard input" if path == "-" else Path(path).name
-    with ExitStack() as held, opened(path, options) as session:
+    with ExitStack() as held:
         places = [held.enter_context(Output(output)) for output in _distinct(outputs)]
-        made = profile(session, options["epsilon"], options["delta"], title=title, **choices)
+        session = held.enter_context(opened(path, options))
+        made = session.report(epsilon=options["epsilon"], delta=options["delta"], title=title, **choices)
         if SIGNALS:
             raise KeyboardInterrupt
         for place in places:

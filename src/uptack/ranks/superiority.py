@@ -14,7 +14,16 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational, read
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, LOUDEST, PUBLIC_LABELS, LabelOptions, labels_are_public, opened, with_noise
+from uptack.ranks.arguments import (
+    GRID,
+    LOUDEST,
+    PUBLIC_LABELS,
+    LabelOptions,
+    labels_are_public,
+    opened,
+    sampled,
+    with_noise,
+)
 from uptack.ranks.counting import exceedance
 from uptack.ranks.laws import half_width
 from uptack.ranks.weights import DIFFERENCE, MOVES, TOTAL, weight
@@ -72,7 +81,7 @@ class SuperiorityNoise:
         return self.seen(max(min(ends), 0.0)), self.seen(min(max(ends), 1.0))
 
 
-@release(reads=LABELLED, data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
+@release(reads=LABELLED, people="each", data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
 def superiority(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[LabelOptions]
 ) -> Release[float] | NoReply:
@@ -101,7 +110,7 @@ def superiority(
     return account.close(_told(x, labels, groups, account, missing, options, float))
 
 
-@release(reads=LABELLED, data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
+@release(reads=LABELLED, people="each", data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
 def rank_biserial(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[LabelOptions]
 ) -> Release[float] | NoReply:
@@ -131,7 +140,7 @@ def _told(
     if pairs is None or pairs.share(pairs.sizes)[1] > LOUDEST:
         return Outcome.refusal(HOW, Advice(n=least_rows(account), other="groups with more rows"))
     share = min(max(pairs.share(pairs.sizes)[0], 0.0), 1.0)
-    notes = (PUBLIC_LABELS,) if public else ()
+    notes = ((PUBLIC_LABELS,) if public else ()) + sampled(account)
     return Outcome(seen(share), HOW, SuperiorityNoise(pairs, seen), notes=notes)
 
 
@@ -166,6 +175,7 @@ def noisy_pairs(found: Samples, account: Account, public: bool, dropped: bool) -
     difference = with_noise(sizes[0] - sizes[1], apart, account.entropy)
     rows = with_noise(sizes[0] + sizes[1], total, account.entropy)
     account.spend(loss.Pure(account.epsilon))
+    account.bought(rows, total)
     near = _sizes(rows, difference)
     if min(near) < 2 * float(Fraction(apart.scale)):
         return None
@@ -192,6 +202,7 @@ def _with_public_labels(sign: int, sizes: Sizes, labelled: Sizes, account: Accou
     if dropped:
         drawn = [with_noise(n, count, account.entropy) for n in sizes]
         near = (min(drawn[0], labelled[0]), min(drawn[1], labelled[1]))
+        account.bought(sum(drawn), count, times=2)
     account.spend(loss.Pure(account.epsilon))
     if min(near) < 1:
         return None

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
-from uptack.labels import json_text
 from uptack.privacy import Privacy
 from uptack.privacy.words import short as short
-from uptack.report.axes import number
 from uptack.report.cards import Figure
 from uptack.report.profile import ColumnProfile, Profile
+from uptack.shown import numbers
 
 
 def between(ends: tuple[Any, Any], scale: float) -> str:
     """An interval in words, rounded outward."""
-    if not all(map(math.isfinite, ends)):
+    if not all(isinstance(end, date | timedelta) or math.isfinite(end) for end in ends):
         return "no interval: noise covers it"
-    return f"{number(ends[0], scale, 'low')} to {number(ends[1], scale, 'high')}"
+    return numbers.between(ends, scale)
 
 
 class Bar(NamedTuple):
@@ -91,8 +91,8 @@ def coefficients(regression: tuple[tuple[str, ...], Figure]) -> list[Coefficient
 def charges(profile: Profile) -> list[Charge]:
     """What each figure cost."""
     found = [(c.part.name, f) for c in profile.columns for f in c.releases]
-    if profile.regression is not None:
-        found.append((profile.regression[0][0], profile.regression[1]))
+    found += [(", ".join(names[:1]), figure) for names, figure in filter(None, [profile.regression])]
+    found += [(f"{len(names)} columns", figure) for names, figure in filter(None, [profile.correlations])]
     return [Charge(name, f.label, f.how, f.cost) for name, f in found if f.cost is not None]
 
 
@@ -104,4 +104,4 @@ def counted(column: ColumnProfile) -> Figure | None:
 
 def to_json(profile: Profile) -> str:
     """Plain values, exactly as they were released."""
-    return json_text(profile.to_dict(), indent=2) + "\n"
+    return profile.to_json()

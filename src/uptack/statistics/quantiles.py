@@ -23,7 +23,7 @@ from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import MOMENTS
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import (
     LEAST_SHARE,
@@ -61,7 +61,7 @@ def _of_level(p: Rational) -> Statistic:
 
 
 @release(
-    reads=COLUMN,
+    reads=MOMENTS,
     by=True,
     plan=ranks,
     examples=({}, {"interval": 0.9}),
@@ -82,7 +82,7 @@ def median(
 
 
 @release(
-    reads=COLUMN,
+    reads=MOMENTS,
     by=True,
     plan=ranks,
     examples=({"p": 0.3}, {"p": [0.25, 0.75]}, {"p": 0.4, "interval": 0.9}),
@@ -125,11 +125,13 @@ def quantile(
         fix = "Ask for the quantiles one by one."
         raise InvalidArgument("interval", "None for several quantiles", checks.describe(interval), fix)
     question = asked("quantiles", epsilon, options)
-    data, question = column(x, question)
+    data, question = column(x, question, times="place")
     if followed(len(levels), question):
-        return question.account.close(quantiles(data, data.size, levels, question, statistic))
-    n, question = public_size(data.size, question)
-    return question.account.close(quantiles(data, n, levels, question, statistic))
+        found = quantiles(data, data.size, levels, question, statistic)
+    else:
+        n, question = public_size(data.size, question)
+        found = quantiles(data, n, levels, question, statistic)
+    return question.account.close(replace(found, labels=tuple(map(float, levels))))
 
 
 def no_interval_of_rows(name: str, value: object, question: Question) -> None:
@@ -144,7 +146,7 @@ def _one(
 ) -> Release[float] | NoReply:
     question = asked(name, epsilon, options)
     confidence = None if interval is None else confidence_of(interval)
-    data, question = column(x, question)
+    data, question = column(x, question, times="place")
     if confidence is not None:
         no_interval_of_rows("interval", interval, question)
     if confidence is None:

@@ -14,6 +14,7 @@ multiples of 1/√n standard deviations.
 from __future__ import annotations
 
 import argparse
+import io
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -177,6 +178,7 @@ def _pair(one: Row) -> str:
 def drawn_curves(found: Sequence[Row], path: Path) -> None:
     """A row of panels per test, a panel per n: power by effect for every ε, and without privacy."""
     from matplotlib import pyplot
+    from PIL import Image
 
     shown = [name for name in TESTS if "public" not in name and any(one["test"] == name for one in found)]
     sizes = sorted({one["n"] for one in found})
@@ -200,7 +202,9 @@ def drawn_curves(found: Sequence[Row], path: Path) -> None:
     for ax in axes[-1]:
         ax.set_xlabel("effect, in standard deviations", fontsize=8)
     figure.tight_layout()
-    figure.savefig(path, dpi=110)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=110)
+    Image.open(drawn).convert("RGB").quantize(64).save(path, optimize=True)  # few colours make a small file
 
 
 PARTS = {"estimates": "Estimates", "contrasts": "Contrasts", "power": "Power at 5%"}

@@ -119,7 +119,8 @@ def _inside(median: Figure, ends: tuple[Any, Any] | None, found: Mapping[Fractio
     if ends is None or median.value is None:
         return median
     low, high = min(found.values()), max(found.values())
-    return replace(median, value=min(max(min(max(median.value, ends[0]), ends[1]), low), high))
+    first, last = map(in_ticks, ends)
+    return replace(median, value=min(max(min(max(median.value, first), last), low), high))
 
 
 def _ends(interval: Figure | None, whole: bool) -> tuple[Any, Any] | None:

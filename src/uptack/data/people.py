@@ -117,6 +117,11 @@ class PeopleSource:
         snapshot: AbstractContextManager[None] = getattr(self.outer, "snapshot", nullcontext)()
         return snapshot
 
+    def one_state(self) -> AbstractContextManager[object]:
+        """One state of the table for all snapshots inside."""
+        state: AbstractContextManager[object] = getattr(self.outer, "one_state", nullcontext)()
+        return state
+
     def column(self, name: str) -> People:
         """A numeric column of people."""
         return self._inner.column(self._known(name, NUMERIC))

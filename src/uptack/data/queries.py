@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns.numeric import ArrayColumn
 from uptack.columns.selection import Floats, Window, exact_sum
-from uptack.data import engines, states
+from uptack.data import engines, held, states
 from uptack.data.codes import Codes, joined
 from uptack.data.expressions import (
     as_floats,
@@ -43,8 +44,9 @@ T = TypeVar("T")
 class QuerySource:
     """An ibis table. Names and types are read at once, rows when they are asked for, and never all of them."""
 
-    def __init__(self, table: Any, fixed: bool = False) -> None:
+    def __init__(self, table: Any, fixed: bool = False, within: QuerySource | None = None) -> None:
         self.table, self._con, self._fixed = table, engines.backend(table), fixed
+        self.whole: QuerySource = self if within is None else within.whole
         self._counted, self._state = dict[str, Any](), states.state(self._con)
         self._counted_in: object | None = None
         self.columns: Mapping[str, Kind] = MappingProxyType({n: self._kind(t) for n, t in table.schema().items()})
@@ -60,12 +62,18 @@ class QuerySource:
     @property
     def rows(self) -> int:
         """The number of rows, as it is now; inside a `snapshot` as it was when that began."""
-        counted = self.table.aggregate(rows=self.table.count())
-        return self.once("rows", lambda: int(engines.whole(counted)[0]["rows"]))
+        return self.once("rows", self._count)
+
+    def _count(self) -> int:
+        return int(engines.whole(self.table.aggregate(rows=self.table.count()))[0]["rows"])
 
     def snapshot(self) -> AbstractContextManager[None]:
         """All that is read inside sees one state of the table: see `uptack.data.states.snapshot`."""
-        return states.snapshot(self._con, lambda: self.rows)
+        return states.snapshot(self._con, self._count)
+
+    def one_state(self) -> AbstractContextManager[object]:
+        """All snapshots inside see one state of the table: see `uptack.data.states.one_state`."""
+        return states.one_state(self._con)
 
     def once(self, what: str, count: Callable[[], T]) -> T:
         """What is counted, once for each state of the table that is read; once for all if this source is fixed."""
@@ -82,21 +90,30 @@ class QuerySource:
         """This source with numbers that stay as they are first counted, for a column: all of its rows are read once."""
         if self._fixed:
             return self
-        still = QuerySource(self.table, fixed=True)
+        still = QuerySource(self.table, fixed=True, within=self)
         with self._state.lock:
             if self._state.reading is not None and self._state.reading is self._counted_in:
                 still._counted = self._counted
         return still
 
-    def column(self, name: str) -> QueryColumn:
-        """A numeric column."""
-        found = self.columns[known(name, self.columns, NUMERIC)]
-        values = self.table.select(v=as_floats(self.table[name]))
-        return QueryColumn(self.still(), name, values, integers=found != "number", certain=False)
+    def column(self, name: str) -> QueryColumn | ArrayColumn:
+        """A numeric column: in memory if the table is small by its number of rows (`uptack.data.held`)."""
+        integers = self.columns[known(name, self.columns, NUMERIC)] != "number"
+        if held.fits(self._con, self.whole):
+            return ArrayColumn(held.read(self._con, self.whole, self.values(name)), integers)
+        return self.kept(name, integers)
+
+    def kept(self, name: str, integers: bool) -> QueryColumn:
+        """A numeric column whose rows stay where they are."""
+        return QueryColumn(self.still(), name, self.values(name), integers, certain=False)
+
+    def values(self, name: str) -> Any:
+        """A numeric column as an expression with one column, v, of floats."""
+        return self.table.select(v=as_floats(self.table[name]))
 
     def oddities(self, name: str) -> tuple[int, int]:
         """How many rows of a numeric column are missing or NaN, and how many infinite: one scan, once."""
-        values = self.table.select(v=as_floats(self.table[name]))
+        values = self.values(name)
 
         def count() -> tuple[int, int]:
             gone, unbounded = engines.tally(values, [missing(values.v), infinite(values.v)])
@@ -177,12 +194,14 @@ class QuerySource:
         found = self.columns[known(name, self.columns)]
         wanted, values = comparable(name, found, value), self.key(name)
         if wanted is None:
-            return QuerySource(self.table.filter(missing(values)))
-        if found == "integer":
-            return QuerySource(self.table.filter(values == whole(wanted, values.type())))
-        if found == "text":
-            return QuerySource(self.table.filter(values == text_bytes(self._con, wanted)))
-        return QuerySource(self.table.filter(values == (number(wanted) if found == "number" else wanted)))
+            there = missing(values)
+        elif found == "integer":
+            there = values == whole(wanted, values.type())
+        elif found == "text":
+            there = values == text_bytes(self._con, wanted)
+        else:
+            there = values == (number(wanted) if found == "number" else wanted)
+        return QuerySource(self.table.filter(there), within=self)
 
 
 @dataclass(frozen=True)
@@ -216,8 +235,8 @@ class QueryColumn:
         if self.certain:
             return self
         table = self.source.table
-        rows = QuerySource(table.filter(~missing(as_floats(table[self.name]))))
-        return replace(rows.column(self.name), integers=self.integers).filled(0.0)
+        rows = QuerySource(table.filter(~missing(as_floats(table[self.name]))), within=self.source)
+        return rows.kept(self.name, self.integers).filled(0.0)
 
     def floats(self) -> QueryColumn:
         """The column as floats."""

@@ -21,8 +21,8 @@ def _homes() -> dict[str, tuple[str, str | None]]:
     found: dict[str, tuple[str, str | None]] = {}
     for line in listed.body:
         if isinstance(line, ast.ImportFrom) and line.module and line.module.startswith("uptack"):
-            for alias in line.names:
-                module = line.module == "uptack"
+            for alias in line.names:  # a module that has the name of its function is called as the function
+                module = line.module in ("uptack", f"uptack.{alias.name}")
                 found[alias.name] = (f"uptack.{alias.name}", None) if module else (line.module, alias.name)
     return found
 

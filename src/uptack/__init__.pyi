@@ -70,6 +70,7 @@ from uptack.regression import shortcut_regression as shortcut_regression
 from uptack.release import Advice as Advice
 from uptack.release import NoReply as NoReply
 from uptack.release import Release as Release
+from uptack.report import report as report
 from uptack.session import Request as Request
 from uptack.session import Session as Session
 from uptack.session import open as open

@@ -18,7 +18,7 @@ from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
-from uptack.release import Advice, Noise, NoReply, Release
+from uptack.release import Advice, Counted, Noise, NoisySize, NoReply, Release
 
 T = TypeVar("T")
 Wrap = Callable[[loss.Loss], loss.Loss]
@@ -26,13 +26,17 @@ Wrap = Callable[[loss.Loss], loss.Loss]
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What a mechanism found: a value, or None for ⊥ with advice. What it cost is on the account that paid for it."""
+    """What a mechanism found: a value, or None for ⊥ with advice. What it cost is on the account that paid for it.
+
+    `labels` are public names of the entries of a vector.
+    """
 
     value: T | None
     how: str
     noise: Noise | None = None
     advice: Advice | None = None
     notes: tuple[str, ...] = ()
+    labels: tuple[Any, ...] = ()
 
     def __bool__(self) -> bool:
         return self.value is not None
@@ -50,6 +54,7 @@ class _Book:
     promised: Privacy | None
     spent: list[loss.Loss] = field(default_factory=list)
     closed: bool = False
+    rows: NoisySize | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,16 @@ class Account:
             raise UptackError(f"the account of this {self.name} is closed")
         self._book.spent.append(what if self._wrap is None else self._wrap(what))
 
+    def bought(self, rows: int, law: Counted, unit: str = "", times: int = 1) -> None:
+        """Keep a noisy number of rows that has been paid for: it comes with the answer.
+
+        **Theorem.** It is one of the outcomes whose losses are written down. By composition all outcomes together cost
+        what is written down, so the value and the number of rows cost no more than the value alone. Of the results of
+        blocks, which are no rows, it is not kept.
+        """
+        if self._wrap is None:
+            self._book.rows = NoisySize(max(rows, 0), law, unit or self.adjacency.unit, times)
+
     @property
     def spent(self) -> tuple[loss.Loss, ...]:
         """What the whole release has spent so far."""
@@ -146,4 +161,5 @@ class Account:
             assert outcome.advice is not None, "⊥ without advice"
             return NoReply(price, how, tree, outcome.advice, self.entropy.private)
         whole = loss.Pure(0) if tree is None else tree
-        return Release(outcome.value, price, how, whole, outcome.noise, self.entropy.private, outcome.notes)
+        beside = (outcome.notes, self._book.rows, outcome.labels)
+        return Release(outcome.value, price, how, whole, outcome.noise, self.entropy.private, *beside)

@@ -18,7 +18,8 @@ from uptack.columns.people import PeopleColumn
 from uptack.discrete.categories import Screen, numbered
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
-from uptack.errors import InvalidArgument
+from uptack.drawing import dots
+from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational, Real, ball
 from uptack.labels import lines
 from uptack.noise import Entropy
@@ -29,7 +30,9 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
 from uptack.registry import release
 from uptack.registry.reads import COLUMN, Peoples
-from uptack.release import NoReply, Release
+from uptack.release import LONG, NoReply, Release
+from uptack.shown import Drawn, Ends, Record
+from uptack.shown.numbers import is_number
 
 SHARE = Fraction(1, 10)
 """The part of ε that buys a list of groups. At δ = 1e-6 it finds groups of half the rows that a median needs: 110/ε."""
@@ -108,7 +111,7 @@ class ArrayGroups:
 
 
 @dataclass(frozen=True, eq=False)
-class Groups(Mapping[Hashable, Reply]):
+class Groups(Drawn, Mapping[Hashable, Reply]):
     """The replies of a statistic: a mapping from groups to releases and ⊥s.
 
     `sizes` holds the noisy numbers of rows if the list of groups came from the data. It is None if the list is public.
@@ -127,8 +130,26 @@ class Groups(Mapping[Hashable, Reply]):
         return len(self.replies)
 
     def __repr__(self) -> str:
-        shown = [f"{group!r}: {_shown(reply.value) if reply else '⊥'}" for group, reply in list(self.items())[:6]]
-        return lines(f"Groups({{{', '.join(shown)}{', …' if len(self) > 6 else ''}}})")
+        if len(self) > LONG:
+            return self.table().text()
+        shown = [f"{group!r}: {_shown(reply.value) if reply else '⊥'}" for group, reply in self.items()]
+        return lines(f"Groups({{{', '.join(shown)}}})")
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """The figures of every group, with their intervals; a line without a value where there is no reply."""
+        return [{"group": group, **figure} for group, reply in self.items() for figure in reply.records()]
+
+    def plot(self, ax: Any = None, *, interval: Ends = None, **style: Any) -> Any:
+        """One dot per group, with its interval where it has one; ⊥ beside the name of a group without a reply.
+
+        Every group has one number for that. Further arguments go to matplotlib's `plot`. Returns the axes. It needs
+        matplotlib: `pip install "uptack[plots]"`.
+        """
+        lines = self.figures()
+        if len(lines) != len(self) or not all(one["value"] is None or is_number(one["value"]) for one in lines):
+            raise UptackError("groups are drawn where each has one number: draw the replies one by one")
+        ends = [one["low"] for one in lines], [one["high"] for one in lines]
+        return dots(list(self), [one["value"] for one in lines], ends, ax, **style)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

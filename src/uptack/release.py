@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, NoReturn, Protocol, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Literal, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 
 from uptack import checks
-from uptack.errors import InvalidArgument, NoInterval, NoReplyError
+from uptack.drawing import caption, dots, levels
+from uptack.errors import InvalidArgument, NoInterval, NoReplyError, UptackError
 from uptack.exact import Rational
 from uptack.labels import lines
 from uptack.privacy import Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss
+from uptack.shown import Drawn, Ends, Framed, Record, Table, of_value
+from uptack.shown.numbers import between, is_number, number
+from uptack.shown.numbers import plain as _python
 
 T = TypeVar("T")
+SHOWN = 0.95
+"""The confidence of the intervals that are shown, unless a release was made with one at another."""
+
+LONG = 6
+"""A vector or a mapping of more entries than this is shown as a table."""
 
 
 class Noise(Protocol):
@@ -40,11 +50,6 @@ class EachNoise:
         return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
 
-def _python(value: Any) -> Any:
-    """NumPy values as Python's own."""
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-
-
 def _plain(value: Any) -> Any:
     """A value as JSON can hold it: what it says of itself, where it does."""
     return value.to_dict() if hasattr(value, "to_dict") else _python(value)
@@ -58,11 +63,69 @@ def _frozen(value: Any) -> Any:
     return value
 
 
+class Counted(Protocol):
+    """The law of the noise in a number of rows."""
+
+    def cutoff(self, failure: Rational) -> int:
+        """The least t with P(z ≥ t) ≤ failure."""
+        ...
+
+
+@dataclass(frozen=True)
+class NoisySize:
+    """A number of rows, or of people, with noise: what a release bought on its way to its value.
+
+    It was paid for as a part of the release, so to show it is post-processing and costs nothing more. `times` draws of
+    noise of one law are in it, and it is brought to at least 0.
+    """
+
+    value: int
+    law: Counted
+    unit: str = "rows"
+    times: int = 1
+
+    def interval(self, confidence: Rational = SHOWN) -> tuple[int, int]:
+        """Between which numbers the true one lies, at this confidence.
+
+        With t the least integer with P(z ≥ t) ≤ α/2k, each of the k draws is within t - 1 but for α/k, and so all of
+        them together within k(t - 1) but for α. To bring the sum to 0 brings it no further from the true number.
+        """
+        failing = 1 - checks.inside_unit("confidence", confidence)
+        off = self.times * (self.law.cutoff(failing / (2 * self.times)) - 1)
+        return max(self.value - off, 0), self.value + off
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON, with the interval of 95%."""
+        return {"value": self.value, "interval": list(self.interval()), "unit": self.unit}
+
+    def __int__(self) -> int:
+        return self.value
+
+    def __str__(self) -> str:
+        return f"about {number(self.value)} {self.unit} ({100 * SHOWN:g}%: {between(self.interval(), 0.0)})"
+
+    def __repr__(self) -> str:
+        return f"NoisySize({self})"
+
+
+def _entries(value: Any) -> int:
+    """How many entries a vector or a mapping has."""
+    return value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, Mapping) else 1
+
+
+def _price(privacy: Privacy | RandomPrivacy) -> Record:
+    """What a release cost, as entries of a line."""
+    told = privacy.to_dict()
+    return {"epsilon": told.get("epsilon"), "delta": told.get("delta")}
+
+
 @dataclass(frozen=True, eq=False)
-class Release(Generic[T]):
+class Release(Framed, Generic[T]):
     """A value that may be published, with what it cost and how it was made.
 
-    `private` is False if the noise came from a seeded source. Such a value must not be published.
+    `private` is False if the noise came from a seeded source. Such a value must not be published. `rows` is the noisy
+    number of rows that the value is of, where the release had to buy one, as with `missing="drop"`; else None. `labels`
+    are the public names of the entries of a vector, such as the levels of quantiles.
     """
 
     value: T
@@ -72,6 +135,8 @@ class Release(Generic[T]):
     noise: Noise | None = None
     private: bool = True
     notes: tuple[str, ...] = ()
+    rows: NoisySize | None = None
+    labels: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", _frozen(self.value))
@@ -104,13 +169,71 @@ class Release(Generic[T]):
             "privacy": self.privacy.to_dict(),
             "private": self.private,
             "notes": list(self.notes),
+            "rows": None if self.rows is None else self.rows.to_dict(),
         }
 
     def to_json(self, **options: Any) -> str:
         """The same as a JSON text; options go to `json.dumps`."""
         return json.dumps(self.to_dict(), default=str, **options)
 
+    def named(self, *names: Any) -> Self:
+        """The same release, with names of one's own for the last entries of its value: those of a design's columns.
+
+        >>> from uptack.privacy.loss import Pure
+        >>> fit = Release(np.array([1.0, 2.5]), Privacy(1), "regression", Pure(1), labels=("intercept", "x0"))
+        >>> fit.named("age").labels
+        ('intercept', 'age')
+        """
+        if len(names) > len(self.labels):
+            raise InvalidArgument("names", f"at most {len(self.labels)}, one per entry", f"{len(names)} of them")
+        return replace(self, labels=(*self.labels[: len(self.labels) - len(names)], *names))
+
+    def records(self) -> list[Record]:
+        """One plain line per figure: what it is of, `value`, `low` and `high`, `epsilon`, `delta` and `note`.
+
+        `epsilon` and `delta` are what the whole release cost, not what each of its lines did.
+        """
+        told = {**_price(self.privacy), "note": " ".join(self.notes)}
+        beside: Mapping[str, Any] = getattr(self.noise, "beside", dict)()  # further columns, such as standard errors
+        made = of_value(self.value, self._ends()[0], self.labels)
+        return [{**one, **told, **one, **{k: v[i] for k, v in beside.items()}} for i, one in enumerate(made)]
+
+    def table(self) -> Table:
+        """The figures, their intervals where the law of the noise is known, the cost, and what is to be known."""
+        ends, percent = self._ends()
+        figures = of_value(self.value, ends, self.labels)
+        said = [str(self.privacy), *([] if self.rows is None else [str(self.rows)]), *self.notes]
+        return Table.of(figures, self.mechanism, said, percent=percent, private=self.private)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """A picture of the value, with intervals where it has them. Returns the axes.
+
+        It needs matplotlib: `pip install "uptack[plots]"`. Further arguments go to the value's own `plot`.
+        """
+        if isinstance(self.value, Drawn):
+            return self.value.plot(ax, **{"interval": self._ends()[0]} | style)
+        if hasattr(self.value, "plot"):
+            return self.value.plot(ax=ax, **style)
+        if not isinstance(self.value, np.ndarray) or self.value.ndim != 1 or self.value.dtype.kind not in "iuf":
+            raise UptackError(f"there is nothing to draw of this {self.mechanism}; show the value instead")
+        lines = of_value(self.value, self._ends()[0], self.labels)
+        names, ends = [one["figure"] for one in lines], [[one[end] for one in lines] for end in ("low", "high")]
+        draw = levels if self.labels and all(map(is_number, names)) else dots
+        ax = draw(names, self.value.tolist(), ends, ax, **style)
+        ax.set_xlabel(caption(f"{self.mechanism} ({self.privacy})"))
+        return ax
+
+    def _ends(self) -> tuple[Ends, str]:
+        """The interval that is shown, at no cost: that of 95%, or the one that the release was made with."""
+        confidence = getattr(self.noise, "confidence", SHOWN)
+        try:
+            return self.interval(confidence), f"{100 * float(confidence):g}%"
+        except UptackError:
+            return None, ""
+
     def __repr__(self) -> str:
+        if _entries(self.value) > LONG:
+            return f"Release: {self.table().text()}"
         stamp = "" if self.private else ", NOT PRIVATE: seeded randomness"
         return lines(f"Release({_python(self.value)!r}, {self.mechanism}, {self.privacy}{stamp})")
 
@@ -147,7 +270,7 @@ class Advice:
 
 
 @dataclass(frozen=True, eq=False)
-class NoReply:
+class NoReply(Framed):
     """⊥: no reply. It holds the cost of the attempt, and nothing about the data.
 
     >>> reply = NoReply(Privacy(0), "median", None, Advice(n=200, epsilon=2.5))
@@ -174,6 +297,20 @@ class NoReply:
     def interval(self, confidence: Rational = 0.95) -> NoReturn:
         """Raises `NoReplyError`: there is no value to put an interval around."""
         raise NoReplyError(self)
+
+    def plot(self, ax: Any = None, **style: Any) -> NoReturn:
+        """Raises `NoReplyError`: there is no value to draw."""
+        raise NoReplyError(self)
+
+    def records(self) -> list[Record]:
+        """One line without a value. The note says what would give a reply."""
+        note = f"no reply: a reply needs {self.advice}"
+        return [{"value": None, "low": None, "high": None, **_price(self.privacy), "note": note}]
+
+    def table(self) -> Table:
+        """⊥, what it cost, and what would give a reply."""
+        said = (f"a reply needs {self.advice}", str(self.privacy))
+        return Table(self.mechanism, ("value",), (("⊥ (no reply)",),), said, private=self.private)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -84,7 +84,7 @@ def test_a_report_that_can_not_be_written_in_the_end_is_not_lost(table, book, tm
 
     (tmp_path / "temp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temp"))
-    monkeypatch.setattr(reporting, "profile", profile_and_remove)
+    monkeypatch.setattr("uptack.report.call.profile", profile_and_remove)
     assert report(table, book, target) == 1
     printed = capsys.readouterr()
     found = json.loads(printed.out)

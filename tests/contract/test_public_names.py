@@ -12,7 +12,7 @@ NAMES = {
         influence interquantile_range iqr kde kernels limits linear_regression margins
         mean mechanisms median minimax_count_mechanism
         multivariate noise open optimal_count_mechanism papers per_group plot_coefficients privacy quantile
-        random_dp reach regression release_if_stable scatter shortcut_regression sparse_histogram
+        random_dp reach regression release_if_stable report scatter shortcut_regression sparse_histogram
         stable_value statistics subsample_aggregate trimmed_mean winsorized_mean
         correlation correlation_matrix hodges_lehmann kendall_tau kruskal_wallis mann_whitney median_difference
         quantile_difference rank_biserial ranks signed_rank superiority""",
@@ -46,7 +46,7 @@ NAMES = {
     "uptack.data": "Source guess_types source",
     "uptack.ledger": "Entry Fault Head Ledger Verification",
     "uptack.session": "Plan PlannedRelease Request Session SessionColumn open",
-    "uptack.report": """ColumnProfile Division Figure Output Part Profile divide plan profile to_html to_json
+    "uptack.report": """ColumnProfile Division Figure Output Part Profile divide plan profile report to_html to_json
         to_markdown to_text write""",
     "uptack.samples": "load path",
     "uptack.cli": "main run",

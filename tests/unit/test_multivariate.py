@@ -385,10 +385,10 @@ def test_what_follows_from_a_scatter_matrix():
 def test_pictures():
     pytest.importorskip("matplotlib").use("Agg")
     x, _, _ = cloud(20_000)
-    assert ut.scatter(x[:, :2], epsilon=3).value.plot(["a", "b"]).get_xlabel() == "a"
+    assert ut.scatter(x[:, :2], epsilon=3).value.plot(names=["a", "b"]).get_xlabel() == "a"
     assert len(ut.scatter(x, epsilon=3).value.plot().images) == 1
     with pytest.raises(ut.InvalidArgument, match="3 names"):
-        ut.scatter(x, epsilon=3).value.plot(["a"])
+        ut.scatter(x, epsilon=3).value.plot(names=["a"])
 
 
 def test_too_few_rows_are_refused_for_nothing_and_the_advice_holds():

@@ -166,7 +166,8 @@ def described(result: Any) -> Answer:
         inner = described(result.value)
         stamps = (result.privacy, result.mechanism, repr(result.loss), result.private, result.notes)
         noise = type(result.noise).__name__
-        return Answer(("Release", inner.form, noise), stamps, inner.labels, inner.value, inner.parts)
+        rows = None if result.rows is None else (result.rows.unit, repr(result.rows.law), result.rows.times)
+        return Answer(("Release", inner.form, noise, rows), stamps, inner.labels, inner.value, inner.parts)
     if isinstance(result, NoReply):
         return Answer("⊥", (result.privacy, result.mechanism, repr(result.loss), result.private, str(result.advice)))
     if isinstance(result, np.ndarray):

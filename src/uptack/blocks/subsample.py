@@ -287,4 +287,5 @@ def _priced(found: Release[Any] | NoReply, task: Task, relation: Adjacency) -> R
     how = f"{_name(task)} ({found.mechanism})"
     if isinstance(found, NoReply) and task.aggregate in (*NUMERIC, "vector_median"):
         found = replace(found, advice=_of_blocks(found.advice))
+    found = replace(found, rows=None) if isinstance(found, Release) else found  # results of blocks are no rows
     return replace(found, privacy=price, loss=tree, mechanism=how)

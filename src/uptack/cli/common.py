@@ -24,10 +24,10 @@ from uptack.later import Later
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.release import NoReply, Release
-from uptack.report.pictures import number
 from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
+from uptack.shown.numbers import number
 
 ledgers = Later("uptack.ledger")
 
@@ -242,7 +242,8 @@ def as_text(result: Made) -> str:
     ends = _ends(result)
     shown = _value_lines(result.value, ends)
     stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
-    return "\n".join([*shown, f"({result.mechanism}, {result.privacy}{stamp})"])
+    rows = [] if result.rows is None else [str(result.rows)]
+    return "\n".join([*shown, *rows, f"({result.mechanism}, {result.privacy}{stamp})"])
 
 
 def _value_lines(value: Any, ends: Any) -> list[str]:

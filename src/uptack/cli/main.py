@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from uptack.cli import describing, init, reporting
+from uptack.cli import describing, explaining, init, reporting
 from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, Exact, as_json, say
 from uptack.errors import UptackError
 from uptack.labels import json_text
@@ -143,7 +143,7 @@ def completion(shell: str) -> int:
     return ANSWER
 
 
-for command in (reporting.report, reporting.plan, describing.describe, init.init):
+for command in (reporting.report, reporting.plan, describing.describe, init.init, explaining.explain):
     cli.add_command(command)
 
 

@@ -27,7 +27,7 @@ from uptack.cli.common import (
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.labels import json_text
-from uptack.report import Output, Profile, profile, to_json, to_text
+from uptack.report import Output, Profile, to_json, to_text
 from uptack.report import plan as report_plan
 from uptack.session import Plan, Request
 
@@ -84,9 +84,10 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
             planned = report_plan(session, options["epsilon"], options["delta"], **choices)
         return _show_plan(planned, json_wanted)
     title = "standard input" if path == "-" else Path(path).name
-    with ExitStack() as held, opened(path, options) as session:
+    with ExitStack() as held:
         places = [held.enter_context(Output(output)) for output in _distinct(outputs)]
-        made = profile(session, options["epsilon"], options["delta"], title=title, **choices)
+        session = held.enter_context(opened(path, options))
+        made = session.report(epsilon=options["epsilon"], delta=options["delta"], title=title, **choices)
         if SIGNALS:
             raise KeyboardInterrupt
         for place in places:

@@ -21,6 +21,7 @@ from uptack.discrete.categories import Screen, tallied, weights_of
 from uptack.discrete.domains import Domain
 from uptack.discrete.laws import cell_noise
 from uptack.discrete.planning import each_count
+from uptack.drawing import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import printable
@@ -31,11 +32,12 @@ from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.registry.reads import CATEGORIES
-from uptack.release import Release
+from uptack.release import LONG, Release
+from uptack.shown import Drawn, Ends, Record, line
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram(Mapping[Hashable, Any]):
+class Histogram(Drawn, Mapping[Hashable, Any]):
     """Counts by cell: a mapping, and two sequences `cells` and `counts` in one order.
 
     A cell is a key, or a pair of edges. Counts of people who are spread over several cells are no whole numbers.
@@ -61,9 +63,40 @@ class Histogram(Mapping[Hashable, Any]):
         return len(self.cells)
 
     def __repr__(self) -> str:
-        counts = self.counts[:6].round(2).tolist()
-        some = ", ".join(f"{cell!r}: {count}" for cell, count in zip(self.cells[:6], counts, strict=True))
-        return printable(f"Histogram({{{some}{', …' if len(self) > 6 else ''}}})")
+        if len(self) > LONG:
+            return self.table().text()
+        pairs = zip(self.cells, self.counts.round(2).tolist(), strict=True)
+        return printable(f"Histogram({{{', '.join(f'{cell!r}: {count}' for cell, count in pairs)}}})")
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """One line per cell: its key, or its edges, and its count."""
+        low, high = (itertools.repeat(None),) * 2 if ends is None else ends
+        cells: tuple[Any, ...] = self.cells
+        names = [{"from": cell[0], "to": cell[1]} for cell in cells] if self.of_edges else [{"cell": c} for c in cells]
+        return [line(*figure) for figure in zip(names, self.counts.tolist(), low, high, strict=False)]
+
+    @property
+    def of_edges(self) -> bool:
+        """Whether cells are pairs of rising edges, each the right one of the cell before."""
+        pairs = all(isinstance(c, tuple) and len(c) == 2 and all(isinstance(e, float) for e in c) for c in self.cells)
+        return pairs and all(a[1] == b[0] for a, b in itertools.pairwise(self.cells))  # type: ignore[index]
+
+    def plot(self, ax: Any = None, *, interval: Ends = None, **style: Any) -> Any:
+        """Bars, with the ends of `interval` where it is given; those of edges are as wide as their cells.
+
+        A release draws its value with its intervals. Further arguments go to matplotlib's `bar`, or to `barh` for keys.
+        Returns the axes. It needs matplotlib: `pip install "uptack[plots]"`.
+        """
+        if not (self.of_edges and self.cells):
+            return bars(self.cells, self.counts.tolist(), interval, ax, **style)
+        edges, ax = np.array(self.cells, np.float64), axes(ax, figsize=(6, 3.2))
+        look = {"color": PRIVATE, "alpha": 0.6, "edgecolor": "white", "linewidth": 0.5}
+        ax.bar(edges[:, 0], self.counts, np.diff(edges)[:, 0], align="edge", **look | style)
+        if interval is not None:
+            ax.vlines(edges.mean(axis=1), *interval, color=PLAIN, linewidth=1.5)
+        ax.set_ylabel("count")
+        ax.spines[["top", "right"]].set_visible(False)
+        return ax
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.registry.reads import VALUES_OF_PEOPLE
 from uptack.release import Release
+from uptack.shown import Ends, Figures, Record, line, named
 
 RULES = ("printed", "adaptive")
 RISING = Fraction(7, 10)
@@ -40,7 +42,7 @@ MOST_EMPTY = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class SparseHistogram(Mapping[int, Any]):
+class SparseHistogram(Figures, Mapping[int, Any]):
     """The cells that a release keeps, in their order, and their counts. Every other cell counts 0.
 
     As a mapping it goes over the kept cells, but any cell of the domain may be looked up. Counts of people who are
@@ -77,6 +79,16 @@ class SparseHistogram(Mapping[int, Any]):
             fix = "Pass Domain({...}) as domain_size."
             raise InvalidArgument("domain_size", "a Domain where cells are read as columns", self.domain_size, fix)
         return self.domain.decode(self.cells)
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """One line per kept cell, by its categories where the domain is structured."""
+        own = {"cell": self.cells} if self.domain is None else self.columns()
+        cells = zip(*(column.tolist() for column in own.values()), strict=True)
+        names = [dict(zip(own, cell, strict=True)) for cell in cells]
+        low, high = (repeat(None),) * 2 if ends is None else ends
+        return [
+            line(named(name), *figure) for name, *figure in zip(names, self.counts.tolist(), low, high, strict=False)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -32,6 +32,7 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.registry.reads import VALUES_OF_PEOPLE
 from uptack.release import Release
+from uptack.shown import Ends, Figures, Record, line, named
 
 WAYS = ("auto", "direct", "table", "sparse")
 LARGEST_MARGIN = 1 << 20
@@ -40,7 +41,7 @@ WORTHLESS = Fraction(1, 2)
 """The share of n that the expected ℓ1 error of a margin may reach before `through="auto"` takes the sparse table."""
 
 
-class Margins(Mapping[Names, Floats]):
+class Margins(Figures, Mapping[Names, Floats]):
     """Arrays of counts by the names of their columns; the axes are the columns, in that order."""
 
     def __init__(self, arrays: Mapping[Names, NDArray[Any]], domain: Domain) -> None:
@@ -62,6 +63,19 @@ class Margins(Mapping[Names, Floats]):
 
     def __repr__(self) -> str:
         return f"Margins({len(self)} of the columns {', '.join(map(label, self.domain.columns))})"
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """One line per cell of each margin: the names of its columns, and the category of each of them."""
+        levels = {
+            name: range(found) if isinstance(found, int) else found for name, found in self.domain.columns.items()
+        }
+        made = []
+        for names, array in self.items():
+            for at, value in np.ndenumerate(array):
+                cell = {name: levels[name][i] for name, i in zip(names, at, strict=True)}
+                bounds = (None, None) if ends is None else (end[names][at] for end in ends)
+                made.append(line({"margin": ", ".join(map(label, names)), **named(cell)}, value, *bounds))
+        return made
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: names joined by commas."""

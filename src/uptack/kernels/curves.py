@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uptack.drawing import axes
+from uptack.drawing import PLAIN, PRIVATE, axes
 from uptack.errors import InvalidArgument
 from uptack.kernels.density import DensityCurve
+from uptack.shown import Ends, Figures, Record, line
 
 Floats = NDArray[np.float64]
-PRIVATE, OWN = "#2f62a8", "#7b8794"
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class Curve(Figures):
     """Values of a private function at points, with a band that the curator's own values lie in. It holds no data."""
 
     points: Floats
@@ -43,8 +43,10 @@ class Curve:
         order = np.argsort(self._line())
         return DensityCurve.on_grid(self._line()[order], self.values[order])
 
-    def plot(self, ax: Any = None, own: Callable[[Floats], ArrayLike] | None = None) -> Any:
+    def plot(self, ax: Any = None, own: Callable[[Floats], ArrayLike] | None = None, **style: Any) -> Any:
         """The private curve with its band, over the curator's own function if that is given. Returns the axes.
+
+        Further arguments go to matplotlib's `plot`.
 
         A picture with the curator's own function is for the curator: it is not private. Needs matplotlib:
         `pip install "uptack[plots]"`.
@@ -54,11 +56,17 @@ class Curve:
         label = f"{100 * self.confidence:.3g}% of the noise"
         ax.fill_between(x, self.low[order], self.high[order], color=PRIVATE, alpha=0.15, linewidth=0, label=label)
         if own is not None:
-            ax.plot(x, np.asarray(own(x[:, None])), color=OWN, linewidth=1, linestyle="--", label="not private")
-        ax.plot(x, self.values[order], color=PRIVATE, linewidth=1.5, label="private")
+            ax.plot(x, np.asarray(own(x[:, None])), color=PLAIN, linewidth=1, linestyle="--", label="not private")
+        ax.plot(x, self.values[order], **{"color": PRIVATE, "linewidth": 1.5, "label": "private"} | style)
         ax.legend(frameon=False)
         ax.spines[["top", "right"]].set_visible(False)
         return ax
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """One line per point, with the band."""
+        names = [{f"x{i}" if len(at) > 1 else "x": v for i, v in enumerate(at)} for at in self.points.tolist()]
+        figures = (self.values.tolist(), self.low.tolist(), self.high.tolist())
+        return [line(*figure) for figure in zip(names, *figures, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.drawing import axes
+from uptack.drawing import PLAIN, PRIVATE, axes
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
+from uptack.shown import Ends, Figures, Record, line
 
 Floats = NDArray[np.float64]
 DIGITS = 53
@@ -24,7 +25,7 @@ DIGITS = 53
 
 
 @dataclass(frozen=True, eq=False)
-class DensityCurve:
+class DensityCurve(Figures):
     """A probability density that is linear between grid points, and 0 outside them. Its integral is 1.
 
     Made by `DensityCurve.on_grid`.
@@ -104,21 +105,25 @@ class DensityCurve:
         uniform = (bits.integers(1 << DIGITS, size) + 0.5) / (1 << DIGITS)
         return np.asarray(self.quantile(uniform))
 
-    def plot(self, ax: Any = None, truth: Callable[[Floats], ArrayLike] | None = None) -> Any:
+    def plot(self, ax: Any = None, truth: Callable[[Floats], ArrayLike] | None = None, **style: Any) -> Any:
         """The curve, and beside it a true density if there is one to compare with. Returns the axes.
 
-        It needs matplotlib: `pip install "uptack[plots]"`.
+        Further arguments go to matplotlib's `plot`. It needs matplotlib: `pip install "uptack[plots]"`.
         """
-        ax = axes(ax, figsize=(6, 3.2))
-        ax.fill_between(self.points, self.values, color="#2f62a8", alpha=0.15, linewidth=0)
-        ax.plot(self.points, self.values, color="#2f62a8", linewidth=1.5, label="private")
+        ax, look = axes(ax, figsize=(6, 3.2)), {"color": PRIVATE, "linewidth": 1.5, "label": "private"} | style
+        ax.fill_between(self.points, self.values, color=look["color"], alpha=0.15, linewidth=0)
+        ax.plot(self.points, self.values, **look)
         if truth is not None:
-            ax.plot(self.points, truth(self.points), color="#7b8794", linewidth=1, linestyle="--", label="truth")
+            ax.plot(self.points, truth(self.points), color=PLAIN, linewidth=1, linestyle="--", label="truth")
             ax.legend(frameon=False)
         ax.set_ylim(bottom=0)
         ax.set_ylabel("density")
         ax.spines[["top", "right"]].set_visible(False)
         return ax
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """One line per grid point."""
+        return [line({"x": x}, y) for x, y in zip(self.points.tolist(), self.values.tolist(), strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -220,9 +225,9 @@ class FourierDensity:
         """So many synthetic values with this density; for one column."""
         return self.curve.sample(n, entropy)
 
-    def plot(self, ax: Any = None, truth: Callable[[Floats], ArrayLike] | None = None) -> Any:
+    def plot(self, ax: Any = None, truth: Callable[[Floats], ArrayLike] | None = None, **style: Any) -> Any:
         """A picture of the curve; for one column."""
-        return self.curve.plot(ax, truth)
+        return self.curve.plot(ax, truth, **style)
 
     def smoothed(self, bandwidth: float) -> FourierDensity:
         """The convolution with a Gaussian of this standard deviation σ, in units of the data.

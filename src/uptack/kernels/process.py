@@ -181,6 +181,10 @@ class FunctionRelease:
             raise InvalidArgument("high", "above low", checks.describe(high))
         return self.curve(grid(np.column_stack(ends), count))
 
+    def plot(self, ax: Any = None, low: ArrayLike | None = None, high: ArrayLike | None = None, **style: Any) -> Any:
+        """The curve of `on_grid`, which asks its points, with its band; for one column. Returns the axes."""
+        return self.on_grid(low, high).plot(ax, **style)
+
     def curators_own(self, where: ArrayLike) -> Floats:
         """The function itself, without noise. **Not private**: for the eyes of the curator."""
         if self._f is None:

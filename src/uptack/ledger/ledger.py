@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uptack import checks
 from uptack.errors import InvalidArgument, LedgerError, UptackError
 from uptack.exact import Rational
+from uptack.labels import label
 from uptack.ledger.admission import brief
 from uptack.ledger.chain import Head, Verification
 from uptack.ledger.entries import Entry, as_loss
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, tight
 from uptack.privacy.loss import Composed, Loss
+from uptack.privacy.words import short
+from uptack.shown import Framed, Record, Table
 
 if TYPE_CHECKING:
     from uptack.ledger.book import Book
@@ -22,7 +25,7 @@ T = TypeVar("T")
 LONGEST_TEXT = 1000
 
 
-class Ledger:
+class Ledger(Framed):
     """A privacy budget on disk, shared by all who query a data set.
 
     `place` is the path of an SQLite file, or the URL of a PostgreSQL database. With `epsilon` the ledger of the data
@@ -223,9 +226,34 @@ class Ledger:
             "entries": [line.to_dict() for line in lines],
         }
 
+    def records(self) -> list[Record]:
+        """One line per entry: what was granted or spent, by whom, and what it cost."""
+        return [
+            {
+                "number": entry.number, "time": entry.time, "kind": entry.kind, "analyst": entry.analyst,
+                "what": entry.what, "epsilon": entry.cost.epsilon, "delta": entry.cost.delta,
+            }
+            for entry in self.entries()
+        ]  # fmt: skip
+
+    def table(self) -> Table:
+        """The same for people, with what is spent and what is left."""
+        cells = [
+            (str(one["number"]), f"{one['time'][:19]}Z", one["kind"], label(one["analyst"]) if one["analyst"] else "",
+             label(one["what"]), short(one["epsilon"]), short(one["delta"]))
+            for one in self.records()
+        ]  # fmt: skip
+        said = (f"budget: {self.budget}", f"spent: {self.spent()}", f"left: {self.remaining()}")
+        head = ("", "time", "kind", "analyst", "what", "ε", "δ")
+        return Table(f"Ledger of {label(self.dataset)}", head, tuple(cells), said, frozenset({0, 5, 6}))
+
     def __repr__(self) -> str:
         who = "" if self.analyst is None else f", analyst={self.analyst!r}"
-        return f"Ledger({self.where!r}, dataset={self.dataset!r}{who}, budget {self.budget})"
+        named = f"Ledger({self.where!r}, dataset={self.dataset!r}{who}, budget {self.budget}"
+        try:
+            return f"{named}, left {self.remaining()})"
+        except UptackError:  # a ledger that can't be read still has a name
+            return f"{named})"
 
 
 def _book(place: str | Path, dataset: str, timeout: float) -> Book:

@@ -82,13 +82,30 @@ class MatrixNoise:
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The value less the interval of each entry by itself."""
         outside, d = 1 - float(read(confidence)), self.dimension
-        reach = np.full((d, d), self.theta / 2 * _beyond(float(d + 1), outside))
-        np.fill_diagonal(reach, self.theta * _beyond((d + 1) / 2, outside))
+        reach = np.full((d, d), self.theta / 2 * beyond(float(d + 1), outside))
+        np.fill_diagonal(reach, self.theta * beyond((d + 1) / 2, outside))
         return value - reach - self.rounding, value + reach + self.rounding
 
 
+@dataclass(frozen=True)
+class TraceNoise:
+    """The law of the noise in a trace, rounded to integers: θ·(X_a - Y_a) for a = d(d + 1)/2.
+
+    tr GGᵀ·θ/2 is θ/2 times the sum of d(d + 1) squares of standard normal numbers, so tr W is θ times a Gamma variable
+    of shape d(d + 1)/2.
+    """
+
+    dimension: int
+    theta: float
+
+    def cutoff(self, failure: Rational) -> int:
+        """An integer t with P(z ≥ t) ≤ failure."""
+        shape = self.dimension * (self.dimension + 1) / 2
+        return math.ceil(self.theta * beyond(shape, 2 * float(read(failure))) + 0.5) + 1
+
+
 @lru_cache(maxsize=256)
-def _beyond(shape: float, outside: float) -> float:
+def beyond(shape: float, outside: float) -> float:
     """The t with P(|X - Y| > t) = outside, for two independent Gamma variables of this shape and scale 1."""
     law = stats.gamma(shape)
 

@@ -159,12 +159,17 @@ class Sized:
 
 
 def sized(rows: Rows, missing: str, account: Account) -> Sized:
-    """The number of rows, bought where rows are added and removed, and the account with what is left."""
+    """The number of rows, bought where rows are added and removed, and the account with what is left.
+
+    What was bought comes with the answer (`Account.bought`).
+    """
     if account.adjacency.size_is_public:
         return Sized(rows.size, missing == "error", account)
     part = account.epsilon * COUNT
-    found = noisy_size(rows.count(), IntegerLaplace(account.rows / part), account.entropy)
+    law = IntegerLaplace(account.rows / part)
+    found = noisy_size(rows.count(), law, account.entropy)
     account.spend(loss.Pure(part))
+    account.bought(found, law)
     return Sized(found, True, account.allot(account.epsilon - part))
 
 

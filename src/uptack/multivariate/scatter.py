@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.account import Account, Outcome
+from uptack.drawing import PRIVATE, caption
 from uptack.drawing import axes as new_axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -26,6 +27,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import COLUMNS
 from uptack.release import Advice, NoReply, Release
+from uptack.shown import Ends, Figures, Record, line
 
 integrate = Later("scipy.integrate")
 optimize = Later("scipy.optimize")
@@ -42,7 +44,7 @@ would."""
 
 
 @dataclass(frozen=True, eq=False)
-class Scatter:
+class Scatter(Figures):
     """A centre and a scatter matrix, which for normal rows are their mean and covariance matrix.
 
     Columns that hardly ever vary have no scale: `dropped` names them, and their entries are NaN. `unresolved` counts
@@ -97,27 +99,35 @@ class Scatter:
             "unresolved": self.unresolved,
         }
 
-    def plot(self, names: Any = None, *, ax: Any = None) -> Any:
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """The centre of each column, and the covariances of all pairs: a line each, by the numbers of the columns."""
+        centre = [line({"figure": "centre", "x": i, "y": None}, v) for i, v in enumerate(_plain(self.centre))]
+        pairs = [(i, j) for i in range(self.centre.size) for j in range(i, self.centre.size)]
+        entries = [_plain(row) for row in self.matrix]
+        return centre + [line({"figure": "scatter", "x": i, "y": j}, entries[i][j]) for i, j in pairs]
+
+    def plot(self, ax: Any = None, *, names: Any = None, **style: Any) -> Any:
         """An ellipse that holds 95% of normal rows for two columns, a map of correlations for more. Returns the axes.
 
-        It needs matplotlib: `pip install "uptack[plots]"`.
+        Further arguments go to matplotlib's `plot`, or to `imshow`. It needs matplotlib: `pip install "uptack[plots]"`.
         """
-        labels = [f"x{i}" for i in range(self.centre.size)] if names is None else [str(name) for name in names]
+        labels = [f"x{i}" for i in range(self.centre.size)] if names is None else [caption(name) for name in names]
         if len(labels) != self.centre.size:
             raise InvalidArgument("names", f"{self.centre.size} names, one per column", f"{len(labels)} of them")
         ax = new_axes(ax, figsize=(5, 4.4))
-        return self._ellipse(ax, labels) if self.centre.size == 2 and not self.dropped else self._map(ax, labels)
+        drawn = self._ellipse if self.centre.size == 2 and not self.dropped else self._map
+        return drawn(ax, labels, style)
 
-    def _ellipse(self, ax: Any, labels: list[str]) -> Any:
+    def _ellipse(self, ax: Any, labels: list[str], style: dict[str, Any]) -> Any:
         turn = np.linspace(0, 2 * np.pi, 200)
         circle = np.sqrt(stats.chi2.ppf(0.95, 2)) * np.array([np.cos(turn), np.sin(turn)])
-        ax.plot(*(self.centre[:, None] + np.linalg.cholesky(self.matrix) @ circle), color="#2f62a8")
-        ax.plot(*self.centre, "+", color="#2f62a8")
+        ax.plot(*(self.centre[:, None] + np.linalg.cholesky(self.matrix) @ circle), **{"color": PRIVATE} | style)
+        ax.plot(*self.centre, "+", color=PRIVATE)
         ax.set(xlabel=labels[0], ylabel=labels[1])
         return ax
 
-    def _map(self, ax: Any, labels: list[str]) -> Any:
-        drawn = ax.imshow(self.correlation, cmap="RdBu_r", vmin=-1, vmax=1)
+    def _map(self, ax: Any, labels: list[str], style: dict[str, Any]) -> Any:
+        drawn = ax.imshow(self.correlation, **{"cmap": "RdBu_r", "vmin": -1, "vmax": 1} | style)
         ax.set_xticks(range(len(labels)), labels, rotation=90)
         ax.set_yticks(range(len(labels)), labels)
         ax.figure.colorbar(drawn, ax=ax, label="correlation")

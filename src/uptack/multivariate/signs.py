@@ -26,8 +26,8 @@ from functools import partial
 import numpy as np
 
 from uptack.account import Account
-from uptack.mechanisms.matrix_laplace import deviation, edge
-from uptack.multivariate.bounded import bounded, moved, noisy_moments, second_moments
+from uptack.mechanisms.matrix_laplace import TraceNoise, deviation, edge
+from uptack.multivariate.bounded import LENGTH, bounded, moved, noisy_moments, second_moments
 from uptack.multivariate.rows import Floats, Rows, Whole, products
 from uptack.multivariate.standardise import Frame
 
@@ -101,7 +101,19 @@ def whitened(rows: Rows, frame: Frame, n: float | None, rounds: int, account: Ac
         full = _rounder(coordinates, values**power, vectors)
         coordinates = _rounder(coordinates, _gentle(values, gentle, least) ** power, vectors)
         if done == rounds or raw[0] > max(gentle, least):
+            if n is None and frame.leading:
+                counted(size, d, part)
             return Shape(coordinates, full, done, size, raw, least)
+
+
+def counted(trace: float, dimension: int, part: Account) -> None:
+    """The number of complete rows, which the trace of a released matrix tells: it comes with the answer.
+
+    With an intercept every row has a direction u, of length (Λ - d)/Λ but for the rounding of its entries
+    (`uptack.multivariate.bounded`), which moves the number by less than one row in 50,000 and is left out.
+    """
+    rows = round(trace * (LENGTH / (LENGTH - dimension)) ** 2)
+    part.bought(rows, TraceNoise(dimension, float(moved(part) / part.epsilon)))
 
 
 def _rounder(coordinates: Floats, values: Floats, vectors: Floats) -> Floats:

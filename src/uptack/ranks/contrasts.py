@@ -315,6 +315,7 @@ def _bounds(found: Contrast, share: Fraction, confidence: Fraction) -> tuple[tup
     law = _sizes_law(found, share)
     noisy = [with_noise(n, law, question.entropy) for n in found.sizes]
     question.account.spend(loss.Pure(question.epsilon * share))
+    question.account.bought(sum(noisy), law, times=2)
     off = law.cutoff((1 - confidence) / 40) - 1
     one, other = ((max(n - off, 0), max(n + off, 0)) for n in noisy)
     return (one, other), question.worth(question.epsilon * (1 - share), question.delta)

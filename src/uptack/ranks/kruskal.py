@@ -100,6 +100,7 @@ def _tested(found: Samples | UnreadRows, account: Account, laws: _Laws, advice: 
         near = [with_noise(n, laws.size, account.entropy) for n in near]
         off = laws.size.cutoff(Fraction(SIZES_FAIL) / len(near)) - 1
         most = [max(n + off, 1) for n in near]
+        account.bought(sum(near), laws.size, times=len(near))
     account.spend(loss.Pure(account.epsilon))
     if min(near) < (2 * float(laws.size.scale) if laws.size is not None else 1):
         return Outcome.refusal(HOW, advice)

@@ -13,8 +13,9 @@ import numpy as np
 
 from uptack.account import Account, Outcome
 from uptack.columns.samples import complete_table
-from uptack.drawing import axes
+from uptack.drawing import axes, caption
 from uptack.exact import Rational, read
+from uptack.labels import label
 from uptack.later import Later
 from uptack.mechanisms.additive import k_norm
 from uptack.noise import LInfBall
@@ -25,6 +26,7 @@ from uptack.ranks.tau import MOVES, from_tau
 from uptack.registry import release
 from uptack.registry.reads import WIDE
 from uptack.release import Advice, NoReply, Release
+from uptack.shown import Ends, Figures, Record, line
 
 special = Later("scipy.special")
 HOW = "ℓ∞ noise on the counts of pairs"
@@ -33,7 +35,7 @@ PARTS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
-class CorrelationMatrix:
+class CorrelationMatrix(Figures):
     """Correlations by the names of their columns: a symmetric matrix `values` with ones on its diagonal."""
 
     names: tuple[str, ...]
@@ -47,19 +49,32 @@ class CorrelationMatrix:
         return float(self.values[one, other])
 
     def __repr__(self) -> str:
-        return f"CorrelationMatrix({', '.join(self.names)})"
+        return f"CorrelationMatrix({', '.join(map(label, self.names))})"
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """One line per pair of columns."""
+        low, high = (None, None) if ends is None else (np.asarray(end) for end in ends)
+        return [
+            line({"x": self.names[j], "y": self.names[k]}, self.values[j, k],
+                 None if low is None else low[j, k], None if high is None else high[j, k])
+            for j, k in combinations(range(len(self.names)), 2)
+        ]  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {"names": list(self.names), "values": self.values.tolist()}
 
-    def plot(self, ax: Any = None) -> Any:
-        """A heat map from -1 (blue) to 1 (red). Returns the axes. It needs matplotlib (`uptack[plots]`)."""
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """A heat map from -1 (blue) to 1 (red). Returns the axes. It needs matplotlib (`uptack[plots]`).
+
+        Further arguments go to matplotlib's `imshow`.
+        """
         size = len(self.names)
         ax = axes(ax, figsize=(2 + 0.6 * size, 1.4 + 0.55 * size))
-        ax.imshow(self.values, vmin=-1, vmax=1, cmap="RdBu_r")
-        ax.set_xticks(range(size), self.names, rotation=45, ha="right")
-        ax.set_yticks(range(size), self.names)
+        ax.imshow(self.values, **{"vmin": -1, "vmax": 1, "cmap": "RdBu_r"} | style)
+        names = [caption(name) for name in self.names]
+        ax.set_xticks(range(size), names, rotation=45, ha="right")
+        ax.set_yticks(range(size), names)
         for (i, j), value in np.ndenumerate(self.values):
             ax.text(j, i, f"{value:.2f}", ha="center", va="center", color="white" if abs(value) > 0.6 else "black")
         ax.spines[:].set_visible(False)
@@ -137,6 +152,8 @@ def _measured(rows: Any, account: Account, dropped: bool) -> Outcome[Correlation
     scale = float(Fraction(moves) / account.epsilon)
     off = scale / unit if secret else 0.0
     noise = MatrixNoise(d, tuple(taus.tolist()), m, scale * per, len(counts), off)
+    if secret:
+        account.bought(m, RowsNoise(len(counts), off))
     return Outcome(CorrelationMatrix(rows.names, nearest(square(d, taus, from_tau))), HOW, noise)
 
 
@@ -189,10 +206,26 @@ class MatrixNoise:
         return square(self.d, low, from_tau), square(self.d, high, from_tau)
 
     def _quantile(self, outside: float) -> float:
-        """The least h with P(|r·U| > h) = Q(p + 1, h) - h/p·Q(p, h) ≤ outside."""
-        p, low, high = self.coordinates, 0.0, 60.0 + 4 * self.coordinates - 4 * math.log(outside)
-        for _ in range(80):
-            h = (low + high) / 2
-            beyond = float(special.gammaincc(p + 1, h)) - h / p * float(special.gammaincc(p, h))
-            low, high = (low, h) if beyond <= outside else (h, high)
-        return high
+        return quantile(self.coordinates, outside)
+
+
+@dataclass(frozen=True)
+class RowsNoise:
+    """The law of the noise in the number of rows, which is one of the coordinates: scale·r·U, rounded."""
+
+    coordinates: int
+    scale: float
+
+    def cutoff(self, failure: Rational) -> int:
+        """An integer t with P(z ≥ t) ≤ failure, from P(|r·U| > h) ≤ 2·failure and half a row for the rounding."""
+        return math.ceil(self.scale * quantile(self.coordinates, 2 * float(read(failure))) + 0.5) + 1
+
+
+def quantile(p: int, outside: float) -> float:
+    """The least h with P(|r·U| > h) = Q(p + 1, h) - h/p·Q(p, h) ≤ outside."""
+    low, high = 0.0, 60.0 + 4 * p - 4 * math.log(outside)
+    for _ in range(80):
+        h = (low + high) / 2
+        beyond = float(special.gammaincc(p + 1, h)) - h / p * float(special.gammaincc(p, h))
+        low, high = (low, h) if beyond <= outside else (h, high)
+    return high

@@ -166,6 +166,7 @@ def noisy_pairs(found: Samples, account: Account, public: bool, dropped: bool) -
     difference = with_noise(sizes[0] - sizes[1], apart, account.entropy)
     rows = with_noise(sizes[0] + sizes[1], total, account.entropy)
     account.spend(loss.Pure(account.epsilon))
+    account.bought(rows, total)
     near = _sizes(rows, difference)
     if min(near) < 2 * float(Fraction(apart.scale)):
         return None
@@ -192,6 +193,7 @@ def _with_public_labels(sign: int, sizes: Sizes, labelled: Sizes, account: Accou
     if dropped:
         drawn = [with_noise(n, count, account.entropy) for n in sizes]
         near = (min(drawn[0], labelled[0]), min(drawn[1], labelled[1]))
+        account.bought(sum(drawn), count, times=2)
     account.spend(loss.Pure(account.epsilon))
     if min(near) < 1:
         return None

@@ -164,6 +164,7 @@ def _beside_rows(count: int, m: int, account: Account) -> tuple[float | None, in
     noisy = with_noise(_whole(2 * count, max(m - 1, 1)), law, account.entropy)
     rows = with_noise(m, size, account.entropy)
     account.spend(loss.Pure(account.epsilon))
+    account.bought(rows, size)
     if rows < 2:
         return None, rows, 0.0, size
     return min(max(noisy / (GRID * rows), -1.0), 1.0), rows, float(Fraction(law.scale)) / (GRID * rows), size

@@ -24,6 +24,7 @@ from uptack.ranks.superiority import EXAMPLE, NoisyPairs, least_rows, noisy_pair
 from uptack.registry import release
 from uptack.registry.reads import LABELLED, ROWS
 from uptack.release import Advice, NoReply, Release
+from uptack.shown import Ends, Figures, Record, line
 
 HOW = "integer noise on the rank sum"
 SIDES = ("two-sided", "greater", "less")
@@ -32,7 +33,7 @@ SIZES_FAIL = 1e-4
 
 
 @dataclass(frozen=True)
-class RankTest:
+class RankTest(Figures):
     """A noisy statistic and its p-value. It unpacks like a pair.
 
     >>> statistic, pvalue = RankTest(0.6, 0.01)
@@ -47,6 +48,10 @@ class RankTest:
     def to_dict(self) -> dict[str, float]:
         """Plain values, for JSON."""
         return {"statistic": self.statistic, "pvalue": self.pvalue}
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """The statistic and the p-value."""
+        return [line({"figure": "statistic"}, self.statistic), line({"figure": "p-value"}, self.pvalue)]
 
 
 def broken_ties(values: Sequence[Floats], entropy: Entropy) -> tuple[Floats, ...]:
@@ -183,6 +188,7 @@ def _beside_rows(total: int, m: int, account: Account, side: str, advice: Advice
     noisy = with_noise((2 * total * GRID + m + 1) // (2 * (m + 1)), law, account.entropy)
     rows = with_noise(m, size, account.entropy)
     account.spend(loss.Pure(account.epsilon))
+    account.bought(rows, size)
     assert advice.n is not None
     if rows < advice.n:
         return Outcome.refusal(HOW, advice)

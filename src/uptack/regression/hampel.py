@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -35,6 +36,7 @@ from uptack.reach.hampel import LARGEST
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.regression import spreads
+from uptack.regression.arguments import coefficient_names
 from uptack.regression.cells import LONGER, RowTest, cells, passes
 from uptack.regression.dealing import dealt, rows_needed
 from uptack.regression.fits import fit_blocks
@@ -105,7 +107,8 @@ def hampel_regression(
     data = table(x, y, fit_intercept=fit_intercept, missing=kind)
     if data.n > LARGEST and not question.size_is_secret:
         raise InvalidArgument("X", f"a table of at most {LARGEST} rows", data.n)
-    return question.account.close(_found(data, question))
+    found, labels = _found(data, question), coefficient_names(data.p, bool(fit_intercept))
+    return question.account.close(replace(found, labels=labels))
 
 
 def _found(data: Table, question: Question) -> Outcome[Floats]:

@@ -33,6 +33,7 @@ from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import STREAMED
+from uptack.regression.arguments import coefficient_names
 from uptack.regression.newton import Clip, Hessian, Model, Step, far_out, hessian, newton, start
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
 from uptack.release import Advice, NoReply, Release
@@ -265,4 +266,4 @@ def _answer(model: Model, curvature: Hessian, step: Step, plan: Plan, width: int
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped,
                          step.spread * float(model.frame.units[-1]), model.frame.leading)  # fmt: skip
-    return Outcome(value, HOW, noise, notes=noise.notes())
+    return Outcome(value, HOW, noise, notes=noise.notes(), labels=coefficient_names(value.size, model.frame.leading))

@@ -7,35 +7,47 @@ from typing import Any
 
 import numpy as np
 
-from uptack.drawing import axes
+from uptack import checks
+from uptack.drawing import PLAIN, caption, dots
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
 from uptack.release import Release
 
+SCALES = ("units", "errors")
+
 
 def plot_coefficients(
-    release: Release[Any], names: Sequence[str] | None = None, *, confidence: Rational = 0.95, ax: Any = None
+    release: Release[Any],
+    names: Sequence[str] | None = None,
+    *,
+    confidence: Rational = 0.95,
+    scale: str = "units",
+    ax: Any = None,
+    **style: Any,
 ) -> Any:
     """Released coefficients as points, with intervals where the release has them. Returns the axes.
 
-    It needs matplotlib: `pip install "uptack[plots]"`.
+    Coefficients of columns in different units are hard to see on one axis. With `scale="errors"` each is drawn over
+    half the width of its own interval: how far it is from zero, in units of its error. Further arguments go to
+    matplotlib's `plot`. It needs matplotlib: `pip install "uptack[plots]"`.
     """
-    values = np.asarray(release.unwrap())
-    labels = list(names) if names is not None else [f"β{i}" for i in range(values.size)]
+    values, how = np.asarray(release.unwrap(), np.float64), checks.choice("scale", scale, SCALES)
+    labels = list(names) if names is not None else list(release.labels) or [f"β{i}" for i in range(values.size)]
     if len(labels) != values.size:
         raise InvalidArgument("names", f"{values.size} names, one per coefficient", f"{len(labels)} of them")
-    ax = axes(ax, figsize=(6, 0.6 + 0.4 * values.size))
-    place = np.arange(values.size)
     try:
-        low, high = (np.asarray(end) for end in release.interval(confidence))
-        ax.hlines(place, low, high, color="#2f62a8", linewidth=2)
+        low, high = (np.asarray(end, np.float64) for end in release.interval(confidence))
     except NoInterval:
-        pass
-    ax.plot(values, place, "o", color="#2f62a8")
-    ax.axvline(0, color="#7b8794", linewidth=1, zorder=0)
-    ax.set_yticks(place, labels)
-    ax.invert_yaxis()
-    ax.set_xlabel(f"coefficient ({release.privacy})")
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
+        if how == "errors":
+            raise
+        low = high = np.full(values.size, np.nan)
+    said = f"coefficient ({release.privacy})"
+    if how == "errors":
+        with np.errstate(all="ignore"):
+            half = (high - low) / 2
+            values, low, high = values / half, low / half, high / half
+        said = f"distance from zero, in half-widths of the interval ({release.privacy})"
+    ax = dots(labels, values.tolist(), (low.tolist(), high.tolist()), ax, **style)
+    ax.axvline(0, color=PLAIN, linewidth=1, zorder=0)
+    ax.set_xlabel(caption(said))
     return ax

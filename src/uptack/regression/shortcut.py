@@ -42,7 +42,7 @@ from uptack.privacy import loss
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.regression import spreads
-from uptack.regression.arguments import RegressionOptions
+from uptack.regression.arguments import RegressionOptions, coefficient_names
 from uptack.regression.dealing import dealt, dealt_people, rows_needed
 from uptack.regression.fits import fit_blocks, fit_people
 from uptack.regression.intervals import QUARTILE, CoefficientErrors, Draw
@@ -125,7 +125,8 @@ def shortcut_regression(
         must = f"at most {data.n // data.p}, so that each has {data.p} {question.adjacency.unit}"
         raise InvalidArgument("blocks", must, wanted)
     fit = partial(_fitted, data, kind, progress)
-    return question.account.close(_found(data, fit, wanted, standard_errors, question))
+    found, labels = _found(data, fit, wanted, standard_errors, question), coefficient_names(data.p, bool(fit_intercept))
+    return question.account.close(replace(found, labels=labels))
 
 
 def _fitted(data: Table, kind: str, progress: bool | None, n: int, blocks: int, account: Account) -> Floats:

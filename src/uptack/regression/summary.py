@@ -16,6 +16,7 @@ from uptack.labels import label
 from uptack.later import Later
 from uptack.privacy import Privacy
 from uptack.regression.newton import Hessian, Model, Step
+from uptack.regression.plot import plot_coefficients
 from uptack.release import Release
 
 special = Later("scipy.special")
@@ -98,6 +99,20 @@ class LinearErrors:
         reach = float(special.ndtri((1 + float(read(confidence))) / 2)) * np.array(self.standard_errors)
         return value - reach, value + reach
 
+    def beside(self) -> dict[str, list[Any]]:
+        """Further columns of a table of the coefficients."""
+        errors = [e if np.isfinite(e) else None for e in self.standard_errors]
+        return {"standard_error": errors, "note": self.remarks()}
+
+    def remarks(self) -> list[str]:
+        """What is to be said of each coefficient."""
+        said = [""] * len(self.standard_errors)
+        for i in self.unresolved:
+            said[i] = "not resolved"
+        for i in self.dropped:
+            said[i + self.intercept] = "hardly varies"
+        return said
+
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
         said = []
@@ -122,13 +137,14 @@ class RegressionRelease(Release[Floats]):
     def summary(self, names: Sequence[str] | None = None, *, confidence: Rational = 0.95) -> str:
         """A table of estimates, standard errors, z and intervals.
 
-        `names` are those of the columns of X. The standard errors allow for sampling and for privacy noise.
+        `names` are those of the columns of X; a session knows them. The standard errors allow for sampling and for
+        privacy noise.
         """
         errors = self.noise
         if not isinstance(errors, LinearErrors):
             raise NoInterval("this release has no standard errors")
         lead = int(errors.intercept)
-        columns = [f"x{i}" for i in range(self.value.size - lead)] if names is None else [label(n) for n in names]
+        columns = [label(name) for name in (self.labels[lead:] if names is None else names)]
         if len(columns) != self.value.size - lead:
             raise InvalidArgument("names", f"{self.value.size - lead} names, one per column", f"{len(columns)} of them")
         percent = f"{100 * float(read(confidence)):g}% interval"
@@ -139,22 +155,20 @@ class RegressionRelease(Release[Floats]):
             if np.isfinite(e)
             else (name, f"{v:.6g}", "∞", "", "", remark)
             for name, v, e, a, b, remark in zip(["intercept"][:lead] + columns, self.value, errors.standard_errors,
-                                                low, high, self._remarks(errors), strict=True)
+                                                low, high, errors.remarks(), strict=True)
         ]  # fmt: skip
         said = [f"spread of residuals {errors.spread:.4g}; {self.privacy}", *([PANELS] if self._of_people else [])]
         return "\n".join([*_aligned([head, *body]), *said])
 
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Coefficients with their intervals, in their units or with `scale="errors"` in those of their errors: see
+        `uptack.plot_coefficients`. Returns the axes.
+        """
+        return plot_coefficients(self, ax=ax, **style)
+
     @property
     def _of_people(self) -> bool:
         return isinstance(self.privacy, Privacy) and bool(self.privacy.adjacency.person)
-
-    def _remarks(self, errors: LinearErrors) -> list[str]:
-        said = [""] * self.value.size
-        for i in errors.unresolved:
-            said[i] = "not resolved"
-        for i in errors.dropped:
-            said[i + errors.intercept] = "hardly varies"
-        return said
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Numbers as people write them, and axes whose labels fit."""
+"""Axes whose labels fit."""
 
 from __future__ import annotations
 
@@ -6,44 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from uptack.shown.numbers import number as number
+
 WIDTH = 420
 LEFT = RIGHT = 14
 LETTER = 7.5
 """The width of a letter of a label, at most, in the units of a picture."""
-
-
-def number(value: float, scale: float = 0.0, end: str = "") -> str:
-    """A number as a person would write it: whole numbers as they are, others with four digits.
-
-    Thousands are set apart from five digits on, so that years look like years. `scale` is how large a difference is
-    among numbers of its kind: what is less than a millionth of it is nothing, and there are digits enough for a
-    hundredth of it. The "low" `end` of an interval is rounded down, the "high" one up.
-
-    >>> number(1234568), number(2013), number(0.000123456), number(-3.14159), number(1e-30, scale=2.0)
-    ('1,234,568', '2013', '0.0001235', '-3.142', '0')
-    >>> number(1700000123.4, scale=50.0), number(0.12345, end="low"), number(0.12341, end="high")
-    ('1,700,000,123.4', '0.1234', '0.1235')
-    """
-    value = 0.0 if abs(value) < scale * 1e-6 else float(value)
-    if not math.isfinite(value):
-        return str(value)
-    mark = "," if abs(value) >= 1e4 else ""
-    if value.is_integer() and abs(value) < 1e12:
-        return f"{int(value):{mark}}"
-    if not 1e-5 <= abs(value) < 1e15:
-        return f"{value:.4g}"
-    digits = 3 - math.floor(math.log10(abs(value)))
-    if 0 < scale < math.inf:
-        digits = min(max(digits, 2 - math.floor(math.log10(scale))), 15 + digits)
-    text = f"{_rounded(value, digits, end):{mark}.{max(digits, 0)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _rounded(value: float, digits: int, end: str) -> float:
-    near = round(value, digits)
-    if end and (near > value if end == "low" else near < value):
-        near = round(near + (-1 if end == "low" else 1) * 10.0**-digits, digits)
-    return near
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:

@@ -15,6 +15,7 @@ from uptack.kernels.density import DensityCurve
 from uptack.privacy import Privacy
 from uptack.release import NoReply
 from uptack.session.requests import Made
+from uptack.shown.numbers import plain
 
 LABELS = {
     Fraction(1, 2): "median",
@@ -55,11 +56,6 @@ class Figure:
         ends = None if self.interval is None else [plain(end) for end in self.interval]
         cost = None if self.cost is None else self.cost.to_dict()
         return {"label": self.label, "value": value, "interval": ends, "note": self.note, "privacy": cost}
-
-
-def plain(value: Any) -> Any:
-    """NumPy's values as Python's own."""
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def by_level(levels: tuple[Fraction, ...], quantiles: Figure | None) -> dict[Fraction, float]:

@@ -15,9 +15,9 @@ from typing import Any
 
 from uptack.labels import json_text, label, printable
 from uptack.privacy.words import promise
-from uptack.report.cards import plain
 from uptack.report.profile import Profile
 from uptack.report.writing import bars, charges, coefficients, counted
+from uptack.shown.numbers import plain
 
 Row = Mapping[str, Any]
 

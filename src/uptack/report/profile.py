@@ -15,6 +15,7 @@ from uptack.report.advice import FigureAdvice, hints
 from uptack.report.budget import Division, Part, divide, losses
 from uptack.report.cards import Figure, by_level, card, drawn, with_tails
 from uptack.report.figures import CONFIDENCE, LEVELS, Draw, drawable, seen
+from uptack.report.shown import Written
 from uptack.session import Plan, PlannedRelease, Request, Session
 from uptack.session.paid import PaidPlan
 from uptack.session.requests import Made
@@ -58,8 +59,8 @@ class ColumnProfile:
         return {**own, "figures": figures, "releases": bill}
 
 
-@dataclass(frozen=True)
-class Profile:
+@dataclass(frozen=True, repr=False)
+class Profile(Written):
     """A whole report, before it is written. `rows` counts what the `unit` of privacy is: rows, or people."""
 
     title: str

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from uptack.labels import label, markdown
 from uptack.report.cards import Figure
-from uptack.report.pictures import number
 from uptack.report.profile import ColumnProfile, Profile
 from uptack.report.writing import Coefficient, bars, between, charges, coefficients, short
+from uptack.shown.numbers import number
 
 Cell = Callable[[object], str]
 """How a name is written."""

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from uptack.labels import json_text
 from uptack.privacy import Privacy
 from uptack.privacy.words import short as short
-from uptack.report.axes import number
 from uptack.report.cards import Figure
 from uptack.report.profile import ColumnProfile, Profile
+from uptack.shown import numbers
 
 
 def between(ends: tuple[Any, Any], scale: float) -> str:
     """An interval in words, rounded outward."""
     if not all(map(math.isfinite, ends)):
         return "no interval: noise covers it"
-    return f"{number(ends[0], scale, 'low')} to {number(ends[1], scale, 'high')}"
+    return numbers.between(ends, scale)
 
 
 class Bar(NamedTuple):
@@ -104,4 +103,4 @@ def counted(column: ColumnProfile) -> Figure | None:
 
 def to_json(profile: Profile) -> str:
     """Plain values, exactly as they were released."""
-    return json_text(profile.to_dict(), indent=2) + "\n"
+    return profile.to_json()

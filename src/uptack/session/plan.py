@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from uptack.drawing import bars, caption
+from uptack.labels import label
 from uptack.privacy import Privacy, tight
 from uptack.privacy.loss import Loss
+from uptack.privacy.words import short
 from uptack.release import NoReply
 from uptack.session.requests import Request
+from uptack.shown import Framed, Record, Table
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,13 @@ class PlannedRelease:
         outcome = f"⊥: a reply needs {self.refusal.advice}" if self.refusal is not None else self.error
         return f"{self.request}: {outcome}" if outcome else str(self.request)
 
+    def record(self) -> Record:
+        """A plain line."""
+        note = "" if self.refusal is None else f"⊥: a reply needs {self.refusal.advice}"
+        named = {"statistic": self.request.statistic, "columns": ", ".join(map(label, self.request.columns))}
+        price = {"epsilon": self.cost.epsilon, "delta": self.cost.delta}
+        return {**named, **price, "error": self.error, "note": note}
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
@@ -38,8 +49,8 @@ class PlannedRelease:
         }
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Framed):
     """Several releases, fixed before any of them is made."""
 
     releases: tuple[PlannedRelease, ...]
@@ -60,6 +71,35 @@ class Plan:
         lines = [str(line) for line in self.releases]
         lines.append(f"in all: {self.total}" + ("" if self.remaining is None else f"; left: {self.remaining}"))
         return "\n".join([*lines, *self.notes])
+
+    def records(self) -> list[Record]:
+        """One line per release: what is asked of which columns, what it costs, how far off it will be, and a note."""
+        return [one.record() for one in self.releases]
+
+    def table(self) -> Table:
+        """The same for people, with what all of it costs together."""
+        cells = [
+            (label(one["statistic"]), ", ".join(map(label, line.request.columns)), short(one["epsilon"]),
+             short(one["delta"]), one["error"] or one["note"])
+            for one, line in zip(self.records(), self.releases, strict=True)
+        ]  # fmt: skip
+        said = [f"in all: {self.total}", *([] if self.remaining is None else [f"left: {self.remaining}"]), *self.notes]
+        head = ("release", "columns", "ε", "δ", "expected error")
+        return Table("Plan: nothing is spent yet", head, tuple(cells), tuple(said), frozenset({2, 3}))
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """The shares of ε that the releases have, as bars. Returns the axes.
+
+        Where they are composed tightly, or a budget is left, the whole costs less than the shares add up to. Further
+        arguments go to matplotlib's `barh`. It needs matplotlib: `pip install "uptack[plots]"`.
+        """
+        names = [f"{one.request.statistic} of {', '.join(map(label, one.request.columns))}" for one in self.releases]
+        ax = bars(names, [one.cost.epsilon for one in self.releases], None, ax, **style)
+        ax.set_xlabel(caption(f"ε of each; in all: {self.total}"))
+        return ax
+
+    def __repr__(self) -> str:
+        return self.table().text()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

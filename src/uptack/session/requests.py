@@ -19,6 +19,7 @@ from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
+from uptack.registry.reads import DESIGN
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
 from uptack.session.unread import NoEntropy, UnreadGroups
@@ -140,7 +141,7 @@ class Request:
         if by is not None:
             return per_group(function, SourceGroups(source, self.columns[0], by), **given, entropy=entropy)
         made: Made = function(*self.declaration.reads.read(source, self.columns, given), **given, entropy=entropy)
-        return made
+        return made.named(*self.columns[1:]) if made and made.labels and self.declaration.reads is DESIGN else made
 
     def __repr__(self) -> str:
         others = {k: v for k, v in self.given.items() if k not in ("epsilon", "delta") and _telling(v)}

@@ -29,6 +29,7 @@ from uptack.session.kinds import settled, told
 from uptack.session.paid import PaidPlan
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request, in_tables
+from uptack.session.shown import ShownSession
 from uptack.session.units import about, called, check_ledger
 from uptack.statistics.arguments import asked
 
@@ -104,7 +105,7 @@ def open(
     return Session(theirs, ledger, analyst, relation, missing, entropy_source(entropy), word, schema)
 
 
-class Session:
+class Session(ShownSession):
     """Releases from one source, paid from one budget. Made by `uptack.open`."""
 
     def __init__(

@@ -26,6 +26,9 @@ from uptack.release import Advice, Noise
 COUNT_SHARE = Fraction(1, 10)
 """The part of ε that goes into the number of rows where it is secret."""
 
+WORTH = "people's worth of rows"
+"""What is counted where rows weigh alike: rows over the most that one person has (`uptack.columns.people`)."""
+
 FOLLOWED = 11
 """Up to so many quantiles a secret number of rows is not bought: the error of boxes, about m/ε ranks, is less."""
 
@@ -300,6 +303,8 @@ def public_size(n: int, question: Question) -> tuple[int, Question]:
     The same where missing rows are dropped, also under SUBSTITUTE: there a replaced row may be one that stays, one that
     comes or one that goes. Each moves the number of rows by at most 1 and, at public ranks, every order statistic by at
     most one rank, so the reaches are those of the proofs.
+
+    The noisy number is an outcome that has been paid for, and comes with the answer (`Account.bought`).
     """
     if not question.size_is_secret:
         return n, question
@@ -307,6 +312,7 @@ def public_size(n: int, question: Question) -> tuple[int, Question]:
     law = IntegerLaplace(question.rows / share)
     noisy = noisy_size(n, law, question.entropy)
     question.account.spend(loss.Pure(share))
+    question.account.bought(noisy, law, WORTH if question.capped else "")
     return noisy, replace(question.worth(question.epsilon - share, question.delta), count=law)
 
 

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uptack import checks
-from uptack.drawing import axes
+from uptack.drawing import PRIVATE, axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import IntegerLaplace
 from uptack.reach.protocol import Floats
+from uptack.shown import Ends, Figures, Record, line
 from uptack.statistics.running import RunningNoise
 
-PRIVATE = "#2f62a8"
 SAMPLING, COUNTS, ROWS = Fraction(7, 10), Fraction(1, 5), Fraction(1, 10)
 """How a band's failure is divided: the sample, the noise of the counts, the noise of the number of rows."""
 
@@ -41,7 +41,7 @@ class Band:
 
 
 @dataclass(frozen=True, eq=False)
-class Ecdf:
+class Ecdf(Figures):
     """A private estimate of the share of rows up to each number.
 
     `knots` are numbers, `shares` the estimated shares of rows up to them, `n` the public number of rows, `step` the
@@ -139,19 +139,29 @@ class Ecdf:
         upper = np.minimum.accumulate(np.clip(highest + d, 0.0, 1.0)[::-1])[::-1]
         return Band(self.knots, lower, upper, float(1 - failure))
 
-    def plot(self, ax: Any = None, confidence: Rational = 0.95) -> Any:
-        """The private distribution function with its band. Returns the axes. Needs matplotlib."""
+    def plot(self, ax: Any = None, confidence: Rational = 0.95, **style: Any) -> Any:
+        """The private distribution function with its band. Returns the axes. It needs matplotlib (`uptack[plots]`).
+
+        Further arguments go to matplotlib's `plot`.
+        """
         band, ax = self.band(confidence), axes(ax, figsize=(6, 3.2))
         label = f"{100 * band.confidence:.3g}%: the population's"
         x = np.repeat(self.knots, 2)
         low, high = np.append(0.0, np.repeat(band.lower, 2))[:-1], np.append(np.repeat(band.upper, 2), 1.0)[1:]
         ax.fill_between(x, low, high, color=PRIVATE, alpha=0.15, linewidth=0, label=label)
-        style = {} if self.step is None else {"drawstyle": "steps-post"}
-        ax.plot(self.knots, self.shares, color=PRIVATE, linewidth=1.5, label="private", **style)
+        look = {"color": PRIVATE, "linewidth": 1.5, "label": "private"}
+        look |= {} if self.step is None else {"drawstyle": "steps-post"}
+        ax.plot(self.knots, self.shares, **look | style)
         ax.set_ylim(0, 1)
         ax.legend(frameon=False)
         ax.spines[["top", "right"]].set_visible(False)
         return ax
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """One line per knot: the share of rows up to it, with the band of 95%."""
+        band = self.band()
+        columns = (self.knots.tolist(), self.shares.tolist(), band.lower.tolist(), band.upper.tolist())
+        return [line({"up to": x}, *figure) for x, *figure in zip(*columns, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON, with the band of 95%."""

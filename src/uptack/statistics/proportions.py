@@ -134,6 +134,8 @@ def proportion(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> 
     noisy = noisy_sums([true, false] if secret else [true], law, question.entropy)
     question.account.spend(loss.Pure(question.epsilon))
     rows = noisy[0] + noisy[1] if secret else data.size
+    if secret:
+        question.account.bought(rows, law, times=2)
     value = min(max(noisy[0] / max(rows, 1), 0.0), 1.0)
     noise = ProportionInterval(noisy[0], max(rows, 0), law, secret)
     return question.account.close(Outcome(value, "integer noise on counts", noise))

@@ -127,9 +127,11 @@ def quantile(
     question = asked("quantiles", epsilon, options)
     data, question = column(x, question)
     if followed(len(levels), question):
-        return question.account.close(quantiles(data, data.size, levels, question, statistic))
-    n, question = public_size(data.size, question)
-    return question.account.close(quantiles(data, n, levels, question, statistic))
+        found = quantiles(data, data.size, levels, question, statistic)
+    else:
+        n, question = public_size(data.size, question)
+        found = quantiles(data, n, levels, question, statistic)
+    return question.account.close(replace(found, labels=tuple(map(float, levels))))
 
 
 def no_interval_of_rows(name: str, value: object, question: Question) -> None:

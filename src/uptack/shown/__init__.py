@@ -1,0 +1,12 @@
+"""How answers are shown to people: as aligned text, as a table of HTML, as a data frame, as a picture.
+
+Everything here is made of released values and public numbers, so it costs nothing: post-processing. There is one
+neutral form, a list of lines with one figure each (`records`), and all else is made from it. Names out of data are
+hostile: each passes through `uptack.labels`.
+"""
+
+from uptack.shown.answers import Drawn, Figures, Framed
+from uptack.shown.records import Ends, Record, line, named, of_value
+from uptack.shown.tables import Table
+
+__all__ = ["Drawn", "Ends", "Figures", "Framed", "Record", "Table", "line", "named", "of_value"]

@@ -1,0 +1,89 @@
+"""Numbers as people write them: with the digits that their error supports. Only what is shown is rounded."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from uptack.labels import label
+
+
+def number(value: float, scale: float = 0.0, end: str = "") -> str:
+    """A number as a person would write it: whole numbers as they are, others with four digits.
+
+    Thousands are set apart from five digits on, so that years look like years. `scale` is how large a difference is
+    among numbers of its kind: what is less than a millionth of it is nothing, and there are digits enough for a
+    hundredth of it. The "low" `end` of an interval is rounded down, the "high" one up.
+
+    >>> number(1234568), number(2013), number(0.000123456), number(-3.14159), number(1e-30, scale=2.0)
+    ('1,234,568', '2013', '0.0001235', '-3.142', '0')
+    >>> number(1700000123.4, scale=50.0), number(0.12345, end="low"), number(0.12341, end="high")
+    ('1,700,000,123.4', '0.1234', '0.1235')
+    """
+    value = 0.0 if abs(value) < scale * 1e-6 else float(value)
+    if not math.isfinite(value):
+        return str(value)
+    mark = "," if abs(value) >= 1e4 else ""
+    if value.is_integer() and abs(value) < 1e12:
+        return f"{int(value):{mark}}"
+    if not 1e-5 <= abs(value) < 1e15:
+        return f"{value:.4g}"
+    digits = 3 - math.floor(math.log10(abs(value)))
+    if 0 < scale < math.inf:
+        digits = min(max(digits, 2 - math.floor(math.log10(scale))), 15 + digits)
+    text = f"{_rounded(value, digits, end):{mark}.{max(digits, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _rounded(value: float, digits: int, end: str) -> float:
+    near = round(value, digits)
+    if end and (near > value if end == "low" else near < value):
+        near = round(near + (-1 if end == "low" else 1) * 10.0**-digits, digits)
+    return near
+
+
+def between(ends: tuple[Any, Any], scale: float) -> str:
+    """An interval in words, rounded outward."""
+    return f"{number(ends[0], scale, 'low')} to {number(ends[1], scale, 'high')}"
+
+
+def plain(value: Any) -> Any:
+    """NumPy's values as Python's own."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a number to be rounded: no truth value, no date."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def shown(value: Any, low: Any = None, high: Any = None) -> str:
+    """A released value as a cell of a table: a number with the digits that its interval supports, else a label.
+
+    >>> shown(15.5512345, 15.2, 15.9), shown(15.5512345, 15.551, 15.552), shown(None), shown("a\\n")
+    ('15.55', '15.55123', '⊥', "'a\\\\n'")
+    """
+    value = plain(value)
+    if value is None:
+        return "⊥"
+    return number(value, _width(low, high)) if is_number(value) else label(value)
+
+
+def span(low: Any, high: Any) -> str:
+    """An interval as a cell of a table; "" where there is none."""
+    low, high = plain(low), plain(high)
+    if low is None or high is None:
+        return ""
+    if is_number(low) and is_number(high):
+        return between((low, high), _width(low, high))
+    return f"{label(low)} to {label(high)}"
+
+
+def _width(low: Any, high: Any) -> float:
+    """Ten times the width of an interval of numbers, so that there are digits for a tenth of it; else 0, for no more
+    digits than a number has by itself.
+    """
+    wide = float(plain(high)) - float(plain(low)) if is_number(plain(low)) and is_number(plain(high)) else 0.0
+    return 10 * wide if math.isfinite(10 * wide) else 0.0

@@ -69,7 +69,7 @@ class QuerySource:
 
     def snapshot(self) -> AbstractContextManager[None]:
         """All that is read inside sees one state of the table: see `uptack.data.states.snapshot`."""
-        return states.snapshot(self._con, self._count)
+        return states.snapshot(self._con, lambda: self.rows, self._count)
 
     def one_state(self) -> AbstractContextManager[object]:
         """All snapshots inside see one state of the table: see `uptack.data.states.one_state`."""

@@ -86,20 +86,21 @@ def _mend(con: Any, kept: State) -> None:
         mend()
     if kept.reading is not None:
         con.con.begin()
+        kept.reading = object()  # what was counted from temporary tables has gone with them
 
 
 @contextlib.contextmanager
-def snapshot(con: Any, rows: Callable[[], int]) -> Iterator[None]:
+def snapshot(con: Any, rows: Callable[[], int], now: Callable[[], int]) -> Iterator[None]:
     """One state of the tables for all that is read inside, and no other thread on the connection.
 
     DuckDB and PostgreSQL have transactions that see one state. Files must be the same before and after. For other
-    engines the rows are counted before and after, by `rows()`. A table that changed makes an error, after the debit.
-    That is no answer about a row: two tables that differ in one row change alike.
+    engines the rows are counted before and after, by `rows()` and `now()`. A table that changed makes an error, after
+    the debit. That is no answer about a row: two tables that differ in one row change alike.
     """
     with one_state(con) as isolated:
         before = 0 if isolated else rows()
         yield
-        if not state(con).unchanged() or (not isolated and rows() != before):
+        if not state(con).unchanged() or (not isolated and now() != before):
             raise UptackError(CHANGED)
 
 

@@ -148,6 +148,7 @@ class _Plan:
         square = 3 / (4 * root * sigma**5) / (root * sigma) ** (d - 1)
         return self.noise_error(degree, n) + d * square / (2 * math.pi * (degree + 1)) ** 4
 
+    @functools.lru_cache(maxsize=256)  # noqa: B019: plans are public and small, and columns share them
     def degree(self, n: int, wanted: int | None) -> int:
         """What is asked for, or the degree with the least bound, which first falls and then rises."""
         if wanted is not None:

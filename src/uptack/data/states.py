@@ -28,8 +28,8 @@ class State:
     one, makes files readable that the engine failed on, and is called at most once. `unchanged` says whether files are
     still as they were when they were opened. `folder` is a private one, for what the connection keeps on a disk.
     `isolated` says that the engine keeps that state, and `held` are columns of it that have been read
-    (`uptack.data.held`). `unused` are temporary tables that nobody needs any more. They go before the next query: whoever lets go of one may
-    do so in another thread, in the middle of a query.
+    (`uptack.data.held`). `unused` are temporary tables that nobody needs any more. They go before the next query:
+    whoever lets go of one may do so in another thread, in the middle of a query.
     """
 
     def __init__(self) -> None:

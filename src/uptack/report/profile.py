@@ -21,7 +21,9 @@ from uptack.session import Plan, PlannedRelease, Request, Session
 from uptack.session.paid import PaidPlan
 from uptack.session.requests import Made
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class ColumnProfile:
@@ -164,7 +166,7 @@ def in_one_state(make: Callable[Concatenate[Session, P], T]) -> Callable[Concate
 
 
 @in_one_state
-def plan(session: Session, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
+def plan(session: Session, /, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
     """The costs and expected errors of a report, from public numbers alone."""
     division = divide(session, epsilon, delta, **choices)
     planned, free = session.plan(division.requests()), Privacy(0, 0, session.adjacency)

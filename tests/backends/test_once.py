@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 import uptack as ut
-from uptack.columns.numeric import ArrayColumn
+from uptack.columns.selection import OrderStatistics
 from uptack.data import held, source, states
 from uptack.data.queries import QueryColumn
 from uptack.report.profile import plan, profile
@@ -85,20 +85,21 @@ def test_the_same_bits_as_from_memory_and_from_the_engine(tmp_path, asked, monke
 
 
 def test_what_is_held_is_bounded_by_the_number_of_rows(tmp_path, asked, monkeypatch):
-    monkeypatch.setattr(held, "ALL", 2 * 8 * ROWS)
+    monkeypatch.setattr(held, "ALL", 2 * 16 * ROWS)
     names = [f"c{i}" for i in range(4)]
     session = put(tmp_path, "parquet", pa.table({name: np.arange(float(ROWS)) for name in names}))
     with session.source.snapshot():
         found = [session.source.column(name) for name in (*names, "c3", "c2", "c0")]
         assert len(asked) == 1 + 5  # c3 and c2 are still there, c0 is not
         assert len(states.state(session.source._con).held) == 2
-    assert all(isinstance(one, ArrayColumn) and not one.values.flags.writeable for one in found)
+    assert found[3].pile is found[4].pile
+    assert found[0].pile is not found[6].pile
 
 
 def test_groups_of_a_large_table_stay_with_the_engine(tmp_path, monkeypatch):
     """Else the number of rows in a group, which is secret, would decide what is read."""
     table = put(tmp_path, "parquet", rows()).source
-    assert isinstance(table.restricted("ward", "north").column("cost"), ArrayColumn)
+    assert isinstance(table.restricted("ward", "north").column("cost"), held.HeldColumn)
     monkeypatch.setattr(held, "COLUMN", 8 * ROWS - 1)
     assert isinstance(table.restricted("ward", "nowhere").column("cost"), QueryColumn)
     assert isinstance(table.column("cost").present(), QueryColumn)
@@ -139,3 +140,29 @@ def test_figures_from_before_a_file_changed_stay(tmp_path, monkeypatch):
     assert age["median"].value is not None
     assert cost["median"].value is None
     assert "can't be read" in ill.releases[-1].note
+
+
+def test_windows_one_after_the_other_are_those_of_a_sort():
+    """Exhaustively for few rows: all pairs of windows, then random ones on more rows, with ties and without a value."""
+    rng = np.random.default_rng(5)
+    few = [(a, b) for a in range(-1, 7) for b in range(a, 8)]
+    for first in few:
+        for second in few:
+            check(rng.integers(0, 4, 6).astype(float), [[first], [second], [first, second]])
+    for n in (1, 40, 300):
+        for _ in range(30):
+            values = np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, rng.integers(1, 2 * n + 1), n).astype(float))
+            ends = np.sort(rng.integers(-5, n + 6, (6, 3, 2)), axis=2)
+            check(values, [[(int(a), int(b)) for a, b in some] for some in ends])
+
+
+def check(values: np.ndarray, asked: list[list[tuple[int, int]]]) -> None:
+    pile, known = held.Pile(values.copy()), list[tuple[int, int]]()
+    for windows in asked:
+        pile.order(windows)
+        known += windows
+        ours, plain = OrderStatistics(pile.values, ()), OrderStatistics(values, known)
+        for a, b in known:
+            ranks = np.arange(a, b + 1)
+            np.testing.assert_array_equal(ours.at(ranks), plain.at(ranks))
+    np.testing.assert_array_equal(np.sort(pile.values), np.sort(values))

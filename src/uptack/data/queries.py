@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns.numeric import ArrayColumn
 from uptack.columns.selection import Floats, Window
 from uptack.data import engines, held, states
 from uptack.data.codes import Codes, joined
@@ -99,11 +98,11 @@ class QuerySource:
                 still._counted = self._counted
         return still
 
-    def column(self, name: str) -> QueryColumn | ArrayColumn:
+    def column(self, name: str) -> QueryColumn | held.HeldColumn:
         """A numeric column: in memory if the table is small by its number of rows (`uptack.data.held`)."""
         integers = self.columns[known(name, self.columns, NUMERIC)] != "number"
         if held.fits(self._con, self.whole):
-            return ArrayColumn(held.read(self._con, self.whole, self.values(name)), integers)
+            return held.column(self._con, self.whole, self.values(name), integers)
         return self.kept(name, integers)
 
     def kept(self, name: str, integers: bool) -> QueryColumn:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from uptack.columns.selection import Floats
 from uptack.errors import UptackError
 
 T = TypeVar("T")
@@ -36,7 +35,7 @@ class State:
         self.lock = threading.RLock()
         self.reading: object | None = None
         self.isolated = False
-        self.held: OrderedDict[Any, Floats] = OrderedDict()
+        self.held: OrderedDict[Any, Any] = OrderedDict()
         self.mend: Callable[[], None] | None = None
         self.unchanged: Callable[[], bool] = lambda: True
         self.folder: Path | None = None

@@ -9,7 +9,7 @@ person-weighted sample median without privacy: 1 is as good as no privacy at all
 - *sampled to a cap*: at most g rows of each person, picked at random, and a median for groups of g rows. That is how
   PipelineDP, Tumult and OpenDP bound contributions. g is the 95% quantile of the rows per person, of this very table:
   the cap is chosen with a look at the data, which favours it. Its median is uptack's own, without bounds.
-- *OpenDP, sampled to the same cap*: its private quantile of the same rows, among 10,000 candidates between true bounds
+- *OpenDP, sampled to a cap*: its private quantile of the same rows, among 10,000 candidates between true bounds
   (the 0.1% and 99.9% quantiles of the population), where it is installed.
 - *one row each*: a random row of each person.
 - *rows_per_person*: all rows, for groups of as many rows as the largest person has. Mostly no reply.
@@ -17,6 +17,9 @@ person-weighted sample median without privacy: 1 is as good as no privacy at all
 Tables: "constant", five rows each; "Zipf", from 1 to 200 rows; "Zipf, tied", the same where people with many rows have
 larger values, so that rows and people have different medians; "one heavy user", one to three rows each, and one person
 with as many rows as all others together, far away.
+
+Large tables have fewer runs. There all methods answer about the same few tables, so that ratios can be compared all the
+same: what differs from table to table is the error without privacy, which is in all of them.
 
     python benchmarks/people.py --json out/people.json
     python benchmarks/people.py --quick
@@ -30,7 +33,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -52,6 +55,7 @@ WANTED = 1.05
 """The most that the error may be over that without privacy, at 2,000 people and ε = 1."""
 CANDIDATES = 10_000
 CAP_LEVEL = 0.95
+LEAST_RUNS = 3
 OURS, BARE = "uptack, person=", "no privacy"
 
 Floats = NDArray[np.float64]
@@ -63,25 +67,46 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class People:
-    """A table: a value and an owner for each row, owners from 0 on and their rows together."""
+    """A table: a value and an owner for each row, owners from 0 on and their rows together. What methods share is made
+    once: samples are drawn with the seed."""
 
     x: Floats
     owner: Integers
     rows: Integers
+    seed: tuple[int, ...] = (0,)
 
-    def sampled(self, cap: int, rng: np.random.Generator) -> Floats:
-        """At most so many rows of each person, picked at random."""
-        order = np.lexsort((rng.random(self.x.size), self.owner))
-        starts = np.cumsum(self.rows) - self.rows
-        rank = np.arange(self.x.size) - np.repeat(starts, self.rows)
-        return self.x[order[rank < cap]]
+    @cached_property
+    def starts(self) -> Integers:
+        """Where each person's rows begin."""
+        return np.cumsum(self.rows) - self.rows
 
-    @property
+    @cached_property
+    def cap(self) -> int:
+        """The cap on rows per person."""
+        return max(int(np.quantile(self.rows, CAP_LEVEL)), 1)
+
+    @cached_property
+    def capped(self) -> Floats:
+        """At most `cap` rows of each person, picked at random. Only people with more need be sorted."""
+        many = np.repeat(self.rows > self.cap, self.rows)
+        owner = self.owner[many]
+        order = np.argsort(owner + np.random.default_rng((*self.seed, 1)).random(owner.size))
+        rows = self.rows[self.rows > self.cap]
+        place = np.arange(owner.size) - np.repeat(np.cumsum(rows) - rows, rows)
+        return np.append(self.x[~many], self.x[many][order[place < self.cap]])
+
+    @cached_property
+    def one_each(self) -> Floats:
+        """A random row of each person."""
+        drawn = np.random.default_rng((*self.seed, 2)).random(self.rows.size)
+        return self.x[self.starts + (drawn * self.rows).astype(np.int64)]
+
+    @cached_property
     def weighted_median(self) -> float:
         """The median where each person weighs one."""
         order = np.argsort(self.x)
         weight = np.cumsum((1 / self.rows)[self.owner[order]])
-        return float(self.x[order][np.searchsorted(weight, self.rows.size / 2)])
+        return float(self.x[order[np.searchsorted(weight, self.rows.size / 2)]])
 
 
 def _zipf(n: int, rng: np.random.Generator) -> Integers:
@@ -102,15 +127,16 @@ LAWS: dict[str, Callable[[int, np.random.Generator], Integers]] = {
 }
 
 
-def made(name: str, n: int, rng: np.random.Generator) -> People:
+def made(name: str, n: int, seed: tuple[int, ...]) -> People:
     """A table of n people: lognormal values, with an effect of the person."""
+    rng = np.random.default_rng(seed)
     rows = LAWS[name](n, rng).astype(np.int64)
     owner = np.repeat(np.arange(n), rows)
     centre = rng.normal(0, BETWEEN, n) + (TIE * np.log(rows) if name == "Zipf, tied" else 0.0)
     x = np.exp(centre[owner] + rng.normal(0, WITHIN, owner.size))
     if name == "one heavy user":
         x[owner == 0] *= 1e6
-    return People(x, owner, rows)
+    return People(x, owner, rows, seed)
 
 
 @lru_cache
@@ -127,50 +153,43 @@ def truth(name: str) -> float:
 
 # ---------------------------------------------------------------------------------------------------------- methods
 
-Method = Callable[[People, float, np.random.Generator], float | None]
+Method = Callable[[People, float], float | None]
 
 
 def _reply(made: Any) -> float | None:
     return float(made.value) if made else None
 
 
-def _bare(people: People, epsilon: float, rng: np.random.Generator) -> float:
+def _bare(people: People, epsilon: float) -> float:
     return people.weighted_median
 
 
-def _ours(people: People, epsilon: float, rng: np.random.Generator) -> float | None:
+def _ours(people: People, epsilon: float) -> float | None:
     return _reply(uptack.median(people.x, person=people.owner, epsilon=epsilon))
 
 
-def _by_rows(people: People, epsilon: float, rng: np.random.Generator) -> float | None:
-    cap = _cap(people)
-    return _reply(uptack.median(people.x, person=people.owner, epsilon=epsilon, weights="rows", at_most=cap))
+def _by_rows(people: People, epsilon: float) -> float | None:
+    return _reply(uptack.median(people.x, person=people.owner, epsilon=epsilon, weights="rows", at_most=people.cap))
 
 
-def _cap(people: People) -> int:
-    return max(int(np.quantile(people.rows, CAP_LEVEL)), 1)
+def _sampled(people: People, epsilon: float) -> float | None:
+    return _reply(uptack.median(people.capped, epsilon=epsilon, rows_per_person=people.cap))
 
 
-def _sampled(people: People, epsilon: float, rng: np.random.Generator) -> float | None:
-    cap = _cap(people)
-    return _reply(uptack.median(people.sampled(cap, rng), epsilon=epsilon, rows_per_person=cap))
+def _one_each(people: People, epsilon: float) -> float | None:
+    return _reply(uptack.median(people.one_each, epsilon=epsilon))
 
 
-def _one_each(people: People, epsilon: float, rng: np.random.Generator) -> float | None:
-    return _reply(uptack.median(people.sampled(1, rng), epsilon=epsilon))
-
-
-def _all_rows(people: People, epsilon: float, rng: np.random.Generator) -> float | None:
+def _all_rows(people: People, epsilon: float) -> float | None:
     return _reply(uptack.median(people.x, epsilon=epsilon, rows_per_person=int(people.rows.max())))
 
 
-def _opendp(people: People, epsilon: float, rng: np.random.Generator) -> float:
+def _opendp(people: People, epsilon: float) -> float:
     """A measurement that costs ε where g rows are replaced, which is a symmetric distance of 2g."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    cap = _cap(people)
-    rows, spread = people.sampled(cap, rng), float(np.hypot(BETWEEN, WITHIN))
+    rows, cap, spread = people.capped, people.cap, float(np.hypot(BETWEEN, WITHIN))
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=rows.size)
     low, high = np.exp(norm.ppf([0.001, 0.999], scale=spread)).tolist()
     candidates = np.linspace(low, high, CANDIDATES).tolist()
@@ -196,33 +215,32 @@ METHODS: dict[str, Method] = {
 
 @dataclass(frozen=True)
 class Task:
-    """One group of cells."""
+    """One kind of table, of one size, for every ε."""
 
     data: str
     n: int
-    epsilon: float
     runs: int
     seed: int
 
 
 def measure(task: Task) -> list[Row]:
     """The errors of all methods on the same tables, and their ratios to that without privacy."""
-    errors: dict[str, list[float | None]] = {name: [] for name in METHODS}
+    errors: dict[tuple[float, str], list[float | None]] = {key: [] for key in itertools.product(EPSILONS, METHODS)}
     for run in range(task.runs):
-        people = made(task.data, task.n, np.random.default_rng((task.seed, run)))
-        for name, method in METHODS.items():
-            reply = method(people, task.epsilon, np.random.default_rng((task.seed, run, 1)))
-            errors[name].append(None if reply is None else abs(reply - truth(task.data)))
-    bare = float(np.mean([e for e in errors[BARE] if e is not None]))
-    return [_row(task, name, found, bare) for name, found in errors.items()]
+        people = made(task.data, task.n, (task.seed, run))
+        for (epsilon, name), found in errors.items():
+            reply = METHODS[name](people, epsilon)
+            found.append(None if reply is None else abs(reply - truth(task.data)))
+    bare = float(np.mean([e for e in errors[EPSILONS[0], BARE] if e is not None]))
+    return [_row(task, epsilon, name, found, bare) for (epsilon, name), found in errors.items()]
 
 
-def _row(task: Task, name: str, errors: Sequence[float | None], bare: float) -> Row:
+def _row(task: Task, epsilon: float, name: str, errors: Sequence[float | None], bare: float) -> Row:
     given = [e for e in errors if e is not None]
     error = float(np.mean(given)) if given else None
     return {
         "data": task.data,
-        "epsilon": task.epsilon,
+        "epsilon": epsilon,
         "people": task.n,
         "method": name,
         "runs": task.runs,
@@ -255,21 +273,24 @@ def verdicts(rows: Sequence[Row]) -> str:
     return f"wanted: at most {WANTED} at 2,000 people and ε = 1; found: {', '.join(said)}"
 
 
-def _runs(options: argparse.Namespace, n: int) -> int:
-    """Fewer for large tables."""
-    return int(max(options.runs // max(n // 10_000, 1), 5))
+def _runs(most: int, n: int) -> int:
+    """About as much work for every size, but never fewer than three tables: there errors are tiny, and alike."""
+    return max(min(most, most * 5_000 // n), LEAST_RUNS)
 
 
 def main() -> None:
     """Measure, print, keep."""
     parser = argparse.ArgumentParser(description="Medians of people with several rows, beside contribution bounds.")
     parser.add_argument("--json", type=Path, help="where to write the numbers")
-    parser.add_argument("--runs", type=int, default=400, help="runs of a cell, fewer above 10,000 people")
-    parser.add_argument("--quick", action="store_true", help="2,000 and 20,000 people only")
+    parser.add_argument("--runs", type=int, default=400, help="runs of a cell, fewer above 5,000 people")
+    parser.add_argument("--most", type=int, default=SIZES[-1], help="the most people of a table")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes; a large table takes 3 GB each")
+    parser.add_argument("--quick", action="store_true", help="2,000 and 20,000 people only, a quarter of the runs")
     options = parser.parse_args()
-    cells = list(itertools.product(SIZES[:2] if options.quick else SIZES, EPSILONS, LAWS))
-    tasks = [Task(d, n, e, _runs(options, n), seed) for seed, (n, e, d) in enumerate(cells)]
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    most, runs = (min(options.most, SIZES[1]), options.runs // 4) if options.quick else (options.most, options.runs)
+    cells = list(itertools.product((n for n in SIZES if n <= most), LAWS))
+    tasks = [Task(d, n, _runs(runs, n), seed) for seed, (n, d) in enumerate(cells)]
+    with ProcessPoolExecutor(options.workers) as pool:
         found = pool.map(measure, sorted(tasks, key=lambda task: -task.n))
         rows = [row for group in found for row in group]
     print(*(report(rows, epsilon) for epsilon in EPSILONS), verdicts(rows), sep="\n\n")

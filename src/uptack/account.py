@@ -22,6 +22,7 @@ from uptack.release import Advice, Counted, Noise, NoisySize, NoReply, Release
 
 T = TypeVar("T")
 Wrap = Callable[[loss.Loss], loss.Loss]
+Show = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Account:
     entropy: Entropy
     _book: _Book = field(repr=False)
     _wrap: Wrap | None = field(default=None, repr=False)
+    _show: Show | None = field(default=None, repr=False)
 
     @staticmethod
     def open(
@@ -125,6 +127,10 @@ class Account:
         """An account that writes `wrap(loss)` for every loss, such as `loss.Partition` for block results."""
         return replace(self, _wrap=wrap)
 
+    def showing(self, show: Show) -> Account:
+        """An account that is closed with `show(outcome)`: what was found in ticks is shown as a time, say."""
+        return replace(self, _show=show)
+
     def spend(self, what: loss.Loss) -> None:
         """Write down what was done to the data."""
         if self._book.closed:
@@ -151,6 +157,7 @@ class Account:
         if self._book.closed:
             raise UptackError(f"the account of this {self.name} is closed")
         self._book.closed = True
+        outcome = outcome if self._show is None else self._show(outcome)
         spent, promised = self.spent, self._book.promised
         tree = None if not spent else spent[0] if len(spent) == 1 else loss.Composed(spent)
         price = Privacy(0, 0, self.adjacency) if tree is None else cost(tree, self.adjacency)

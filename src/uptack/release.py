@@ -19,6 +19,7 @@ from uptack.privacy.loss import Loss
 from uptack.shown import Drawn, Ends, Framed, Record, Table, of_value
 from uptack.shown.numbers import between, is_number, number
 from uptack.shown.numbers import plain as _python
+from uptack.shown.times import written
 
 T = TypeVar("T")
 SHOWN = 0.95
@@ -52,7 +53,7 @@ class EachNoise:
 
 def _plain(value: Any) -> Any:
     """A value as JSON can hold it: what it says of itself, where it does."""
-    return value.to_dict() if hasattr(value, "to_dict") else _python(value)
+    return value.to_dict() if hasattr(value, "to_dict") else written(value)
 
 
 def _frozen(value: Any) -> Any:

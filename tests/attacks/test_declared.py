@@ -41,7 +41,7 @@ def test_declared_texts_and_numbers():
     assert np.isnan(table.matrix(["n"])[:, 0]).tolist() == [False, True, True]
 
 
-@pytest.mark.parametrize("types", [{"y": "integer"}, {"x": "date"}, "guess"])
+@pytest.mark.parametrize("types", [{"y": "integer"}, {"x": "money"}, "guess"])
 def test_what_can_not_be_declared_is_named(types):
     with pytest.raises(ut.InvalidArgument, match="types"):
         source({"x": [1, 2]}, types=types)

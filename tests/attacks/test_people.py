@@ -4,6 +4,7 @@ import datetime as dt
 import itertools
 import warnings
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from uptack.columns.owners import NOBODY, owners
 from uptack.columns.people import PeopleColumn
 from uptack.errors import Incomparable
 from uptack.registry import declared
+from uptack.registry.reads import WIDE
 
 N = 3000
 RNG = np.random.default_rng(11)
@@ -289,11 +291,19 @@ def test_what_is_not_proved_for_people_refuses_them(name):
             UNPROVED[name].public(*[VALUES] * len(UNPROVED[name].data), **options)
 
 
+def each_of(declaration):
+    """A call, but for what it says of people: columns side by side, or a column with labels."""
+    data = [IDS % 3 if name == "labels" else VALUES for name in declaration.data]
+    data = [np.column_stack([VALUES, -VALUES])] if declaration.reads is WIDE else data
+    return partial(declaration.public, *data, **{**declaration.examples[0], "epsilon": 20})
+
+
 @pytest.mark.parametrize("name", EACH)
 def test_what_is_proved_for_one_number_per_person_asks_for_one(name):
+    call = each_of(EACH[name])
     with pytest.raises(ut.InvalidArgument, match=r"per_person must be given with person"):
-        EACH[name].public(VALUES, epsilon=1, person=IDS)
-    assert EACH[name].public(VALUES, epsilon=4, person=IDS, per_person="mean", entropy=ut.SeededEntropy(1))
+        call(person=IDS)
+    assert call(person=IDS, per_person="mean", entropy=ut.SeededEntropy(1))
 
 
 def test_peoples_data_are_refused_without_their_adjacency():

@@ -2,12 +2,15 @@
 
 import json
 
+import ibis
 import numpy as np
 import pytest
 
 import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack import ADD_REMOVE, SUBSTITUTE, SeededEntropy
+from uptack.data import source
+from uptack.data.people import repeats
 from uptack.errors import Incomparable, InvalidArgument, UptackError
 from uptack.registry import declared
 from uptack.session import Request
@@ -234,3 +237,27 @@ def test_threads_share_a_session(tmp_path):
     session["age"].median(epsilon=1)
     con = session.source.outer.table.get_backend().con
     assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE temporary").fetchone()[0] <= 2
+
+
+TYPES = {
+    "list": "[1, 2]",
+    "struct": "{'a': 1}",
+    "interval": "INTERVAL 3 DAY",
+    "map": "map([1], [2])",
+    "json": "'{}'::JSON",
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_ids_of_types_without_one_equality_are_refused_by_their_type(name):
+    """Before anything is read or spent, whatever the rows: those with such an id, none, or no rows at all."""
+    said = []
+    for rows in (0, 3):
+        con = ibis.duckdb.connect()
+        con.raw_sql(f"CREATE TABLE t AS SELECT {TYPES[name]} AS id, 1 AS other, 2.0 AS x FROM range({rows})")
+        for person in ("id", ["other", "id"]):
+            with pytest.raises(InvalidArgument, match=r"^person must be a column of .* got a column of type") as raised:
+                ut.open(con.table("t"), person=person)
+            said.append(str(raised.value))
+        assert all("id" not in line.names for line in repeats(source(con.table("t"))))
+    assert len(set(said)) == 1

@@ -79,10 +79,9 @@ def csv_file(table: pa.Table, folder: Path) -> Source:
 
 
 def as_texts(table: pa.Table) -> pa.Table:
-    """A CSV file can't tell an empty text from a missing one, and its days are texts."""
+    """A CSV file can't tell an empty text from a missing one."""
     texts = ["nothing" if text == "" else text for text in table["text"].to_pylist()]
-    table = table.set_column(table.column_names.index("text"), "text", pa.array(texts))
-    return table.set_column(table.column_names.index("day"), "day", table["day"].cast(pa.string()))
+    return table.set_column(table.column_names.index("text"), "text", pa.array(texts))
 
 
 def parquet(table: pa.Table, folder: Path) -> Source:
@@ -162,7 +161,7 @@ PLACES = {
     "pandas arrow": Place(pandas_arrow),
     "polars": Place(lambda table, _: source(polars.from_arrow(table))),
     "arrow": Place(lambda table, _: source(table)),
-    "csv": Place(csv_file, without=("unsigned",), kinds=(("day", "text"),), alter=as_texts),
+    "csv": Place(csv_file, without=("unsigned",), alter=as_texts),
     "parquet": Place(parquet),
     "parquet folder": Place(parquet_folder),
     "feather": Place(feather),

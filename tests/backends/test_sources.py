@@ -1,6 +1,7 @@
 """One battery for every place that rows may be kept in: the same answers, to the last bit."""
 
 from collections import Counter
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
@@ -198,3 +199,13 @@ def test_releases_are_those_of_an_array(kept, name):
         ours, expected = release(kept.source.column(name)), release(ArrayColumn(values, integers))
         assert bool(expected)
         np.testing.assert_array_equal(ours.value, expected.value)
+
+
+def test_times_are_the_same_ticks_everywhere(kept):
+    if kept.kinds["day"] != "time":
+        pytest.skip("days are objects here")
+    days = [day for day in kept.table["day"].to_pylist() if day is not None]
+    column = kept.source.column("day").present()
+    found = column.ticks.ordered([(1, column.size)]).at(np.arange(1, column.size + 1))
+    assert found.tolist() == sorted((day - date(1970, 1, 1)) / timedelta(microseconds=1) for day in days)
+    assert column.form.show(found[0]) == min(days)

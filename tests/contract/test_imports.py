@@ -43,7 +43,7 @@ ALLOWED = {
     "ledger": GROUND | SHOWN | {"privacy"},
     "session": GROUND | BASE | SHOWN | {"data", "discrete", "groups", "ledger", "statistics", "progress"},
     "report": (GROUND | SHOWN)
-    | {"data", "kernels", "mechanisms", "privacy", "release", "session", "statistics", "progress"},
+    | {"columns", "data", "kernels", "mechanisms", "privacy", "release", "session", "statistics", "progress"},
     "samples": {"errors"},
     "influence": GROUND | {"reach", "registry", "statistics", "drawing"},
     "audit": None,  # attacks everything

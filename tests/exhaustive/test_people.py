@@ -22,12 +22,14 @@ from tests.exhaustive.people import (
 )
 from uptack.columns.numeric import ArrayColumn
 from uptack.columns.people import UNIT, PeopleColumn
+from uptack.errors import NoInterval
 from uptack.mechanisms.inverse import Refusal, boxes, decay
-from uptack.noise import MachineNumbers
+from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import InterquantileRange, LStatistic, Segment
 from uptack.reach.people import PeopleRange
 from uptack.statistics.frames import Frame
-from uptack.statistics.moments import in_frame, sensitivity, whole_numbers
+from uptack.statistics.moments import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
+from uptack.statistics.variances import std, variance
 
 ALL = [p for p in persons() if len(p) < 3 or p in ((1.0, 1.0, 7.0), (1.0, 3.0, 7.0), (3.0, 7.0, 7.0))]
 RANKS = np.arange(-2, 8)
@@ -280,3 +282,45 @@ def test_the_sums_of_a_mean_move_by_one_persons_worth():
             moved = [np.abs(found[table] - found[other]).sum() for other in replaced(table, ALL)]
             assert max(moved) <= sensitivity(-1, True)
             assert all(np.abs(found[table] - found[f]).sum() <= sensitivity(-1, False) for f in removed(table))
+
+
+@pytest.mark.parametrize("power", [-1, 1])
+def test_the_sums_of_a_variance_move_by_one_persons_worth(power):
+    """The mean of her rows' squares, not the square of their mean: as far apart as two rows can be, and no further."""
+    frame = Frame(3.75, 1.0, 2.25, 2.25)
+    many = [(1.0,) * 999 + (7.0,), (1.0, 7.0) * 500, (0.1,) * 24 + (3.6,), (-1e300, 1e300)]
+    for at_most in CAPS:
+
+        def sums(table, at_most=at_most):
+            made = exact_sums(column(table, at_most), frame, power, 3, 9, 0.0, of_rows=True)
+            return np.array([made.first, made.second])
+
+        people = [*ALL, *many]
+        rest = [(3.0,), (1.0, 7.0)]
+        found = np.array([sums([person, *rest]) for person in people])
+        apart = np.abs(found[:, None] - found).sum(axis=2)
+        assert diameter(power) * ONE * 0.7 < apart.max() <= sensitivity(power, True)
+        assert np.abs(found - sums(rest)).sum(axis=1).max() <= sensitivity(power, False)
+    spread = sums_of([(1.0, 7.0)] * 3, frame, power), sums_of([(4.0,)] * 3, frame, power)
+    assert spread[0].second > 3 * spread[1].second  # a mean of people's means would see none
+
+
+def sums_of(table, frame, power):
+    return exact_sums(column(table), frame, power, 3, 9, 0.0, of_rows=True)
+
+
+def test_a_variance_of_people_is_that_of_a_random_row_of_a_random_person():
+    rng = np.random.default_rng(1)
+    rows = rng.integers(1, 9, 4000)
+    ids = np.repeat(np.arange(4000), rows)
+    x = 3 * rng.normal(size=4000)[ids] + 4 * rng.normal(size=ids.size) * (rows[ids] > 4)
+    own = {"epsilon": 4, "entropy": SeededEntropy(1), "person": ids}
+    weights = (1 / rows)[ids] / 4000
+    exact = weights @ (x - weights @ x) ** 2
+    found = variance(x, **own)
+    low, high = found.interval(0.95)
+    assert low < exact < high
+    assert abs(found.value / exact - 1) < 0.05
+    assert abs(std(x, **own, weights="rows", at_most=4).value - np.sqrt(exact)) < 0.5
+    with pytest.raises(NoInterval):
+        std(x, **own, weights="rows", at_most=4).interval(0.95)

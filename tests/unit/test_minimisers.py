@@ -25,6 +25,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import uptack as ut
 from tests.helpers import FALSE_ALARM, CountingEntropy
 from uptack.exact import ball, lower, upper
+from uptack.kernels.blocked import Features
 from uptack.kernels.estimators import KernelRegressor, KernelSVC
 from uptack.kernels.kernel import Exponential, Gaussian, Matern32, Matern52
 from uptack.kernels.machines import Design, Terms, kernel_machine, own_machine
@@ -55,7 +56,7 @@ def small(n, loss, seed=0, m=32, regularization=0.01, spread=1.0):
 
 def solve(x, y, design, rows=None):
     terms = Terms.of(design, rows or len(y))
-    phi = features(x, spectrum(Gaussian(design.bandwidth, x.shape[1]), design.frequencies))
+    phi = Features(x, spectrum(Gaussian(design.bandwidth, x.shape[1]), design.frequencies))
     return minimiser(Objective.of(phi, y, design.penalty, rows or len(y), terms.regularization), terms.tolerance)
 
 
@@ -171,8 +172,8 @@ def test_the_bound_on_rounding_holds(loss):
         x = x[:, :1]
         omega = spectrum(Gaussian(0.7), 8)
         w = size * np.random.default_rng(seed).normal(size=16)
-        objective = Objective(features(x, omega), y, design.penalty, 20, terms.regularization)
-        slope, _ = design.penalty.derivatives(y, objective.phi @ w)
+        objective = Objective(Features(x, omega), y, design.penalty, 20, terms.regularization)
+        slope, _ = objective.derivatives(objective.phi.times(w))
         computed = objective.gradient(w, slope)
         with ctx.workprec(200):
             exact = true_gradient(x, y, w, omega, design, 20, terms.regularization)
@@ -213,10 +214,10 @@ def test_it_always_comes_to_its_end(loss, regularization):
     for n in (1, 2, 40):
         for spread in (1e-200, 1.0, 1e300):
             x, y, design, terms = small(n, loss, n, m=16, regularization=regularization, spread=spread)
-            phi = features(x, spectrum(Gaussian(0.7, 2), 16))
+            phi = Features(x, spectrum(Gaussian(0.7, 2), 16))
             objective = Objective.of(phi, y, design.penalty, n, terms.regularization)
             w = minimiser(objective, terms.tolerance)
-            gradient = objective.gradient(w, design.penalty.derivatives(objective.y, phi @ w)[0])
+            gradient = objective.gradient(w, objective.derivatives(phi.times(w))[0])
             assert np.linalg.norm(gradient) <= terms.tolerance
             assert np.linalg.norm(w) <= design.penalty.lipschitz / (2 * regularization) * 1.02
     few = Terms.of(design, 1, ut.ADD_REMOVE)  # a private count that came out far too small

@@ -14,10 +14,10 @@ import pytest
 import uptack as ut
 from uptack.cli.releases import commands
 from uptack.errors import InvalidArgument, UnknownOption
-from uptack.registry import declared, find, release
+from uptack.registry import declaration, declared, find, release
 from uptack.registry.options import KNOWN, PROMISE
+from uptack.session.columns import SessionColumn, of_columns
 from uptack.session.requests import in_tables
-from uptack.session.session import SessionColumn, of_columns
 
 ROOT = Path(__file__).parents[2]
 ALL = declared()
@@ -81,7 +81,9 @@ def test_unknown_statistics_are_named():
         find("mediam")
 
 
-def test_a_function_of_ones_own_is_guarded():
+def test_a_function_of_ones_own_is_guarded(monkeypatch):
+    monkeypatch.setattr(declaration, "_DECLARED", {})  # it is for this test alone
+
     def clumsy(x, *, epsilon):
         """It is not private: it shows a row."""
         raise ValueError(f"row {x[0]} is odd")

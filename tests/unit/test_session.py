@@ -46,6 +46,7 @@ ASKED = {
     "shortcut_regression": (("cost", "age"), {}),
     "scatter": (("cost", "age"), {}),
     "robust_regression": (("cost", "age"), {"delta": 1e-6}),
+    "kernel_machine": (("cost", "age"), {"delta": 1e-6, "loss": "huber", "frequencies": 8}),
     "kendall_tau": (("cost", "age"), {}),
     "correlation": (("cost", "age"), {}),
     "correlation_matrix": (("cost", "age", "noise"), {}),

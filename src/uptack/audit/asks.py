@@ -219,6 +219,7 @@ DATA: dict[str, Callable[[], Pairs]] = {
     "numbers": _numbers,
     "any numbers": _any,
     "gaps": _gapped,
+    "times": corpus.times,
     "flags": corpus.flags,
     "labels": corpus.labels,
     "by group": _by_group,

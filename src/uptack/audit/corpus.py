@@ -93,7 +93,8 @@ def base(n: int = ROWS) -> Floats:
 def ended(x: Any, value: Any) -> Any:
     """The column with another last row."""
     other = x.copy()
-    other[-1] = value
+    rows = other.iloc if hasattr(other, "iloc") else other
+    rows[-1] = value
     return other
 
 
@@ -175,6 +176,29 @@ def narrow(n: int = ROWS) -> Pairs:
         pairs[f"{kind}, the least"] = x, ended(x, np.finfo(kind).smallest_subnormal)
     flags = base(n) > 3
     pairs["bool"] = flags, ended(flags, not flags[-1])
+    return pairs
+
+
+def times(n: int = ROWS) -> Pairs:
+    """Columns of times and durations whose last row is missing, beyond the calendar, or the same moment elsewhere."""
+    place = base(n).astype(np.int64) % 1000
+    days, clock = np.datetime64("2024-01-01") + place, np.datetime64("2024-01-01T12", "us") + place
+    far, late = np.datetime64(10**7, "D"), np.datetime64("9999-12-31T23:59:59.999999")
+    pairs: Pairs = {
+        "dates, NaT": (days, ended(days, np.datetime64("NaT"))),
+        "dates, far off": (days, ended(days, far)),
+        "times, the last": (clock, ended(clock, late)),
+        "times beyond 2^53 ticks": (ended(clock, late), ended(clock, late - np.timedelta64(1, "us"))),
+        "durations, NaT": (clock - clock[0], ended(clock - clock[0], np.timedelta64("NaT"))),
+        "durations, the longest": (clock - clock[0], ended(clock - clock[0], np.timedelta64(2**63 - 1, "us"))),
+    }
+    if _there("pandas"):
+        pandas = importlib.import_module("pandas")
+        zoned = pandas.Series(clock).dt.tz_localize("UTC")
+        pairs["a zone, NaT"] = zoned, ended(zoned, pandas.NaT)
+        pairs["another zone"] = zoned, zoned.dt.tz_convert("Asia/Kolkata")
+        rows = pandas.Series(pandas.PeriodIndex(days, freq="D"))
+        pairs["periods, NaT"] = rows, ended(rows, pandas.NaT)
     return pairs
 
 

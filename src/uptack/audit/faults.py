@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from uptack.audit.patching import patched
 from uptack.audit.wrong import (
     after,
@@ -152,6 +154,7 @@ FAULTS = (
     Fault("linear: Gamma noise ÷ 4", "uptack.mechanisms.additive.real_noise", given(2, lambda s: s / 4), INNER, "linear"),
     Fault("linear: one row of three", "uptack.multivariate.bounded.moved", after(lambda m, *_: m // 3), INNER, "linear, 3 rows"),
     Fault("linear: rows as long as they are", "uptack.multivariate.bounded.bounded", lambda f: unbounded, INNER, "linear"),
+    Fault("logistic: Gamma noise ÷ 20", "uptack.mechanisms.additive.real_noise", given(2, lambda s: s / 20), INNER, "logistic"),
     Fault("linear: pairs dealt anew where rows come and go", "uptack.multivariate.pairs.chosen", lambda f: paired_anew, INNER, "linear, add/remove"),
     # -------------------------------------------------------------------------------------------------- blocks
     Fault("vector median at 8ε", "uptack.mechanisms.inverse.decay", given(0, lambda e: 8 * e), INNER, "vector median"),
@@ -198,6 +201,8 @@ FAULTS = (
     Fault("people: rows of one in two blocks of a regression", "uptack.blocks.people.rows_of", rows_are_dealt, INNER, "short cut, people"),
     Fault("people: gradients of rows that weigh one each", "uptack.multivariate.people.units_of", lambda f: lambda rows: 0 * rows + UNIT, INNER, "linear, people"),
     Fault("people: directions of rows that weigh one each", "uptack.multivariate.people.units_of", lambda f: lambda rows: 0 * rows + UNIT, INNER, "scatter, people"),
+    Fault("people: a machine of rows that weigh one each", "uptack.kernels.machines._weights", after(lambda made, *_: made if made is None else made * 0 + 1), INNER, "kernel machine, people"),
+    Fault("people: ranks of rows", "uptack.columns.samples.numbered", after(lambda made, *_: (np.arange(made[0].size), made[0].size)), INNER, "tau, people"),
     Fault("people: in each of their groups", "uptack.columns.spread.favourites", in_every_group, INNER, "unknown groups, people"),
     # ------------------------------------------------------------------------------------------ what can be seen
     Fault("a label is the first row's", "uptack.columns.kinds.canonical", lambda f: lambda value: value, "replay", "uptack.histogram(epsilon=20, delta=0.01): equal decimals"),

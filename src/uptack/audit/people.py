@@ -148,6 +148,22 @@ def turned(n: int = 2500, rows: int = MORE) -> Any:
     return first, Owned(far, np.append(ids[rest], np.full(rows, n)))
 
 
+def sided(n: int = N, rows: int = MORE, secret: bool = False) -> Any:
+    """A classification in which all are in one place and of one class, but for one person and her rows."""
+    hers = np.append(np.ones(n - 1), np.full(rows, -1.0))
+    first = Owned((np.zeros((hers.size, 1)), hers), np.append(np.arange(n - 1), np.full(rows, n)))
+    left = n - 1 if secret else n
+    return first, Owned((np.zeros((left, 1)), np.ones(left)), np.append(np.arange(n - 1), [n])[:left])
+
+
+def ranked(n: int = N, rows: int = MORE, label: bool = False) -> Any:
+    """One person each rank, and the uppermost, with several rows, who goes below all others, or to the other group."""
+    x, second = np.arange(float(n)), np.repeat([0, 1], n // 2) if label else np.arange(float(n))
+    up = np.append(x, np.full(rows - 1, x[-1])), np.append(second, np.full(rows - 1, second[-1]))
+    down = np.append(x[:-1], -1.0), np.append(second[:-1], 0 if label else second[-1])
+    return Owned(up, np.append(np.arange(n), np.full(rows - 1, n - 1))), Owned(down, np.arange(n))
+
+
 def in_groups(n: int = 2 * N) -> Any:
     """One person with rows in two groups, whose medians she holds, or not there. Her number is the last."""
     x, by, ids = np.tile([0.0, 1.0], n), np.repeat([0, 1], n), np.arange(2 * n)
@@ -164,13 +180,15 @@ def cases(made: Callable[[str], Any]) -> list[Replay]:
 
     kde, fourier, blocks = "uptack.kde", "uptack.fourier_density", "uptack.subsample_aggregate"
     box: dict[str, Any] = {"low": 0.0, "high": 10.0}
-    poles, here = moved(0.0, 5.0), {"trusted": True}
+    poles, here, machine = moved(0.0, 5.0), {"trusted": True}, "uptack.kernels.kernel_machine"
+    each: dict[str, Any] = {"make": makers.side_by_side, "per_person": "mean"}
     return [
         case("median", "uptack.median", moved()),
         case("median, add/remove", "uptack.median", moved(secret=True), adjacency=ADD_REMOVE),
         case("median, rows", "uptack.median", moved(n=600), weights="rows", at_most=2),
         case("mean per person", "uptack.median", moved(), per_person="mean"),
         case("mean", "uptack.mean", moved(n=600)),
+        case("variance", "uptack.variance", moved(n=600)),
         case("range", "uptack.iqr", moved(n=120)),
         case("count", "uptack.count", flagged()),
         case("count of rows", "uptack.count", flagged(), weights="rows", at_most=3),
@@ -196,5 +214,11 @@ def cases(made: Callable[[str], Any]) -> list[Replay]:
         case("density", kde, moved(0.5, 8.5), makers.seen, delta=0.01, bandwidth=0.5),
         case("moments, Gamma noise", fourier, poles, makers.seen, degree=1, **box),
         case("moments, Carathéodory noise", fourier, poles, makers.seen, degree=5, **box),
+        case("tau", "uptack.kendall_tau", ranked(), **each),
+        case("superiority", "uptack.superiority", ranked(label=True), groups=(1, 0), **each),
+        case("difference", "uptack.median_difference", ranked(label=True), groups=(1, 0), **each),
+        case("kernel machine", machine, sided(), makers.fitted, delta=0.01, regularization=4, frequencies=8),
+        case("kernel machine, add/remove", machine, sided(secret=True), makers.fitted, delta=0.01, regularization=4,
+             frequencies=8, adjacency=ADD_REMOVE),
         case("moments, Laplace noise", fourier, moved(1.25, 6.25), makers.seen, degree=2, noise="laplace", **box),
     ]  # fmt: skip

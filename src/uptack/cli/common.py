@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ import click
 import numpy as np
 
 from uptack.cli.stdin import kept
+from uptack.cli.wording import narrowed
+from uptack.columns.declared import FORMS
+from uptack.columns.moments import UNITS, spoken
 from uptack.data import files
 from uptack.data.textfiles import GUESS
 from uptack.errors import NoInterval
@@ -28,6 +32,7 @@ from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
 from uptack.shown.numbers import number
+from uptack.shown.times import words
 
 ledgers = Later("uptack.ledger")
 
@@ -50,6 +55,26 @@ class Exact(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is not a number", param, ctx)
 
 
+class Step(Exact):
+    """A number, or the name of a duration such as day."""
+
+    name = "number|day|hour|..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A name as it is."""
+        return value if value in UNITS else super().convert(value, param, ctx)
+
+
+class Edge(Exact):
+    """A number, or a date or time as ISO 8601 writes it."""
+
+    name = "number|date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A date as it is: the function reads it."""
+        return value if spoken(value) is not None else super().convert(value, param, ctx)
+
+
 class Range(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """Two numbers, LOW:HIGH."""
 
@@ -63,8 +88,11 @@ class Range(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is not LOW:HIGH, such as 0:120", param, ctx)
 
 
-def span(text: str) -> tuple[float, float]:
-    """LOW:HIGH as two numbers."""
+def span(text: str) -> tuple[Any, Any]:
+    """LOW:HIGH as two numbers, or as two dates."""
+    parts = text.split(":")
+    if len(parts) == 2 and all(spoken(part) is not None for part in parts):
+        return parts[0], parts[1]
     try:
         low, high = (float(read(end)) for end in text.split(":"))
     except OverflowError:
@@ -81,7 +109,7 @@ class Missing(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         """One of the words, or a number."""
         words = ("drop", "error", "low", "high")
         try:
-            return value if value in words else read(value)
+            return value if value in words or spoken(value) is not None else read(value)
         except ValueError:
             self.fail(f"{value!r} is not one of {', '.join(words)}, nor a number", param, ctx)
 
@@ -116,8 +144,9 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 file_options = stacked(
     click.option("--table", help="Which table of a DuckDB file."),
     click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
-                 help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, boolean:ja/nein, text). "
-                      "Without a schema (uptack init) the others are guessed from the rows, and shown."),
+                 help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, boolean:ja/nein, text, "
+                      "date, datetime, datetime-utc). Without a schema (uptack init) the others are guessed from the "
+                      "rows, and shown."),
     click.option("--delimiter", help="What is between two cells of a CSV file, if its line of names does not show it."),
     click.option("--header/--no-header", default=None,
                  help="Whether a CSV file begins with a line of names. If not: --type for all columns, in order."),
@@ -144,12 +173,15 @@ session_options = stacked(
     click.option("--noun", help="What one row is, such as person-year. [default: row]"),
     click.option("--missing", type=Missing(), default="drop", show_default=True,
                  help="What to do with missing values."),
+    click.option("--where", multiple=True, metavar="CONDITION",
+                 help="Only rows that meet this, such as ward=Surgery, age>=18, ward!=, age=18..65 or ward=a|b; "
+                      "more than once for several conditions, all of which must be met."),
     click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for tests. NOT PRIVATE."),
 )  # fmt: skip
 
 SESSION = (
     *("table", "types", *files.DIALECT, "dataset", "ledger", "analyst"),
-    *("adjacency", "rows_per_person", "person", "noun", "missing", "seed"),
+    *("adjacency", "rows_per_person", "person", "noun", "missing", "where", "seed"),
 )
 
 
@@ -174,6 +206,8 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
             entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
         )
         _show_guesses(session, types)
+        for text in own["where"]:
+            session = narrowed(session, text)
         yield session
 
 
@@ -197,7 +231,9 @@ def _show_guesses(session: Session, types: dict[str, str] | None) -> None:
     """What was guessed, as the options that would say it."""
     guessed = [name for name, kind in (types or {}).items() if kind == GUESS]
     if guessed:
-        kinds = getattr(session.source, "outer", session.source).columns
+        source: Any = getattr(session.source, "outer", session.source)
+        called = {form: name for name, form in FORMS.items()}
+        kinds = {**source.columns, **{name: called[form] for name, form in source.forms.items()}}
         said = " ".join(f"--type {shlex.quote(f'{name}={kinds[name]}')}" for name in guessed)
         say(f"uptack: guessed from the rows, and public from now on (state what is wrong): {said}", err=True)
 
@@ -224,7 +260,8 @@ def release(
         given = {name: value for name, value in options.items() if value is not None}
         result = session.run(request(session, *columns, **given))
         if finish is not None and isinstance(result, Release):
-            result = replace(result, value=finish(result.value), noise=None)
+            shown = finish(result.value)
+            result = result if shown is result.value else replace(result, value=shown, noise=None)
     say(json_text(as_dict(result)) if json_wanted else as_text(result))
     return ANSWER if result else NO_REPLY
 
@@ -240,31 +277,44 @@ def as_text(result: Made) -> str:
     if not result:
         return f"⊥  no reply ({result.mechanism}, {result.privacy}); a reply needs {result.advice}"
     ends = _ends(result)
-    shown = _value_lines(result.value, ends)
+    shown = _value_lines(result.value, ends, result.labels)
     stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
     rows = [] if result.rows is None else [str(result.rows)]
     return "\n".join([*shown, *rows, f"({result.mechanism}, {result.privacy}{stamp})"])
 
 
-def _value_lines(value: Any, ends: Any) -> list[str]:
+def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
+    """One line for each number, with its name and its interval where it has them."""
     if isinstance(value, Mapping):
         return [f"{label(k)}\t{_short(v)}" for k, v in value.items()]
     if hasattr(value, "points"):
         return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
+    if hasattr(value, "table"):
+        return str(value.table().text()).splitlines()
+    if np.ndim(value) == 0 and hasattr(value, "to_dict"):  # a function: JSON has all of it
+        return [str(value)]
     if np.ndim(value) == 0:
-        return [number(value) + ("" if ends is None else f"   95% interval {number(ends[0])} to {number(ends[1])}")]
+        return [_said(value) + ("" if ends is None else f"   95% interval {_said(ends[0])} to {_said(ends[1])}")]
     pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
-    return [
-        number(v) + ("" if pair is None else f"   95% interval {number(pair[0])} to {number(pair[1])}")
+    shown = [
+        _said(v) + ("" if pair is None else f"   95% interval {_said(pair[0])} to {_said(pair[1])}")
         for v, pair in zip(value, pairs, strict=True)
     ]
+    called = [label(name) for name in names] if len(names) == len(shown) else []
+    width = max(map(len, called), default=0)
+    return [f"{name:<{width}}  {line}" for name, line in zip(called, shown, strict=True)] if called else shown
+
+
+def _said(value: Any) -> str:
+    """A number, a time or a duration as a person would write it."""
+    return words(value) if isinstance(value, date | timedelta) else number(value)
 
 
 def _short(value: Any) -> str:
     """An entry of a table: a count, or a group's own answer."""
     if isinstance(value, NoReply):
         return f"⊥  a reply needs {value.advice}"
-    return " ".join(number(v) for v in np.atleast_1d(value.value if isinstance(value, Release) else value))
+    return " ".join(_said(v) for v in np.atleast_1d(value.value if isinstance(value, Release) else value))
 
 
 def _ends(result: Made) -> tuple[Any, Any] | None:

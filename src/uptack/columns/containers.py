@@ -11,6 +11,7 @@ import numpy as np
 
 from uptack.columns.fields import Array, Field, Mask
 from uptack.columns.kinds import Kind
+from uptack.columns.moments import Form, form_of, measured
 
 NUMPY_KINDS: dict[str, Kind] = {
     "i": "integer",
@@ -42,6 +43,9 @@ def of_numpy(values: Array) -> Field:
     """An array of one dimension; where it is a masked one, masked rows have no value."""
     plain = np.asarray(values)
     missing = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+    if plain.dtype.kind in "Mm":
+        kind: Kind = NUMPY_KINDS[plain.dtype.kind] if measured(plain.dtype) else "other"
+        return Field(kind, plain.size, lambda: (plain, missing), form=form_of(plain.dtype))
     return Field(NUMPY_KINDS.get(plain.dtype.kind, "other"), plain.size, lambda: (plain, missing))
 
 
@@ -66,7 +70,9 @@ def of_pandas(series: Any) -> Field:
         return of_numpy(series.to_numpy())
     if hasattr(dtype, "tz") and hasattr(dtype, "unit"):
         unit = f"datetime64[{dtype.unit}]"
-        return Field("time", size, lambda: (series.to_numpy(dtype=unit), None), utc=True)
+        return Field("time", size, lambda: (series.to_numpy(dtype=unit), None), form=Form("utc"))
+    if (period := _period(dtype)) is not None:
+        return Field("time", size, lambda: (array.asi8.view(period), None), form=form_of(np.dtype(period)))
     if hasattr(dtype, "numpy_dtype"):
         width = dtype.numpy_dtype
         kind = NUMPY_KINDS.get(width.kind, "other")
@@ -84,6 +90,17 @@ def of_pandas(series: Any) -> Field:
     return Field(kind, size, read, categories=categories)
 
 
+PERIODS = {"Y-DEC": "Y", "A-DEC": "Y", "M": "M", "D": "D", "h": "h", "H": "h", "min": "m", "T": "m", "s": "s", "S": "s"}
+PERIODS |= {"ms": "ms", "L": "ms", "us": "us", "U": "us", "ns": "ns", "N": "ns"}
+
+
+def _period(dtype: Any) -> str | None:
+    """The type of NumPy that counts as a type of pandas for periods does: a period is the moment in which it begins."""
+    words = str(dtype)
+    unit = PERIODS.get(words[7:-1]) if words.startswith("period[") else None
+    return None if unit is None else f"M8[{unit}]"
+
+
 # --------------------------------------------------------------------------------------------------------------- polars
 
 
@@ -99,8 +116,14 @@ def of_polars(series: Any) -> Field:
     if kind == "number":
         return Field(kind, size, lambda: (np.array(series.cast(float).to_numpy(), np.float64), None))
     if kind in ("time", "duration"):
-        return Field(kind, size, lambda: (series.to_numpy(), None), utc=getattr(dtype, "time_zone", None) is not None)
+        form = _form(kind, str(dtype) == "Date", getattr(dtype, "time_zone", None) is not None)
+        return Field(kind, size, lambda: (series.to_numpy(), None), form=form)
     return Field(kind, size, lambda: (objects(series.to_list()), None))
+
+
+def _form(kind: Kind, dated: bool, zoned: bool) -> Form:
+    """How times or durations are shown, by their type."""
+    return Form("duration" if kind == "duration" else "date" if dated else "utc" if zoned else "clock")
 
 
 def polars_kind(dtype: Any) -> Kind:
@@ -133,7 +156,10 @@ def of_arrow(values: Any) -> Field:
         empty = pa.scalar(kind == "boolean").cast(values.type) if kind == "boolean" else pa.scalar(0, values.type)
         return Field(kind, size, lambda: (_plain(pc.fill_null(values, empty)), _plain(pc.is_null(values))))
     if kind in ("time", "duration"):
-        return Field(kind, size, lambda: (_plain(values), None), utc=getattr(values.type, "tz", None) is not None)
+        dated = pa.types.is_date(values.type)
+        plain = pc.cast(values, pa.date32(), safe=False) if dated else values
+        form = _form(kind, dated, getattr(values.type, "tz", None) is not None)
+        return Field(kind, size, lambda: (_plain(plain), None), form=form)
     if kind == "text":
         return Field(kind, size, lambda: (objects(_texts(values)), None))
     return Field(kind, size, lambda: (objects(values.to_pylist()), None))

@@ -14,7 +14,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.columns.fields import MOST_INTEGER, Array, Field, Mask
-from uptack.columns.kinds import Kind
+from uptack.columns.moments import DAY, Form, objects_as_ticks
 from uptack.errors import InvalidArgument
 
 Read = tuple[Array, Mask | None]
@@ -49,7 +49,24 @@ def _texts(found: Field) -> Read:
     return values, np.fromiter((row is None for row in rows), bool, found.size)
 
 
+FORMS = {"date": Form("date"), "datetime": Form("clock"), "datetime-utc": Form("utc"), "duration": Form("duration")}
+"""Kinds of times and durations, and how they are shown."""
+
+
+def _moments(form: Form) -> Callable[[Field], Read]:
+    """Times, as they are or as ISO 8601 writes them, or durations; what is none is missing."""
+
+    def read(found: Field) -> Read:
+        ticks, gone = found.ticks() if found.kind == form.kind else objects_as_ticks(found.rows(), form)
+        if form.word == "date":
+            return (ticks // DAY).view("M8[D]"), gone
+        return ticks.view("m8[us]" if form.word == "duration" else "M8[us]"), gone
+
+    return read
+
+
 READ: dict[str, Callable[[Field], Read]] = {
+    **{name: _moments(form) for name, form in FORMS.items()},
     "integer": _integers,
     "number": _numbers,
     "boolean": _truths,
@@ -57,9 +74,11 @@ READ: dict[str, Callable[[Field], Read]] = {
 }
 
 
-def declared(found: Field, kind: Kind) -> Field:
+def declared(found: Field, kind: str) -> Field:
     """The same rows as a column of this kind."""
-    return Field(kind, found.size, lambda: READ[kind](found))
+    form = FORMS.get(kind)
+    plain: Any = kind if form is None else form.kind
+    return Field(plain, found.size, lambda: READ[kind](found), form=form)
 
 
 def all_declared(fields: Mapping[str, Field], types: Mapping[str, Any] | None) -> dict[str, Field]:

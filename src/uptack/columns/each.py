@@ -45,6 +45,22 @@ class EachColumn:
         return self._people
 
     @property
+    def codes(self) -> Codes:
+        """Whose each row is."""
+        return self._codes
+
+    @property
+    def people(self) -> int:
+        """How many people have rows."""
+        return self._people
+
+    def only(self, rows: Codes) -> EachColumn:
+        """One number per person from some of the rows, and those who own them."""
+        found, codes = np.unique(self._codes[rows], return_inverse=True)
+        order = None if self._order is None else self._order[rows]
+        return EachColumn(taken(self._rows, rows), codes, found.size, self._how, order)
+
+    @property
     def integers(self) -> bool:
         """Whether the numbers are whole ones, by the type of the rows."""
         return self._how == "count" or (self._rows.integers and self._how != "mean")
@@ -61,10 +77,7 @@ class EachColumn:
         """The numbers of the people who have a row with a value, from those rows alone."""
         if self._rows.finite():
             return self._made
-        there = np.flatnonzero(~np.isnan(self._rows.values))
-        found, codes = np.unique(self._codes[there], return_inverse=True)
-        order = None if self._order is None else self._order[there]
-        return EachColumn(taken(self._rows, there).filled(0.0), codes, found.size, self._how, order)._made
+        return self.only(np.flatnonzero(~np.isnan(self._rows.values))).filled(0.0)
 
     def floats(self) -> EachColumn:
         """The same from rows as floats."""

@@ -33,7 +33,7 @@ HELD: dict[Kind, tuple[str, str]] = {
 
 def field(name: str, x: Any, must: str = "a one-dimensional column", fix: str = "Pick one column.") -> Field:
     """A column of any kind. `name` is what it is called in an error."""
-    found = containers.foreign(x)
+    found = x if isinstance(x, Field) else containers.foreign(x)
     if found is not None:
         return found
     if isinstance(x, np.ndarray) or (hasattr(x, "__array__") and containers.frame(x) is None):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.kinds import LARGEST, Kind, canonical, in_order, labelled, number
+from uptack.columns.moments import Form, ticks_of
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -24,7 +25,8 @@ class Field:
 
     `read` gives an array, and a mask of the rows without a value. The mask is None where the container has no way to
     say that a row is missing; whether any row is, is not looked at. What the array holds in such a row does not matter.
-    `utc` says that times are those of a column with a zone, `categories` that texts may be categories of any type.
+    `form` says how times and durations are shown, by their type, and `categories` that texts may be categories of any
+    type.
     """
 
     def __init__(
@@ -33,10 +35,10 @@ class Field:
         size: int,
         read: Callable[[], tuple[Array, Mask | None]],
         *,
-        utc: bool = False,
+        form: Form | None = None,
         categories: bool = False,
     ) -> None:
-        self.kind, self.size, self.categories, self._read, self._utc = kind, size, categories, read, utc
+        self.kind, self.size, self.categories, self._read, self._form = kind, size, categories, read, form
 
     @cached_property
     def _values(self) -> tuple[Array, Mask | None]:
@@ -72,6 +74,18 @@ class Field:
             return values, missing
         floats = values if values.dtype == np.float64 else listed(values)
         return (floats if missing is None else np.where(missing, np.nan, floats)), missing
+
+    @property
+    def form(self) -> Form:
+        """How its times or durations are shown."""
+        assert self._form is not None, "neither times nor durations"
+        return self._form
+
+    def ticks(self) -> tuple[NDArray[np.int64], Mask]:
+        """Times and durations as exact ticks, and the rows without one: see `uptack.columns.moments`."""
+        values, missing = self._values
+        ticks, gone = ticks_of(values)
+        return ticks, gone if missing is None else gone | missing
 
     def floats(self) -> Floats:
         """The nearest floats, with NaN for rows without a value."""
@@ -123,7 +137,8 @@ class Field:
         return rows if missing is None else [None if gone else v for v, gone in zip(rows, missing, strict=True)]
 
     def _zoned(self, value: Hashable) -> Hashable:
-        return value.replace(tzinfo=UTC) if self._utc and isinstance(value, datetime) else value
+        utc = self._form is not None and self._form.word == "utc"
+        return value.replace(tzinfo=UTC) if utc and isinstance(value, datetime) else value
 
     # ------------------------------------------------------------------------------------------------------------ parts
 
@@ -145,12 +160,27 @@ class Field:
 
     def taken(self, rows: NDArray[np.int64]) -> Field:
         """Some of the rows."""
-        values, missing = self._values
 
         def read() -> tuple[Array, Mask | None]:
+            values, missing = self._values
             return values[rows], None if missing is None else missing[rows]
 
-        return Field(self.kind, rows.size, read, utc=self._utc, categories=self.categories)
+        return Field(self.kind, rows.size, read, form=self._form, categories=self.categories)
+
+    def hiding(self, left_out: Callable[[], Mask]) -> Field:
+        """The same column, in which the rows that are left out have no value. Which ones is asked when rows are."""
+
+        def read() -> tuple[Array, Mask]:
+            values, missing = self._values
+            return values, left_out() if missing is None else missing | left_out()
+
+        return Field(self.kind, self.size, read, form=self._form, categories=self.categories)
+
+
+def no_rows(kind: Kind, form: Form | None = None) -> Field:
+    """A column of this kind without rows; `form` says how times are shown."""
+    types = {"integer": np.int64, "number": np.float64, "boolean": np.bool_, "time": "M8[us]", "duration": "m8[us]"}
+    return Field(kind, 0, lambda: (np.zeros(0, types.get(kind, object)), None), form=form)  # type: ignore[call-overload]
 
 
 def _doubles(values: Array) -> Floats:

@@ -243,6 +243,10 @@ def in_order(value: Hashable) -> tuple[bool, str, Any]:
     """A total order of canonical values: numbers first, then by type, then by value; what is missing comes last."""
     if isinstance(value, int | float):
         return False, "", value
+    if isinstance(value, datetime):  # those with a zone can't be compared with those without
+        return False, "datetime" if value.tzinfo is None else "datetime in UTC", value.replace(tzinfo=None)
+    if isinstance(value, date | time | timedelta):
+        return False, type(value).__name__, value
     return value is None, type(value).__name__, value if isinstance(value, str | bytes) else _listed(value)
 
 

@@ -3,8 +3,8 @@
 An id is one column, or several that name a person together. Ids are compared in their canonical form
 (`uptack.columns.kinds.canonical`), so 1, 1.0 and True are one person, and -0.0 is 0.0. Two ids that become one are
 protected together, which is safe. One person never becomes two, as long as her id is written in one way: a date is not
-the time of its midnight. A row whose id has no value (None, NaN, NaT), in any of
-its columns, belongs to nobody and is left out. The ids themselves are never released.
+the time of its midnight. A row whose id has no value (None, NaN, NaT), in any of its columns, belongs to nobody and is
+left out. The ids themselves are never released.
 """
 
 from __future__ import annotations
@@ -148,6 +148,11 @@ class PeopleRows:
     def counts(self) -> NDArray[np.int64]:
         """How many rows each person has."""
         return np.bincount(self.codes, minlength=self.people)
+
+    def only(self, rows: NDArray[np.int64]) -> PeopleRows:
+        """Some of the rows, and those who own them."""
+        codes, people = numbered(self.codes[rows])
+        return PeopleRows(self.values[rows], codes, people)
 
     def present(self) -> PeopleRows:
         """The rows that are finite in all columns. A person without such a row is gone, so the number is secret."""

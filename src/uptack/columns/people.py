@@ -89,7 +89,10 @@ class People(Column, Protocol):
         ...
 
     def averaged(self, f: Callable[[Floats], Floats]) -> Floats:
-        """One number per person: the weighted mean of f over her rows, in no order; f is of each row by itself."""
+        """One number per person: the weighted mean of f over her rows; f is of each row by itself.
+
+        People come in any order, which is the same for every f.
+        """
         ...
 
     def cumulated(self) -> tuple[Floats, Units]:

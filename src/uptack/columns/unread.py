@@ -81,13 +81,21 @@ class UnreadColumn:
 
 @dataclass(frozen=True)
 class UnreadRows:
-    """Rows of numbers, or of values in groups, of which only their number and their types are known."""
+    """Rows of numbers, or of values in groups, of which only their number and their types are known.
+
+    Where `of_people`, they stand for one line per person, and `size` is the number of people.
+    """
 
     size: int
     whole: bool = False
     in_table: bool = True
     sizes: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
+    of_people: bool = False
+
+    def each(self, how: str, order: object = None) -> UnreadRows:
+        """One number per person; which of them are whole is the type's."""
+        return replace(self, whole=how == "count" or (self.whole and how != "mean"))
 
     @property
     def values(self) -> NoReturn:

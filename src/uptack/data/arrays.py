@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -11,10 +12,14 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.columns import NUMERIC, Field, Kind, canonical, whole
+from uptack.columns.grouped import joined
 from uptack.columns.masked import MaskedColumn
+from uptack.columns.moments import TIMED, Form
 from uptack.columns.numeric import ArrayColumn, Column
 from uptack.columns.selection import Floats
-from uptack.data.protocol import Counts, assigned, comparable, known, known_all, tidy
+from uptack.columns.timed import TimedColumn, timed
+from uptack.data.conditions import Condition
+from uptack.data.protocol import Counts, Key, assigned, comparable, known, known_all, tidy
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
@@ -22,10 +27,17 @@ from uptack.noise.entropy import source as entropy_source
 
 def numeric_column(field: Field) -> ArrayColumn | MaskedColumn:
     """A field as a column of numbers, of a form that follows its declared type alone."""
+    if field.kind in TIMED:
+        return MaskedColumn(*field.ticks())
     values, missing = field.numbers()
     if whole(field.kind) and missing is not None:
         return MaskedColumn(values, missing)
     return ArrayColumn(values, integers=whole(field.kind))
+
+
+def shown_column(field: Field) -> ArrayColumn | MaskedColumn | TimedColumn:
+    """The same; times and durations remember how they are shown."""
+    return timed(field) if field.kind in TIMED else numeric_column(field)
 
 
 class MemorySource:
@@ -37,26 +49,25 @@ class MemorySource:
         self._fields = dict(fields)
         self.rows = next((field.size for field in fields.values()), 0)
         self.columns: Mapping[str, Kind] = MappingProxyType({name: field.kind for name, field in fields.items()})
+        self.forms: Mapping[str, Form] = {name: field.form for name, field in fields.items() if field.kind in TIMED}
 
     def __repr__(self) -> str:
         return f"MemorySource of {len(self.columns)} columns"
 
     def column(self, name: str) -> Column:
-        """A numeric column."""
-        return numeric_column(self._fields[known(name, self.columns, NUMERIC)])
+        """A column of numbers, times or durations."""
+        return shown_column(self._fields[known(name, self.columns, (*NUMERIC, *TIMED))])
 
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values, and how often they occur."""
         wanted = known_all(names, self.columns)
-        read = [self._fields[name].codes() for name in wanted]
-        if not self.rows:
-            return [], np.zeros(0, np.int64)
-        cells = np.zeros(self.rows, np.int64)
-        for distinct, codes in read:  # numbered anew after each column, so that they stay below rows²
-            cells = np.unique(cells * len(distinct) + codes, return_inverse=True)[1]
-        firsts, sizes = np.unique(cells, return_index=True, return_counts=True)[1:]
-        keys = (tuple(distinct[codes[first]] for distinct, codes in read) for first in firsts)
+        keys, cells = self.cells(wanted)
+        sizes = np.bincount(cells, minlength=len(keys))
         return tidy(zip(keys, sizes, strict=True), [self.columns[name] for name in wanted])
+
+    def cells(self, names: Sequence[str]) -> tuple[list[Key], NDArray[np.int64]]:
+        """The combinations of values that occur, in order, and each row's place among them."""
+        return joined([self.field(name).codes() for name in names])
 
     def categories(self, name: str) -> dict[Any, int]:
         """The values of one column, and how often they occur."""
@@ -93,6 +104,20 @@ class MemorySource:
         field = self.field(name)
         wanted = canonical(value) if field.categories else comparable(name, field.kind, value)
         return np.flatnonzero(field.equal(wanted))
+
+    def met(self, wanted: Sequence[Condition]) -> NDArray[np.bool_]:
+        """The rows that meet all conditions."""
+        met: NDArray[np.bool_] = np.logical_and.reduce([one.rows(self.field(one.column)) for one in wanted])
+        return met
+
+    def masked(self, wanted: Sequence[Condition]) -> MemorySource:
+        """All rows; those that do not meet the conditions have no value in any column. They are read when asked for."""
+        left_out = cache(lambda: ~self.met(wanted))
+        return MemorySource({name: field.hiding(left_out) for name, field in self._fields.items()})
+
+    def left(self, wanted: Sequence[Condition]) -> MemorySource:
+        """The rows that meet all conditions."""
+        return self.taken(np.flatnonzero(self.met(wanted)))
 
     def taken(self, rows: NDArray[np.int64]) -> MemorySource:
         """Some of the rows."""

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from uptack import checks
+from uptack.data import time_cells
 from uptack.errors import InvalidArgument
 
-TYPES = ("integer", "number", "boolean", "text")
+TYPES = ("integer", "number", "boolean", "text", *time_cells.FORMS)
 WORDS = "boolean:"
 """How a kind begins that says its words for true and false: "boolean:ja/nein"."""
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
@@ -103,6 +104,7 @@ def schema(kinds: Mapping[str, str]) -> Any:
     import pyarrow as pa
 
     arrow = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
+    arrow |= time_cells.arrow()
     return pa.schema([(name, arrow[base(kind)]) for name, kind in kinds.items()])
 
 
@@ -140,6 +142,8 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
         lower = pc.utf8_lower(bare)
         known = pc.is_in(lower, pa.array(words[0] + words[1]))
         return pc.if_else(known, pc.is_in(lower, pa.array(words[0])), pa.scalar(None, pa.bool_()))
+    if kind in time_cells.FORMS:
+        return time_cells.cast(bare, kind)
     plain = form.plain(pc.if_else(fits(bare, kind, form), bare, pa.scalar(None, pa.string())))
     dtype = pa.int64() if kind == "integer" else pa.float64()
     try:

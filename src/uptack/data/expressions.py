@@ -11,6 +11,7 @@ import numpy as np
 from uptack.columns.numeric import LARGEST
 from uptack.data import engines
 from uptack.data.protocol import Kind
+from uptack.data.ticks import ticks
 
 
 def kind(dtype: Any) -> Kind:
@@ -23,7 +24,7 @@ def kind(dtype: Any) -> Kind:
         return "number"
     if dtype.is_timestamp() or dtype.is_date():
         return "time"
-    return "duration" if dtype.is_interval() else "text" if dtype.is_string() else "other"
+    return "text" if dtype.is_string() else "other"
 
 
 def number(value: float) -> Any:
@@ -32,7 +33,9 @@ def number(value: float) -> Any:
 
 
 def as_floats(values: Any) -> Any:
-    """A numeric column of an expression as floats of 64 bits."""
+    """A numeric column of an expression as floats of 64 bits; times as the floats nearest to their ticks."""
+    if values.type().is_timestamp() or values.type().is_date():
+        return ticks(values)
     if values.type().is_decimal() and engines.backend(values).name == "postgres":
         return _within_floats(values)
     return (values.cast("int32") if values.type().is_boolean() else values).cast("float64")

@@ -13,6 +13,7 @@ from uptack import checks
 from uptack.columns import NUMERIC as NUMERIC
 from uptack.columns import Kind as Kind
 from uptack.columns import canonical, in_order, labelled
+from uptack.columns.moments import Form
 from uptack.columns.numeric import Column
 from uptack.columns.selection import Floats
 from uptack.errors import InvalidArgument
@@ -65,6 +66,12 @@ class Source(Protocol):
     def restricted(self, name: str, value: Any) -> Source:
         """The rows that have this value in this column; None for those that have none."""
         ...
+
+
+def form_of(source: Source, name: str) -> Form | None:
+    """How a column of times or durations is shown; None for other columns."""
+    forms: Mapping[str, Form] = getattr(source, "forms", {})
+    return forms.get(name)
 
 
 def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | None = None, what: str = "column") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -12,9 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns.moments import TIMED, Form
 from uptack.columns.selection import Floats, Window
+from uptack.columns.timed import TimedColumn
 from uptack.data import engines, held, states
 from uptack.data.codes import Codes, joined
+from uptack.data.conditions import Condition
 from uptack.data.expressions import (
     as_floats,
     compares_bytes,
@@ -31,6 +35,8 @@ from uptack.data.expressions import (
 from uptack.data.ordering import Selected
 from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, tidy
 from uptack.data.scans import QueryScans
+from uptack.data.ticks import form, ticks
+from uptack.data.ticks import known as known_times
 from uptack.errors import UptackError
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
@@ -46,14 +52,21 @@ class QuerySource:
         self._within = None if within is None else within.whole
         self._counted, self._state = dict[str, Any](), states.state(self._con)
         self._counted_in: object | None = None
-        self.columns: Mapping[str, Kind] = MappingProxyType({n: self._kind(t) for n, t in table.schema().items()})
+        types = table.schema()
+        self.columns: Mapping[str, Kind] = MappingProxyType({n: self._kind(t) for n, t in types.items()})
+        self.forms: Mapping[str, Form] = {n: form(t) for n, t in types.items() if self.columns[n] in TIMED}
 
     def __repr__(self) -> str:
         return f"QuerySource of {len(self.columns)} columns on {self._con.name}"
 
     def _kind(self, dtype: Any) -> Kind:
-        """By the type; texts of an engine that may take two of them for equal are of no kind that is counted."""
+        """By the type; texts of an engine that may take two of them for equal are of no kind that is counted.
+
+        Nor are times that we can't read there.
+        """
         found = kind(dtype)
+        if found == "time" and not known_times(self._con, dtype):
+            return "other"
         return "other" if found == "text" and not compares_bytes(self._con) else found
 
     @property
@@ -98,19 +111,23 @@ class QuerySource:
                 still._counted = self._counted
         return still
 
-    def column(self, name: str) -> QueryColumn | held.HeldColumn:
-        """A numeric column: in memory if the table is small by its number of rows (`uptack.data.held`)."""
-        integers = self.columns[known(name, self.columns, NUMERIC)] != "number"
-        if held.fits(self._con, self.whole):
-            return held.column(self._con, self.whole, self.values(name), integers)
-        return self.kept(name, integers)
+    def column(self, name: str) -> QueryColumn | held.HeldColumn | TimedColumn:
+        """A column of numbers, times or durations."""
+        numbers = self.numbers(known(name, self.columns, (*NUMERIC, *TIMED)))
+        return TimedColumn(numbers, self.forms[name]) if name in self.forms else numbers
 
-    def kept(self, name: str, integers: bool) -> QueryColumn:
-        """A numeric column whose rows stay where they are."""
-        return QueryColumn(self.still(), name, self.values(name), integers, certain=False)
+    def numbers(self, name: str) -> QueryColumn | held.HeldColumn:
+        """A column as numbers, of times and durations their ticks: in memory if the table is small (`held`)."""
+        if held.fits(self._con, self.whole):
+            return held.column(self._con, self.whole, self.values(name), self.columns[name] != "number")
+        return self.kept(name)
+
+    def kept(self, name: str) -> QueryColumn:
+        """A column as numbers whose rows stay where they are."""
+        return QueryColumn(self.still(), name, self.values(name), self.columns[name] != "number", certain=False)
 
     def values(self, name: str) -> Any:
-        """A numeric column as an expression with one column, v, of floats."""
+        """A column as an expression with one column, v, of floats."""
         return self.table.select(v=as_floats(self.table[name]))
 
     def oddities(self, name: str) -> tuple[int, int]:
@@ -205,6 +222,25 @@ class QuerySource:
             there = values == (number(wanted) if found == "number" else wanted)
         return QuerySource(self.table.filter(there), within=self)
 
+    def met(self, wanted: Sequence[Condition]) -> Any:
+        """The condition that a row meets all conditions."""
+        return functools.reduce(lambda a, b: a & b, [one.expression(self._compared(one)) for one in wanted])
+
+    def _compared(self, one: Condition) -> Any:
+        """What a condition compares: a key, or the ticks of times."""
+        return self.key(one.column) if one.form is None else ticks(self.table[one.column])
+
+    def masked(self, wanted: Sequence[Condition], keep: Sequence[str] = ()) -> QuerySource:
+        """All rows; those that do not meet the conditions have no value but in the columns to keep."""
+        table, met, ibis = self.table, self.met(wanted), engines.ibis()
+        types = {name: dtype for name, dtype in table.schema().items() if name not in keep}
+        hidden = {name: ibis.ifelse(met, table[name], ibis.null().cast(dtype)) for name, dtype in types.items()}
+        return QuerySource(table.mutate(**hidden), within=self)
+
+    def left(self, wanted: Sequence[Condition]) -> QuerySource:
+        """The rows that meet all conditions: the engine filters them."""
+        return QuerySource(self.table.filter(self.met(wanted)), within=self)
+
 
 @dataclass(frozen=True)
 class QueryColumn:
@@ -238,7 +274,7 @@ class QueryColumn:
             return self
         table = self.source.table
         rows = QuerySource(table.filter(~missing(as_floats(table[self.name]))), within=self.source)
-        return rows.kept(self.name, self.integers).filled(0.0)
+        return replace(rows.kept(self.name), integers=self.integers).filled(0.0)
 
     def floats(self) -> QueryColumn:
         """The column as floats."""

@@ -162,7 +162,7 @@ def guess(paths: Sequence[str], made: Layout) -> dict[str, str]:
 
 
 def _guessed(paths: Sequence[str], made: Layout) -> dict[str, str]:
-    possible = {name: ["boolean", "integer", "number"] for name in made.names}
+    possible = {name: ["boolean", "integer", "number", "date", "datetime"] for name in made.names}
     seen = dict.fromkeys(made.names, False)
     for batch in batches(paths, made):
         for name, texts in zip(made.names, batch, strict=True):

@@ -21,6 +21,7 @@ from uptack.discrete.categories import Screen, tallied, weights_of
 from uptack.discrete.domains import Domain
 from uptack.discrete.laws import cell_noise
 from uptack.discrete.planning import each_count
+from uptack.discrete.times import TimeEdges, by_calendar, check_every, time_edges
 from uptack.drawing import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -164,7 +165,7 @@ class _Keys:
             raise InvalidArgument("x", must, error.got, "keys=k stands for the integers from 0 to k - 1.") from None
 
 
-def _binning(edges: ArrayLike | None, keys: Sequence[Hashable] | int | None, outside: str) -> _Edges | _Keys:
+def _binning(x: Any, edges: Any, keys: Any, every: str | None, outside: str) -> _Edges | _Keys | TimeEdges:
     if outside not in ("drop", "clamp"):
         raise InvalidArgument("outside", "'drop' or 'clamp'", checks.describe(outside))
     if edges is not None and keys is not None:
@@ -176,6 +177,9 @@ def _binning(edges: ArrayLike | None, keys: Sequence[Hashable] | int | None, out
             return _Keys(Domain({"x": keys}))
         except InvalidArgument as error:
             raise InvalidArgument("keys", error.must, error.got) from None
+    times = time_edges(x, edges, every, outside == "clamp")
+    if times is not None:
+        return times
     ends = checks.numbers("edges", edges, (1,))
     if ends.size < 2 or not (np.diff(ends) > 0).all():
         raise InvalidArgument("edges", "two or more rising numbers", checks.describe(ends))
@@ -226,6 +230,7 @@ def histogram(
     *,
     edges: ArrayLike | None = None,
     keys: Sequence[Hashable] | int | None = None,
+    every: str | None = None,
     epsilon: Rational,
     delta: Rational = 0,
     outside: str = "drop",
@@ -245,13 +250,18 @@ def histogram(
     (a list, or k for the integers below k). Both must be public. A row outside all cells, NaN too, is counted nowhere;
     with `outside="clamp"` what is below the edges goes to the first cell, what is above them and NaN to the last.
 
+    Edges of a column of times are times, such as dates; those of durations are durations. With `every`, "hour", "day",
+    "week" (from Monday), "month" or "year", two edges are the ends of a range of such units, and each unit is a cell
+    with its first day, or hour, as the key. See "Times and durations" in the docs.
+
     `nonnegative=True` and `total=True` (SUBSTITUTE only) give the nearest counts that are at least 0, and that add up
     to the number of rows; the latter is for cells that hold every row.
 
-    With neither edges nor keys each value that occurs is a cell, the missing ones together are None, and the cells
-    with a noisy count of at least a public cutoff are shown, the largest first. Nothing is said about the others. This
-    is (ε, δ)-differentially private, by the theorem of `uptack.discrete.categories.Screen`; `interval` holds for each
-    cell by itself, had one chosen it beforehand. (How long it takes is not protected.)
+    With neither edges nor keys each value that occurs is a cell, or with `every` each unit of the calendar. The missing
+    ones together are None, and the cells with a noisy count of at least a public cutoff are shown, the largest first.
+    Nothing is said about the others. This is (ε, δ)-differentially private, by the theorem of
+    `uptack.discrete.categories.Screen`; `interval` holds for each cell by itself, had one chosen it beforehand. (How
+    long it takes is not protected.)
 
     With `person=` people are counted. One who has rows in several cells is spread over them, in parts that add up to
     one; counts are then no whole numbers. `weights="one"` counts her once, in the cell with most of her rows, and
@@ -269,11 +279,16 @@ def histogram(
     (substitute), NOT PRIVATE: seeded randomness)
     """
     eps, relation, weights = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person), weights_of(x)
+    check_every(every, keys, x)
     if edges is None and keys is None:
         screen, bits = Screen.of(eps, _check_unlisted(delta, outside, total), relation, weights), source(entropy)
-        return frequent(screen, *tallied("x", x), bits)
+        return frequent(screen, *tallied("x", by_calendar(x, every)), bits)
     checks.delta("delta", delta)
-    binning, fixed, bits = _binning(edges, keys, outside), check_total(total, relation, weights), source(entropy)
+    binning, fixed, bits = (
+        _binning(x, edges, keys, every, outside),
+        check_total(total, relation, weights),
+        source(entropy),
+    )
     if fixed and edges is not None and outside != "clamp":
         raise InvalidArgument("outside", "'clamp' where total=True", "'drop'", "Every row must be in some cell.")
     law, cells = cell_noise(eps, relation, most=weights.most), binning.cells
@@ -284,13 +299,13 @@ def histogram(
     return Release(value, cost(tree, relation), "histogram", tree, noise, bits.private)
 
 
-def _counted(binning: _Edges | _Keys, x: Any) -> tuple[Integers, int]:
+def _counted(binning: _Edges | _Keys | TimeEdges, x: Any) -> tuple[Integers, int]:
     """How many rows, or units of people, lie in each cell, and how many rows or people there are."""
     if isinstance(x, PeopleValues):
         return x.table(binning.places(x.data), len(binning.cells)), x.people
-    if isinstance(x, Column) and isinstance(binning, _Edges):
+    if isinstance(x, Column) and isinstance(binning, _Edges | TimeEdges):
         return x.sums(functools.partial(_edge_counts, binning))[0], x.size
-    if isinstance(x, Tally | PeopleTally):
+    if isinstance(x, Tally | PeopleTally) and not isinstance(binning, TimeEdges):
         place = binning.places(x.numbers() if isinstance(binning, _Edges) else list(x.values))
         counts = np.zeros(len(binning.cells), np.int64)
         np.add.at(counts, place[place >= 0], x.counts[place >= 0])
@@ -299,7 +314,7 @@ def _counted(binning: _Edges | _Keys, x: Any) -> tuple[Integers, int]:
     return counts, len(x)
 
 
-def _edge_counts(binning: _Edges | _Keys, x: Any) -> list[Integers]:
+def _edge_counts(binning: _Edges | _Keys | TimeEdges, x: Any) -> list[Integers]:
     place = binning.places(x)
     return [np.bincount(place[place >= 0], minlength=len(binning.cells)).astype(np.int64)]
 

@@ -35,7 +35,15 @@ class PrivateKernelMachine(BaseEstimator):  # type: ignore[misc]
     on_no_reply = "raise"
     release_: Release[KernelMachine] | NoReply
 
-    def _fit(self, x: Floats, y: Floats, **more: Any) -> None:
+    def _read(self, x: ArrayLike, y: ArrayLike, person: Any, **how: Any) -> tuple[Floats, NDArray[Any]]:
+        """X and y as arrays. How many rows people have is secret, so errors of theirs are left to the release."""
+        if person is None:
+            read: tuple[Floats, NDArray[Any]] = validate_data(self, x, y, dtype=np.float64, **how)
+            return read
+        return validate_data(self, x, dtype=np.float64, ensure_all_finite=False), np.asarray(y)
+
+    def _fit(self, x: Floats, y: Any, person: Any, **more: Any) -> None:
+        whose = {} if person is None else {"person": person}
         self.release_ = kernel_machine(
             x,
             y,
@@ -50,6 +58,7 @@ class PrivateKernelMachine(BaseEstimator):  # type: ignore[misc]
             adjacency=self.adjacency or SUBSTITUTE,
             entropy=None if self.random_state is None else SeededEntropy(self.random_state),
             **more,
+            **whose,
         )
         self.privacy_ = self.release_.privacy
         if not self.release_ and self.on_no_reply == "raise":
@@ -110,10 +119,10 @@ class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
         self.adjacency = adjacency
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 - scikit-learn's name
-        """Fit privately; every call spends ε again."""
+    def fit(self, X: ArrayLike, y: ArrayLike, person: Any = None) -> Self:  # noqa: N803 - scikit-learn's name
+        """Fit privately; every call spends ε again. `person` says whose rows they are: a column of ids."""
         checks.choice("loss", self.loss, ("hinge", "logistic"))
-        x, labels = validate_data(self, X, y, dtype=np.float64)
+        x, labels = self._read(X, y, person)
         check_classification_targets(labels)
         self.classes_ = np.unique(labels if self.classes is None else np.asarray(self.classes))
         if len(self.classes_) != 2:
@@ -122,7 +131,7 @@ class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
             raise InvalidArgument("y", "of two classes", f"{len(self.classes_)} class(es)", fix)
         if not np.isin(labels, self.classes_).all():
             raise InvalidArgument("y", "one of classes in every row", "others")
-        self._fit(x, np.where(labels == self.classes_[1], 1.0, -1.0))
+        self._fit(x, np.where(labels == self.classes_[1], 1.0, -1.0), person)
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:  # noqa: N803 - scikit-learn's name
@@ -187,13 +196,13 @@ class KernelRegressor(RegressorMixin, PrivateKernelMachine):  # type: ignore[mis
         self.on_no_reply = on_no_reply
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 - scikit-learn's name
-        """Fit privately; every call spends ε again."""
+    def fit(self, X: ArrayLike, y: ArrayLike, person: Any = None) -> Self:  # noqa: N803 - scikit-learn's name
+        """Fit privately; every call spends ε again. `person` says whose rows they are: a column of ids."""
         if not isinstance(self.loss, Penalty) or self.loss.labels:
             checks.choice("loss", self.loss, ("huber", "insensitive"))
         checks.choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
-        x, response = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        self._fit(x, np.asarray(response, np.float64), centre=self.centre, scale=self.scale)
+        x, response = self._read(X, y, person, y_numeric=True)
+        self._fit(x, response, person, centre=self.centre, scale=self.scale)
         return self
 
     def predict(self, X: ArrayLike) -> Floats:  # noqa: N803 - scikit-learn's name

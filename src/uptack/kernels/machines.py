@@ -11,10 +11,13 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns import ArrayColumn
+from uptack.columns import ArrayColumn, Column
+from uptack.columns.owners import numbered
+from uptack.columns.people import PeopleColumn
 from uptack.columns.table import Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.kernels.blocked import KEPT, Features
 from uptack.kernels.kernel import Floats, Gaussian, Kernel
 from uptack.kernels.minimisers import (
     LOSSES,
@@ -23,11 +26,12 @@ from uptack.kernels.minimisers import (
     minimiser,
     rounding,
 )
-from uptack.kernels.regions import KernelMachine, MachineNoise, features, spectrum
+from uptack.kernels.regions import KernelMachine, MachineNoise, spectrum
 from uptack.mechanisms.additive import GridNoise, gaussian
 from uptack.noise import Entropy, IntegerGaussian
 from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
 from uptack.registry import release
+from uptack.registry.reads import DESIGN
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Question, asked, public_size
 from uptack.statistics.many import quantiles
@@ -42,8 +46,10 @@ SHARE = Fraction(1, 5)
 """The part of ε that goes into the quartiles of y where its scale is not given, and as much into those of X."""
 LEAST = 2.0**-20
 """The least regularization, far above what would trouble Cholesky's method; and one over the largest."""
-MOST_ENTRIES = 1 << 29
-"""Numbers in the matrix of features: 4 GiB."""
+MOST_ENTRIES = KEPT
+"""Numbers in the matrix of features of one row per person."""
+WHOLE = 1 << 40
+"""What a person with one row weighs, in the units of weights."""
 HOW = "Gaussian noise"
 
 
@@ -97,15 +103,24 @@ class Design:
         """Whether the bandwidths are to be found out."""
         return self.kernel is None and self.bandwidth is None
 
-    def table(self, x: Any, y: Any) -> Table:
-        """The data, with labels where there must be labels."""
-        data = table(x, y, fit_intercept=False, missing="error")
-        if self.penalty.labels and not (np.abs(data.y) == 1).all():
-            raise InvalidArgument("y", "-1 or +1 in every row", "others", "KernelSVC takes any two classes.")
+    def table(self, x: Any, y: Any, missing: str = "error") -> Table:
+        """The data, as they are."""
+        data = table(x, y, fit_intercept=False, missing=missing)
         if self.kernel is not None and self.kernel.dimension != data.p:
             fix = "Kernels of single columns are combined by *."
             raise InvalidArgument("kernel", f"one of {data.p} coordinates", f"one of {self.kernel.dimension}", fix)
         return data
+
+    def ready(self, data: Table, missing: str = "error") -> Table:
+        """The rows to be fitted, with labels where there must be labels. A row without all of it is left out."""
+        labelled = np.abs(data.y) == 1 if self.penalty.labels else data.complete
+        if missing == "error":
+            if not labelled.all():
+                raise InvalidArgument("y", "-1 or +1 in every row", "others", "KernelSVC takes any two classes.")
+            return data
+        rows = np.flatnonzero(data.complete & labelled)
+        whose, people = (None, 0) if data.whose is None else numbered(data.whose[rows])
+        return Table(data.x[rows], data.y[rows], data.complete[rows], whose, people)
 
     def place(self) -> tuple[float, float]:
         """The public centre and scale of y: 0 and 1 where there are none."""
@@ -150,7 +165,14 @@ class Terms:
         return Advice(n=math.ceil(needed), other="" if design.regularization is None else "a larger regularization")
 
 
-@release(data=("x", "y"), examples=({"delta": 1e-6},), page="kernel_machines")
+@release(
+    reads=DESIGN,
+    people=True,
+    data=("x", "y"),
+    missing="ignore",
+    examples=({"delta": 1e-6}, {"delta": 1e-6, "loss": "huber"}),
+    page="kernel_machines",
+)
 def kernel_machine(
     x: Any,
     y: Any,
@@ -164,6 +186,7 @@ def kernel_machine(
     frequencies: int = 256,
     centre: Rational | None = None,
     scale: Rational | None = None,
+    missing: str = "error",
     rows_per_person: int = 1,
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
@@ -182,6 +205,12 @@ def kernel_machine(
     - `centre`, `scale`: y is fitted as (y - centre)/scale. By default from private quartiles of y, for a fifth of ε.
     - `frequencies`: the number of public features; more come closer to the kernel and take time, but no privacy.
 
+    - `missing`: "error" (default), or "ignore": a row that lacks a value, or has no label of ±1, is left out. How many
+      are left is secret then, and a tenth of ε goes into a noisy number of them.
+
+    With `person=` a person adds the mean loss of her rows, and N is the number of people: the machine is that of a
+    random row of a random person, and one person moves it as one row does (Theorem 4). Quartiles are those of people.
+
     ⊥ where the noise would be above the margin or scale, or above half of any value the machine can have, and where the
     quartiles are refused; it says which n would do.
 
@@ -196,14 +225,15 @@ def kernel_machine(
     """
     design = Design(loss, kernel, bandwidth, regularization, frequencies, centre, scale)
     checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
+    how = checks.choice("missing", missing, ("error", "ignore"))
     promised = {"delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person, "entropy": entropy}
-    question = asked("kernel machine", epsilon, promised)
-    data = design.table(x, y)
-    return question.account.close(_found(design, data, question))
+    question = asked("kernel machine", epsilon, {**promised, **({"missing": "drop"} if how == "ignore" else {})})
+    return question.account.close(_found(design, design.table(x, y, how), how, question))
 
 
-def _found(design: Design, data: Table, question: Question) -> Outcome[KernelMachine]:
+def _found(design: Design, data: Table, missing: str, question: Question) -> Outcome[KernelMachine]:
     """The quartiles that were called for, then the coefficients with noise."""
+    data = design.ready(data, missing) if question.size_is_secret else data
     rows, question = public_size(data.n, question)
     if rows * 2 * design.frequencies > MOST_ENTRIES:  # of the public number of rows: the other may be secret
         return question.refuse(HOW, Advice(other=f"at most {MOST_ENTRIES // (2 * rows)} frequencies"))
@@ -213,6 +243,8 @@ def _found(design: Design, data: Table, question: Question) -> Outcome[KernelMac
     terms = Terms.of(design, rows, question.adjacency, multiplier)
     if advice := terms.refuse(design, rows, multiplier):
         return question.refuse(HOW, advice)
+    question.entropy.bytes(0)  # rehearsals end here
+    data = data if question.size_is_secret else design.ready(data, missing)
     machine = _measured(design, data, rows, question)
     if isinstance(machine, Outcome):
         return machine
@@ -226,7 +258,7 @@ def own_machine(x: Any, y: Any, **design: Any) -> KernelMachine:
     What is not given is not measured: a bandwidth of 1, y as it is, and λ = 1/2n.
     """
     wanted = Design(**design)
-    data = wanted.table(x, y)
+    data = wanted.ready(wanted.table(x, y))
     terms = Terms.of(wanted, data.n)
     omega = spectrum(wanted.kernel or Gaussian(float(wanted.bandwidth or 1), data.p), wanted.frequencies)
     machine = KernelMachine(omega, np.empty(0), *wanted.place(), noise=0.0)
@@ -241,8 +273,8 @@ def _measured(design: Design, data: Table, rows: int, question: Question) -> Ker
     columns += [(SHARE / data.p, column) for column in data.x.T] if design.measures_x else []
     found: list[tuple[float, float]] = []
     for part, values in columns:
-        own, column = question.worth(question.epsilon * part), ArrayColumn(np.ascontiguousarray(values))
-        made = quantiles(column, rows, QUARTILES, own, quantile_statistic)
+        own = question.worth(question.epsilon * part)
+        made = quantiles(_column(values, data), rows, QUARTILES, own, quantile_statistic)
         if made.value is None:
             way = "a public centre and scale" if values is data.y else "a public bandwidth"
             return Outcome.refusal("quartiles", Advice(n=made.advice.n if made.advice else None, other=way))
@@ -254,6 +286,12 @@ def _measured(design: Design, data: Table, rows: int, question: Question) -> Ker
     return KernelMachine(spectrum(kernel, design.frequencies) / widths, np.empty(0), *place, noise=0.0)
 
 
+def _column(values: Floats, data: Table) -> Column:
+    """A column of the table, as a column of people where it has owners."""
+    column = ArrayColumn(np.ascontiguousarray(values))
+    return column if data.whose is None else PeopleColumn(column, data.whose, data.people)
+
+
 def _place(low: float, high: float) -> tuple[float, float]:
     """Centre and scale from quartiles, the scale that of a normal law; 1 where it is no positive number."""
     spread = (high - low) / 1.349
@@ -263,8 +301,17 @@ def _place(low: float, high: float) -> tuple[float, float]:
 def _coefficients(machine: KernelMachine, data: Table, penalty: Penalty, rows: int, terms: Terms) -> Floats:
     with np.errstate(over="ignore"):
         y = (data.y - machine.centre) / machine.scale
-    phi = features(data.x, machine.frequencies)
-    return minimiser(Objective.of(phi, y, penalty, rows, terms.regularization), terms.tolerance)
+    phi = Features(data.x, machine.frequencies)
+    objective = Objective.of(phi, y, penalty, rows, terms.regularization, _weights(data), data.n)
+    return minimiser(objective, terms.tolerance)
+
+
+def _weights(data: Table) -> Floats | None:
+    """⌊2^40/m⌋/2^40 for each of the m rows of a person: floats without rounding, of one at most together."""
+    if data.whose is None:
+        return None
+    counts = np.bincount(data.whose, minlength=data.people)
+    return (WHOLE // np.maximum(counts, 1) / WHOLE)[data.whose]
 
 
 def _released(machine: KernelMachine, sensitivity: Fraction, question: Question) -> Outcome[KernelMachine]:

@@ -32,6 +32,13 @@ place of the law it is a kernel again, with K(x, x) = 1 and the space R^2m: f(x)
 φ(x) = (cos 2πω_j·x, sin 2πω_j·x)/sqrt(m) (Rahimi and Recht 2007; for private machines Rubinstein et al. 2012). Noise
 N(0, c²) on each coordinate of w is the Gaussian process of covariance c²K on f, Hall's release (section 3.2), for the
 whole function at once: its values anywhere, any number of times, need no data and cost nothing more.
+
+**Theorem 4, people.** Let a person with m rows add the sum of v·ℓ over them, v = ⌊2^40/m⌋/2^40, in place of ℓ, and let
+N count people. Then all of this holds with people in place of rows, whatever their rows are and however many.
+
+*Proof.* Her term is convex, and its subgradients are sums of v·a·K(x, ·), of norm at most M·Σv ≤ M: a mean of vectors
+is no longer than the longest. Theorems 1 to 3 ask for no more of a term. v is a float without rounding, and 1 for one
+row. The rounding of sums does not depend on the number of rows (`uptack.kernels.blocked`). ∎
 """
 
 from __future__ import annotations
@@ -43,6 +50,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
+from uptack.kernels.blocked import TERMS, Features
 from uptack.kernels.kernel import Floats
 from uptack.kernels.regions import FEATURE_ERROR
 from uptack.later import Later
@@ -155,33 +163,55 @@ LOSSES: dict[str, Penalty] = {
 
 @dataclass(frozen=True)
 class Objective:
-    """P(w) = (1/N)·Σ ℓ(y_i, w·φ_i) + λ‖w‖², with N = `rows` and λ = `regularization`."""
+    """P(w) = (1/N)·Σ v_i·ℓ(y_i, w·φ_i) + λ‖w‖², with N = `rows` and λ = `regularization`.
 
-    phi: Floats
+    Without `weights` all v_i are 1. `terms` bounds the sum of them, and is the number of rows or of people.
+    """
+
+    phi: Features
     y: Floats
     penalty: Penalty
     rows: int
     regularization: float
+    weights: Floats | None = None
+    people: int = 0
 
     @staticmethod
-    def of(phi: Floats, y: Floats, penalty: Penalty, rows: int, regularization: float) -> Objective:
+    def of(
+        phi: Features,
+        y: Floats,
+        penalty: Penalty,
+        rows: int,
+        regularization: float,
+        weights: Floats | None = None,
+        people: int = 0,
+    ) -> Objective:
         """The objective for any y, however large: it is cut at ±(M/λ + r)."""
         most = penalty.lipschitz / regularization + penalty.linear_beyond
-        return Objective(phi, y if penalty.labels else np.clip(y, -most, most), penalty, rows, regularization)
+        cut = y if penalty.labels else np.clip(y, -most, most)
+        return Objective(phi, cut, penalty, rows, regularization, weights, people)
+
+    @property
+    def terms(self) -> int:
+        """How many rows or people there are."""
+        return self.y.size if self.weights is None else self.people
+
+    def derivatives(self, f: Floats) -> tuple[Floats, Floats]:
+        """v·∂ℓ/∂f and v·∂²ℓ/∂f² of every row."""
+        slope, curvature = self.penalty.derivatives(self.y, f)
+        return (slope, curvature) if self.weights is None else (slope * self.weights, curvature * self.weights)
 
     def gradient(self, w: Floats, slope: Floats) -> Floats:
-        """∇P(w) = (1/N)·Σ (∂ℓ/∂f)_i·φ_i + 2λw."""
-        gradient: Floats = slope @ self.phi / self.rows + 2 * self.regularization * w
+        """∇P(w) = (1/N)·Σ (v·∂ℓ/∂f)_i·φ_i + 2λw."""
+        gradient: Floats = self.phi.added(slope) / self.rows + 2 * self.regularization * w
         return gradient
 
     def newton(self, gradient: Floats, curvature: Floats) -> Floats:
-        """-H⁻¹∇P with H = (1/N)·Σ (∂²ℓ/∂f²)_i·φ_i·φ_iᵀ + 2λI. Rows where the loss is linear take no part.
+        """-H⁻¹∇P with H = (1/N)·Σ (v·∂²ℓ/∂f²)_i·φ_i·φ_iᵀ + 2λI. Rows where the loss is linear take no part.
 
         2λ is at least 2^-19 and, where n ≤ 2N, the entries of H are below 2^10/m: Cholesky's method can't break down.
         """
-        bent = curvature > 0
-        root = self.phi[bent] * np.sqrt(curvature[bent] / self.rows)[:, None]
-        hessian = root.T @ root
+        hessian = self.phi.squared(curvature / self.rows)
         hessian[np.diag_indices_from(hessian)] += 2 * self.regularization
         direction: Floats = -linalg.cho_solve(linalg.cho_factor(hessian, overwrite_a=True), gradient)
         return direction
@@ -191,11 +221,11 @@ class Objective:
 
         The slope of P along a line is monotone, so bisect. Corners are narrow, and may take many rounds to hit.
         """
-        along, flat = self.phi @ direction, -(gradient @ direction) / 10
+        along, flat = self.phi.times(direction), -(gradient @ direction) / 10
         pull, push = 2 * self.regularization * (w @ direction), 2 * self.regularization * (direction @ direction)
 
         def rise(t: float) -> float:
-            slope, _ = self.penalty.derivatives(self.y, f + t * along)
+            slope, _ = self.derivatives(f + t * along)
             return float(slope @ along / self.rows + pull + t * push)
 
         if rise(1.0) <= flat:
@@ -212,11 +242,11 @@ def minimiser(objective: Objective, tolerance: float) -> Floats:
     It returns nothing less than that. How many steps it takes depends on the data, as with any solver: P is strongly
     convex and a step ends where P is nearly flat along its line, which in practice is soon enough, but is no proof.
     """
-    n, size = objective.phi.shape
+    n, size = objective.terms, objective.phi.shape[1]
     w = np.zeros(size)
     while True:
-        f = objective.phi @ w
-        slope, curvature = objective.penalty.derivatives(objective.y, f)
+        f = objective.phi.times(w)
+        slope, curvature = objective.derivatives(f)
         gradient = objective.gradient(w, slope)
         error = rounding(objective.penalty, n, objective.rows, size, objective.regularization, float(np.linalg.norm(w)))
         certified = float(np.linalg.norm(gradient)) * (1 + 2.0**-30) + error
@@ -231,10 +261,11 @@ def rounding(penalty: Penalty, n: int, rows: int, size: int, regularization: flo
 
     With u the unit roundoff, e = FEATURE_ERROR and ‖φ‖ = 1: a computed value of f errs by at most (2m·u + e)·‖w‖. Its
     slope errs by `bend` times that; by `bend` times 8u(1 + r) for roundings of its argument, which matter only where
-    the loss is not linear; and by 16uM of its own. The sum of n slopes times features errs by n·u·M more. All products
-    of such errors, and γ_k = ku/(1 - ku) in place of ku, are covered by the factor 2.
+    the loss is not linear; and by 16uM of its own and its weight's. The sum of slopes times features errs by n·M times
+    `TERMS` roundoffs more. All products of such errors, and γ_k = ku/(1 - ku) in place of ku, are covered by the
+    factor 2.
     """
     value = (size * UNIT + FEATURE_ERROR) * length + 8 * UNIT * (1 + penalty.linear_beyond)
     slope = penalty.bend * value + 16 * UNIT * penalty.lipschitz
-    total = n / rows * (slope + penalty.lipschitz * (n * UNIT + FEATURE_ERROR + 16 * UNIT))
+    total = n / rows * (slope + penalty.lipschitz * (TERMS * UNIT + FEATURE_ERROR + 16 * UNIT))
     return 2 * (total + 16 * UNIT * regularization * length)

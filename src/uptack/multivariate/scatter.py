@@ -62,9 +62,10 @@ class Scatter(Figures):
 
     @property
     def correlation(self) -> Floats:
-        """The robust correlation matrix."""
+        """The robust correlation matrix: from -1 to 1, with ones on its diagonal but for columns without a scale."""
         scale = np.sqrt(np.diag(self.matrix))
-        found: Floats = self.matrix / np.outer(scale, scale)
+        found: Floats = np.clip(self.matrix / np.outer(scale, scale), -1, 1)
+        found[self._kept(), self._kept()] = 1.0
         return found
 
     def _kept(self) -> list[int]:

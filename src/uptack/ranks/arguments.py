@@ -51,6 +51,9 @@ def labels_are_public(account: Account, options: Mapping[str, Any], in_table: bo
     """Whether labels are public: only where the number of rows is, and never in a session."""
     if not options.get("public_labels", False):
         return False
+    if account.adjacency.person:
+        fix = "Whoever has other rows may have other labels with them."
+        raise InvalidArgument("public_labels", "False where people are the unit", "True", fix)
     if not account.adjacency.size_is_public:
         fix = "A row that comes or goes has a label, which others would then see come or go."
         raise InvalidArgument("public_labels", "False under ADD_REMOVE", "True", fix)
@@ -66,3 +69,11 @@ def with_noise(value: int, law: IntegerLaplace, entropy: Entropy) -> int:
 
 
 PUBLIC_LABELS = "labels were taken as public: neighbours differ in values alone"
+
+
+DEPENDENT = "intervals and p-values take rows for independent of each other, also those of one person"
+
+
+def sampled(account: Account) -> tuple[str, ...]:
+    """What a reader must know where one person may have several rows."""
+    return (DEPENDENT,) if account.rows > 1 else ()

@@ -26,7 +26,7 @@ from uptack.mechanisms.inverse import (
 )
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import PUBLIC_LABELS, LabelOptions, labels_are_public, with_noise
+from uptack.ranks.arguments import PUBLIC_LABELS, LabelOptions, labels_are_public, sampled, with_noise
 from uptack.reach.difference import Difference
 from uptack.reach.order import quantile_rank
 from uptack.registry import release
@@ -111,6 +111,7 @@ def contrast(name: str, x: Any, labels: Any, groups: Any, epsilon: Rational, opt
 
 @release(
     reads=LABELLED,
+    people="each",
     data=("x", "labels"),
     missing="ignore",
     examples=(EXAMPLE, {**EXAMPLE, "interval": 0.9}),
@@ -138,6 +139,7 @@ def median_difference(
 
 @release(
     reads=LABELLED,
+    people="each",
     data=("x", "labels"),
     missing="ignore",
     examples=({**EXAMPLE, "p": 0.25}, {**EXAMPLE, "p": 0.6, "interval": 0.9}),
@@ -295,7 +297,7 @@ def _with_interval(found: Contrast, p: Fraction, confidence: Fraction) -> Outcom
         return question.refuse(HOW, advice)
     note = f"three quarters of ε paid for a {float(confidence):.3g} interval of the populations' difference"
     noise = PopulationInterval(confidence, min(values[0], values[1]), max(values[0], values[1]))
-    return replace(drawn, noise=noise, notes=(*found.notes, note))
+    return replace(drawn, noise=noise, notes=(*found.notes, *sampled(question.account), note))
 
 
 def _exactly(sizes: Sizes) -> tuple[Sizes, Sizes]:

@@ -16,7 +16,7 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, PUBLIC_LABELS, LabelOptions, labels_are_public, opened, with_noise
+from uptack.ranks.arguments import GRID, PUBLIC_LABELS, LabelOptions, labels_are_public, opened, sampled, with_noise
 from uptack.ranks.counting import Floats
 from uptack.ranks.testing import HOW, SIZES_FAIL, RankTest, broken_ties
 from uptack.registry import release
@@ -28,18 +28,25 @@ DRAWS = 4999
 PERMUTED = 3000
 """Up to so many rows ranks are permuted. Beyond, their sums are normal to within a part in a thousand."""
 MOST = 50
-"""The most groups that there may be."""
+"""The most groups that there may be: the null law takes memory for each."""
 SIZE = Fraction(1, 2)
 """The weight of a group's size beside W/N."""
 
 
-@release(reads=LABELLED, data=("x", "labels"), missing="ignore", examples=({"groups": (0, 1, 2)},), page="rank_tests")
+@release(
+    reads=LABELLED,
+    people="each",
+    data=("x", "labels"),
+    missing="ignore",
+    examples=({"groups": (0, 1, 2)},),
+    page="rank_tests",
+)
 def kruskal_wallis(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[LabelOptions]
 ) -> Release[RankTest] | NoReply:
     """Kruskal and Wallis's test of whether several groups have one law. Its p-value allows for the noise.
 
-    `groups` are two or more public labels. With s_i = Σ_j sgn(x_i - x_j) over the N rows of all groups, ties broken at
+    `groups` are two to fifty public labels. With s_i = Σ_j sgn(x_i - x_j) over the N rows of all groups, ties broken at
     random, and W_g the sum of s_i over group g, the statistic is H = 3/(N(N + 1))·Σ W_g²/n_g with noise in W and n.
 
     **Theorem.** The release is ε-differentially private. *Where the label is part of the row*: if a row is replaced,
@@ -58,7 +65,7 @@ def kruskal_wallis(
     sums.
     """
     account, missing = opened("Kruskal and Wallis's test", epsilon, options)
-    chosen = public_groups(groups, 2, None)
+    chosen = public_groups(groups, 2, MOST)
     found = samples(x, labels, chosen, missing)
     public = labels_are_public(account, options, found.in_table) and missing == "error"
     sums = _sums(account, len(chosen), public, found.sizes)
@@ -111,7 +118,8 @@ def _tested(found: Samples | UnreadRows, account: Account, laws: _Laws, advice: 
     drawn = null_sums(most, rng) + rng.laplace(0, scale, (DRAWS, len(most)))
     beyond = int(np.count_nonzero(_form(drawn, weights) >= statistic * (1 - 1e-12)))
     pvalue = min((1 + beyond) / (1 + DRAWS) + (SIZES_FAIL if laws.size is not None else 0.0), 1.0)
-    return Outcome(RankTest(statistic, pvalue), HOW, notes=(PUBLIC_LABELS,) if laws.public else ())
+    notes = ((PUBLIC_LABELS,) if laws.public else ()) + sampled(account)
+    return Outcome(RankTest(statistic, pvalue), HOW, notes=notes)
 
 
 def _form(sums: Floats, weights: Floats) -> Floats:

@@ -20,7 +20,7 @@ from uptack.later import Later
 from uptack.mechanisms.additive import k_norm
 from uptack.noise import LInfBall
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened
+from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened, sampled
 from uptack.ranks.counting import Floats, concordance
 from uptack.ranks.tau import MOVES, from_tau
 from uptack.registry import release
@@ -82,7 +82,7 @@ class CorrelationMatrix(Figures):
         return ax
 
 
-@release(reads=WIDE, missing="ignore", page="correlation_matrix")
+@release(reads=WIDE, people="each", missing="ignore", page="correlation_matrix")
 def correlation_matrix(
     x: Any, *, epsilon: Rational, **options: Unpack[RankOptions]
 ) -> Release[CorrelationMatrix] | NoReply:
@@ -154,7 +154,8 @@ def _measured(rows: Any, account: Account, dropped: bool) -> Outcome[Correlation
     noise = MatrixNoise(d, tuple(taus.tolist()), m, scale * per, len(counts), off)
     if secret:
         account.bought(m, RowsNoise(len(counts), off))
-    return Outcome(CorrelationMatrix(rows.names, nearest(square(d, taus, from_tau))), HOW, noise)
+    value = CorrelationMatrix(rows.names, nearest(square(d, taus, from_tau)))
+    return Outcome(value, HOW, noise, notes=sampled(account))
 
 
 def square(d: int, upper: Any, seen: Callable[[float], float]) -> Floats:

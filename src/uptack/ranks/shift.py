@@ -24,7 +24,9 @@ COMES = Fraction(3, 2)
 """What h·S moves by where a row comes or goes: `uptack.ranks.weights`."""
 
 
-@release(reads=LABELLED, data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="median_difference")
+@release(
+    reads=LABELLED, people="each", data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="median_difference"
+)
 def hodges_lehmann(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[ContrastOptions]
 ) -> Release[float] | NoReply:

@@ -14,7 +14,16 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational, read
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, LOUDEST, PUBLIC_LABELS, LabelOptions, labels_are_public, opened, with_noise
+from uptack.ranks.arguments import (
+    GRID,
+    LOUDEST,
+    PUBLIC_LABELS,
+    LabelOptions,
+    labels_are_public,
+    opened,
+    sampled,
+    with_noise,
+)
 from uptack.ranks.counting import exceedance
 from uptack.ranks.laws import half_width
 from uptack.ranks.weights import DIFFERENCE, MOVES, TOTAL, weight
@@ -72,7 +81,7 @@ class SuperiorityNoise:
         return self.seen(max(min(ends), 0.0)), self.seen(min(max(ends), 1.0))
 
 
-@release(reads=LABELLED, data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
+@release(reads=LABELLED, people="each", data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
 def superiority(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[LabelOptions]
 ) -> Release[float] | NoReply:
@@ -101,7 +110,7 @@ def superiority(
     return account.close(_told(x, labels, groups, account, missing, options, float))
 
 
-@release(reads=LABELLED, data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
+@release(reads=LABELLED, people="each", data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
 def rank_biserial(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[LabelOptions]
 ) -> Release[float] | NoReply:
@@ -131,7 +140,7 @@ def _told(
     if pairs is None or pairs.share(pairs.sizes)[1] > LOUDEST:
         return Outcome.refusal(HOW, Advice(n=least_rows(account), other="groups with more rows"))
     share = min(max(pairs.share(pairs.sizes)[0], 0.0), 1.0)
-    notes = (PUBLIC_LABELS,) if public else ()
+    notes = ((PUBLIC_LABELS,) if public else ()) + sampled(account)
     return Outcome(seen(share), HOW, SuperiorityNoise(pairs, seen), notes=notes)
 
 

@@ -14,7 +14,7 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational, read
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened, with_noise
+from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened, sampled, with_noise
 from uptack.ranks.counting import concordance, square_sum
 from uptack.ranks.laws import half_width
 from uptack.ranks.planning import tau_error
@@ -63,7 +63,7 @@ class TauNoise:
         return self.seen(max(min(ends), -1.0)), self.seen(min(max(ends), 1.0))
 
 
-@release(reads=PAIR, data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
+@release(reads=PAIR, people="each", data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
 def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOptions]) -> Release[float] | NoReply:
     """Kendall's τ-a: the share of concordant pairs of rows less that of discordant ones. It needs no bounds.
 
@@ -101,7 +101,7 @@ def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
     return account.close(measured(complete_rows({"x": x, "y": y}, missing), account, missing == "ignore"))
 
 
-@release(reads=PAIR, data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
+@release(reads=PAIR, people="each", data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
 def correlation(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOptions]) -> Release[float] | NoReply:
     """sin(πτ/2): the correlation of elliptical data, such as normal or Student's t, from Kendall's τ.
 
@@ -145,7 +145,7 @@ def measured(
     second.spend(loss.Pure(second.epsilon))
     blur = float(Fraction(law.scale)) / (GRID * m)
     noise = TauNoise(tau, m, scale, noisy / (GRID * m), blur, size, seen)
-    return Outcome(seen(tau), HOW, noise)
+    return Outcome(seen(tau), HOW, noise, notes=sampled(account))
 
 
 def _of_rows(count: int, n: int, account: Account) -> tuple[float | None, int, float, IntegerLaplace | None]:

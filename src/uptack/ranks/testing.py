@@ -17,7 +17,16 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, PUBLIC_LABELS, LabelOptions, RankOptions, labels_are_public, opened, with_noise
+from uptack.ranks.arguments import (
+    GRID,
+    PUBLIC_LABELS,
+    LabelOptions,
+    RankOptions,
+    labels_are_public,
+    opened,
+    sampled,
+    with_noise,
+)
 from uptack.ranks.counting import Floats
 from uptack.ranks.nulls import RankSum, mann_whitney_sum, signed_rank_sum
 from uptack.ranks.superiority import EXAMPLE, NoisyPairs, least_rows, noisy_pairs, too_small
@@ -79,8 +88,8 @@ def tail_of(alternative: str, law: RankSum, t: float, scale: float, unit: float)
 
 
 @release(
-    reads=LABELLED, data=("x", "labels"), missing="ignore", examples=({**EXAMPLE, "alternative": "greater"},),
-    page="rank_tests",
+    reads=LABELLED, people="each", data=("x", "labels"), missing="ignore",
+    examples=({**EXAMPLE, "alternative": "greater"},), page="rank_tests",
 )  # fmt: skip
 def mann_whitney(
     x: Any,
@@ -119,7 +128,8 @@ def mann_whitney(
         return account.close(Outcome.refusal(HOW, advice))
     share = min(max(pairs.share(pairs.sizes)[0], 0.0), 1.0)
     value = RankTest(share, _two_groups(pairs, side, 1.0 if public else 1 / GRID))
-    return account.close(Outcome(value, HOW, notes=(PUBLIC_LABELS,) if public else ()))
+    notes = ((PUBLIC_LABELS,) if public else ()) + sampled(account)
+    return account.close(Outcome(value, HOW, notes=notes))
 
 
 def _two_groups(pairs: NoisyPairs, side: str, grid: float) -> float:
@@ -136,7 +146,9 @@ def _two_groups(pairs: NoisyPairs, side: str, grid: float) -> float:
 # ------------------------------------------------------------------------------------------------------- signed ranks
 
 
-@release(reads=ROWS, data=("x", "y"), missing="ignore", examples=({"alternative": "less"},), page="rank_tests")
+@release(
+    reads=ROWS, people="each", data=("x", "y"), missing="ignore", examples=({"alternative": "less"},), page="rank_tests"
+)
 def signed_rank(
     x: Any, y: Any = None, *, epsilon: Rational, alternative: str = "two-sided", **options: Unpack[RankOptions]
 ) -> Release[RankTest] | NoReply:
@@ -179,7 +191,7 @@ def _of_rows(total: int, n: int, account: Account, side: str, advice: Advice) ->
     noisy = with_noise(total, law, account.entropy)
     account.spend(loss.Pure(account.epsilon))
     pvalue = tail_of(side, signed_rank_sum(n), noisy, float(Fraction(law.scale)), 0.5)
-    return Outcome(RankTest(_within(noisy / (n * (n + 1) / 2)), pvalue), HOW)
+    return Outcome(RankTest(_within(noisy / (n * (n + 1) / 2)), pvalue), HOW, notes=sampled(account))
 
 
 def _beside_rows(total: int, m: int, account: Account, side: str, advice: Advice) -> Outcome[RankTest]:
@@ -195,7 +207,8 @@ def _beside_rows(total: int, m: int, account: Account, side: str, advice: Advice
     most = rows + size.cutoff(Fraction(SIZES_FAIL)) - 1
     unit = (most + 1) / GRID
     found = tail_of(side, signed_rank_sum(most), noisy * unit, float(Fraction(law.scale)) * unit, unit)
-    return Outcome(RankTest(_within(noisy / GRID / (rows / 2)), min(found + SIZES_FAIL, 1.0)), HOW)
+    value = RankTest(_within(noisy / GRID / (rows / 2)), min(found + SIZES_FAIL, 1.0))
+    return Outcome(value, HOW, notes=sampled(account))
 
 
 def _within(value: float) -> float:

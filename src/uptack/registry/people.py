@@ -34,6 +34,18 @@ ALIKE = "people"
 BY_ROWS = "rows"
 ONCE = "one"
 STATED = "stated"
+INSTEAD = {
+    "hampel_regression": "linear_regression and shortcut_regression",
+    "R_S": "shortcut_regression",
+    "R_H": "linear_regression",
+    "S": "iqr",
+    "Scale": "iqr",
+    "M": "median",
+    "TM": "trimmed_mean",
+    "A_dist": "stable_value",
+    "A_samp": "stable_value",
+}
+"""What is proved for people where a function is not."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +149,13 @@ def entered(
     return changed, {key: passed.get(key, value) if key in data else value for key, value in given.items()}
 
 
+def proved(made: Declared, told: Mapping[str, Any]) -> None:
+    """Refuses what is asked about people and is not proved for them, or does not go together. Looks at no data."""
+    asked = _Asked(**{option: told[option] for option in PEOPLE if option in told})
+    _proved(made, asked)
+    asked.check()
+
+
 def _refuse_alone(asked: _Asked) -> None:
     """Without people there is nothing to weigh."""
     for option in PEOPLE[1:]:
@@ -156,7 +175,8 @@ def _proved(made: Declared, asked: _Asked) -> None:
         fix = "State a sensitivity for people, and pass adjacency=SUBSTITUTE.by_person(...)."
         raise InvalidArgument("person", f"left out: {made.name} is told the sensitivity of its value", "one", fix)
     if made.people is False:
-        fix = "Rows can be the unit instead: state how many one person has at most, with rows_per_person."
+        instead = f"For people there is {INSTEAD[made.name]}. " if made.name in INSTEAD else ""
+        fix = f"{instead}Rows can be the unit: state how many one person has at most, with rows_per_person."
         raise InvalidArgument("person", f"left out: {made.name} is not proved for people", "one", fix)
     if made.people == "each" and asked.per_person is None:
         fix = "Pass per_person='mean', or another of its choices, for one number per person."

@@ -6,16 +6,18 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from uptack.columns.moments import Form, spoken
 from uptack.kernels.density import DensityCurve
 from uptack.privacy import Privacy
 from uptack.release import NoReply
 from uptack.session.requests import Made
-from uptack.shown.numbers import plain
+from uptack.shown.times import written
 
 LABELS = {
     Fraction(1, 2): "median",
@@ -26,6 +28,7 @@ LABELS = {
 }
 """Quantiles in the order in which they are shown."""
 
+RANGE = "interquartile range"
 TAILS = "the tails got no reply"
 GRID = 160
 """Points of a drawn density."""
@@ -52,17 +55,30 @@ class Figure:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        value = self.value.to_dict() if hasattr(self.value, "to_dict") else plain(self.value)
-        ends = None if self.interval is None else [plain(end) for end in self.interval]
+        value = self.value.to_dict() if hasattr(self.value, "to_dict") else written(self.value)
+        ends = None if self.interval is None else [written(end) for end in self.interval]
         cost = None if self.cost is None else self.cost.to_dict()
         return {"label": self.label, "value": value, "interval": ends, "note": self.note, "privacy": cost}
 
 
+def in_ticks(value: Any) -> float:
+    """A number as it is, and a time or a duration as its ticks."""
+    said = spoken(value) if isinstance(value, date | timedelta) else None
+    return float(value if said is None else said.ticks)
+
+
+def in_form(figure: Figure, form: Form) -> Figure:
+    """A figure in ticks as the time, or for a range the duration, that it is."""
+    if figure.value is None:
+        return figure
+    return replace(figure, value=(form.spread if figure.label == RANGE else form).show(figure.value))
+
+
 def by_level(levels: tuple[Fraction, ...], quantiles: Figure | None) -> dict[Fraction, float]:
-    """The released quantiles by their levels; {} where there are none."""
+    """The released quantiles by their levels, times and durations in ticks; {} where there are none."""
     if quantiles is None or quantiles.value is None:
         return {}
-    return dict(zip(levels, map(float, quantiles.value), strict=True))
+    return dict(zip(levels, map(in_ticks, quantiles.value), strict=True))
 
 
 def with_tails(found: Mapping[Fraction, float], tails: Mapping[Fraction, float]) -> dict[Fraction, float]:
@@ -92,9 +108,7 @@ def card(
     if Fraction(1, 4) in levels:
         spread = found[Fraction(3, 4)] - found[Fraction(1, 4)] if found else None
         value = _whole(spread) if whole and spread is not None else spread
-        shown.append(
-            Figure("interquartile range", value, note="upper less lower quartile" if found else quantiles.note)
-        )
+        shown.append(Figure(RANGE, value, note="upper less lower quartile" if found else quantiles.note))
     shown[0] = replace(shown[0], how=quantiles.how, cost=quantiles.cost, interval=_ends(interval, whole))
     return shown
 

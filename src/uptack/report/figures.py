@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from uptack.columns.moments import DAY, Form
 from uptack.mechanisms.inverse import FAILURE, LATTICES
 from uptack.session import Request
 from uptack.statistics.many import CANDIDATES
@@ -44,8 +45,8 @@ NARROWEST, RESOLVED = 1e-70, 1e-9
 class Asked:
     """What a request is made from: the column, what it may spend, where values are guessed to be, and what is known.
 
-    `released` are the quantiles of the column by their levels; empty in a plan, where what is asked stands for any
-    question of the same cost.
+    `released` are the quantiles of the column by their levels, in ticks for times and durations, which `form` shows;
+    empty in a plan, where what is asked stands for any question of the same cost.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Asked:
     plausible: tuple[Any, Any] | None
     levels: tuple[Fraction, ...]
     released: Mapping[Fraction, float]
+    form: Form | None = None
 
 
 Ask = Callable[[Asked], Request]
@@ -73,7 +75,9 @@ def tails(asked: Asked) -> Request:
 
 def interval(asked: Asked) -> Request:
     """An interval for the population's median, around the released one."""
-    near = asked.released.get(Fraction(1, 2), 0.0)
+    near: Any = asked.released.get(Fraction(1, 2), 0.0)
+    if asked.form is not None:
+        near = asked.form.show(near)
     return Request("quantile_interval", asked.name, epsilon=asked.epsilon, p=Fraction(1, 2), around=near)
 
 
@@ -83,12 +87,25 @@ def trimmed_mean(asked: Asked) -> Request:
 
 
 def density(asked: Asked) -> Request:
-    """The density over a range that the released quantiles suggest; for few integers how many rows each has."""
+    """The density over a range that the released quantiles suggest; for few integers how many rows each has.
+
+    For times: how many rows there are in each month of that range, or in another unit of the calendar.
+    """
     low, high = box(asked.released)
+    if asked.form is not None:
+        ends = [asked.form.show(low, -1), asked.form.show(high if asked.released else float(DAY), 1)]
+        every = unit(high - low)
+        return Request("histogram", asked.name, epsilon=asked.epsilon, edges=ends, every=every)
     if asked.kind == "integer" and high - low < FEW_VALUES:
         keys = list(range(math.ceil(low), math.floor(high) + 1))
         return Request("histogram", asked.name, epsilon=asked.epsilon, keys=keys)
     return Request("fourier_density", asked.name, epsilon=asked.epsilon, low=low, high=high)
+
+
+def unit(width: float) -> str:
+    """The shortest unit of the calendar, from days on, of which a range of so many ticks has up to about forty."""
+    lengths = {"day": DAY, "week": 7 * DAY, "month": 30 * DAY}
+    return next((every for every, length in lengths.items() if width <= 40 * length), "year")
 
 
 def box(released: Mapping[Fraction, float]) -> tuple[float, float]:

@@ -39,6 +39,10 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "Coefficients of the regression, with 95% intervals; none where noise covers them.",
         {"target": "string", "coefficient": "string", "value": "number", "low": "number", "high": "number"},
     ),
+    "correlations": (
+        "Correlations of columns of numbers, by ranks, with 95% intervals for the noise where there are such.",
+        {"x": "string", "y": "string", "value": "number", "low": "number", "high": "number"},
+    ),
     "costs": (
         "What each figure cost. Together they cost what the descriptor says: a fixed plan costs less than its sum.",
         {"column": "string", "figure": "string", "how": "string", "epsilon": "number", "delta": "number"},
@@ -82,13 +86,21 @@ def _regression(profile: Profile) -> Iterator[Row]:
         yield {**own, "low": low, "high": high}
 
 
+def _correlations(profile: Profile) -> Iterator[Row]:
+    if profile.correlations is not None and profile.correlations[1].value is not None:
+        figure = profile.correlations[1]
+        for line in figure.value.figures(figure.interval):
+            yield {name: plain(line.get(name)) for name in ("x", "y", "value", "low", "high")}
+
+
 def _costs(profile: Profile) -> Iterator[Row]:
     for charge in charges(profile):
         own = {"column": charge.column, "figure": charge.label, "how": charge.how}
         yield {**own, "epsilon": charge.cost.epsilon, "delta": charge.cost.delta}
 
 
-ROWS = {"figures": _figures, "counts": _counts, "densities": _densities, "regression": _regression, "costs": _costs}
+ROWS = {"figures": _figures, "counts": _counts, "densities": _densities, "regression": _regression}
+ROWS |= {"correlations": _correlations, "costs": _costs}
 
 
 def cell(value: Any) -> str:
@@ -116,6 +128,8 @@ def _csv(name: str, profile: Profile) -> str:
 def descriptor(profile: Profile) -> dict[str, Any]:
     """What is in the package, field by field, and what all of it cost."""
     spent, rows = profile.spent.to_dict(), profile.rows
+    timed = any(column.part.form is not None for column in profile.columns)  # figures are then times and durations, too
+    kinds = {"number": "any"} if timed else {}
     return {
         "name": "private-profile",
         "title": f"Private profile of {printable(profile.title)}",
@@ -126,7 +140,12 @@ def descriptor(profile: Profile) -> dict[str, Any]:
                 "name": name,
                 "path": f"{name}.csv",
                 "description": text,
-                "schema": {"fields": [{"name": field, "type": kind} for field, kind in fields.items()]},
+                "schema": {
+                    "fields": [
+                        {"name": field, "type": kinds.get(kind, kind) if name == "figures" else kind}
+                        for field, kind in fields.items()
+                    ]
+                },
             }
             for name, (text, fields) in TABLES.items()
         ],

@@ -11,7 +11,8 @@ from markupsafe import Markup
 from uptack.labels import label, lines
 from uptack.privacy.words import promise, short
 from uptack.report.axes import Tick, labelled_ticks, number
-from uptack.report.cards import Figure, coarse
+from uptack.report.cards import Figure, coarse, in_ticks
+from uptack.report.dates import marks
 from uptack.report.pictures import box_picture, density_picture
 from uptack.report.profile import ColumnProfile, Profile
 from uptack.report.writing import Bar, Coefficient, bars, between, charges, coefficients, counted, integer_bars
@@ -103,7 +104,11 @@ def _picture(column: ColumnProfile) -> Markup | None:
         return density_picture(curve.points.tolist(), curve.values.tolist(), title=f"Density of {name}", **shown)
     if None in quartiles or quartiles[0] == quartiles[1]:
         return None
-    return box_picture(sorted(found.values()), coarse(found), median.interval, title=f"Quantiles of {name}")
+    places, form, ends = sorted(found.values()), column.part.form, median.interval
+    beyond = (places[-1] - places[0]) / 20
+    axis = None if form is None else marks(form, places[0] - beyond, places[-1] + beyond)
+    seen = None if ends is None else (in_ticks(ends[0]), in_ticks(ends[1]))
+    return box_picture(places, coarse(found), seen, title=f"Quantiles of {name}", marks=axis)
 
 
 def silent(cards: list[Card]) -> list[tuple[str, list[Card]]]:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import math
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from uptack.labels import label
+from uptack.shown.times import DAY, words
 
 
-def number(value: float, scale: float = 0.0, end: str = "") -> str:
+def number(value: Any, scale: float = 0.0, end: str = "") -> str:
     """A number as a person would write it: whole numbers as they are, others with four digits.
 
     Thousands are set apart from five digits on, so that years look like years. `scale` is how large a difference is
     among numbers of its kind: what is less than a millionth of it is nothing, and there are digits enough for a
-    hundredth of it. The "low" `end` of an interval is rounded down, the "high" one up.
+    hundredth of it. The "low" `end` of an interval is rounded down, the "high" one up. Times and durations, whose scale
+    is in microseconds, are written as such.
 
     >>> number(1234568), number(2013), number(0.000123456), number(-3.14159), number(1e-30, scale=2.0)
     ('1,234,568', '2013', '0.0001235', '-3.142', '0')
     >>> number(1700000123.4, scale=50.0), number(0.12345, end="low"), number(0.12341, end="high")
     ('1,700,000,123.4', '0.1234', '0.1235')
     """
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "minutes" if scale > 2 * DAY else "seconds")
+    if isinstance(value, date | timedelta):
+        return words(value)
     value = 0.0 if abs(value) < scale * 1e-6 else float(value)
     if not math.isfinite(value):
         return str(value)

@@ -100,7 +100,7 @@ def _safe(text: str) -> str:
 
 def _cell(value: object) -> str:
     """The name of a figure. Numbers are not rounded in it: it says which figure it is."""
-    return label(plain(value))
+    return "" if value is None else label(plain(value))
 
 
 def _numbers(records: Sequence[Record], name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypedDict
 
 import numpy as np
@@ -12,9 +13,12 @@ import numpy as np
 from uptack import checks, columns
 from uptack.account import Account, Outcome
 from uptack.columns import Column
+from uptack.columns.entrance import numeric
+from uptack.columns.moments import TIMED, Form, Spoken, spoken
 from uptack.columns.numeric import LARGEST
 from uptack.columns.owners import of_people
-from uptack.data.arrays import numeric_column
+from uptack.columns.timed import TimedColumn, unlike
+from uptack.data.arrays import shown_column
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.plausible import Lattice, Plausible
@@ -22,6 +26,8 @@ from uptack.noise import Entropy, IntegerLaplace, MachineNumbers
 from uptack.privacy import Adjacency, loss
 from uptack.registry.options import METHODS
 from uptack.release import Advice, Noise
+from uptack.statistics.showing import shown
+from uptack.statistics.told import CENTURIES, agree, named, ticked, told
 
 COUNT_SHARE = Fraction(1, 10)
 """The part of ε that goes into the number of rows where it is secret."""
@@ -48,7 +54,7 @@ class Question:
     `count` is the law of the noise in the number of rows, where that number is secret and has been paid for. `at_most`
     is a public number of rows where some may be left out: those that are left are secret, and not more. `capped` says
     that rows of people weigh alike, so that the size depends on how many they have. In all of this people stand for
-    rows where the adjacency is one by person.
+    rows where the adjacency is one by person. `told` are the options that were given as times, durations or numbers.
     """
 
     account: Account
@@ -59,6 +65,7 @@ class Question:
     plausible: tuple[float, float] | None = None
     at_most: int | None = None
     capped: bool = False
+    told: tuple[tuple[str, Spoken | None], ...] = ()
 
     @property
     def epsilon(self) -> Fraction:
@@ -141,11 +148,11 @@ def _missing(value: object) -> float | str | None:
     """What stands in for NaN: None to refuse it, ±the largest float for "low" and "high", a number, or "drop"."""
     fixed = {"error": None, "low": -LARGEST, "high": LARGEST, "drop": "drop"}
     must = "'error', 'drop', 'low', 'high' or a number"
-    if isinstance(value, str):
+    if isinstance(value, str) and spoken(value) is None:
         if value not in fixed:
             raise InvalidArgument("missing", must, repr(value))
         return fixed[value]
-    number = checks.rational("missing", value, must)
+    number = checks.rational("missing", ticked(value), must)
     if abs(number) > Fraction(LARGEST):
         raise InvalidArgument("missing", must, checks.describe(value), "Beyond all floats there is 'low' or 'high'.")
     return float(number)
@@ -156,7 +163,7 @@ def _plausible(value: object) -> tuple[float, float]:
     must = "a pair of numbers (low, high), low below high"
     if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
         raise InvalidArgument("plausible", must, checks.describe(value))
-    low, high = (checks.rational("plausible", end, must) for end in value)
+    low, high = (checks.rational("plausible", ticked(end), must) for end in value)
     if not low < high:
         raise InvalidArgument("plausible", must, checks.describe(value))
     return float(low), float(high)
@@ -252,24 +259,34 @@ def asked(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Question:
     if plausible is not None and method != "inverse":
         fix = "The other methods have no candidates to choose from."
         raise InvalidArgument("plausible", "left out but for method='inverse'", checks.describe(guess), fix)
-    step = None if granularity is None else _between("granularity", granularity, STEPS, FINER)
+    step = None if granularity is None else _between("granularity", ticked(named(granularity)), STEPS, FINER)
     if step is not None and method != "inverse":
         fix = "The other methods add noise to the answer, which is no multiple of anything."
         raise InvalidArgument("granularity", "left out but for method='inverse'", checks.describe(granularity), fix)
     promised = {name: options[name] for name in Promises.__annotations__ if name in options}
     account = Account.open(name, epsilon, **promised)
-    return Question(account, method, step, _missing(options.get("missing", "error")), plausible=plausible)
+    said = told(granularity, guess, options.get("missing", "error"))
+    return Question(account, method, step, _missing(options.get("missing", "error")), plausible=plausible, told=said)
 
 
-def column(x: Any, question: Question, floats: bool = False) -> tuple[Column, Question]:
+def column(x: Any, question: Question, floats: bool = False, times: str = "") -> tuple[Column, Question]:
     """The data as a column of numbers without NaN or infinities, and the question with its granularity.
 
     Integer columns have a granularity of 1 by themselves, unless they are to be read as `floats`: that is their type,
     not their content. By default a value that is not a finite number is an error for the curator to see. With `missing`
     each such row is replaced on its own, NaN by the value asked for and ±inf by ±the largest float, which keeps
     neighbours neighbours.
+
+    A column of times or durations is one of ticks from here on (`uptack.columns.moments`). `times` says what an answer
+    in ticks is: "place", a moment among the rows, "spread", a duration, or "" where ticks are of no use.
     """
     data = x if isinstance(x, Column) else in_memory(x)
+    form = data.form if isinstance(data, TimedColumn) else None
+    if form is not None and not times:
+        raise unlike("x", form)
+    agree(question.told, form)
+    if isinstance(data, TimedColumn) and form is not None:
+        data, question = data.ticks, _in_ticks(question, form, times, floats)
     if of_people(data) != bool(question.adjacency.person):  # the registry has seen to it; nothing else may get through
         must = "by person for people's data, and only for them"
         raise InvalidArgument("adjacency", must, str(question.adjacency), "Pass person=.")
@@ -285,13 +302,37 @@ def column(x: Any, question: Question, floats: bool = False) -> tuple[Column, Qu
         return data.filled(question.missing), question
     if not data.finite():
         fix = "Pass missing='drop', or 'low', 'high' or a number to replace each such row."
-        raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
+        raise InvalidArgument("x", "free of NaN and infinities", "some", _untyped(x, fix) if form is None else TIMES)
     return data, question
 
 
+TIMES = "Pass missing='drop', or 'low', 'high' or a time to replace each such row."
+
+
+def _untyped(x: Any, fix: str) -> str:
+    """The same, and what else there is to do for rows without a declared type."""
+    if isinstance(x, Column) or columns.field("x", x).kind != "any":
+        return fix
+    return f"{fix} Times need a type: pass numpy.array(x, 'datetime64[us]') or pandas.to_datetime(x)."
+
+
+def _in_ticks(question: Question, form: Form, times: str, floats: bool) -> Question:
+    """The same question in ticks, whose answer is shown in the form of the column, or as a duration.
+
+    Where nobody says where times lie, they are guessed to be in living memory: `CENTURIES`.
+    """
+    account = question.account.showing(partial(shown, form if times == "place" else form.spread))
+    step = question.granularity if floats else question.granularity or form.step
+    moments = form.kind == "time" and times == "place" and question.method == "inverse"
+    guess = CENTURIES if moments and question.plausible is None else question.plausible
+    return replace(question, account=account, granularity=step, plausible=guess)
+
+
 def in_memory(x: Any) -> Column:
-    """Anything like a column, by its declared type: see `uptack.columns`."""
-    return numeric_column(columns.column("x", x))
+    """Anything like a column of numbers, times or durations, by its declared type: see `uptack.columns`."""
+    must = "a one-dimensional column of numbers"
+    found = columns.field("x", x, must, "Pick one numeric column.")
+    return shown_column(found if found.kind in TIMED else numeric("x", found, must))
 
 
 def public_size(n: int, question: Question) -> tuple[int, Question]:

@@ -10,7 +10,7 @@ from uptack.reach import Segment
 from uptack.reach.deviation import MedianDeviation
 from uptack.reach.order import quantile_rank
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import Options
 from uptack.statistics.methods import released
@@ -33,7 +33,7 @@ def _deviation() -> Statistic:
     )
 
 
-@release(reads=COLUMN, by=True, plan=ranks, statistic=_deviation, people="each")
+@release(reads=MOMENTS, by=True, plan=ranks, statistic=_deviation, people="each")
 def mad(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The median absolute deviation: the median of the distances of all rows from their median.
 

@@ -14,7 +14,8 @@ in c, the score of a cell is
 
 a smallest cell that leaves out T rows at most. It is a maximum of numbers that move by at most 1, and so it does. Cells
 of score T count as ⊥. A cell of a lower score has at least q = N - 2T + 1 rows, so it holds one of the order statistics
-of ranks q, 2q, 3q, ...: only cells around these are looked at. Cells whose middle is beyond 2^512 have score T.
+of ranks q, 2q, 3q, ...: only cells around these are looked at. Cells whose middle is beyond 2^512 have score T. A cell
+of the least w that is drawn counts as ⊥ too, which is post-processing: all its rows are one value, such as 0.
 
 **Sides.** Given the cell's middle m and w, a = m - w·2^(k/2) and b = m + w·2^(l/2) have the public weight
 (2^(k/2) + 2^(l/2))^-λ, and the score min(2T, #rows below a) + min(2T, #rows above b). A row that goes from one side to
@@ -305,7 +306,7 @@ def drawn_frame(tails: Tails, n: int, plan: Plan, power: int, anchor: Question, 
     """The anchor and then the sides; None for ⊥. What is spent is written down."""
     found = cells(tails, n, plan.left_out).draw(decay(anchor.epsilon / anchor.rows), anchor.entropy)
     anchor.account.spend(inverse_loss(anchor.epsilon))
-    if found is None:
+    if found is None or found[1] == EXPONENTS[0]:
         return None
     (i, j), width = found, math.ldexp(1.0, found[1])
     middle = float(Fraction(i + 1) * Fraction(2) ** j)

@@ -27,8 +27,8 @@ DOUBT = 0.8
 
 @dataclass(frozen=True)
 class MeanInterval:
-    """The interval of a mean: z·sqrt(variance/n) for sampling and q·b for the noise, put together as √(…² + …²); then
-    what rows beyond the ends may add, by the tails' indices."""
+    """The interval of a mean: z·sqrt(g·variance/n) for sampling, with up to g rows per person, and q·b for the noise,
+    put together as √(…² + …²); then what rows beyond the ends may add, by the tails' indices."""
 
     made: Moments
 
@@ -45,7 +45,7 @@ class MeanInterval:
 
     def _drawn(self, confidence: Rational) -> float:
         made = self.made
-        return normal_quantile(confidence) * math.sqrt(min(made.variance + made.second_scale, 1.0) / made.rows)
+        return normal_quantile(confidence) * math.sqrt(min(made.variance + made.second_scale, 1.0) / made.independent)
 
     def around(self, value: Any, confidence: Rational) -> tuple[float, float]:
         """For the mean of the population; infinite where no more can be said."""

@@ -13,7 +13,7 @@ from uptack.reach import Segment
 from uptack.reach.order import trimmed_mean as trimmed_segments
 from uptack.reach.order import winsorized_mean as winsorized_segments
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import MeanOptions, Options, asked, column, resolved
 from uptack.statistics.mean_intervals import MeanInterval
@@ -64,7 +64,7 @@ def _cut(value: Rational) -> Fraction:
 
 
 @release(
-    reads=COLUMN,
+    reads=MOMENTS,
     by=True,
     plan=ranks,
     examples=({"cut": 0.2},),
@@ -91,7 +91,7 @@ def trimmed_mean(
 
 
 @release(
-    reads=COLUMN,
+    reads=MOMENTS,
     by=True,
     plan=ranks,
     examples=({"cut": 0.2},),
@@ -113,7 +113,7 @@ RECIPES = (Recipe(kappa=-1, width=5), Recipe(kappa=-2, width=5))
 """At κ = 1/2 the second moment is free where a row is replaced. Where one comes or goes it costs κ."""
 
 
-@release(reads=COLUMN, by=True, statistic=_mean, people=True)
+@release(reads=MOMENTS, by=True, statistic=_mean, people=True)
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The mean, with an interval for the mean of the population and no bounds on the data.
 
@@ -125,10 +125,10 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
 
     Rows outside the frame count as its ends. `result.interval(0.95)` is for the mean of the population: it allows for
     sampling (by the central limit theorem), for the noise, and for what lies beyond the frame, by how heavy the tails
-    look. It has no end on a side whose tail is so heavy that no more can be said. The reply is ⊥ where nearly all rows
-    seem to be one value, or many to be outside. A few gross errors, fewer than the noise, can't be told from none: then
-    it is for the mean without them. `result.noise.frame` is the frame, and `result.noise.of_rows(result.value,
-    0.95)` an interval for the rows' own mean.
+    look and how many rows the check saw there. It has no end on a side whose tail is so heavy that no more can be said.
+    The reply is ⊥ where nearly all rows seem to be one value, or many to be outside. A few gross errors, fewer than the
+    noise, can't be told from none: then it is for the mean without them. `result.noise.frame` is the frame, and
+    `result.noise.of_rows(result.value, 0.95)` an interval for the rows' own mean.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
@@ -139,7 +139,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
     (True, True)
     """
     question = asked("mean", epsilon, options)
-    data, question = column(x, question, floats=True)
+    data, question = column(x, question, floats=True, times="place")
     made, question, refused = framed(data, question, RECIPES)
     if made is None:
         return question.account.close(refused)

@@ -29,7 +29,8 @@ from uptack.statistics.statistic import Data, Statistic, least_n
 def released(statistic: Statistic, x: Any, epsilon: Rational, options: Mapping[str, Any]) -> Release[Any] | NoReply:
     """The statistic of x by the method asked for, or ⊥."""
     question = asked(statistic.name, epsilon, options)
-    data, question = column(x, question, floats=not statistic.whole)
+    times = "spread" if statistic.scale else "place"
+    data, question = column(x, question, floats=not statistic.whole, times=times)
     return question.account.close(measured(statistic, data, question))
 
 

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from uptack.exact import Rational
 from uptack.reach.order import midhinge as segments
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import Options
 from uptack.statistics.methods import released
@@ -23,7 +23,7 @@ def _midhinge() -> Statistic:
     return Statistic("midhinge", segments, Functional(levels), slope=8.0, follows=True)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, statistic=_midhinge, people=True)
+@release(reads=MOMENTS, by=True, plan=ranks, statistic=_midhinge, people=True)
 def midhinge(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The midhinge, the mean of the lower and the upper quartile, with no bounds on the data.
 

@@ -13,6 +13,12 @@ The length is largest at u = ±1. ∎ So at κ = 1/2 **the second moment costs n
 **People** have the mean of their rows' u (with `weights="rows"` what is left of it), which is in [-1, 1] as well. So
 the same holds for people with one u each. They are independent of each other where rows of one person are not, and the
 second moment is that of people's means: so the interval is about people.
+
+For a variance the second moment is that of rows (`of_rows`): a person's point is the mean of her rows' (u, κu²).
+**Theorem.** Two people are at most D·2^24 + 1 apart as well, and one is at most (1 + κ)·2^24 long. *Proof.* Her point,
+rounded, is brought to where ⌊A²·κ/2^24⌋ ≤ Q ≤ κ·2^24; there it is anyway but for roundings, since a mean of squares is
+at least the square of the mean. But for less than 1 in Q, downwards, that is the convex hull of the curve of rows,
+(A, A²·κ/2^24); and the diameter of a hull, and its longest vector, are those of the curve. ∎
 """
 
 from __future__ import annotations
@@ -96,20 +102,25 @@ def shown_rows(rows: int, inside: int, tied: int, rank: int, spare: int) -> int:
     return min(inside - tied, rank - outside, inside - rank + 1, spare - outside)
 
 
-def exact_sums(data: Data, frame: Frame, power: int, n: int, spare: int, centre: float) -> Sums:
+def exact_sums(data: Data, frame: Frame, power: int, n: int, spare: int, centre: float, of_rows: bool = False) -> Sums:
     """In one pass over the rows, wherever they are; of people's means where they have several rows.
 
-    `centre` is the order statistic of rank ⌊(n + 1)/2⌋.
+    `of_rows` asks for the squares of their rows, and not of their means. `centre` is the order statistic of rank
+    ⌊(n + 1)/2⌋.
     """
     if weighted(data):
-        return _sums_of_people(data, frame, power, spare)
+        return _sums_of_people(data, frame, power, spare, of_rows)
     first, second, rows, inside, tied = data.sums(partial(_added, frame=frame, power=power, tie=centre))
     return Sums(int(first), int(second), int(rows), shown_rows(rows, inside, tied, (n + 1) // 2, spare))
 
 
-def _sums_of_people(data: Any, frame: Frame, power: int, spare: int) -> Sums:
+def _sums_of_people(data: Any, frame: Frame, power: int, spare: int, of_rows: bool) -> Sums:
     """The same in units of people, where V is counted for all values."""
     a, q = whole_numbers(data.averaged(partial(in_frame, frame=frame)), power)
+    if of_rows:
+        most = 1 << (BITS + power)
+        squares = data.averaged(lambda x: in_frame(x, frame) ** 2)
+        q = np.clip(np.floor(squares * most).astype(np.int64), q, most)
     unit, inside, outside, largest = data.inside(frame.low, frame.high)
     shown = min(inside - largest, spare * unit - outside) // unit
     return Sums(int(a.sum()), int(q.sum()), data.size, int(shown))
@@ -120,10 +131,11 @@ def _sums_of_people(data: Any, frame: Frame, power: int, spare: int) -> Sums:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a statistic asks of a frame: log2 of κ, and the power λ by which width is punished."""
+    """What a statistic asks of a frame: log2 of κ, the power λ by which width is punished, and whose squares."""
 
     kappa: int
     width: int
+    of_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,7 +144,9 @@ class Moments:
 
     `rows` is the public number of rows, `count` the scale of the noise in it, 0 where it is exact. `added` is Σu, and
     `total` the number of rows that came with it, if it was asked for; `total_scale` is the scale of its noise.
-    `clipped` is how many rows a tail of index 1 would have beyond an end, in expectation. `index` are the indices of
+    `each` is how many rows one person may have.
+    `clipped` is how many rows a tail of index 1 would have beyond an end, in expectation, and `outside` how many the
+    check saw outside, with its noise; up to about `unseen` of them it can't tell from none. `index` are the indices of
     the tails as they look from the anchor, where T rows are outside, to the ends.
     """
 
@@ -144,10 +158,20 @@ class Moments:
     rows: int
     count: float
     clipped: float
+    outside: float
+    unseen: float
     index: tuple[float, float]
     added: float
     total: float
     total_scale: float
+    each: int = 1
+
+    @property
+    def independent(self) -> float:
+        """As many independent rows as there are for sure. With up to g rows per person, whatever these have to do with
+        each other, Var Σx ≤ Σ over people of m·Σ Var x ≤ g·n·Var x, by Cauchy and Schwarz: so n/g.
+        """
+        return self.rows / self.each
 
     @property
     def variance(self) -> float:
@@ -157,8 +181,9 @@ class Moments:
     def tails(self, doubt: float, moment: int = 1) -> tuple[float, float]:
         """What rows beyond each end may add to the mean of |x - end|^moment; infinite for a tail that is too heavy.
 
-        With r rows beyond an end at distance d, a tail of index α has r·d^k·k/(α - k) of it. An index is read off two
-        counts, so tails are taken for heavier than they look, by the factor `doubt`.
+        With r rows beyond an end at distance d, a tail of index α has r·d^k·k/(α - k) of it. r is what the draw of the
+        sides leaves outside in expectation, or what the check saw, if that is more. An index is read off two counts, so
+        tails are taken for heavier than they look, by the factor `doubt`.
         """
         down, up = (self._tail(far, doubt * seen, moment) for far, seen in zip(self._far, self.index, strict=True))
         return down, up
@@ -170,20 +195,23 @@ class Moments:
     def _tail(self, far: float, index: float, moment: int) -> float:
         if index <= 1.1 * moment:
             return math.inf
-        return self.clipped / index / self.rows * far**moment * moment / (index - moment)
+        rows = max(self.clipped / index, self.outside)
+        return rows / self.rows * far**moment * moment / (index - moment)
 
 
 STEEPEST = 6.0
 """Tails count as no lighter than this index."""
 
 
-def tail_index(plan: Plan, far: float, width: float, clipped: float) -> float:
+def tail_index(plan: Plan, far: float, width: float, clipped: float, outside: float) -> float:
     """ln(T/r)/ln(d/w): T rows beyond the anchor have become r at the frame's end.
 
-    All of it is public: T, and r = λ/ε, which a tail of index 2 leaves outside.
+    All of it is public by now: T, and r = λ/ε, which a tail of index 2 leaves outside. Where a draw of the sides left
+    more there, the tail would look light; so r is what the check saw, if that is more. An end less than a factor of 2
+    away from the anchor's tells nothing of the tail, and counts as that far: with few rows it often is as near.
     """
-    fewer = math.log(max(plan.left_out / max(clipped / 2, 1.0), 2.0))
-    return min(fewer / max(math.log(far / width), 0.2), STEEPEST)
+    fewer = math.log(max(plan.left_out / max(clipped / 2, outside, 1.0), 2.0))
+    return min(fewer / max(math.log(far / width), math.log(2)), STEEPEST)
 
 
 SURE, BEYOND = 3.5, 3.5
@@ -245,7 +273,8 @@ def moments(data: Data, n: int, recipe: Recipe, question: Question, counted: boo
     if frame is None:
         return None
     clipped, doubt = 2 * recipe.width * question.rows / float(stages.side.epsilon), check.rows / float(check.epsilon)
-    sums = exact_sums(data, frame, recipe.kappa, n, math.ceil(clipped + (SURE + BEYOND) * doubt), tails.centre)
+    spare = math.ceil(clipped + (SURE + BEYOND) * doubt)
+    sums = exact_sums(data, frame, recipe.kappa, n, spare, tails.centre, recipe.of_rows)
     (shown,) = noisy_sums([sums.shown], stages.seeing, check.entropy)
     check.account.spend(loss.Pure(check.epsilon))
     if shown <= SURE * doubt:
@@ -254,14 +283,25 @@ def moments(data: Data, n: int, recipe: Recipe, question: Question, counted: boo
     law, wanted = stages.law(recipe, weight), [sums.first, sums.second, *([weight * sums.rows] if counted else [])]
     noisy = noisy_sums(wanted, law, rest.entropy)
     rest.account.spend(loss.Pure(rest.epsilon))
-    return _made(stages, recipe, frame, n, clipped, noisy, float(Fraction(law.scale)), weight)
+    seen = _Seen(clipped, max(float(spare - shown), 0.0), clipped + BEYOND * doubt)
+    return _made(stages, recipe, frame, n, seen, noisy, float(Fraction(law.scale)), weight)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What is known of the rows outside: see `Moments`."""
+
+    clipped: float
+    outside: float
+    unseen: float
 
 
 def _made(
-    stages: _Stages, recipe: Recipe, frame: Frame, n: int, clipped: float, noisy: list[int], scale: float, weight: int
+    stages: _Stages, recipe: Recipe, frame: Frame, n: int, seen: _Seen, noisy: list[int], scale: float, weight: int
 ) -> Moments:
     rows, kappa, count = max(n, 1), 2.0**recipe.kappa, stages.rest.count
-    down, up = (tail_index(stages.plan, far, frame.width, clipped) for far in (frame.down, frame.up))
+    ends = (frame.down, frame.up)
+    down, up = (tail_index(stages.plan, far, frame.width, seen.clipped, seen.outside) for far in ends)
     return Moments(
         frame,
         first=min(max(noisy[0] / ONE / rows, -1.0), 1.0),
@@ -270,11 +310,14 @@ def _made(
         second_scale=scale / ONE / rows / kappa,
         rows=rows,
         count=0.0 if count is None else float(Fraction(count.scale)),
-        clipped=clipped,
+        clipped=seen.clipped,
+        outside=seen.outside,
+        unseen=seen.unseen,
         index=(down, up),
         added=noisy[0] / ONE,
         total=noisy[2] / weight if weight else float(rows),
         total_scale=scale / weight if weight else 0.0,
+        each=stages.rest.rows,
     )
 
 
@@ -298,4 +341,5 @@ def framed(
 def clipping(made: Moments) -> str:
     """What was clipped, as far as public numbers tell."""
     rows = f"about {made.clipped / 2:.3g} or fewer at each end, in expectation"
-    return f"rows outside a private frame count as its ends: {rows}; a few gross errors among them can't be told"
+    gross = f"up to about {made.unseen:.2g} gross errors can't be told from none, and all is then said without them"
+    return f"rows outside a private frame count as its ends: {rows}; {gross}"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Unpack
 
 from uptack import checks
+from uptack.columns.moments import spoken
 from uptack.exact import Rational
 from uptack.mechanisms.inverse import inverse_loss
 from uptack.privacy import Privacy, loss
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import COUNT_SHARE, MeanOptions, asked, column, level, public_size
 from uptack.statistics.planning import secret_size
 from uptack.statistics.quantiles import confidence_of, ends_around, no_interval_of_rows
+from uptack.statistics.told import ticked
 
 
 def spends(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss:
@@ -25,7 +28,7 @@ def spends(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss:
     return loss.Composed((loss.Pure(count), *ends) if count else ends)
 
 
-@release(reads=COLUMN, examples=({"p": 0.5, "around": 0},), page="median", spends=spends, people=True)
+@release(reads=MOMENTS, examples=({"p": 0.5, "around": 0},), page="median", spends=spends, people=True)
 def quantile_interval(
     x: Any,
     p: Rational,
@@ -53,9 +56,10 @@ def quantile_interval(
     True
     """
     at, sure = level("p", p), confidence_of(confidence)
-    near = float(checks.rational("around", around, "a number"))
+    near = float(checks.rational("around", ticked(around), "a number"))
     question = asked("quantile interval", epsilon, options)
-    data, question = column(x, question)
+    question = replace(question, told=(*question.told, ("around", spoken(around))))
+    data, question = column(x, question, times="place")
     no_interval_of_rows("confidence", confidence, question)
     n, question = public_size(data.size, question)
     return question.account.close(ends_around(data, n, at, sure, near, question))

@@ -49,12 +49,18 @@ class ProportionInterval:
     with p and the other falls, so each end misses with at most α/2. Where n is secret, it is between two numbers but
     for α/10; the rest of α is used for both ends, the lower one with the most rows and the upper one with the fewest,
     as both tails move one way with n. ∎
+
+    **People with up to g rows** (`each`), which may have anything to do with each other: B is a sum over people of at
+    most g each. In convex order it is at most g·B', B' binomial with ⌈n/g⌉ and p, since copies are the least
+    independent that rows can be. By Bentkus (2004, *On Hoeffding's inequalities*, Annals of Probability 32) P(B ≥ h) is
+    then at most e·P(B' ≥ ⌊h/g⌋), which takes the place of P(B ≥ h) in both tails.
     """
 
     true: int
     rows: int
     law: IntegerLaplace
     secret: bool
+    each: int = 1
 
     def around(self, value: Any, confidence: Rational) -> tuple[float, float]:
         """For the share in the population."""
@@ -71,7 +77,9 @@ class ProportionInterval:
     def _at_least(self, y: int, n: int, p: float) -> float:
         """P(B + Z ≥ y). The noise is symmetric, so the other tail is that of n - B with 1 - p."""
         z, chances = _noise(self.law)
-        return float((chances * stats.binom.sf(y - z - 1, n, p)).sum()) + FORGOTTEN
+        beyond = stats.binom.sf((y - z) // self.each - 1, -(-n // self.each), p)
+        beyond = beyond if self.each == 1 else np.minimum(math.e * beyond, 1.0)
+        return float((chances * beyond).sum()) + FORGOTTEN
 
 
 @lru_cache(maxsize=32)
@@ -116,8 +124,9 @@ def proportion(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> 
     have noise; a row that comes or goes moves one of them by 1, and a replaced one each by 1. Up to `rows_per_person`
     times as much for people with several. There is always a reply.
 
-    `result.interval(0.95)` is exact: see `uptack.statistics.proportions.ProportionInterval`. With `missing="low"` rows
-    without a value are not true, with "high" they are.
+    `result.interval(0.95)` is exact: see `uptack.statistics.proportions.ProportionInterval`. It does not take rows of
+    one person to be independent of each other. With `missing="low"` rows without a value are not true, with "high" they
+    are.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
@@ -137,5 +146,5 @@ def proportion(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> 
     if secret:
         question.account.bought(rows, law, times=2)
     value = min(max(noisy[0] / max(rows, 1), 0.0), 1.0)
-    noise = ProportionInterval(noisy[0], max(rows, 0), law, secret)
+    noise = ProportionInterval(noisy[0], max(rows, 0), law, secret, question.rows)
     return question.account.close(Outcome(value, "integer noise on counts", noise))

@@ -23,7 +23,7 @@ from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import MOMENTS
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import (
     LEAST_SHARE,
@@ -61,7 +61,7 @@ def _of_level(p: Rational) -> Statistic:
 
 
 @release(
-    reads=COLUMN,
+    reads=MOMENTS,
     by=True,
     plan=ranks,
     examples=({}, {"interval": 0.9}),
@@ -82,7 +82,7 @@ def median(
 
 
 @release(
-    reads=COLUMN,
+    reads=MOMENTS,
     by=True,
     plan=ranks,
     examples=({"p": 0.3}, {"p": [0.25, 0.75]}, {"p": 0.4, "interval": 0.9}),
@@ -125,7 +125,7 @@ def quantile(
         fix = "Ask for the quantiles one by one."
         raise InvalidArgument("interval", "None for several quantiles", checks.describe(interval), fix)
     question = asked("quantiles", epsilon, options)
-    data, question = column(x, question)
+    data, question = column(x, question, times="place")
     if followed(len(levels), question):
         found = quantiles(data, data.size, levels, question, statistic)
     else:
@@ -146,7 +146,7 @@ def _one(
 ) -> Release[float] | NoReply:
     question = asked(name, epsilon, options)
     confidence = None if interval is None else confidence_of(interval)
-    data, question = column(x, question)
+    data, question = column(x, question, times="place")
     if confidence is not None:
         no_interval_of_rows("interval", interval, question)
     if confidence is None:

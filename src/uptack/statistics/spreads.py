@@ -15,7 +15,7 @@ from uptack.reach import Segment
 from uptack.reach.order import spread_ranks
 from uptack.reach.people import range_reach
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics import planning
 from uptack.statistics.arguments import Options, level
@@ -76,7 +76,7 @@ def _quarters() -> Statistic:
 
 
 @release(
-    reads=COLUMN,
+    reads=MOMENTS,
     by=True,
     plan=planning.ranks,
     examples=({"low": 0.1, "high": 0.9},),
@@ -96,7 +96,7 @@ def interquantile_range(
     return released(_between(low, high), x, epsilon, options)
 
 
-@release(reads=COLUMN, by=True, plan=planning.ranks, statistic=_quarters, people=True)
+@release(reads=MOMENTS, by=True, plan=planning.ranks, statistic=_quarters, people=True)
 def iqr(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The interquartile range x(⌈3n/4⌉) - x(⌊n/4⌋ + 1): see `interquantile_range`.
 

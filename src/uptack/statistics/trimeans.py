@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from uptack.exact import Rational
 from uptack.reach.order import trimean as segments
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import Options
 from uptack.statistics.methods import released
@@ -23,7 +23,7 @@ def _trimean() -> Statistic:
     return Statistic("trimean", segments, Functional(levels), slope=8.0, follows=True)
 
 
-@release(reads=COLUMN, by=True, plan=ranks, statistic=_trimean, people=True)
+@release(reads=MOMENTS, by=True, plan=ranks, statistic=_trimean, people=True)
 def trimean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """Tukey's trimean, a quarter of each quartile and half of the median, with no bounds on the data.
 

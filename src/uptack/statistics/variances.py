@@ -6,18 +6,19 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 
 from uptack.account import Outcome
+from uptack.columns.people import weighted
 from uptack.exact import Rational
 from uptack.mechanisms.integer_sums import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.reach.protocol import Floats
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
+from uptack.registry.reads import COLUMN, MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics.arguments import MeanOptions, Question, asked, column
 from uptack.statistics.mean_intervals import laplace_quantile, normal_quantile
@@ -31,7 +32,7 @@ from uptack.statistics.moments import (
 )
 from uptack.statistics.statistic import Data
 
-RECIPES = (Recipe(kappa=1, width=8), Recipe(kappa=1, width=8))
+RECIPES = (Recipe(kappa=1, width=8, of_rows=True), Recipe(kappa=1, width=8, of_rows=True))
 """κ = 2: here the second moment is what counts."""
 
 DOUBT = 0.9
@@ -41,16 +42,37 @@ FOURTH = Fraction(8, 100)
 """The part of ε that goes into the fourth moment, for the interval alone."""
 
 
+def powers(x: Floats, low: float, high: float, centre: float, reach: float) -> Floats:
+    """((x - centre)/reach)⁴ of rows brought to [low, high], each from 0 to 1.
+
+    Products alone: they are the same to the last bit in batches of any shape, which a library's powers need not be.
+    """
+    away = (np.clip(x, low, high) - centre) / reach
+    square = away * away
+    share: Floats = np.minimum(square * square, 1.0)
+    return share
+
+
+def added(shares: Floats) -> list[int]:
+    """Σ⌊2^24·share⌋, each from 0 to 2^24."""
+    return [int(np.floor(np.minimum(shares, 1.0) * ONE).astype(np.int64).sum())]
+
+
 def fourth_powers(x: Floats, low: float, high: float, centre: float, reach: float) -> list[int]:
-    """Σ of ⌊2^24·((x - centre)/reach)⁴⌋ over rows brought to [low, high], each from 0 to 2^24."""
-    share = np.minimum(((np.clip(x, low, high) - centre) / reach) ** 4, 1.0)
-    return [int(np.floor(share * ONE).astype(np.int64).sum())]
+    """The same of the fourth powers of rows."""
+    return added(powers(x, low, high, centre, reach))
 
 
 @dataclass(frozen=True)
 class VarianceInterval:
-    """The interval of a variance s²: z·sqrt((m₄ - s⁴)/n) for sampling, the noise of both moments, and at the upper end
-    what rows beyond the frame may add. `fourth` is m₄, with its noise added on top. `root` for a standard deviation."""
+    """The interval of a variance s²: z·sqrt(g·(m₄ - s⁴)/n) for sampling, with up to g rows per person, the noise of
+    both moments, and at the upper end what rows beyond the frame may add. `fourth` is m₄ in units of h⁴, h half the
+    frame's width, with its noise added on top: h⁴ itself may be beyond all floats. `root` for a standard deviation.
+
+    *People* add the means d̄ of their rows' d = (x - mean)², and are independent. By Jensen's inequality the variance of
+    d̄ is at most m₄ - s⁴, with the mean of d² over a random row of a random person: so the formula holds for n people,
+    however the rows of one hang together, and is sharp if they are copies of each other.
+    """
 
     made: Moments
     variance: float
@@ -68,38 +90,43 @@ class VarianceInterval:
         counted = q * made.count / made.rows * (made.second - 2 * made.first**2)
         first = q * made.first_scale
         noise = math.hypot(q * made.second_scale, 2 * made.first * first, counted) + first**2 + 4 / ONE
-        spread = max(self.fourth - self.variance**2, self.fourth / 3, 0.0)
-        drawn = normal_quantile(confidence) * math.sqrt(spread / made.rows)
-        half = math.hypot(drawn, made.frame.half**2 * noise)
+        spread = max(self.fourth - made.variance**2, self.fourth / 3, 0.0)
+        drawn = normal_quantile(confidence) * math.sqrt(spread / made.independent)
+        half = made.frame.half**2 * math.hypot(drawn, noise)
         ends = max(self.variance - half, 0.0), self.variance + half + math.fsum(made.tails(DOUBT, 2))
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.root else ends
 
 
 def _fourth(data: Data, made: Moments, question: Question) -> float:
-    """The fourth moment about the released mean, at its upper end: the noise's scale is added."""
+    """The fourth moment about the released mean over h⁴, at its upper end: the noise's scale is added."""
     frame = made.frame
-    centre, reach = frame.centre + frame.half * made.first, frame.half * (1 + abs(made.first))
+    far = 1 + abs(made.first)
+    centre, reach = frame.centre + frame.half * made.first, frame.half * far
     law = IntegerLaplace(ONE * question.rows / question.epsilon)
-    exact = data.sums(partial(fourth_powers, low=frame.low, high=frame.high, centre=centre, reach=reach))
+    place: dict[str, Any] = {"low": frame.low, "high": frame.high, "centre": centre, "reach": reach}
+    if weighted(data):
+        exact = added(cast(Any, data).averaged(partial(powers, **place)))
+    else:
+        exact = data.sums(partial(fourth_powers, **place))
     (noisy,) = noisy_sums(exact, law, question.entropy)
     question.account.spend(loss.Pure(question.epsilon))
-    return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / made.rows, 1.0) * reach**4
+    return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / made.rows, 1.0) * far**4
 
 
 def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: bool) -> Release[float] | NoReply:
     question = asked(name, epsilon, options)
-    data, question = column(x, question, floats=True)
+    data, question = column(x, question, floats=True, times="spread" if root else "")
     made, _, refused = framed(data, question.part(1 - FOURTH), RECIPES)
     if made is None:
         return question.account.close(refused)
     fourth = _fourth(data, made, question.part(FOURTH))
     variance = made.frame.half**2 * made.variance
-    noise = VarianceInterval(made, variance, fourth, root)
+    noise = None if question.capped else VarianceInterval(made, variance, fourth, root)
     value = math.sqrt(variance) if root else variance
     return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made),)))
 
 
-@release(reads=COLUMN, by=True, people="each")
+@release(reads=COLUMN, by=True, people=True)
 def variance(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The variance, with an interval for that of the population and no bounds on the data.
 
@@ -107,6 +134,9 @@ def variance(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Re
     (`uptack.statistics.moments`) and another weight of width. Given them, 8% of ε goes into the fourth moment: a row
     has a whole number from 0 to 2^24, so the sum moves by at most 2^24 when one is replaced, comes or goes. It is used
     for the interval alone.
+
+    With `person=` it is the variance of a random row of a random person: a person adds the means of her rows' moments,
+    which move the sums as one row's do (`uptack.statistics.moments`); her fourth power is from 0 to 2^24 too.
 
     Rows outside the frame count as its ends, which makes the variance smaller; the interval's upper end allows for
     that, and is infinite where the tails look too heavy for a variance.
@@ -122,7 +152,7 @@ def variance(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Re
     return _measured("variance", x, epsilon, options, root=False)
 
 
-@release(reads=COLUMN, by=True, page="variance", people="each")
+@release(reads=MOMENTS, by=True, page="variance", people=True)
 def std(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The standard deviation, the root of `variance`, with an interval for that of the population.
 

@@ -1,0 +1,237 @@
+"""Times and durations as exact whole ticks of a microsecond, and how a column shows its ticks.
+
+A time is the number of microseconds since the beginning of 1970: in UTC where the column's type has a zone, else by
+its own clock. A date is its midnight. A duration is a number of microseconds. Finer parts are cut off. Times before
+the year 1 or after the year 9999 are read as the first or the last moment in between, and durations beyond 64 bits as
+the longest ones. All of this is done row by row, and keeps order.
+
+How ticks are shown is decided by the column's declared type alone: `Form`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.columns.kinds import Kind, canonical
+
+Ticks = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Word = Literal["date", "clock", "utc", "duration"]
+
+SECOND = 10**6
+DAY = 86400 * SECOND
+EPOCH = datetime(1970, 1, 1)
+FIRST = (datetime.min - EPOCH) // timedelta(microseconds=1)
+LAST = (datetime.max - EPOCH) // timedelta(microseconds=1)
+LONGEST = (1 << 63) - 1
+UNITS = {
+    "microsecond": 1,
+    "millisecond": 1000,
+    "second": SECOND,
+    "minute": 60 * SECOND,
+    "hour": 3600 * SECOND,
+    "day": DAY,
+    "week": 7 * DAY,
+}
+"""Durations that have a name."""
+
+TIMED: tuple[Kind, ...] = ("time", "duration")
+"""Kinds whose rows can be read as ticks."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How ticks are shown: as dates, as times by the column's own clock or in UTC, or as durations.
+
+    >>> Form("date").show(1.7e15), Form("utc").show(1.5), Form("duration").show(-2.0)
+    (datetime.date(2023, 11, 15), datetime.datetime(1970, 1, 1, 0, 0, 0, 2, tzinfo=datetime.timezone.utc),
+    datetime.timedelta(days=-1, seconds=86399, microseconds=999998))
+    >>> Form("clock").show(1e77)
+    datetime.datetime(9999, 12, 31, 23, 59, 59, 999999)
+    """
+
+    word: Word
+
+    @property
+    def kind(self) -> Kind:
+        """Of times, or of durations."""
+        return "duration" if self.word == "duration" else "time"
+
+    @property
+    def held(self) -> str:
+        """What such a column holds, in a sentence."""
+        return "durations" if self.word == "duration" else "dates" if self.word == "date" else "times"
+
+    @property
+    def step(self) -> Fraction:
+        """What all ticks are multiples of, by the type."""
+        return Fraction(DAY if self.word == "date" else 1)
+
+    @property
+    def spread(self) -> Form:
+        """How the distance of two such moments is shown."""
+        return Form("duration")
+
+    def show(self, tick: float, towards: int = 0) -> date | timedelta:
+        """The moment, or the duration, nearest to a number of ticks; below or above it `towards` -1 or 1.
+
+        What is beyond the ends is shown as the end: post-processing.
+        """
+        least, most = (-LONGEST, LONGEST) if self.word == "duration" else (FIRST, LAST)
+        whole = _whole(tick, towards) if math.isfinite(tick) else (most if tick > 0 else least)
+        whole = min(max(whole, least), most)
+        if self.word == "duration":
+            return timedelta(microseconds=whole)
+        if self.word == "date":
+            days = -(-whole // DAY) if towards > 0 else (whole + (DAY // 2 if towards == 0 else 0)) // DAY
+            return (EPOCH + timedelta(days=min(days, LAST // DAY))).date()
+        moment = EPOCH + timedelta(microseconds=whole)
+        return moment.replace(tzinfo=UTC) if self.word == "utc" else moment
+
+    def shown(self, value: Any) -> Any:
+        """A number of ticks, an array or a tuple of such, as what they are."""
+        if isinstance(value, tuple):
+            low, high = value
+            return self.show(float(low), -1), self.show(float(high), 1)
+        if isinstance(value, np.ndarray):
+            return np.fromiter((self.show(float(part)) for part in value), object, value.size)
+        return self.show(float(value))
+
+
+def _whole(tick: float, towards: int) -> int:
+    return math.floor(tick) if towards < 0 else math.ceil(tick) if towards > 0 else round(tick)
+
+
+# ------------------------------------------------------------------------------------------------------ rows as ticks
+
+NAT = np.iinfo(np.int64).min
+_PER_UNIT: dict[str, tuple[int, int]] = {
+    **{"W": (7 * DAY, 1), "D": (DAY, 1), "h": (3600 * SECOND, 1), "m": (60 * SECOND, 1), "s": (SECOND, 1)},
+    **{"ms": (1000, 1), "us": (1, 1), "ns": (1, 10**3), "ps": (1, 10**6), "fs": (1, 10**9), "as": (1, 10**12)},
+}
+"""Ticks per unit of NumPy, as a quotient."""
+
+
+def measured(dtype: Any) -> bool:
+    """Whether a type of NumPy for times or durations says how long its unit is: that of a month in a duration varies.
+
+    >>> [measured(np.dtype(name)) for name in ("M8[M]", "m8[h]", "m8[M]", "M8")]
+    [True, True, False, False]
+    """
+    unit = np.datetime_data(dtype)[0]
+    return unit in _PER_UNIT or (dtype.kind == "M" and unit in ("Y", "M"))
+
+
+def form_of(dtype: Any, utc: bool = False, dated: bool = False) -> Form:
+    """How a column of such a type of NumPy is shown."""
+    if dtype.kind == "m":
+        return Form("duration")
+    return Form("date" if dated or np.datetime_data(dtype)[0] in ("Y", "M", "W", "D") else "utc" if utc else "clock")
+
+
+def ticks_of(values: NDArray[Any]) -> tuple[Ticks, Mask]:
+    """Times or durations of NumPy as ticks, exactly, and the rows that are NaT; these have 0 ticks.
+
+    NumPy's own conversions overflow in silence.
+
+    >>> ticks_of(np.array(["1970-01-02", "NaT", "99999-01-01"], "M8[D]"))[0].tolist()
+    [86400000000, 0, 253402300799999999]
+    """
+    unit, step = np.datetime_data(values.dtype)
+    least, most = (FIRST, LAST) if values.dtype.kind == "M" else (-LONGEST, LONGEST)
+    raw = values.astype(np.int64)
+    gone = raw == NAT
+    raw = np.where(gone, 0, raw)
+    if unit in ("Y", "M"):
+        months = np.clip(raw, -30_000 // step, 120_000 // step) * step * (12 if unit == "Y" else 1)
+        months = np.clip(months, -1970 * 12, 8031 * 12)  # a year more on both sides
+        raw, unit, step = months.astype("M8[M]").astype("M8[D]").astype(np.int64), "D", 1
+    up, down = _PER_UNIT[unit]
+    if down > 1:
+        whole = np.clip(raw, -LONGEST // step, LONGEST // step) * step // down
+        return np.clip(whole, least, most), gone
+    up *= step
+    inside = np.clip(raw, -(-least // up), most // up) * up
+    return np.where(raw < -(-least // up), least, np.where(raw > most // up, most, inside)), gone
+
+
+def objects_as_ticks(rows: list[Any], form: Form) -> tuple[Ticks, Mask]:
+    """Rows of any type as ticks, each by itself; one that is of another kind than the form is missing."""
+    found = [_read(row, form) for row in rows]
+    gone = np.fromiter((tick is None for tick in found), bool, len(found))
+    return np.fromiter((tick or 0 for tick in found), np.int64, len(found)), gone
+
+
+def _read(row: Any, form: Form) -> int | None:
+    plain = canonical(row)
+    if isinstance(plain, str):
+        plain = _parsed(plain)
+    if isinstance(plain, timedelta) or form.kind == "duration":
+        both = isinstance(plain, timedelta) and form.kind == "duration"
+        return _ticks(plain) if both else None
+    if not isinstance(plain, date) or (isinstance(plain, datetime) and plain.tzinfo is not None and form.word != "utc"):
+        return None
+    whole = _ticks(plain)
+    return whole // DAY * DAY if form.word == "date" else whole
+
+
+# ------------------------------------------------------------------------------------------------ what options speak of
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A time or a duration that somebody wrote: its ticks, and whether it is a "duration", a "clock" time or "utc"."""
+
+    ticks: int
+    word: Word
+
+    def fits(self, form: Form | None) -> bool:
+        """Whether it can stand beside the rows of a column: a time with a zone does beside rows with one only."""
+        if form is None or (self.word == "duration") != (form.word == "duration"):
+            return False
+        return self.word != "utc" or form.word == "utc"
+
+
+def spoken(value: Any) -> Spoken | None:
+    """What somebody wrote as a time or a duration; None for what is neither. A text may be a date or time of ISO 8601.
+
+    >>> spoken("2024-02-29"), spoken(timedelta(hours=1)), spoken(3)
+    (Spoken(ticks=1709164800000000, word='clock'), Spoken(ticks=3600000000, word='duration'), None)
+    """
+    plain: Any = canonical(value)
+    if isinstance(plain, str):
+        plain = _parsed(plain)
+    if isinstance(plain, timedelta):
+        return Spoken(_ticks(plain), "duration")
+    if isinstance(plain, date):
+        zoned = isinstance(plain, datetime) and plain.tzinfo is not None
+        return Spoken(_ticks(plain), "utc" if zoned else "clock")
+    return None
+
+
+def _parsed(text: str) -> Any:
+    """A date, or a time, as ISO 8601 writes it; None for any other text. One of digits alone may be a number."""
+    if "-" not in text[1:]:
+        return None
+    for read in (date.fromisoformat, datetime.fromisoformat):
+        try:
+            return canonical(read(text.strip()))
+        except (ValueError, OverflowError):
+            pass
+    return None
+
+
+def _ticks(plain: Any) -> int:
+    if isinstance(plain, timedelta):
+        return min(max(plain // timedelta(microseconds=1), -LONGEST), LONGEST)
+    if isinstance(plain, datetime):
+        return (plain.replace(tzinfo=None) - EPOCH) // timedelta(microseconds=1)
+    days: int = plain.toordinal() - EPOCH.toordinal()
+    return days * DAY

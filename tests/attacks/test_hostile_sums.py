@@ -1,0 +1,47 @@
+"""Sums of bounded contributions: a row's part must not depend on its batch, and a fit must say what it assumes."""
+
+import numpy as np
+
+import uptack as ut
+from uptack import SeededEntropy
+from uptack.multivariate.bounded import LENGTH, bounded
+from uptack.multivariate.standardise import Frame
+from uptack.regression.newton import Model
+from uptack.statistics.variances import fourth_powers
+
+HOSTILE = np.array([0.0, -0.0, 1.0, 5e-324, 1e-160, 1e-200, 1e154, 1e200, -1e308, 1.7e308, 2.0**53, np.pi, 1e-3, 3.3])
+
+
+def test_fourth_powers_are_the_same_in_any_batches():
+    x = np.append(HOSTILE, np.random.default_rng(0).normal(size=1000))
+    whole = fourth_powers(x, -3.0, 5.0, 0.3, 5.0)[0]
+    for size in (1, 3, 8, 64):
+        parts = [fourth_powers(x[i : i + size], -3.0, 5.0, 0.3, 5.0)[0] for i in range(0, x.size, size)]
+        assert sum(parts) == whole
+
+
+def test_a_row_adds_the_same_to_a_fit_in_any_batch_and_never_too_much():
+    rng = np.random.default_rng(0)
+    for d in (2, 3, 5):
+        rows = np.where(rng.random((d, 40)) < 0.5, rng.choice(HOSTILE, (d, 40)), rng.normal(size=(d, 40)))
+        frame = Frame(tuple(range(d)), 2.0 ** rng.integers(-480, 480, d), np.rint(rng.normal(size=d) * 100))
+        model = Model(frame, np.tril(rng.normal(size=(d, d))), 2.0, 1000.0)
+
+        def steps(batch, model=model, d=d):
+            z, r = model.residuals(batch, np.linspace(-1, 1, d))
+            return bounded(z * (np.clip(r / 0.7, -2, 2) / 3), 1.0), bounded(model.scaled(batch)[1], model.radius)
+
+        with np.errstate(all="ignore"):
+            for i in range(rows.shape[1]):
+                for whole, alone in zip(steps(rows), steps(rows[:, i : i + 1]), strict=True):
+                    assert whole[:, i].tolist() == alone[:, 0].tolist()
+                    assert sum(int(v) ** 2 for v in alone[:, 0]) <= LENGTH**2
+
+
+def test_a_fit_says_that_its_errors_take_residuals_to_spread_alike():
+    """Where they do not, a quarter of the intervals misses: that must be seen beside them."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(8000, 1))
+    found = ut.linear_regression(x, x[:, 0] * rng.normal(size=8000), epsilon=2, entropy=SeededEntropy(0))
+    assert any("spread alike" in note for note in found.notes)
+    assert "spread alike" in found.summary()

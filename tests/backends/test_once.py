@@ -142,6 +142,17 @@ def test_figures_from_before_a_file_changed_stay(tmp_path, monkeypatch):
     assert "can't be read" in ill.releases[-1].note
 
 
+def test_a_text_that_is_none_does_not_stop_a_report_of_people(tmp_path):
+    """One such cell makes DuckDB fail on the file. It is read in another way then, and tables of people stay."""
+    n = 200
+    cells = pa.array([b"north"] * (n - 1) + [b"\xff"], pa.binary())
+    ward = pa.Array.from_buffers(pa.string(), n, cells.buffers())
+    pa.parquet.write_table(pa.table({"who": np.arange(n), "ward": ward}), tmp_path / "rows.parquet")
+    session = ut.open(tmp_path / "rows.parquet", person="who", entropy=ut.SeededEntropy(3))
+    made = session["ward"].histogram(epsilon=5, delta=1e-6)
+    assert list(made.value) == ["north"]
+
+
 def test_windows_one_after_the_other_are_those_of_a_sort():
     """Exhaustively for few rows: all pairs of windows, then random ones on more rows, with ties and without a value."""
     rng = np.random.default_rng(5)

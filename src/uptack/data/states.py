@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,8 +28,9 @@ class State:
     one, makes files readable that the engine failed on, and is called at most once. `unchanged` says whether files are
     still as they were when they were opened. `folder` is a private one, for what the connection keeps on a disk.
     `isolated` says that the engine keeps that state, and `held` are columns of it that have been read
-    (`uptack.data.held`). `unused` are temporary tables that nobody needs any more. They go before the next query:
-    whoever lets go of one may do so in another thread, in the middle of a query.
+    (`uptack.data.held`). `temporary` are tables that queries share (`uptack.data.engines.Kept`), and `unused` the names
+    of those that nobody needs any more. They go before the next query: whoever lets go of one may do so in another
+    thread, in the middle of a query.
     """
 
     def __init__(self) -> None:
@@ -39,6 +41,7 @@ class State:
         self.mend: Callable[[], None] | None = None
         self.unchanged: Callable[[], bool] = lambda: True
         self.folder: Path | None = None
+        self.temporary: weakref.WeakSet[Any] = weakref.WeakSet()
         self.unused: list[str] = []
 
 
@@ -85,7 +88,8 @@ def _mend(con: Any, kept: State) -> None:
         mend()
     if kept.reading is not None:
         con.con.begin()
-        kept.reading = object()  # what was counted from temporary tables has gone with them
+        for table in list(kept.temporary):  # those of this transaction have gone with it
+            table.make(con)
 
 
 @contextlib.contextmanager

@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 class QuerySource:
-    """An ibis table. Names and types are read at once, rows when they are asked for, and never all of them."""
+    """An ibis table. Names and types are read at once, rows when they are asked for."""
 
     def __init__(self, table: Any, fixed: bool = False, within: QuerySource | None = None) -> None:
         self.table, self._con, self._fixed = table, engines.backend(table), fixed

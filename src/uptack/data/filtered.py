@@ -75,6 +75,11 @@ class FilteredSource:
         snapshot: AbstractContextManager[None] = getattr(self._inner, "snapshot", nullcontext)()
         return snapshot
 
+    def one_state(self) -> AbstractContextManager[object]:
+        """One state of the table for all snapshots inside."""
+        state: AbstractContextManager[object] = getattr(self._inner, "one_state", nullcontext)()
+        return state
+
     def column(self, name: str) -> Column:
         """A numeric column of all rows."""
         return self.masked.column(name)

@@ -146,6 +146,11 @@ class PeopleSource:
         snapshot: AbstractContextManager[None] = getattr(self.outer, "snapshot", nullcontext)()
         return snapshot
 
+    def one_state(self) -> AbstractContextManager[object]:
+        """One state of the table for all snapshots inside."""
+        state: AbstractContextManager[object] = getattr(self.outer, "one_state", nullcontext)()
+        return state
+
     def column(self, name: str) -> Any:
         """A column of people's numbers, times or durations."""
         found = self._inner.column(self._known(name, (*NUMERIC, *TIMED)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval, UptackError
 from uptack.exact import Rational
@@ -21,6 +22,9 @@ from uptack.report.shown import Written
 from uptack.session import Plan, PlannedRelease, Request, Session
 from uptack.session.paid import PaidPlan
 from uptack.session.requests import Made
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,19 @@ def _with_interval(figure: Figure, made: Any) -> Figure:
     return Figure(figure.label, figure.value, (low, high), figure.note, figure.how, figure.cost)
 
 
-def plan(session: Session, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
+def in_one_state(make: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Session, P], T]:
+    """The same, with all that is counted and released from one state of the table: columns are read once."""
+
+    @functools.wraps(make)
+    def inside(session: Session, /, *given: P.args, **named: P.kwargs) -> T:
+        with session.one_state():
+            return make(session, *given, **named)
+
+    return inside
+
+
+@in_one_state
+def plan(session: Session, /, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
     """The costs and expected errors of a report, from public numbers alone."""
     division = divide(session, epsilon, delta, **choices)
     planned, free = session.plan(division.requests()), Privacy(0, 0, session.adjacency)
@@ -177,6 +193,7 @@ def most(division: Division) -> Privacy:
     return total([division.price, *others], division.price.adjacency)
 
 
+@in_one_state
 def profile(
     session: Session,
     epsilon: Rational,

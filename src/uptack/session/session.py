@@ -100,6 +100,11 @@ class Session(ShownSession):
         snapshot: AbstractContextManager[None] = getattr(self.source, "snapshot", nullcontext)()
         return snapshot
 
+    def one_state(self) -> AbstractContextManager[object]:
+        """One state of the table for all releases that are made inside: each column of it is read once for them."""
+        state: AbstractContextManager[object] = getattr(self.source, "one_state", nullcontext)()
+        return state
+
     def _make(self, request: Request) -> Made:
         self._spending.add(request.cost)
         return self.paid_for(request)

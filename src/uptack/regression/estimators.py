@@ -152,6 +152,7 @@ class ShortcutRegression(PrivateLinearRegression):
         method: str = "inverse",
         blocks: int | None = None,
         block_fit: str = "huber",
+        coordinates: str = "columns",
         fit_intercept: bool = True,
         standard_errors: bool = False,
         rows_per_person: int = 1,
@@ -166,6 +167,7 @@ class ShortcutRegression(PrivateLinearRegression):
         self.method = method
         self.blocks = blocks
         self.block_fit = block_fit
+        self.coordinates = coordinates
         self.fit_intercept = fit_intercept
         self.standard_errors = standard_errors
         self.rows_per_person = rows_per_person
@@ -184,6 +186,7 @@ class ShortcutRegression(PrivateLinearRegression):
             method=self.method,
             blocks=self.blocks,
             block_fit=self.block_fit,
+            coordinates=self.coordinates,
             fit_intercept=self.fit_intercept,
             standard_errors=self.standard_errors,
             rows_per_person=self.rows_per_person,

@@ -189,6 +189,7 @@ class Shown(float):
     replied: float
 
     def __new__(cls, errors: Sequence[float], base: float, runs: int) -> Shown:
+        """Of the errors where there was a reply."""
         made = super().__new__(cls, np.median(errors) / base if errors else math.nan)
         made.replied = len(errors) / runs
         return made

@@ -1,6 +1,7 @@
 """Peers of linear regression: those that must be told bounds, and those without privacy.
 
-They are apart from `peers.py`, which loads a part of diffprivlib's tools in place of all of them.
+They are apart from `peers.py`, which loads a part of diffprivlib's tools in place of all of them: so a program that
+needs both imports this one first.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from common import without_package
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+diffprivlib = without_package("diffprivlib.models.linear_regression")
 
 
 def ada_ssp(x: Floats, y: Floats, epsilon: float, delta: float, rng: np.random.Generator) -> Floats:
@@ -36,11 +38,10 @@ def ada_ssp(x: Floats, y: Floats, epsilon: float, delta: float, rng: np.random.G
 
 def diffprivlib_regression(x: Floats, y: Floats, epsilon: float, width: float = 1.0) -> Floats:
     """Coefficients, intercept first, of predictors between their true bounds, or bounds so many times as wide."""
-    model = without_package("diffprivlib.models.linear_regression").LinearRegression
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         bounds = {"bounds_X": (width * x.min(axis=0), width * x.max(axis=0)), "bounds_y": (y.min(), y.max())}
-        made = model(epsilon=epsilon, **bounds).fit(x, y)
+        made = diffprivlib.LinearRegression(epsilon=epsilon, **bounds).fit(x, y)
     return np.concatenate([[made.intercept_], made.coef_])
 
 

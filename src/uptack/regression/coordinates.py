@@ -29,7 +29,7 @@ from uptack.multivariate.signs import whitened
 from uptack.multivariate.standardise import Frame
 
 KINDS = ("columns", "scatter")
-SHARE = Fraction(1, 3)
+SHARE = Fraction(1, 4)
 """The part of ε that coordinates get."""
 
 GENTLE = 0.2

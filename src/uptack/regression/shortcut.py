@@ -102,7 +102,7 @@ def shortcut_regression(
     errors in x count for little; it hangs on units unless `coordinates="scatter"`. `blocks` is chosen from n, the
     number of coefficients and ε if left out.
 
-    `coordinates="scatter"` spends a third of ε on coordinates in which the predictors are about round, takes medians
+    `coordinates="scatter"` spends a quarter of ε on coordinates in which the predictors are about round, takes medians
     there, and turns them back: for columns of unlike scales, and correlated ones (`uptack.regression.coordinates` has
     the theorem). ⊥ is then also the answer where a column hardly ever varies.
 

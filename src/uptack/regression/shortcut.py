@@ -72,6 +72,7 @@ TELLING = "columns that are neither rare nor constant nor nearly combinations of
 
 @release(
     reads=DESIGN,
+    by=True,
     people=True,
     data=("x", "y"),
     missing="ignore",

@@ -227,6 +227,7 @@ class ShortcutRegression(PrivateLinearRegression):
     method: str = "inverse"
     blocks: int | None = None
     block_fit: str = "huber"
+    coordinates: str = "columns"
     standard_errors: bool = False
     progress: bool | None = False
 

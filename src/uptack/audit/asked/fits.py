@@ -67,6 +67,7 @@ def regressions() -> list[Ask]:
     asks = [
         Ask(short, "table", LOUD, two, basic=True),
         *(Ask(short, "table", {**plain, "block_fit": kind, "blocks": 30}, two) for kind in ("lad", "ols")),
+        Ask(short, "table", {**LOUD, "block_fit": "hampel", "coordinates": "scatter"}, two, MAY_REFUSE),
         Ask(short, "table", {**plain, "standard_errors": True, "progress": False}, two),
         Ask(short, "table with gaps", {**one_row, "missing": "ignore"}, two),
         Ask(short, "table", {**SECRET, "fit_intercept": False}, two, COUNTED),

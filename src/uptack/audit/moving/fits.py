@@ -76,6 +76,8 @@ def regressions() -> list[Replay]:
     return [
         case("short cut", short, split(), makers.two, block_fit="ols", blocks=N, **plain),
         case("short cut, huber", short, split(far=50.0), makers.two, blocks=60, **plain),
+        case("short cut, round coordinates", short, leverage(), makers.two, epsilon=9, coordinates="scatter",
+             block_fit="hampel"),
         case("short cut, standard errors", short, line(240), makers.two, blocks=120, standard_errors=True, **plain),
         case("short cut, add/remove", short, removed(line(240)), makers.two, adjacency=ADD_REMOVE, **plain),
         case("robust", robust, line(400), makers.two, delta=DELTA, **plain),

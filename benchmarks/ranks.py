@@ -1,19 +1,27 @@
 """Rank statistics without bounds: errors and coverage of τ and superiority, and power of the rank tests beside SciPy's.
 
 Every row is a mean over fresh samples. "×" is the root mean square error over that of the same statistic without
-privacy, both about the population's value. Power is the share of runs with p ≤ 0.05; with no effect it is the share of
-false alarms, which must not be above 5% but for chance.
+privacy, both about the population's value. Power is the share of runs with p ≤ 0.05, on the same samples for all ε and
+for SciPy's test without privacy; ⊥ counts as not found. With no effect it is the share of false alarms, which must not
+be above 5% but for chance, and has four times the runs (the same on rows with many ties, at ε = 1). Effects are
+multiples of 1/√n standard deviations.
+
+    python benchmarks/ranks.py --json out/ranks.json
+    python benchmarks/ranks.py --quick
+    python benchmarks/ranks.py --part power --picture docs/images/answers-rank-tests.png
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+import io
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import Ratio, Row, machine, table, write_json
+from common import Ratio, Row, machine, percent, table, write_json
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -123,35 +131,109 @@ TESTS: dict[str, tuple[Callable[..., Any], Callable[..., float]]] = {
 }
 
 
-def power(runs: int, sizes: tuple[int, ...], epsilon: float) -> Iterator[Row]:
-    """The share of runs with p ≤ 0.05, by effect in standard deviations; SciPy's without privacy behind a slash."""
+EFFECTS = (0, 2, 4, 6, 8)
+"""In units of 1/√n standard deviations, so that without privacy the power is about the same for every n."""
+
+
+def power(runs: int, sizes: tuple[int, ...], epsilons: tuple[float, ...]) -> Iterator[Row]:
+    """The share of runs with p ≤ 0.05. Rounded rows have many ties, and are there for their false alarms."""
     rng = np.random.default_rng(3)
     for name, (ours, theirs) in TESTS.items():
-        for n in sizes:
-            for kind in ("normal",) if name == "signed rank" else ("normal", "rounded"):
-                row: dict[str, Any] = {"test": name, "data": kind, "n": n}
-                for effect in (0.0, 0.1, 0.2, 0.3, 0.5):
-                    drawn = [groups(rng, n, effect, kind) for _ in range(runs)]
-                    made = [ours(*d, epsilon=epsilon) for d in drawn]
-                    found = np.mean([bool(one) and one.value.pvalue <= LEVEL for one in made])
-                    plain = np.mean([theirs(*d) <= LEVEL for d in drawn])
-                    row[f"{effect}"] = f"{found:.0%} / {plain:.0%}"
-                yield row
+        for n, times, kind in itertools.product(sizes, EFFECTS, ("normal", "rounded")):
+            if kind == "rounded" and (times or name == "signed rank"):
+                continue
+            effect = times / n**0.5
+            drawn = [groups(rng, n, effect, kind) for _ in range(runs if times else 4 * runs)]
+            plain = float(np.mean([theirs(*d) <= LEVEL for d in drawn]))
+            for epsilon in epsilons if kind == "normal" else (1.0,):
+                made = [ours(*d, epsilon=epsilon) for d in drawn]
+                found = float(np.mean([bool(one) and one.value.pvalue <= LEVEL for one in made]))
+                silent = float(np.mean([not one for one in made]))
+                row = {"test": name, "data": kind, "n": n, "ε": epsilon, "times": times, "effect": effect}
+                yield row | {"uptack": found, "SciPy": plain, "⊥": silent, "runs": len(drawn)}
+
+
+def pivoted(found: Sequence[Row]) -> Iterator[Row]:
+    """One line per test, size and ε, one column per effect: ours, then SciPy's."""
+    for (name, n, epsilon), cells in _lines(found):
+        row: dict[str, Any] = {"test": name, "n": n, "ε": epsilon}
+        row["⊥"] = percent(float(np.mean([one["⊥"] for one in cells])))
+        tied = [one for one in cells if one["data"] == "rounded"]
+        row["false alarms"] = next(_pair(one) for one in cells if one["data"] == "normal" and not one["times"])
+        row["tied"] = _pair(tied[0]) if tied else ""
+        yield row | {f"{one['times']}/√n": _pair(one) for one in cells if one["times"]}
+
+
+def _lines(found: Sequence[Row]) -> Iterator[tuple[tuple[str, int, float], list[Row]]]:
+    lines: dict[tuple[str, int, float], list[Row]] = {}
+    for one in found:
+        lines.setdefault((one["test"], one["n"], one["ε"]), []).append(one)
+    yield from lines.items()
+
+
+def _pair(one: Row) -> str:
+    return f"{percent(one['uptack'])} / {percent(one['SciPy'])}"
+
+
+def drawn_curves(found: Sequence[Row], path: Path) -> None:
+    """A row of panels per test, a panel per n: power by effect for every ε, and without privacy."""
+    from matplotlib import pyplot
+    from PIL import Image
+
+    shown = [name for name in TESTS if "public" not in name and any(one["test"] == name for one in found)]
+    sizes = sorted({one["n"] for one in found})
+    figure, axes = pyplot.subplots(
+        len(shown), len(sizes), figsize=(8.6, 2.1 * len(shown)), sharey=True, sharex="col", squeeze=False
+    )
+    for (name, n, epsilon), cells in _lines([one for one in found if one["data"] == "normal"]):
+        if name not in shown:
+            continue
+        ax = axes[shown.index(name)][sizes.index(n)]
+        where, ours, theirs = np.transpose([(one["effect"], one["uptack"], one["SciPy"]) for one in cells])
+        if not ax.lines:
+            ax.plot(where, theirs, "--", color="#1f2933", linewidth=1.5, label="SciPy, no privacy")
+            ax.axhline(LEVEL, color="#7b8794", linewidth=0.8)
+            ax.set_title(f"{name}, n = {n:,}", loc="left", fontsize=9)
+        shade = ("#c98a1b", "#2f62a8", "#d1495b")[len(ax.lines) % 3]
+        ax.plot(where, ours, "o-", color=shade, markersize=3, linewidth=1.2, label=f"ε = {epsilon:g}")
+        ax.set_ylim(-0.03, 1.03)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0][0].legend(frameon=False, fontsize=7.5)
+    for ax in axes[-1]:
+        ax.set_xlabel("effect, in standard deviations", fontsize=8)
+    figure.tight_layout()
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=110)
+    Image.open(drawn).convert("RGB").quantize(64).save(path, optimize=True)  # few colours make a small file
+
+
+PARTS = {"estimates": "Estimates", "contrasts": "Contrasts", "power": "Power at 5%"}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, default=Path("out/ranks.json"))
-    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--quick", action="store_true", help="10 runs, n = 300 and 1,000")
     parser.add_argument("--sizes", type=int, nargs="*", default=[300, 1000, 3000])
-    parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--epsilon", type=float, nargs="*", default=[0.5, 1.0, 3.0], help="of the tests; others have 1")
+    parser.add_argument("--part", choices=PARTS, nargs="*", default=list(PARTS))
+    parser.add_argument("--picture", type=Path, help="draw the power curves")
     options = parser.parse_args()
-    sizes, rows = tuple(options.sizes), []
-    for title, part in (("Estimates", estimates), ("Contrasts", contrasts), ("Power at 5%", power)):
-        found = list(part(options.runs, sizes, options.epsilon))
-        print(f"\n{title}, ε = {options.epsilon:g}, {options.runs} runs\n\n{table(found)}", flush=True)
-        rows += [{"part": title} | dict(row) for row in found]
-    meta = machine("uptack", "numpy", "scipy") | {"epsilon": options.epsilon, "runs": options.runs}
+    runs, sizes = (10, (300, 1000)) if options.quick else (options.runs, tuple(options.sizes))
+    rows = list[Row]()
+    for part in options.part:
+        found = list(
+            power(runs, sizes, tuple(options.epsilon))
+            if part == "power"
+            else {"estimates": estimates, "contrasts": contrasts}[part](runs, sizes, 1.0)
+        )
+        shown = list(pivoted(found)) if part == "power" else found
+        print(f"\n{PARTS[part]}, {runs} runs\n\n{table(shown)}", flush=True)
+        rows += [{"part": PARTS[part]} | dict(row) for row in found]
+    if options.picture is not None:
+        drawn_curves([row for row in rows if row["part"] == PARTS["power"]], options.picture)
+    meta = machine("uptack", "numpy", "scipy") | {"epsilon": options.epsilon, "runs": runs}
     write_json(options.json, rows, meta)
     print(f"\nNumbers: {options.json}")
 

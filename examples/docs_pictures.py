@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 from matplotlib.ticker import FuncFormatter
 from PIL import Image
 from readme_picture import BLUE, GOLD, GREY, INK, RED, heading, pyplot
@@ -29,6 +30,7 @@ from uptack.kernels.estimators import KernelRegressor, KernelSVC
 from uptack.kernels.machines import own_machine
 from uptack.kernels.regions import plot_regions
 from uptack.noise import IntegerLaplace
+from uptack.ranks.matrix import CorrelationMatrix
 from uptack.regression import hampel_regression
 from uptack.samples import load
 
@@ -194,6 +196,72 @@ def mean(path: Path) -> None:
     save(figure, path)
 
 
+def variance(path: Path) -> None:
+    weight = rows().normal(70, 12, 20_000)
+    found = {
+        f"ε = {epsilon}": answers(lambda bits, e=epsilon: ut.std(weight, epsilon=e, entropy=bits), 100)
+        for epsilon in (0.1, 0.3, 1.0, 3.0)
+    }
+    below = "20,000 normal rows, no bounds given, 100 runs each; the line is that of the rows."
+    figure, ax = canvas("A private standard deviation", below)
+    strips(ax, found, float(weight.std(ddof=1)))
+    save(figure, path)
+
+
+# ---------------------------------------------------------------------------------------------- ranks, two groups
+
+
+def kendall_tau(path: Path) -> None:
+    draw, n, where = rows(), 300, np.linspace(-0.9, 0.9, 37)
+    below = f"Fresh samples of {n:,} normal pairs each, ε = 1, 95% intervals. The line is the population's τ."
+    figure, ax = canvas("Kendall's τ, with its interval", below)
+    for i, rho in enumerate(where):
+        z = draw.normal(size=(2, n))
+        y = rho * z[0] + np.sqrt(1 - rho**2) * z[1]
+        found = ut.kendall_tau(z[0], y, epsilon=1, entropy=ut.SeededEntropy(i))
+        ax.vlines(rho, *found.interval(0.95), color=BLUE, linewidth=3, alpha=0.5)
+        ax.plot(rho, found.value, "o", color=BLUE, markersize=4)
+    fine = np.linspace(-0.95, 0.95, 200)
+    ax.plot(fine, 2 / np.pi * np.arcsin(fine), color=INK, linewidth=1)
+    ax.set_xlabel("correlation of the population", color=GREY)
+    save(figure, path)
+
+
+def correlation_matrix(path: Path) -> None:
+    draw, names = rows(), ["age", "visits", "cost", "stay", "distance"]
+    z = draw.normal(size=(10_000, 5))
+    z[:, 1] += 0.8 * z[:, 0]
+    z[:, 2] += z[:, 1]
+    z[:, 3] += 1.5 * z[:, 2]
+    z[:, 4] -= 0.5 * z[:, 0]
+    table = pandas.DataFrame(np.exp(z), columns=names)
+    captions = "private, ε = 1", "of the logarithms, without privacy"
+    figure, (left, right) = panels("Correlations of 10,000 rows with heavy tails, no bounds given", captions)
+    ut.correlation_matrix(table, epsilon=1, entropy=ut.SeededEntropy(1)).unwrap().plot(left)
+    CorrelationMatrix(tuple(names), np.corrcoef(z.T)).plot(right)
+    save(figure, path)
+
+
+def median_difference(path: Path) -> None:
+    draw, n = rows(), 2_000
+    drug = draw.random(n) < 0.5
+    pressure = draw.normal(130, 15, n) - 6 * drug
+    given, other = pressure[drug], pressure[~drug]
+    medians, shift = np.median(given) - np.median(other), np.median(given[:, None] - other[None, :])
+    told: Any = {"groups": (True, False)}
+    found = {
+        f"{name}\nε = {epsilon}": answers(
+            lambda bits, f=f, e=epsilon: f(pressure, drug, epsilon=e, entropy=bits, **told), 40
+        )
+        for name, f in (("median_difference", ut.median_difference), ("hodges_lehmann", ut.hodges_lehmann))
+        for epsilon in (0.5, 1.0)
+    }
+    below = f"Blood pressure, {n:,} rows in all, 40 runs each; lines: the same without privacy."
+    figure, ax = canvas("A difference between two groups", below)
+    strips(ax, found, [float(medians)] * 2 + [float(shift)] * 2)
+    save(figure, path)
+
+
 # ----------------------------------------------------------------------------------------------------------- counts
 
 
@@ -327,6 +395,53 @@ def hampel_regression_lines(path: Path) -> None:
     save(figure, path)
 
 
+def scatter(path: Path) -> None:
+    draw, around = rows(), np.linspace(0, 2 * np.pi, 200)
+    z = draw.normal(size=(4_000, 2))
+    x = np.column_stack([z[:, 0], 0.8 * z[:, 0] + 0.6 * z[:, 1]])
+    truth = np.array([[1, 0.8], [0.8, 1]])
+    x[:40] = draw.normal([8, -8], 1, size=(40, 2))
+    below = "4,000 rows, of which one in a hundred is wrong; ten private ellipses at ε = 1 that should hold 95%."
+    figure, ax = canvas("A robust centre and scatter matrix", below, 4.2)
+    ax.plot(*x[::8].T, "o", color=GREY, alpha=0.5, markersize=2, markeredgewidth=0)
+
+    def ellipse(centre: Floats, matrix: Floats, **style: Any) -> None:
+        outline = np.linalg.cholesky(matrix) @ np.array([np.cos(around), np.sin(around)])
+        ax.plot(*(centre[:, None] + np.sqrt(5.991) * outline), **style)
+
+    for seed in range(10):
+        made = ut.scatter(x, epsilon=1, entropy=ut.SeededEntropy(seed)).unwrap()
+        ellipse(made.centre, made.matrix, color=BLUE, alpha=0.4, linewidth=1, label="" if seed else "private")
+    ellipse(np.zeros(2), truth, color=INK, linewidth=1, label="of the other rows")
+    ellipse(x.mean(axis=0), np.cov(x.T), color=RED, ls="--", label="mean and covariance, without privacy")
+    ax.legend(frameon=False, loc="upper right")
+    ax.set(xlim=(-6, 13), ylim=(-11, 6))
+    save(figure, path)
+
+
+def linear_regression(path: Path) -> None:
+    n, truths = 20_000, (20.0, -0.01)
+    captions = "cost per year of age", "cost per unit of income"
+    title = "25 private regressions, each of 20,000 fresh rows, ε = 1, no bounds given"
+    figure, axes = panels(title, captions)
+    for i in range(25):
+        draw = rows(i)
+        age = draw.normal(45, 12, n)
+        income = 800 * age + draw.normal(20_000, 9_000, n)
+        cost = 100 + 20 * age - 0.01 * income + draw.normal(0, 150, n)
+        cost[:200] = 1e9
+        fit = ut.linear_regression(np.column_stack([age, income]), cost, epsilon=1, entropy=ut.SeededEntropy(i))
+        for k, (ax, truth) in enumerate(zip(axes, truths, strict=True), 1):
+            low, high = (float(end[k]) for end in fit.interval(0.95))
+            ax.vlines(i, low, high, color=BLUE if low < truth < high else RED, linewidth=3, alpha=0.5)
+            ax.plot(i, fit.value[k], "o", color=BLUE, markersize=3)
+    for ax, truth in zip(axes, truths, strict=True):
+        ax.axhline(truth, color=INK, linewidth=1)
+        ax.set_xticks([])
+        ax.set_xlabel("95% intervals; one row in a hundred is nonsense", color=GREY)
+    save(figure, path)
+
+
 def two_humps(n: int) -> tuple[Floats, Callable[[Floats], Floats]]:
     """Rows of a mixture of two normal laws, and its density."""
     draw = rows()
@@ -444,12 +559,18 @@ PICTURES: dict[str, Picture] = {
     "iqr": iqr,
     "trimmed-mean": trimmed_mean,
     "mean": mean,
+    "variance": variance,
+    "kendall-tau": kendall_tau,
+    "correlation-matrix": correlation_matrix,
+    "median-difference": median_difference,
     "count": count,
     "histogram": histogram,
     "sparse-histogram": sparse_histogram,
     "margins": margins,
     "shortcut-regression": shortcut_regression,
     "hampel-regression": hampel_regression_lines,
+    "scatter": scatter,
+    "linear-regression": linear_regression,
     "kde": kde_curve,
     "fourier-density": fourier_curves,
     "kernel-machines": kernel_machines,

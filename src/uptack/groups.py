@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
-
-import numpy as np
+from typing import Any
 
 from uptack import checks
-from uptack.columns import ArrayColumn, canonical, in_order, indexed
+from uptack.columns import in_order
 from uptack.columns.grouped import Keys, PeopleGroups
-from uptack.columns.masked import MaskedColumn
+from uptack.columns.grouped_rows import ArrayGroups, Grouped, GroupedParts, Parts
 from uptack.columns.owners import Owners
 from uptack.columns.people import PeopleColumn
 from uptack.columns.timed import TimedColumn
-from uptack.discrete.categories import Screen, numbered
+from uptack.discrete.categories import Screen
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
 from uptack.drawing import dots
@@ -25,7 +23,6 @@ from uptack.exact import Rational, Real, ball
 from uptack.labels import lines
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
-from uptack.noise.laws import Integers
 from uptack.privacy import ADD_REMOVE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
@@ -38,75 +35,7 @@ from uptack.shown.numbers import is_number
 SHARE = Fraction(1, 10)
 """The part of ε that buys a list of groups. At δ = 1e-6 it finds groups of half the rows that a median needs: 110/ε."""
 Reply = Release[Any] | NoReply
-
-# ------------------------------------------------------------------------------------------------------- grouped rows
-
-
-@runtime_checkable
-class Grouped(Protocol):
-    """Rows in groups, wherever they are stored. The group of a row depends on that row only.
-
-    Where people are the unit, the group of a person depends on her rows only, and sizes are numbers of people
-    (`uptack.columns.grouped`).
-    """
-
-    def sizes(self) -> tuple[Sequence[Hashable], Integers]:
-        """The groups that occur, distinct also in their canonical form (`uptack.columns`), and their sizes."""
-        ...
-
-    def rows(self, group: Hashable) -> Any:
-        """The rows of a group, as a statistic takes them: the same as `nothing()` if the group does not occur."""
-        ...
-
-    def nothing(self) -> Any:
-        """A group without rows, as a statistic takes it."""
-        ...
-
-
-class ArrayGroups:
-    """Rows in memory, sorted by group once.
-
-    >>> groups = ArrayGroups(np.array([5.0, 6.0, 7.0]), ["b", "a", "b"])
-    >>> groups.sizes()[0], groups.rows("b"), groups.rows("z")
-    (['a', 'b'], array([5., 7.]), array([], dtype=float64))
-    """
-
-    def __init__(self, x: Any, by: Any) -> None:
-        self._x = x if isinstance(x, ArrayColumn | MaskedColumn | TimedColumn) else indexed("x", x)
-        self._groups, place = numbered("by", by)
-        if self._size != len(place):
-            raise InvalidArgument("by", "a column of one group for every row of x", "another length")
-        self._order = np.argsort(place, kind="stable")
-        self._ends = np.cumsum(np.bincount(place, minlength=len(self._groups)))
-        self._number = {canonical(group): i for i, group in enumerate(self._groups)}
-
-    @property
-    def _size(self) -> int:
-        return len(self._x) if isinstance(self._x, np.ndarray) else self._x.size
-
-    def sizes(self) -> tuple[Sequence[Hashable], Integers]:
-        """The groups that occur, and their numbers of rows."""
-        return self._groups, np.diff(self._ends, prepend=0)
-
-    def rows(self, group: Hashable) -> Any:
-        """The rows of a group, in the order of the table."""
-        i = self._number.get(canonical(group))
-        if i is None:
-            return self.nothing()
-        return self._picked(self._order[self._ends[i - 1] if i else 0 : self._ends[i]])
-
-    def nothing(self) -> Any:
-        """No rows, with the type of the column."""
-        return self._picked(np.zeros(0, np.int64))
-
-    def _picked(self, rows: Integers) -> Any:
-        """A part of a column is a column of the same type."""
-        if isinstance(self._x, np.ndarray):
-            return self._x[rows]
-        if isinstance(self._x, MaskedColumn | TimedColumn):
-            return self._x.taken(rows)
-        return ArrayColumn(self._x.values[rows], self._x.integers)
-
+__all__ = ["ArrayGroups", "Grouped", "GroupedParts", "Groups", "Parts", "per_group"]
 
 # ------------------------------------------------------------------------------------------------------------ results
 
@@ -243,9 +172,10 @@ def per_group(
 ) -> Release[Groups]:
     """One reply per group of rows: f(rows, epsilon=..., adjacency=ADD_REMOVE, entropy=..., **options) for each group.
 
-    `by` is a column with the group of every row of x; rows without a group are the group None. `groups` are the public
-    groups, in the order of the answer. Rows of other groups are ignored. A group without rows gets the reply of f to no
-    rows, usually ⊥. The guarantee is for added or removed rows, since the sizes of groups are secret.
+    `by` is a column with the group of every row of x, or a tuple of several columns, whose groups are tuples; rows
+    without a group are the group None. `groups` are the public groups, in the order of the answer. Rows of other groups
+    are ignored. A group without rows gets the reply of f to no rows, usually ⊥. The guarantee is for added or removed
+    rows, since the sizes of groups are secret.
 
     **Theorem.** Let f be (ε/g, δ/S)-differentially private for an added or removed row, S = 1 + e^(ε/g) + ... +
     e^((g-1)ε/g), and let a person own up to g rows, in any groups. Then the answers for all public groups together are
@@ -282,17 +212,23 @@ def per_group(
         budget["delta"] = plan.each.exact_delta
 
     def run(rows: Any) -> Reply:
-        return _within(f(rows, **budget, **options), plan.each)
+        arguments = rows if isinstance(rows, Parts) else (rows,)
+        return _within(f(*arguments, **budget, **options), plan.each)
 
     data = _grouped(x, by)
     run(data.nothing())
     sizes = None if plan.screen is None else frequent(plan.screen, *data.sizes(), bits)
-    chosen = plan.public or sorted(sizes.value if sizes else (), key=in_order)
+    chosen = plan.public or sorted(sizes.value if sizes else (), key=_order)
     replies = {group: run(data.rows(group)) for group in track(chosen, "groups")}
     tree = _loss(sizes, replies.values())
     name = getattr(f, "__name__", "statistic").replace("_", " ")
     how = f"{name} per group" + (f" (unknown groups, cutoff {plan.screen.cutoff})" if plan.screen else "")
     return Release(Groups(replies, sizes), cost(tree, relation), how, tree, None, bits.private)
+
+
+def _order(group: Hashable) -> list[Any]:
+    """The order of groups: that of their values, column by column."""
+    return [in_order(part) for part in (group if isinstance(group, tuple) else (group,))]
 
 
 def _grouped(x: Any, by: Any) -> Grouped:

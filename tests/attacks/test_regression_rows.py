@@ -72,7 +72,8 @@ def test_regressions_neither_warn_nor_fail(n, adjacency):
     asked = {"missing": "ignore", "adjacency": adjacency, "entropy": SeededEntropy(1)}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for kind in ("huber", "lad", "ols"):
+        for kind in ("huber", "lad", "hampel", "ols"):
+            ut.shortcut_regression(x, y, epsilon=3000, block_fit=kind, coordinates="scatter", **asked)
             ut.shortcut_regression(x, y, epsilon=100, block_fit=kind, **asked)
             ut.shortcut_regression(x, y, epsilon=1000, block_fit=kind, standard_errors=True, **asked)
         for method in ("ptr", "dwork-lei"):

@@ -108,7 +108,7 @@ class Untidy:
 
 
 def test_keys_that_are_canonically_equal_are_one_group_with_all_rows():
-    groups = SourceGroups(Untidy(), "x", "w")
+    groups = SourceGroups(Untidy(), ["w"], lambda part: (part.column("x"),))
     assert dict(zip(*groups.sizes(), strict=True)) == {DAY: 3, 1: 12, None: 13}
     rows = groups.rows(Decimal("1.000"))
     assert (rows.size, rows.integers, rows.finite()) == (12, False, True)

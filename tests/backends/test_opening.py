@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from uptack.data import guess_types, ordering, queries, source
+from uptack.data import guess_types, held, ordering, scans, source
 from uptack.errors import InvalidArgument, UptackError
 
 
@@ -124,12 +124,11 @@ def test_sorted_files(tmp_path, monkeypatch):
     """A sample of whole vectors of a sorted file is a poor one: the answer is the same, and stays small."""
     rows, fetched = np.sort(np.random.default_rng(2).normal(size=400_000)), []
     pyarrow.parquet.write_table(pa.table({"x": rows}), tmp_path / "sorted.parquet", row_group_size=20_000)
+    monkeypatch.setattr(held, "COLUMN", 20_000)
     monkeypatch.setattr(ordering, "FETCHED", 20_000)
     monkeypatch.setattr(ordering, "SMALL", 20_000)
-    fetch = queries.QueryScans.fetch
-    monkeypatch.setattr(
-        queries.QueryScans, "fetch", lambda self, gaps: fetched.append(fetch(self, gaps)) or fetched[-1]
-    )
+    fetch = scans.QueryScans.fetch
+    monkeypatch.setattr(scans.QueryScans, "fetch", lambda self, gaps: fetched.append(fetch(self, gaps)) or fetched[-1])
     middle = source(tmp_path / "sorted.parquet").column("x").ordered([(199_900, 200_100)])
     np.testing.assert_array_equal(middle.at(np.arange(199_900, 200_101)), rows[199_899:200_100])
     assert sum(part.values.size for part in fetched) <= 20_000

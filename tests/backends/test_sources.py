@@ -11,7 +11,7 @@ from tests.backends.tables import ROWS, TEXTS, floats, keys
 from uptack import SeededEntropy
 from uptack.columns.numeric import LARGEST, ArrayColumn, Column
 from uptack.columns.selection import exact_sum
-from uptack.data import Source, ordering, source
+from uptack.data import Source, held, ordering, source
 from uptack.errors import InvalidArgument
 
 WINDOWS = [(-3, 4), (140, 160), (290, 310), (305, 320), (450, 450), (ROWS - 1, ROWS + 5)]
@@ -30,7 +30,8 @@ def ranked(values: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def few(monkeypatch):
-    """Samples and fetches so small that a table of 600 rows needs several."""
+    """Samples and fetches so small that a table of 600 rows needs several, which is not read into memory either."""
+    monkeypatch.setattr(held, "COLUMN", 0)
     monkeypatch.setattr(ordering, "SMALL", 100)
     monkeypatch.setattr(ordering, "FETCHED", 150)
 

@@ -56,7 +56,9 @@ def brute(table, n=ROWS, left_out=LEFT_OUT):
     found = {}
     for j in range(-2, 4):
         for i in range(-60, 61):
-            least = left_out + 1 if j == -2 else min(out(2 * i + k, j - 1) for k in range(3))
+            around_zero = [-1] if 0 in (i, i + 2) else []  # of the cells that end there
+            smaller = [*(2 * i + k for k in range(3)), *around_zero]
+            least = left_out + 1 if j == -2 else min(out(k, j - 1) for k in smaller)
             found[i, j] = min(max(0, out(i, j) - left_out, left_out + 1 - least), left_out)
     return found
 
@@ -227,3 +229,12 @@ def test_draws_follow_the_weights():
         exact = law(made, rate)
         expected = [float(exact[key]) * draws for key in ("a", "b", None)]
         assert bool(stats.chisquare(counts, expected).pvalue > 1e-7) is accepted
+
+
+def test_rows_below_zero_make_no_cell_of_any_size_an_anchor():
+    """0 ends cells of all sizes. With as many rows below it as an anchor leaves out, each would have a score near 0."""
+    left_out, rows = 20, np.linspace(1.0, 9.0, 180)
+    for below in (left_out - 3, left_out, left_out + 3):
+        listed = cells(read((*[-1.0] * below, *rows), below + rows.size, left_out), below + rows.size, left_out)
+        assert 0 < len(listed.keys) < 30
+        assert max(j for _, j in listed.keys) <= 6

@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from uptack.multivariate.people import PeopleMatrix
 from uptack.multivariate.rows import products
 from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
 from uptack.noise import SeededEntropy
+from uptack.regression.losses import Check, Huber, Logistic
 from uptack.regression.newton import Model
 
 GONE = ((np.nan,),)
@@ -32,15 +34,14 @@ def matrix(people):
 HOSTILE = (0.0, -0.0, 5e-324, 1e-9, 1.0, 1e9, -1.7e308, 1.7e308)
 RNG = np.random.default_rng(0)
 FRAME = Frame((0, 1, 2), np.array([1.0, 2.0**-60, 2.0**60]), np.array([0.0, 3.0, -1e9]))
-MODEL = Model(FRAME, np.tril(RNG.normal(size=(3, 3))), 2.5, 50)
-TURN, BETA, CLIP = np.tril(RNG.normal(size=(4, 4))), RNG.normal(size=3), 1.9
+LOSSES = (Huber(), Logistic(), Check(0.5), Check(0.9))
+WHITENING, TURN, BETA = np.tril(RNG.normal(size=(3, 3))), np.tril(RNG.normal(size=(4, 4))), RNG.normal(size=3)
 CALM = [tuple(map(tuple, RNG.normal(size=(m, 3)) * [1, 1e-18, 1e18])) for m in (1, 1, 2, 5)]
 
 
-def gradient(batch):
-    z, r = MODEL.residuals(batch, BETA)
-    near = bounded(z * (np.clip(r, -CLIP, CLIP) / (CLIP * MODEL.radius)), 1.0)
-    return [near.sum(axis=1), np.count_nonzero(np.abs(r) < CLIP)]
+def gradient(batch, loss):
+    model = Model(FRAME, WHITENING, 2.5, 50, loss)
+    return [part.sum(axis=-1) for part in model.slopes(batch, BETA, 1.9, True)]
 
 
 def directions(batch):
@@ -56,21 +57,22 @@ def hostile():
     yield [(np.nan, 0.0, 0.0)] * 9
 
 
-def summed(people):
+def summed(people, loss):
     data = matrix(people)
     with np.errstate(all="ignore"):
-        return [data.sums(second_moments(directions))[0], *data.sums(gradient)]
+        return [data.sums(second_moments(directions))[0], *data.sums(partial(gradient, loss=loss))]
 
 
-def test_no_person_adds_more_than_one_row_can():
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_no_person_adds_more_than_one_row_can(loss):
     """So two of them, one in the place of the other, move sums by no more than twice that: exactly, in fractions."""
-    without, found = summed(CALM), []
+    without, found = summed(CALM, loss), []
     for rows in hostile():
-        second, first, inside = (a - b for a, b in zip(summed([*CALM, rows]), without, strict=True))
+        second, first, inside = (a - b for a, b in zip(summed([*CALM, rows], loss), without, strict=True))
         assert sum(np.diag(second)) <= LENGTH**2
         assert np.linalg.eigvalsh(second.astype(float))[0] >= -1e-9 * LENGTH**2
         assert sum(Fraction(v) ** 2 for v in first) <= LENGTH**2
-        assert 0 <= inside <= 1
+        assert 0 <= inside <= LENGTH
         found.append((float(sum(np.diag(second))), float(inside)))
     trace, inside = np.array(found).T
     assert trace.max() > 0.999 * LENGTH**2  # it is as much as one row can

@@ -96,7 +96,7 @@ def planned(names):
 
 
 def fit(names):
-    errors = LinearErrors((0.5, np.inf), (), (0,), 1.0, True)
+    errors = LinearErrors((0.5, np.inf), (), (0,), 1.0, True, "errors hold")
     return RegressionRelease(
         np.array([1.0, 2.0]), Privacy(1), "fit", loss.Pure(1), errors, labels=("intercept", names[0])
     )

@@ -106,6 +106,11 @@ def test_cells_round_trip(levels, data):
     assert domain.encode(domain.decode(cells)).tolist() == cells
 
 
+def test_a_text_keeps_its_last_nul():
+    domain = Domain({"c": ["a\0", "a"]})
+    assert domain.encode(domain.decode([0, 1])).tolist() == [0, 1]
+
+
 def test_domains():
     big = Domain({f"c{i}": 2**31 for i in range(2)})
     assert big.size == 2**62

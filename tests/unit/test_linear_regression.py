@@ -12,11 +12,12 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
 from uptack.account import Account
-from uptack.multivariate.bounded import LENGTH, bounded
+from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
-from uptack.regression.linear import planned, rows_needed
+from uptack.regression.fitting import Asked, hessians
+from uptack.regression.losses import Check, Huber, Logistic
 from uptack.regression.newton import Model
 
 BETA = np.array([3.0, 1.0, -0.002, 40.0])
@@ -150,42 +151,52 @@ def test_a_response_that_hardly_varies_is_refused():
     assert not ut.linear_regression(X, np.zeros(20_000), epsilon=2, entropy=SeededEntropy(1))
 
 
-@pytest.mark.parametrize(("n", "columns", "epsilon"), [(3_000, 2, 1), (10_000, 5, 1), (50_000, 20, 1), (10**6, 40, 3)])
-def test_parts_of_the_budget_add_up_to_at_most_all_of_it(n, columns, epsilon):
-    account = Account.open("plan", epsilon)
-    plan = planned(n, columns, columns + 1, account)
+@pytest.mark.parametrize(("n", "columns", "epsilon"), [(5_000, 2, 1), (20_000, 5, 1), (90_000, 20, 1), (10**6, 40, 3)])
+@pytest.mark.parametrize("loss", [Huber(), Logistic(), Check(0.5), Check(0.9)])
+def test_parts_of_the_budget_add_up_to_at_most_all_of_it(loss, n, columns, epsilon):
+    asked = Asked(loss, (), True, "error", Account.open("plan", epsilon))
+    plan = asked.planned(n, columns)
     assert plan is not None
     for rounds in range(1, plan.rounds + 1):
         rest = plan.left(rounds)
-        total = plan.scales + plan.centres + plan.scatter * rounds + plan.hessian(rounds) + Fraction(7, 100) + rest
-        assert total == 1
-        assert rest > Fraction(4, 10)
-    assert rows_needed(columns, columns + 1, account) <= n
+        total = plan.scales + plan.centres + plan.scatter * rounds + plan.hessian(rounds) * hessians(loss) + rest
+        each = plan.spread + Fraction(5, 1000)
+        assert total + Fraction(1, 100) + plan.classes + len(loss.stages) * each == 1
+        assert rest > Fraction(35, 100)
+    assert sum(stage.share for stage in loss.stages) == 1
+    assert asked.rows_needed(columns) <= n
 
 
-def test_gradients_move_by_no_more_than_is_claimed():
+@pytest.mark.parametrize("loss", [Huber(1.9), Logistic(), Check(0.5), Check(0.03)])
+def test_sums_move_by_no_more_than_is_claimed(loss):
     rng = np.random.default_rng(0)
-    frame = Frame((0, 1, 2), np.array([1.0, 2.0**-60, 2.0**60]), np.zeros(3))
-    model = Model(frame, np.tril(rng.normal(size=(3, 3))), 2.5, 50)
-    beta, s, c = rng.normal(size=3), 0.7, 1.9
+    kept = (0, 1, 2) if loss.response else (0, 1)
+    frame = Frame(kept, np.array([1.0, 2.0**-60, 2.0**60])[: len(kept)], np.zeros(len(kept)))
+    model = Model(frame, np.tril(rng.normal(size=(3, 3))), 2.5, 50, loss)
+    beta = rng.normal(size=3)
 
-    def gradient(table):
+    def sums(table, sharp):
         def step(batch):
-            z, r = model.residuals(batch, beta)
-            return [bounded(z * (np.clip(r / s, -c, c) / (c * model.radius)), 1.0).sum(axis=1)]
+            slopes, bends = model.slopes(batch, beta, 0.7, sharp)
+            (bent,) = model.bent(batch, beta, 0.7)
+            return [slopes.sum(axis=1), bends.sum(), bent @ bent.T]
 
         with np.errstate(all="ignore"):
-            return MatrixRows.of(table).sums(step)[0].astype(float)
+            return [np.asarray(found, float) for found in MatrixRows.of(table).sums(step)]
 
     table = rng.normal(size=(50, 3)) * [1, 1e-18, 1e18]
-    mine = gradient(table)
     hostile = [0.0, 1e308, -1e308, 5e-324, 1e9]
-    for a in hostile:
-        for b in hostile:
-            other = table.copy()
-            other[3] = a, b, -a
-            assert np.linalg.norm(gradient(other) - mine) <= 2 * LENGTH
-    assert np.linalg.norm(gradient(np.delete(table, 3, axis=0)) - mine) <= LENGTH
+    for sharp in (True, False):
+        mine, without = sums(table, sharp), sums(np.delete(table, 3, axis=0), sharp)
+        for a in hostile:
+            for b in hostile:
+                other = table.copy()
+                other[3] = a, b, -a if loss.response else a > 0
+                gradient, bend, moments = (one - two for one, two in zip(sums(other, sharp), without, strict=True))
+                assert np.linalg.norm(gradient) <= LENGTH
+                assert 0 <= bend <= LENGTH
+                assert np.abs(np.linalg.eigvalsh(moments)).sum() <= LENGTH**2 * (1 + 1e-9)
+        assert np.linalg.norm(mine[0] - without[0]) <= LENGTH
 
 
 def test_a_summary_and_json():

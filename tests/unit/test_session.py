@@ -44,6 +44,8 @@ ASKED = {
     "fourier_density": ("cost", {}),
     "regression": (("cost", "age"), {}),
     "shortcut_regression": (("cost", "age"), {}),
+    "logistic_regression": (("cost", "age"), {}),
+    "quantile_regression": (("cost", "age"), {"quantile": 0.5}),
     "scatter": (("cost", "age"), {}),
     "robust_regression": (("cost", "age"), {"delta": 1e-6}),
     "kernel_machine": (("cost", "age"), {"delta": 1e-6, "loss": "huber", "frequencies": 8}),

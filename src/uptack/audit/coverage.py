@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 
 from uptack.audit.asks import Ask
 from uptack.registry import Declaration, declared
+from uptack.session.columns import of_columns
 from uptack.session.requests import in_tables
-from uptack.session.session import of_columns
 
 MORE = {
     "uptack.discrete.CountMechanism.release": {"adjacency"},

@@ -24,6 +24,18 @@ def two(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
     return function(*data, **options, entropy=entropy)
 
 
+def classes(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
+    """f(X, y, ...) of two classes: whether y is above 0. A row without a number has no class."""
+    x, y = data
+    return function(x, np.where(np.isnan(y), np.nan, y > 0), **options, entropy=entropy)
+
+
+def named(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
+    """f(table, ...) by a formula."""
+    x, y = data
+    return function({"x": x[:, 0], "y": y}, **options, entropy=entropy)
+
+
 def side_by_side(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
     """f(x, y, ...) of two columns, and what its interval says."""
     x, y = data

@@ -21,8 +21,8 @@ from uptack.ledger import Ledger
 from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.registry import declared
+from uptack.session.columns import of_several
 from uptack.session.requests import Request, in_tables
-from uptack.session.session import of_several
 
 REGRESSIONS = {
     "shortcut_regression": "shortcut_regression",
@@ -60,6 +60,7 @@ def _whole() -> list[Ask]:
         *(Ask("uptack.session.open", f"{PEOPLES}any numbers", way, opening, free) for way in peoples),
         Ask(f"{WHOLE}.count", f"{PEOPLES}numbers", {**secret, "weights": "rows", "at_most": 2}, whole),
         *(Ask(f"{WHOLE}.{name}", "any numbers", {"progress": False}, make, free) for name, make in runs.items()),
+        *(Ask(f"{WHOLE}.where", f"{whose}any numbers", {"x": (">", 0)}, narrowing, free) for whose in ("", PEOPLES)),
     ]
 
 
@@ -135,6 +136,16 @@ def one_request(function: Any, options: dict[str, Any], data: Any, entropy: Entr
     """A request of one's own making."""
     opened, request = sessions.open({"x": data}, entropy=entropy), Request("median", "x", epsilon=20)
     return Shown(lambda: function(opened, request), lambda: _shown(opened, request))
+
+
+def narrowing(function: Any, options: dict[str, Any], data: Any, entropy: Entropy) -> Shown:
+    """A request about the rows that meet a condition."""
+    table, person = _tabled("median", data), "id" if isinstance(data, Owned) else None
+    part, request = (
+        function(sessions.open(table, entropy=entropy, person=person), options),
+        Request("median", "x", epsilon=20),
+    )
+    return Shown(lambda: part.run(request), lambda: _shown(part, request))
 
 
 def requests(function: Any, options: dict[str, Any], data: Any, entropy: Entropy) -> Shown:

@@ -16,6 +16,7 @@ import click
 import numpy as np
 
 from uptack.cli.stdin import kept
+from uptack.cli.wording import narrowed
 from uptack.columns.declared import FORMS
 from uptack.columns.moments import UNITS, spoken
 from uptack.data import files
@@ -172,12 +173,15 @@ session_options = stacked(
     click.option("--noun", help="What one row is, such as person-year. [default: row]"),
     click.option("--missing", type=Missing(), default="drop", show_default=True,
                  help="What to do with missing values."),
+    click.option("--where", multiple=True, metavar="CONDITION",
+                 help="Only rows that meet this, such as ward=Surgery, age>=18, ward!=, age=18..65 or ward=a|b; "
+                      "more than once for several conditions, all of which must be met."),
     click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for tests. NOT PRIVATE."),
 )  # fmt: skip
 
 SESSION = (
     *("table", "types", *files.DIALECT, "dataset", "ledger", "analyst"),
-    *("adjacency", "rows_per_person", "person", "noun", "missing", "seed"),
+    *("adjacency", "rows_per_person", "person", "noun", "missing", "where", "seed"),
 )
 
 
@@ -202,6 +206,8 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
             entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
         )
         _show_guesses(session, types)
+        for text in own["where"]:
+            session = narrowed(session, text)
         yield session
 
 

@@ -23,7 +23,7 @@ from uptack.privacy.words import whose
 
 REST = {
     "ledger": None, "dataset": "data", "analyst": None, "adjacency": None, "rows_per_person": 1, "person": (),
-    "noun": None, "missing": "drop", "seed": None,
+    "noun": None, "missing": "drop", "where": (), "seed": None,
 }  # fmt: skip
 """What a session is told beside how its file is written."""
 ASKED = {

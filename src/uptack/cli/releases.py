@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from uptack.cli.common import Edge, Exact, Range, Step, as_json, release, session_options, stacked
-from uptack.data.protocol import known
+from uptack.cli.wording import keys
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared
 from uptack.registry.options import GROUPING
@@ -25,6 +25,7 @@ TYPES: dict[str, Any] = {
     "edges": Edge(),
     "integer": int,
     "word": str,
+    "words": str,
     "keys": str,
     "range": Range(),
 }
@@ -34,7 +35,7 @@ def written(option: Option) -> Callable[[Any], Any] | None:
     """An option of a function as one of a command; None where it can't be written, or is the session's."""
     if option.form == "object" or option.name in FROM_SESSION:
         return None
-    several = option.form in ("numbers", "keys", "edges")
+    several = option.form in ("numbers", "keys", "edges", "words")
     if option.positional and option.required:
         return click.argument(option.name, nargs=-1 if several else 1, required=True, type=TYPES[option.form])
     flag = f"--{option.name.removesuffix('s') if several else option.name.replace('_', '-')}"
@@ -55,7 +56,11 @@ def _columns(declaration: Declaration) -> Callable[[Any], Any]:
     """The arguments that name columns."""
     reads = declaration.reads
     if reads.least > 1:
-        return stacked(click.argument("target"), click.argument("columns", nargs=-1, metavar="[PREDICTORS]..."))
+        formula = "formula" in declaration.allowed  # which names the columns itself
+        return stacked(
+            click.argument("target", required=not formula),
+            click.argument("columns", nargs=-1, metavar="[PREDICTORS]..."),
+        )
     name = "[COLUMN]" if reads.least == 0 else "COLUMN"
     more = reads.most != 1
     return click.argument("columns", nargs=-1 if more else 1, required=reads.least > 0, metavar=name + "..." * more)
@@ -91,13 +96,15 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
     """How the words of a command become a request."""
 
     def request(session: Session, *names: str, **given: Any) -> Request:
-        named = names if target is None else (target, *session.predictors(target, names or None))
+        named: tuple[str, ...] = names if target is None else (target, *session.predictors(target, names or None))
         told = {name: value for name, value in given.items() if value not in ((), None)}
         for option in declaration.options:
             if option.form == "keys" and option.name in told:
-                column = named[-1] if option.name in GROUPING else named[0]  # the labels, where there are any
-                column = str(given["by"]) if option.name in GROUPING and given.get("by") is not None else column
-                told[option.name] = [_key(session, column, text) for text in told[option.name]]
+                columns = named[-1:] if option.name in GROUPING else named[:1]  # the labels, where there are any
+                columns = tuple(given.get("by") or columns) if option.name in GROUPING else columns
+                told[option.name] = [keys(session, columns, text) for text in told[option.name]]
+            if option.form == "words" and option.name in told:
+                told[option.name] = list(told[option.name])
             if option.form in ("numbers", "edges") and option.name in told:
                 values = told[option.name]
                 told[option.name] = values[0] if option.positional and len(values) == 1 else list(values)
@@ -111,29 +118,6 @@ def _drawn(value: Any) -> Any:
     if hasattr(value, "on_grid"):
         return value.on_grid().density()
     return getattr(value, "curve", value)
-
-
-def _key(session: Session, column: str, text: str) -> Any:
-    """A value as the column has them."""
-    known(column, session.source.columns)
-    return KEYS.get(session.source.columns[column], str)(text)
-
-
-def _truth(text: str) -> bool:
-    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    if text.lower() not in words:
-        raise InvalidArgument("key", "true or false for a column of truth values", repr(text))
-    return words[text.lower()]
-
-
-def _number(text: str) -> int | float:
-    try:
-        return float(text) if set(text.lower()) & set(".e") else int(text)
-    except ValueError:
-        raise InvalidArgument("key", "a number for a column of numbers", repr(text)) from None
-
-
-KEYS: dict[str, Callable[[str], Any]] = {"integer": _number, "number": _number, "boolean": _truth}
 
 
 def commands() -> dict[str, click.Command]:

@@ -67,6 +67,7 @@ Examples:
     help="NAME=LOW:HIGH: a guess of where a column's values lie. It need not be right.",
 )
 @click.option("--target", help="Also regress this column on all other numbers.")
+@click.option("--correlations", is_flag=True, help="Also the correlations of all numbers, by ranks.")
 @click.option("--plan", "only_plan", is_flag=True, help="Show costs and expected errors; touch no data, spend nothing.")
 @click.option("--open", "show", is_flag=True, help="Open the report when it is written.")
 @stacked(as_json, session_options)
@@ -78,7 +79,7 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
     json_wanted, columns = options.pop("as_json"), options.pop("columns")
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     choices = {"columns": names, "shares": options.pop("shares"), "target": options.pop("target")}
-    choices["plausible"] = options.pop("plausible")
+    choices |= {name: options.pop(name) for name in ("plausible", "correlations")}
     if only_plan:
         with opened(path, options) as session:
             planned = report_plan(session, options["epsilon"], options["delta"], **choices)

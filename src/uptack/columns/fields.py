@@ -160,12 +160,27 @@ class Field:
 
     def taken(self, rows: NDArray[np.int64]) -> Field:
         """Some of the rows."""
-        values, missing = self._values
 
         def read() -> tuple[Array, Mask | None]:
+            values, missing = self._values
             return values[rows], None if missing is None else missing[rows]
 
         return Field(self.kind, rows.size, read, form=self._form, categories=self.categories)
+
+    def hiding(self, left_out: Callable[[], Mask]) -> Field:
+        """The same column, in which the rows that are left out have no value. Which ones is asked when rows are."""
+
+        def read() -> tuple[Array, Mask]:
+            values, missing = self._values
+            return values, left_out() if missing is None else missing | left_out()
+
+        return Field(self.kind, self.size, read, form=self._form, categories=self.categories)
+
+
+def no_rows(kind: Kind, form: Form | None = None) -> Field:
+    """A column of this kind without rows; `form` says how times are shown."""
+    types = {"integer": np.int64, "number": np.float64, "boolean": np.bool_, "time": "M8[us]", "duration": "m8[us]"}
+    return Field(kind, 0, lambda: (np.zeros(0, types.get(kind, object)), None), form=form)  # type: ignore[call-overload]
 
 
 def _doubles(values: Array) -> Floats:

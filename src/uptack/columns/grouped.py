@@ -14,18 +14,63 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack import checks
+from uptack.columns import containers
 from uptack.columns.each import EachColumn
 from uptack.columns.entrance import field
+from uptack.columns.fields import Field
 from uptack.columns.kinds import canonical
-from uptack.columns.owners import Owners
+from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
-from uptack.columns.spread import favourites
+from uptack.columns.spread import PeopleValues, favourites
 from uptack.errors import InvalidArgument
 
 Integers = NDArray[np.int64]
-Theirs = PeopleColumn | EachColumn
+Column = tuple[Sequence[Hashable], Integers]
+Theirs = PeopleColumn | EachColumn | PeopleRows | PeopleValues
 Shape = Callable[[Any, Integers], Any]
-MUST = "a one-dimensional column of categories"
+MUST = "a one-dimensional column of categories, or a tuple of such columns"
+FIX = "A list is one column; several columns are a tuple, as in by=(ward, sex), or a frame."
+
+
+def coded(by: Any, name: str = "by") -> tuple[list[Hashable], Integers]:
+    """The groups that occur, in order, and each row's place among them. Groups of several columns are tuples.
+
+    >>> groups, places = coded((["b", "a", "b"], [1, 1, None]))
+    >>> groups, places.tolist()
+    ([('a', 1), ('b', 1), ('b', None)], [1, 0, 2])
+    """
+    parts = _parts(by, name)
+    if len({part.size for part in parts}) > 1:
+        raise InvalidArgument(name, "columns of equal length", "columns of several lengths", FIX)
+    if len(parts) == 1:
+        return parts[0].codes()
+    groups, places = joined([part.codes() for part in parts])
+    return list(groups), places
+
+
+def joined(columns: Sequence[Column]) -> tuple[list[tuple[Hashable, ...]], Integers]:
+    """The combinations that occur of the values of several columns, in order, and each row's place among them.
+
+    Rows are numbered anew after each column, so that numbers stay below rows².
+    """
+    cells = np.zeros(len(columns[0][1]), np.int64)
+    for distinct, places in columns:
+        cells = np.unique(cells * len(distinct) + places, return_inverse=True)[1]
+    firsts = np.unique(cells, return_index=True)[1]
+    return [tuple(distinct[places[first]] for distinct, places in columns) for first in firsts], cells
+
+
+def _parts(by: Any, name: str) -> list[Field]:
+    """The columns, by the container's own type."""
+    framed = containers.frame(by)
+    if isinstance(by, np.ndarray) and by.ndim == 2:
+        parts = [by[:, i] for i in range(by.shape[1])]
+    else:
+        parts = list(by) if isinstance(by, tuple) else [by] if framed is None else [part for _, part in framed]
+    if not parts:
+        raise InvalidArgument(name, MUST, checks.outline(by), FIX)
+    return [field(name, part, MUST, FIX) for part in parts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +83,17 @@ class Keys:
     @staticmethod
     def of(by: Any, whose: Owners, name: str = "by") -> Keys:
         """A column with the group of every row; missing values are the group None."""
-        groups, places = field(name, by, MUST).codes()
+        groups, places = coded(by, name)
         if places.size != whose.size:
             raise InvalidArgument(name, "a column of one group for every row of x", "another length")
         return Keys(groups, places[whose.kept])
 
 
 class PeopleGroups:
-    """People in memory, each in her group. `shape` makes what is asked of a group's rows: see `PeopleColumn.each`."""
+    """People in memory, each in her group: a column, or other data of people that know `codes`, `people` and `only`.
+
+    `shape` makes what is asked of a group's rows: see `PeopleColumn.each`.
+    """
 
     of_people = True
 

@@ -149,6 +149,11 @@ class PeopleRows:
         """How many rows each person has."""
         return np.bincount(self.codes, minlength=self.people)
 
+    def only(self, rows: NDArray[np.int64]) -> PeopleRows:
+        """Some of the rows, and those who own them."""
+        codes, people = numbered(self.codes[rows])
+        return PeopleRows(self.values[rows], codes, people)
+
     def present(self) -> PeopleRows:
         """The rows that are finite in all columns. A person without such a row is gone, so the number is secret."""
         rows = np.flatnonzero(np.isfinite(self.values).reshape(self.codes.size, -1).all(axis=1))

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns.entrance import flags
+from uptack.columns.entrance import flags, indexed
 from uptack.columns.fields import Floats, listed
-from uptack.columns.owners import Owners
+from uptack.columns.owners import Owners, numbered
 from uptack.columns.people import UNIT
 from uptack.errors import InvalidArgument
 
@@ -148,6 +148,16 @@ class PeopleValues:
     def people(self) -> int:
         """How many people there are."""
         return self.whose.people
+
+    @property
+    def codes(self) -> Integers:
+        """Whose each row is, of those that are somebody's."""
+        return self.whose.codes[self.whose.kept]
+
+    def only(self, rows: Integers) -> PeopleValues:
+        """Some of the rows that are somebody's, and those who own them."""
+        codes, people = numbered(self.codes[rows])
+        return replace(self, data=indexed("x", self.data)[self.whose.kept[rows]], whose=Owners(codes, people))
 
     def table(self, places: Integers, size: int) -> Integers:
         """The units in each cell, for the places of all rows. Rows of nobody count nowhere."""

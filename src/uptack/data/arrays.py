@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.columns import NUMERIC, Field, Kind, canonical, whole
+from uptack.columns.grouped import joined
 from uptack.columns.masked import MaskedColumn
 from uptack.columns.moments import TIMED, Form
 from uptack.columns.numeric import ArrayColumn, Column
 from uptack.columns.selection import Floats
 from uptack.columns.timed import TimedColumn, timed
-from uptack.data.protocol import Counts, assigned, comparable, known, known_all, tidy
+from uptack.data.conditions import Condition
+from uptack.data.protocol import Counts, Key, assigned, comparable, known, known_all, tidy
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
@@ -58,15 +61,13 @@ class MemorySource:
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values, and how often they occur."""
         wanted = known_all(names, self.columns)
-        read = [self._fields[name].codes() for name in wanted]
-        if not self.rows:
-            return [], np.zeros(0, np.int64)
-        cells = np.zeros(self.rows, np.int64)
-        for distinct, codes in read:  # numbered anew after each column, so that they stay below rows²
-            cells = np.unique(cells * len(distinct) + codes, return_inverse=True)[1]
-        firsts, sizes = np.unique(cells, return_index=True, return_counts=True)[1:]
-        keys = (tuple(distinct[codes[first]] for distinct, codes in read) for first in firsts)
+        keys, cells = self.cells(wanted)
+        sizes = np.bincount(cells, minlength=len(keys))
         return tidy(zip(keys, sizes, strict=True), [self.columns[name] for name in wanted])
+
+    def cells(self, names: Sequence[str]) -> tuple[list[Key], NDArray[np.int64]]:
+        """The combinations of values that occur, in order, and each row's place among them."""
+        return joined([self.field(name).codes() for name in names])
 
     def categories(self, name: str) -> dict[Any, int]:
         """The values of one column, and how often they occur."""
@@ -103,6 +104,20 @@ class MemorySource:
         field = self.field(name)
         wanted = canonical(value) if field.categories else comparable(name, field.kind, value)
         return np.flatnonzero(field.equal(wanted))
+
+    def met(self, wanted: Sequence[Condition]) -> NDArray[np.bool_]:
+        """The rows that meet all conditions."""
+        met: NDArray[np.bool_] = np.logical_and.reduce([one.rows(self.field(one.column)) for one in wanted])
+        return met
+
+    def masked(self, wanted: Sequence[Condition]) -> MemorySource:
+        """All rows; those that do not meet the conditions have no value in any column. They are read when asked for."""
+        left_out = cache(lambda: ~self.met(wanted))
+        return MemorySource({name: field.hiding(left_out) for name, field in self._fields.items()})
+
+    def left(self, wanted: Sequence[Condition]) -> MemorySource:
+        """The rows that meet all conditions."""
+        return self.taken(np.flatnonzero(self.met(wanted)))
 
     def taken(self, rows: NDArray[np.int64]) -> MemorySource:
         """Some of the rows."""

@@ -23,7 +23,8 @@ from uptack.data.expressions import as_floats, infinite, missing
 from uptack.data.ordering import Count, Fetch, Sample, Selected
 from uptack.data.places import Counted, Weighed
 from uptack.data.protocol import NUMERIC, known_all
-from uptack.data.queries import QueryScans, QuerySource, at_pivots, between, sample
+from uptack.data.queries import QuerySource
+from uptack.data.scans import QueryScans, at_pivots, between, sample
 from uptack.errors import UptackError
 
 Sizes = dict[int, tuple[int, int]]

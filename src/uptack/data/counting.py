@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.spread import PeopleValues, Weights
 from uptack.data import engines, weights
 from uptack.data.codes import joined
+from uptack.data.conditions import Condition
 from uptack.data.expressions import decoded, missing
 from uptack.data.protocol import Counts, tidy
 from uptack.data.queries import QuerySource
@@ -91,12 +92,16 @@ class QueryPeople:
         theirs = kept.table.select(*self._keys, w=weights.weight(kept.table.m, how.at_most))
         joined = rows.join(theirs, self._keys)
         found = engines.whole(joined.group_by("c").aggregate(units=joined.w.sum()))
-        return self._tidy(name, ((row["c"], row["units"]) for row in found))
+        return self._tidy([name], (((row["c"],), row["units"]) for row in found))
 
-    def _tidy(self, name: str, found: Iterator[tuple[Any, Any]]) -> Counts:
-        text = self.source.columns[name] == "text"
-        pairs = (((decoded(key) if text else key,), int(units)) for key, units in found)
-        return tidy(pairs, [self.source.columns[name]])
+    def _tidy(self, names: Sequence[str], found: Iterator[tuple[tuple[Any, ...], Any]]) -> Counts:
+        kinds = [self.source.columns[name] for name in names]
+        texts = [kind == "text" for kind in kinds]
+        pairs = (
+            (tuple(decoded(part) if text else part for part, text in zip(key, texts, strict=True)), int(units))
+            for key, units in found
+        )
+        return tidy(pairs, kinds)
 
     def bins(self, name: str, edges: Sequence[float], how: Weights) -> Counts:
         """Units of the rows on each edge and between two of them, in one scan, whatever the number of values.
@@ -139,34 +144,46 @@ class QueryPeople:
         codes, labels = joined([part.numbers() for part in ids]), labelled(column.labels(), self.source.columns[name])
         return PeopleValues([labels[cell] for cell in column.numbers()], Owners(codes, int(codes.max(initial=-1)) + 1))
 
-    def groups(self, name: str) -> dict[Hashable, int]:
-        """The values of a column, and how many people have each."""
-        theirs = self._by_value(name)
-        found = engines.whole(theirs.group_by("c").aggregate(people=theirs.count()))
-        keys, counts = self._tidy(name, ((row["c"], row["people"]) for row in found))
-        return {key: int(count) for (key,), count in zip(keys, counts, strict=True)}
+    def groups(self, names: Sequence[str]) -> Counts:
+        """The combinations of values of columns, and how many people have each."""
+        theirs, values = self._by_values(names), _values(names)
+        found = engines.whole(theirs.group_by(values).aggregate(people=theirs.count()))
+        return self._tidy(names, ((tuple(row[c] for c in values), row["people"]) for row in found))
 
-    def settled(self, name: str) -> QueryPeople:
-        """The rows of each person that have her most frequent value: the engine ranks the values of each person."""
-        ibis, theirs = engines.ibis(), self._by_value(name)
-        window = ibis.window(group_by=self._keys, order_by=[theirs.m.desc(), theirs.c.isnull(), theirs.c.asc()])
+    def settled(self, names: Sequence[str]) -> QueryPeople:
+        """The rows of each person that have her most frequent values: the engine ranks those of each person."""
+        ibis, theirs, values = engines.ibis(), self._by_values(names), _values(names)
+        order = [term for c in values for term in (theirs[c].isnull(), theirs[c].asc())]
+        window = ibis.window(group_by=self._keys, order_by=[theirs.m.desc(), *order])
         best = theirs.mutate(place=ibis.row_number().over(window)).filter(ibis._.place == 0)
-        best = best.select(*self._keys, "c").view()  # a table of its own: ibis would take its ids for those of the rows
+        best = best.select(*self._keys, *values).view()  # its own table: ibis would take its ids for those of the rows
         table = self.source.table
         same = [key == best[k] for k, key in weights.keys(self.source, self.ids).items()]
-        kept = table.semi_join(best, [*same, self._value(name).identical_to(best.c)])
-        return QueryPeople(QuerySource(kept), self.ids)
+        same += [self._value(name).identical_to(best[c]) for c, name in zip(values, names, strict=True)]
+        return QueryPeople(QuerySource(table.semi_join(best, same)), self.ids)
 
     def _value(self, name: str) -> Any:
         """A column as keys: no two that are equal, and null for what is missing."""
         key = weights.plain_zero(self.source.key(name))
         return engines.ibis().ifelse(missing(key), engines.ibis().null().cast(key.type()), key)
 
-    def _by_value(self, name: str) -> Any:
-        """One line per person and value of a column: ids, value (c), and how many rows there are (m)."""
-        rows = self._rows(c=self._value(name))
-        return rows.group_by([*self._keys, "c"]).aggregate(m=rows.count())
+    def _by_values(self, names: Sequence[str]) -> Any:
+        """One line per person and values of columns: ids, values (c0, c1, ...), and how many rows there are (m)."""
+        rows = self._rows(**{c: self._value(name) for c, name in zip(_values(names), names, strict=True)})
+        return rows.group_by([*self._keys, *_values(names)]).aggregate(m=rows.count())
+
+    def masked(self, wanted: Sequence[Condition]) -> QueryPeople:
+        """The same people. Rows that do not meet the conditions have no value."""
+        return replace(self, source=self.source.masked(wanted, keep=self.ids))
+
+    def left(self, wanted: Sequence[Condition]) -> QueryPeople:
+        """The rows that meet the conditions, and those who own them."""
+        return replace(self, source=self.source.left(wanted))
 
     def restricted(self, name: str, value: Any) -> QueryPeople:
         """The rows that have a value."""
         return QueryPeople(self.source.restricted(name, value), self.ids)
+
+
+def _values(names: Sequence[str]) -> list[str]:
+    return [f"c{i}" for i in range(len(names))]

@@ -100,9 +100,15 @@ class Kept:
             return
         name, kept = f"uptack_{uuid4().hex}", states.state(con)
         whole(table.limit(0))  # ibis tells DuckDB of what is in memory when it asks something itself
-        states.run(con, lambda: con.con.execute(f"CREATE TEMPORARY TABLE {name} AS {con.compile(table)}"))
+        self._making = f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} AS {con.compile(table)}"
+        states.run(con, lambda: self.make(con))
         self.table = con.table(name)
+        kept.temporary.add(self)
         weakref.finalize(self, kept.unused.append, name)
+
+    def make(self, con: Any) -> None:
+        """Make the table, unless it is there."""
+        con.con.execute(self._making)
 
 
 def floats(values: Any) -> Floats:

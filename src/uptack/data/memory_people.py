@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from uptack.columns.owners import Owners, PeopleRows, numbered, of_fields
 from uptack.columns.people import PeopleColumn
 from uptack.columns.spread import PeopleValues, Weights, added, favourites
 from uptack.data.arrays import MemorySource, numeric_column
+from uptack.data.conditions import Condition
 from uptack.data.protocol import Counts
 
 
@@ -74,19 +75,27 @@ class MemoryPeople:
         """The same for times and durations, with how they are shown."""
         return PeopleValues(self.table.field(name), Owners(self.codes, self.size))
 
-    def groups(self, name: str) -> dict[Hashable, int]:
-        """The values of a column, and how many people have each."""
-        found, cells = self.table.field(name).codes()
+    def groups(self, names: Sequence[str]) -> Counts:
+        """The combinations of values of columns, and how many people have each."""
+        found, cells = self.table.cells(names)
         pairs = np.unique(self.codes * max(len(found), 1) + cells)
-        return dict(zip(found, np.bincount(pairs % max(len(found), 1), minlength=len(found)).tolist(), strict=True))
+        return found, np.bincount(pairs % max(len(found), 1), minlength=len(found))
 
-    def settled(self, name: str) -> MemoryPeople:
-        """The rows of each person that have her most frequent value."""
-        cells = self.table.field(name).codes()[1]
+    def settled(self, names: Sequence[str]) -> MemoryPeople:
+        """The rows of each person that have her most frequent combination of values."""
+        cells = self.table.cells(names)[1]
         best = np.empty(self.size, np.int64)
         whose, best_cells = favourites(cells, self.codes)
         best[whose] = best_cells
         return self._taken(np.flatnonzero(cells == best[self.codes]))
+
+    def masked(self, wanted: Sequence[Condition]) -> MemoryPeople:
+        """The same people. Rows that do not meet the conditions have no value."""
+        return replace(self, table=self.table.masked(wanted))
+
+    def left(self, wanted: Sequence[Condition]) -> MemoryPeople:
+        """The rows that meet the conditions, and those who own them."""
+        return self._taken(np.flatnonzero(self.table.met(wanted)))
 
     def restricted(self, name: str, value: Any) -> MemoryPeople:
         """The rows that have a value."""

@@ -8,22 +8,25 @@ in any of its columns, belongs to nobody and is left out. The number of people m
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 from uptack import checks
+from uptack.columns.fields import no_rows
 from uptack.columns.moments import TIMED, Form
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import People
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
 from uptack.columns.timed import TimedColumn, ticked
 from uptack.data.arrays import MemorySource
+from uptack.data.conditions import Condition
 from uptack.data.counting import QueryPeople, can_be_an_id
 from uptack.data.memory_people import MemoryPeople
-from uptack.data.protocol import NUMERIC, Counts, Kind, Source, known, known_all
+from uptack.data.protocol import NUMERIC, Counts, Kind, Source, form_of, known, known_all
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument, UptackError
 from uptack.noise import Entropy
@@ -76,21 +79,32 @@ class Rows(Protocol):
         """All rows of a column, and whose they are."""
         ...
 
-    def groups(self, name: str) -> dict[Hashable, int]:
-        """The values of a column, and how many people have a row with each."""
+    def groups(self, names: Sequence[str]) -> Counts:
+        """The combinations of values of columns, and how many people have a row with each."""
         ...
 
-    def settled(self, name: str) -> Rows:
-        """The rows of each person that have her most frequent value in a column, the first of several."""
+    def settled(self, names: Sequence[str]) -> Rows:
+        """The rows of each person that have her most frequent values in columns, the first of several."""
         ...
 
     def restricted(self, name: str, value: Any) -> Rows:
         """The rows that have this value."""
         ...
 
+    def masked(self, wanted: Sequence[Condition]) -> Rows:
+        """The same people. Rows that do not meet the conditions have no value."""
+        ...
+
+    def left(self, wanted: Sequence[Condition]) -> Rows:
+        """The rows that meet the conditions, and those who own them."""
+        ...
+
 
 class PeopleSource:
     """A source in units of people. `rows`, the size that statistics and plans are about, is the number of people.
+
+    With conditions (`filtered`) that is still the number of all people: rows that do not meet them have no value, and
+    are in no cell and no group.
 
     >>> from uptack.data import source
     >>> visits = people(source({"id": ["a", "a", "b", None], "age": [31, 32, 50, 77]}), "id")
@@ -98,8 +112,15 @@ class PeopleSource:
     (2, {'age': 'any'}, ('id',))
     """
 
-    def __init__(self, inner: Rows, kinds: Mapping[str, Kind], person: tuple[str, ...], outer: Source) -> None:
-        self._inner, self.outer, self.person = inner, outer, person
+    def __init__(
+        self,
+        inner: Rows,
+        kinds: Mapping[str, Kind],
+        person: tuple[str, ...],
+        outer: Source,
+        left: Callable[[], Rows] | None = None,
+    ) -> None:
+        self._inner, self.outer, self.person, self._only = inner, outer, person, left
         self.columns: Mapping[str, Kind] = MappingProxyType({n: k for n, k in kinds.items() if n not in person})
         self.forms: Mapping[str, Form] = getattr(outer, "forms", {})
 
@@ -111,6 +132,11 @@ class PeopleSource:
         """The number of people."""
         return self._inner.people()
 
+    @cached_property
+    def _left(self) -> Rows:
+        """The rows that meet the conditions, where there are any. They are looked for when they are asked for."""
+        return self._inner if self._only is None else self._only()
+
     def spread(self) -> tuple[int, int]:
         """How many rows there are, and how many one person has at most. For the curator only: it is not private."""
         return self._inner.spread()
@@ -119,6 +145,11 @@ class PeopleSource:
         """All that is read inside sees one state of the table."""
         snapshot: AbstractContextManager[None] = getattr(self.outer, "snapshot", nullcontext)()
         return snapshot
+
+    def one_state(self) -> AbstractContextManager[object]:
+        """One state of the table for all snapshots inside."""
+        state: AbstractContextManager[object] = getattr(self.outer, "one_state", nullcontext)()
+        return state
 
     def column(self, name: str) -> Any:
         """A column of people's numbers, times or durations."""
@@ -134,8 +165,8 @@ class PeopleSource:
         way = weights or Weights()
         known_name = self._known(name, None if edges is None else NUMERIC)
         if way.way == "one":  # which of the cells has most of a person's rows depends on the cells
-            return self._inner.values(known_name)
-        inner = self._inner
+            return self._left.values(known_name)
+        inner = self._left
         keys, units = inner.units(known_name, way) if edges is None else inner.bins(known_name, edges, way)
         return PeopleTally(tuple(key for (key,) in keys), units, self.rows, way)
 
@@ -150,7 +181,7 @@ class PeopleSource:
     def counted(self, name: str | None, at_most: int | None = None) -> PeopleCount:
         """How many people have a row that is True; with `at_most`, how many such rows, at most so many of each."""
         wanted = None if name is None else self._known(name, ("boolean", "any"))
-        return PeopleCount(self._inner.trues(wanted, at_most or 1), at_most or 1)
+        return PeopleCount(self._left.trues(wanted, at_most or 1), at_most or 1)
 
     def points(self, names: Sequence[str]) -> PeopleRows:
         """Numeric columns side by side, and whose each row is."""
@@ -174,20 +205,26 @@ class PeopleSource:
         """Refused: see `points`."""
         raise UptackError(REFUSED)
 
-    def groups(self, by: str) -> dict[Hashable, int]:
-        """The values of a column, and how many people have a row with each."""
-        return self._inner.groups(self._known(by))
+    def groups(self, *by: str) -> Counts:
+        """The combinations of values of columns, and how many people have a row with each."""
+        return self._left.groups([self._known(name) for name in by])
 
-    def settled(self, by: str) -> PeopleSource:
+    def settled(self, *by: str) -> PeopleSource:
         """Every person in one group only: that of most of her rows, the first of several. Her other rows are left out.
 
         Her group is then a function of her rows alone, and groups of people are what groups of rows are.
         """
-        return self._with(self._inner.settled(self._known(by)))
+        return self._with(self._left.settled([self._known(name) for name in by]))
 
     def restricted(self, name: str, value: Any) -> PeopleSource:
         """The rows that have this value."""
-        return self._with(self._inner.restricted(self._known(name), value))
+        return self._with(self._left.restricted(self._known(name), value))
+
+    def filtered(self, wanted: Sequence[Condition]) -> PeopleSource:
+        """The rows that meet conditions: see `uptack.data.filtered`."""
+        inner = self._inner
+        masked = inner.masked(wanted)
+        return PeopleSource(masked, self.columns, self.person, self.outer, lambda: inner.left(wanted))
 
     def _with(self, inner: Rows) -> PeopleSource:
         return PeopleSource(inner, self.columns, self.person, self.outer)
@@ -224,6 +261,14 @@ def people(source: Source, person: str | Sequence[str]) -> PeopleSource:
         return PeopleSource(MemoryPeople.of(source, ids), source.columns, ids, source)
     fix = "Sources of your own can't say whose rows they hold."
     raise InvalidArgument("data", "arrays, a frame, a file or a table of an engine", type(source).__name__, fix)
+
+
+def empty(source: Source | PeopleSource) -> MemorySource | PeopleSource:
+    """A source with the same columns and without rows. It looks at no row."""
+    fields = {name: no_rows(kind, form_of(source, name)) for name, kind in source.columns.items()}
+    if not isinstance(source, PeopleSource):
+        return MemorySource(fields)
+    return people(MemorySource(fields | {name: no_rows("any") for name in source.person}), source.person)
 
 
 # ----------------------------------------------------------------------------------------------- for the curator's eyes

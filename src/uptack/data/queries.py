@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -15,10 +14,11 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.columns.moments import TIMED, Form
-from uptack.columns.selection import Floats, Window, exact_sum
+from uptack.columns.selection import Floats, Window
 from uptack.columns.timed import TimedColumn
-from uptack.data import engines, states
+from uptack.data import engines, held, states
 from uptack.data.codes import Codes, joined
+from uptack.data.conditions import Condition
 from uptack.data.expressions import (
     as_floats,
     compares_bytes,
@@ -33,9 +33,9 @@ from uptack.data.expressions import (
     whole,
 )
 from uptack.data.ordering import Selected
-from uptack.data.places import Counted, Gap, Weighed
 from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, tidy
-from uptack.data.ticks import form
+from uptack.data.scans import QueryScans
+from uptack.data.ticks import form, ticks
 from uptack.data.ticks import known as known_times
 from uptack.errors import UptackError
 from uptack.noise import Entropy
@@ -45,10 +45,11 @@ T = TypeVar("T")
 
 
 class QuerySource:
-    """An ibis table. Names and types are read at once, rows when they are asked for, and never all of them."""
+    """An ibis table. Names and types are read at once, rows when they are asked for."""
 
-    def __init__(self, table: Any, fixed: bool = False) -> None:
+    def __init__(self, table: Any, fixed: bool = False, within: QuerySource | None = None) -> None:
         self.table, self._con, self._fixed = table, engines.backend(table), fixed
+        self._within = None if within is None else within.whole
         self._counted, self._state = dict[str, Any](), states.state(self._con)
         self._counted_in: object | None = None
         types = table.schema()
@@ -71,12 +72,23 @@ class QuerySource:
     @property
     def rows(self) -> int:
         """The number of rows, as it is now; inside a `snapshot` as it was when that began."""
-        counted = self.table.aggregate(rows=self.table.count())
-        return self.once("rows", lambda: int(engines.whole(counted)[0]["rows"]))
+        return self.once("rows", self._count)
+
+    def _count(self) -> int:
+        return int(engines.whole(self.table.aggregate(rows=self.table.count()))[0]["rows"])
+
+    @property
+    def whole(self) -> QuerySource:
+        """The table that this one is a part of."""
+        return self if self._within is None else self._within
 
     def snapshot(self) -> AbstractContextManager[None]:
         """All that is read inside sees one state of the table: see `uptack.data.states.snapshot`."""
-        return states.snapshot(self._con, lambda: self.rows)
+        return states.snapshot(self._con, lambda: self.rows, self._count)
+
+    def one_state(self) -> AbstractContextManager[object]:
+        """All snapshots inside see one state of the table: see `uptack.data.states.one_state`."""
+        return states.one_state(self._con)
 
     def once(self, what: str, count: Callable[[], T]) -> T:
         """What is counted, once for each state of the table that is read; once for all if this source is fixed."""
@@ -93,25 +105,34 @@ class QuerySource:
         """This source with numbers that stay as they are first counted, for a column: all of its rows are read once."""
         if self._fixed:
             return self
-        still = QuerySource(self.table, fixed=True)
+        still = QuerySource(self.table, fixed=True, within=self)
         with self._state.lock:
             if self._state.reading is not None and self._state.reading is self._counted_in:
                 still._counted = self._counted
         return still
 
-    def column(self, name: str) -> QueryColumn | TimedColumn:
+    def column(self, name: str) -> QueryColumn | held.HeldColumn | TimedColumn:
         """A column of numbers, times or durations."""
         numbers = self.numbers(known(name, self.columns, (*NUMERIC, *TIMED)))
         return TimedColumn(numbers, self.forms[name]) if name in self.forms else numbers
 
-    def numbers(self, name: str) -> QueryColumn:
-        """A column as numbers: of times, and of durations, their ticks."""
-        values = self.table.select(v=as_floats(self.table[name]))
-        return QueryColumn(self.still(), name, values, integers=self.columns[name] != "number", certain=False)
+    def numbers(self, name: str) -> QueryColumn | held.HeldColumn:
+        """A column as numbers, of times and durations their ticks: in memory if the table is small (`held`)."""
+        if held.fits(self._con, self.whole):
+            return held.column(self._con, self.whole, self.values(name), self.columns[name] != "number")
+        return self.kept(name)
+
+    def kept(self, name: str) -> QueryColumn:
+        """A column as numbers whose rows stay where they are."""
+        return QueryColumn(self.still(), name, self.values(name), self.columns[name] != "number", certain=False)
+
+    def values(self, name: str) -> Any:
+        """A column as an expression with one column, v, of floats."""
+        return self.table.select(v=as_floats(self.table[name]))
 
     def oddities(self, name: str) -> tuple[int, int]:
         """How many rows of a numeric column are missing or NaN, and how many infinite: one scan, once."""
-        values = self.table.select(v=as_floats(self.table[name]))
+        values = self.values(name)
 
         def count() -> tuple[int, int]:
             gone, unbounded = engines.tally(values, [missing(values.v), infinite(values.v)])
@@ -192,12 +213,33 @@ class QuerySource:
         found = self.columns[known(name, self.columns)]
         wanted, values = comparable(name, found, value), self.key(name)
         if wanted is None:
-            return QuerySource(self.table.filter(missing(values)))
-        if found == "integer":
-            return QuerySource(self.table.filter(values == whole(wanted, values.type())))
-        if found == "text":
-            return QuerySource(self.table.filter(values == text_bytes(self._con, wanted)))
-        return QuerySource(self.table.filter(values == (number(wanted) if found == "number" else wanted)))
+            there = missing(values)
+        elif found == "integer":
+            there = values == whole(wanted, values.type())
+        elif found == "text":
+            there = values == text_bytes(self._con, wanted)
+        else:
+            there = values == (number(wanted) if found == "number" else wanted)
+        return QuerySource(self.table.filter(there), within=self)
+
+    def met(self, wanted: Sequence[Condition]) -> Any:
+        """The condition that a row meets all conditions."""
+        return functools.reduce(lambda a, b: a & b, [one.expression(self._compared(one)) for one in wanted])
+
+    def _compared(self, one: Condition) -> Any:
+        """What a condition compares: a key, or the ticks of times."""
+        return self.key(one.column) if one.form is None else ticks(self.table[one.column])
+
+    def masked(self, wanted: Sequence[Condition], keep: Sequence[str] = ()) -> QuerySource:
+        """All rows; those that do not meet the conditions have no value but in the columns to keep."""
+        table, met, ibis = self.table, self.met(wanted), engines.ibis()
+        types = {name: dtype for name, dtype in table.schema().items() if name not in keep}
+        hidden = {name: ibis.ifelse(met, table[name], ibis.null().cast(dtype)) for name, dtype in types.items()}
+        return QuerySource(table.mutate(**hidden), within=self)
+
+    def left(self, wanted: Sequence[Condition]) -> QuerySource:
+        """The rows that meet all conditions: the engine filters them."""
+        return QuerySource(self.table.filter(self.met(wanted)), within=self)
 
 
 @dataclass(frozen=True)
@@ -231,8 +273,8 @@ class QueryColumn:
         if self.certain:
             return self
         table = self.source.table
-        rows = QuerySource(table.filter(~missing(as_floats(table[self.name]))))
-        return replace(rows.numbers(self.name), integers=self.integers).filled(0.0)
+        rows = QuerySource(table.filter(~missing(as_floats(table[self.name]))), within=self.source)
+        return replace(rows.kept(self.name), integers=self.integers).filled(0.0)
 
     def floats(self) -> QueryColumn:
         """The column as floats."""
@@ -251,62 +293,3 @@ class QueryColumn:
     def sums(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
         """Σ f over record batches, on the executors where there are such."""
         return engines.sums(self.values, f)
-
-
-@dataclass(frozen=True)
-class QueryScans:
-    """The questions of `uptack.data.ordering.Scans` as queries on an expression with one column, v, without nulls."""
-
-    rows: Any
-
-    def counts(self, pivots: Sequence[float]) -> Counted:
-        """Rows below and up to each pivot."""
-        found = engines.tally(self.rows, at_pivots(self.rows.v, pivots))
-        return Counted(found[: len(pivots)], found[len(pivots) :])
-
-    def sample(self, gaps: Sequence[Gap], part: float) -> Weighed:
-        """A part of the rows. From the second time on every row is drawn by itself."""
-        first = len(gaps) == 1 and gaps[0].low is None and gaps[0].high is None
-        return Weighed(engines.read(sample(self.rows, part) if first else drawn(inside(self.rows, gaps), part)))
-
-    def fetch(self, gaps: Sequence[Gap]) -> Weighed:
-        """All rows in the gaps."""
-        return Weighed(engines.read(inside(self.rows, gaps)))
-
-    def between(self, low: float, high: float, before: int) -> int:
-        """The exact sum of the rows strictly between two values."""
-        return int(engines.sums(self.rows.filter(between(self.rows.v, low, high)), exact_total)[0])
-
-
-def at_pivots(v: Any, pivots: Sequence[float]) -> list[Any]:
-    """The conditions that v is below each pivot, and then that it is up to each."""
-    ends = [number(pivot) for pivot in pivots]
-    return [v < end for end in ends] + [v <= end for end in ends]
-
-
-def sample(rows: Any, part: float) -> Any:
-    """A part of the rows. DuckDB takes vectors of 2048 rows: poor if they are sorted, but several times faster."""
-    return rows.sample(part, method="block") if engines.backend(rows).name == "duckdb" else drawn(rows, part)
-
-
-def drawn(rows: Any, part: float) -> Any:
-    """A part of the rows, each drawn by itself."""
-    return rows.filter(engines.ibis().random() < part)
-
-
-def inside(rows: Any, gaps: Sequence[Gap]) -> Any:
-    """The rows of an expression that lie in gaps of its column v."""
-    conditions = [between(rows.v, gap.low, gap.high) for gap in gaps if (gap.low, gap.high) != (None, None)]
-    return rows.filter(functools.reduce(operator.or_, conditions)) if conditions else rows
-
-
-def between(v: Any, low: float | None, high: float | None) -> Any:
-    """The condition that v lies strictly between two values, one of which may be left out."""
-    above = None if low is None else v > number(low)
-    below = None if high is None else v < number(high)
-    return below if above is None else above if below is None else above & below
-
-
-def exact_total(values: Floats) -> list[int]:
-    """The exact sum of a batch."""
-    return [exact_sum(values)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,16 +27,21 @@ class State:
     the tables. `reading` is an object of its own for each such state, None where there is none. `mend`, where there is
     one, makes files readable that the engine failed on, and is called at most once. `unchanged` says whether files are
     still as they were when they were opened. `folder` is a private one, for what the connection keeps on a disk.
-    `unused` are temporary tables that nobody needs any more. They go before the next query: whoever lets go of one may
-    do so in another thread, in the middle of a query.
+    `isolated` says that the engine keeps that state, and `held` are columns of it that have been read
+    (`uptack.data.held`). `temporary` are tables that queries share (`uptack.data.engines.Kept`), and `unused` the names
+    of those that nobody needs any more. They go before the next query: whoever lets go of one may do so in another
+    thread, in the middle of a query.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.reading: object | None = None
+        self.isolated = False
+        self.held: OrderedDict[Any, Any] = OrderedDict()
         self.mend: Callable[[], None] | None = None
         self.unchanged: Callable[[], bool] = lambda: True
         self.folder: Path | None = None
+        self.temporary: weakref.WeakSet[Any] = weakref.WeakSet()
         self.unused: list[str] = []
 
 
@@ -81,33 +88,47 @@ def _mend(con: Any, kept: State) -> None:
         mend()
     if kept.reading is not None:
         con.con.begin()
+        for table in list(kept.temporary):  # those of this transaction have gone with it
+            table.make(con)
 
 
 @contextlib.contextmanager
-def snapshot(con: Any, rows: Callable[[], int]) -> Iterator[None]:
+def snapshot(con: Any, rows: Callable[[], int], now: Callable[[], int]) -> Iterator[None]:
     """One state of the tables for all that is read inside, and no other thread on the connection.
 
     DuckDB and PostgreSQL have transactions that see one state. Files must be the same before and after. For other
-    engines the rows are counted before and after. A table that changed makes an error, after the debit. That is no
-    answer about a row: two tables that differ in one row change alike.
+    engines the rows are counted before and after, by `rows()` and `now()`. A table that changed makes an error, after
+    the debit. That is no answer about a row: two tables that differ in one row change alike.
+    """
+    with one_state(con) as isolated:
+        before = 0 if isolated else rows()
+        yield
+        if not state(con).unchanged() or (not isolated and now() != before):
+            raise UptackError(CHANGED)
+
+
+@contextlib.contextmanager
+def one_state(con: Any) -> Iterator[bool]:
+    """One state for all snapshots inside, so that what one has read the next need not read again.
+
+    Each snapshot finds out by itself whether the table has changed: what was released before it did is released. Says
+    whether the engine keeps the state. What is held in memory goes at the end.
     """
     kept = state(con)
     with kept.lock:
         if kept.reading is not None:
-            yield
+            yield kept.isolated
             return
         if not kept.unchanged():
             raise UptackError(ELSEWHERE)
         with contextlib.ExitStack() as stack:
-            isolated = guarded(lambda: stack.enter_context(_transaction(con)))
+            kept.isolated = guarded(lambda: stack.enter_context(_transaction(con)))
             kept.reading = object()
             try:
-                before = 0 if isolated else rows()
-                yield
+                yield kept.isolated
             finally:
                 kept.reading = None
-        if not kept.unchanged() or (not isolated and rows() != before):
-            raise UptackError(CHANGED)
+                kept.held.clear()
 
 
 @contextlib.contextmanager

@@ -167,8 +167,17 @@ def _guessed(paths: Sequence[str], made: Layout) -> dict[str, str]:
     for batch in batches(paths, made):
         for name, texts in zip(made.names, batch, strict=True):
             seen[name] = seen[name] or bool(cells.misfits(texts, "text", made.numbers))
-            possible[name] = [kind for kind in possible[name] if not cells.misfits(texts, kind, made.numbers)]
+            possible[name] = _fitting(texts, possible[name], made.numbers)
     return {name: possible[name][0] if seen[name] and possible[name] else "text" for name in made.names}
+
+
+def _fitting(texts: Any, kinds: Sequence[str], form: Numbers) -> list[str]:
+    """The kinds that all cells fit. What is an integer is a number, and need not be read twice."""
+    found: list[str] = []
+    for kind in kinds:
+        if (kind == "number" and "integer" in found) or not cells.misfits(texts, kind, form):
+            found.append(kind)
+    return found
 
 
 def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder: Path) -> Path:

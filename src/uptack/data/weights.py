@@ -25,7 +25,8 @@ from uptack.data.each import EachQueryColumn, gathered, ordering
 from uptack.data.expressions import as_floats, filled, missing, number
 from uptack.data.ordering import Selected
 from uptack.data.places import Counted, Gap, Scale, Weighed, crossed
-from uptack.data.queries import QuerySource, between, drawn, inside
+from uptack.data.queries import QuerySource
+from uptack.data.scans import between, drawn, inside
 from uptack.errors import UptackError
 
 SCALE = Scale(UNIT)
@@ -247,7 +248,7 @@ class PeopleScans:
         return Counted(*units, *many)
 
     def sample(self, gaps: Sequence[Gap], part: float) -> Weighed:
-        """A part of the rows: see `uptack.data.queries.QueryScans`."""
+        """A part of the rows: see `uptack.data.scans.QueryScans`."""
         first = len(gaps) == 1 and gaps[0].low is None and gaps[0].high is None
         if first and engines.backend(self.rows).name == "duckdb":
             return _read(self.weighed(self.rows.sample(part, method="block")))

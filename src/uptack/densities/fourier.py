@@ -149,20 +149,25 @@ class _Plan:
         return self.noise_error(degree, n) + d * square / (2 * math.pi * (degree + 1)) ** 4
 
     def degree(self, n: int, wanted: int | None) -> int:
-        """What is asked for, or the degree with the least bound, which first falls and then rises."""
-        if wanted is not None:
-            return wanted
-        m, most = 1, MOST[self.dimension]
-        while m < most and self.error(m + 1, n) < self.error(m, n) and self._bearable(m + 1, n):
-            m += 1
-        return m
+        """What is asked for, or the best one."""
+        return _best_degree(self, n) if wanted is None else wanted
 
-    def _bearable(self, degree: int, n: int) -> bool:
+    def bearable(self, degree: int, n: int) -> bool:
+        """Whether the noise is small enough."""
         return self.noise_error(degree, n) <= MOST_NOISE and self.noise(degree).scale <= LARGEST_SCALE
 
     def fits(self, n: int, wanted: int | None) -> bool:
         """Whether the noise leaves something to see."""
-        return self._bearable(self.degree(n, wanted), n)
+        return self.bearable(self.degree(n, wanted), n)
+
+
+@functools.lru_cache(maxsize=256)
+def _best_degree(plan: _Plan, n: int) -> int:
+    """The degree with the least bound, which first falls and then rises. Columns of a report share it: it is public."""
+    m, most = 1, MOST[plan.dimension]
+    while m < most and plan.error(m + 1, n) < plan.error(m, n) and plan.bearable(m + 1, n):
+        m += 1
+    return m
 
 
 # --------------------------------------------------------------------------------------------------------- the release

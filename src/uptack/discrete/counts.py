@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sized
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
+from uptack.registry.options import PureGrouping
 from uptack.registry.reads import FLAGS
 from uptack.release import Release
 
@@ -44,7 +45,7 @@ def _true_count(rows: Any, relation: Adjacency) -> int:
     return len(rows)
 
 
-@release(reads=FLAGS, people=True, data=("rows",), missing=None, plan=one_count)
+@release(reads=FLAGS, by=True, people=True, data=("rows",), missing=None, plan=one_count)
 def count(
     rows: Any,
     *,
@@ -53,6 +54,7 @@ def count(
     rows_per_person: int = 1,
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
+    **_: Unpack[PureGrouping],
 ) -> Release[int]:
     """How many, with two-sided geometric noise: ε-differentially private.
 
@@ -66,6 +68,7 @@ def count(
 
     With `person=` people are counted who have a row that is True, or under `ADD_REMOVE` any row at all: one moves the
     count by 1. With `weights="rows", at_most=g` their rows are counted, Σ min(rows of a person, g): one moves it by g.
+    With `by=` each group is counted, for one ε (`uptack.per_group`).
 
     >>> from uptack.noise import SeededEntropy
     >>> count([True, False, True] * 400, epsilon=1, entropy=SeededEntropy(7))

@@ -41,9 +41,14 @@ def _levels(name: str, value: object) -> tuple[Hashable, ...] | int:
 
 
 def _listed(levels: Sequence[Hashable]) -> NDArray[Any]:
-    """Categories as an array of objects of their own type where they differ in it: 1 and "1" stay two."""
+    """Categories as an array, of objects where they differ in type, so that 1 and "1" stay two.
+
+    Also where one ends in a NUL: NumPy's own texts would lose it.
+    """
     array = np.array(levels, object)
-    return np.array(levels) if len({type(level) for level in levels}) == 1 and array.ndim == 1 else array
+    cut = any(isinstance(level, str | bytes) and level[-1:] in ("\0", b"\0") for level in levels)
+    alike = len({type(level) for level in levels}) == 1 and array.ndim == 1
+    return np.array(levels) if alike and not cut else array
 
 
 def places(column: Any, levels: Sequence[Hashable] | int) -> Integers:

@@ -175,17 +175,17 @@ def scatter(
     how = checks.choice("missing", missing, MISSING)
     account = Account.open("scatter", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy)
     table = table_of("x", x, least=2)
-    if account.adjacency.size_is_public and _rounds(table.size, table.columns, account) == 0:
-        return account.close(Outcome.refusal(HOW, _advice(table.columns, account)))
+    if account.adjacency.size_is_public and rounds_for(table.size, table.columns, account) == 0:
+        return account.close(Outcome.refusal(HOW, rows_advised(table.columns, account)))
     account.entropy.bytes(0)  # rehearsals end here
     return account.close(_found(table.rows(how), how, account))
 
 
 def _found(rows: Rows, missing: str, account: Account) -> Outcome[Scatter]:
     size = sized(rows, missing, account)
-    rounds = _rounds(size.rows, rows.width, size.account)
+    rounds = rounds_for(size.rows, rows.width, size.account)
     if rounds == 0:
-        return Outcome.refusal(HOW, _advice(rows.width, account))
+        return Outcome.refusal(HOW, rows_advised(rows.width, account))
     for_scales, for_centres, for_signs = size.account.split(*SHARES)
     frame = framed(rows, size, (), (for_scales, for_centres))
     if len(frame.kept) < 2:
@@ -196,7 +196,7 @@ def _found(rows: Rows, missing: str, account: Account) -> Outcome[Scatter]:
 def _shaped(rows: Rows, frame: Frame, size: Sized, rounds: int, account: Account) -> Outcome[Scatter]:
     shape = whitened(rows, frame, size.n, rounds, account)
     if shape.edge > 2 * USELESS:
-        return Outcome.refusal(HOW, _advice(rows.width, account))
+        return Outcome.refusal(HOW, rows_advised(rows.width, account))
     centre, matrix = location_and_scatter(shape, frame, rows.width)
     dropped = tuple(c for c in range(rows.width) if c not in frame.kept)
     unresolved = int((shape.eigenvalues < shape.edge).sum())
@@ -230,7 +230,7 @@ def normal_size(columns: int) -> float:
     return math.exp(float(optimize.brentq(excess, -8.0, 4.0, xtol=1e-9)))
 
 
-def _rounds(n: int, columns: int, account: Account) -> int:
+def rounds_for(n: int, columns: int, account: Account) -> int:
     """How many rounds there can be, by public numbers; 0 for none."""
     part = account.epsilon * SHARES[0]
     if n < rows_for_scales(columns, part, account):
@@ -239,7 +239,8 @@ def _rounds(n: int, columns: int, account: Account) -> int:
     return min(int(USELESS / edge), ROUNDS)
 
 
-def _advice(columns: int, account: Account) -> Advice:
+def rows_advised(columns: int, account: Account) -> Advice:
+    """From how many rows on there is a round, with a little room."""
     scales = rows_for_scales(columns, account.epsilon * SHARES[0], account)
     signs = noise_edge(columns + 1, USELESS, account, float(account.epsilon * SHARES[2]))
     return Advice(n=math.ceil(1.05 * max(scales, signs)))

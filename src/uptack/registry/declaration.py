@@ -33,6 +33,7 @@ from uptack.registry.rim import guarded
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Enter = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
 HOMES = (
     "uptack.statistics",
@@ -158,10 +159,12 @@ def release(
     statistic: Callable[..., Any] | None = None,
     spends: Spender | None = None,
     people: Flag = False,
+    enter: Enter | None = None,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Declare a release function: see the module. What is returned is the function behind the rim.
 
     With `by=True` it can be asked per group: it then also takes `by`, `groups` and `share` (`uptack.per_group`).
+    `enter` is given every call first, before rows get their owners: it may make other data of them, row by row.
     """
 
     def declare(function: Callable[P, T]) -> Callable[P, T]:
@@ -172,11 +175,13 @@ def release(
         @functools.wraps(function)
         def public(*arguments: P.args, **given: P.kwargs) -> T:
             made.check(given)
-            grouping = {name: given.pop(name, None) for name in options.GROUPING} if by else {}
+            if enter is not None:
+                arguments, given = enter(arguments, given)  # type: ignore[assignment]
+            grouping = {name: given.pop(name, None) for name in options.grouping(function)} if by else {}
             passed, rest = entered(made, arguments, given, grouping.get("by"))
             if not by:
                 return function(*passed, **rest)
-            return _asked(function, passed, rest, grouping)  # type: ignore[no-any-return]
+            return _asked(made, passed, rest, grouping)  # type: ignore[no-any-return]
 
         behind = guarded(public)
         object.__setattr__(made, "public", behind)
@@ -188,27 +193,32 @@ def release(
     return declare
 
 
-def _asked(function: Callable[..., Any], arguments: tuple[Any, ...], given: Any, grouping: Mapping[str, Any]) -> Any:
+def _asked(made: Declaration, arguments: tuple[Any, ...], given: Any, grouping: Mapping[str, Any]) -> Any:
     """A function that can be asked per group."""
     by, told = grouping["by"], {name: value for name, value in grouping.items() if name != "by" and value is not None}
+    if "delta" in told and (by is None or told.get("groups") is not None):
+        fix = f"{made.name} has no use for it itself."
+        raise InvalidArgument("delta", "left out but for unknown groups", checks.describe(told["delta"]), fix)
     if by is not None:
-        return _per_group(function, arguments, {**given, **told}, by)
+        return _per_group(made, arguments, {**given, **told}, by)
     for name, value in told.items():
         raise InvalidArgument(name, "left out where there is no by", checks.describe(value))
-    return function(*arguments, **given)
+    return made.function(*arguments, **given)
 
 
-def _per_group(function: Callable[..., Any], arguments: tuple[Any, ...], given: dict[str, Any], by: Any) -> Any:
+def _per_group(made: Declaration, arguments: tuple[Any, ...], given: dict[str, Any], by: Any) -> Any:
     """The same function for every group of rows."""
     groups = importlib.import_module("uptack.groups")  # which declares a release function of its own
-    x, *others = arguments or (given.pop("x"),)
-    x = timed.whole(x)
+    data, others = arguments[: len(made.data)], arguments[len(made.data) :]
+    data += tuple(given.pop(name) for name in made.data[len(data) :])
+    data = tuple(map(timed.whole, data))
+    rows = [x if of_people(x) else made.reads.picked(name, x) for name, x in zip(made.data, data, strict=True)]
 
-    @functools.wraps(function)
-    def of_group(rows: Any, **budget: Any) -> Any:
-        return function(rows, *others, **budget)
+    @functools.wraps(made.function)
+    def of_group(*parts: Any, **budget: Any) -> Any:
+        return made.function(*parts, *others, **budget)
 
-    return groups.per_group(of_group, x, None if of_people(x) else by, **given)
+    return groups.per_group(of_group, groups.GroupedParts.of(rows, by), **given)
 
 
 def load() -> None:
@@ -239,7 +249,10 @@ def declared() -> dict[str, Declaration]:
 
 def find(name: object, where: Callable[[Declaration], bool] = lambda _: True) -> Declaration:
     """The declaration of that name, among those that meet a condition."""
-    known = {n: d for n, d in declared().items() if where(d)}
+    every = declared()
+    if isinstance(name, str) and name in every and where(every[name]):  # asked thousands of times by a report
+        return every[name]
+    known = {n: d for n, d in every.items() if where(d)}
     name = {d.also: n for n, d in known.items() if d.also}.get(str(name), name)
     if not isinstance(name, str) or name not in known:
         near = difflib.get_close_matches(str(name), known, n=1)

@@ -15,12 +15,37 @@ from typing import Any, Literal
 from uptack.columns.calendar import CALENDAR
 from uptack.columns.each import HOWS
 
-Form = Literal["number", "numbers", "integer", "flag", "word", "choice", "range", "step", "edges", "keys", "object"]
-"""How an option is written on a command line. "keys" are values of a column, a "range" is LOW:HIGH, a "step" a number
-or a word such as day, and "edges" are numbers or dates. An "object" can't be written there."""
+Form = Literal[
+    "number", "numbers", "integer", "flag", "word", "words", "choice", "range", "step", "edges", "keys", "object"
+]
+"""How an option is written on a command line. "words" are names of columns, once for each. "keys" are values of a
+column, a "range" is LOW:HIGH, a "step" a number or a word such as day, and "edges" are numbers or dates. An "object"
+can't be written there."""
 
 REQUIRED: Any = inspect.Parameter.empty
 """The default of an option that has none."""
+
+
+class Grouping(typing.TypedDict, total=False):
+    """What a function that can be asked per group is told of groups: see `uptack.per_group`.
+
+    - `by`: a column with the group of every row, or a tuple of several, for one answer per group.
+    - `groups`: the public groups, or None for unknown ones, which need δ. Groups of several columns are tuples.
+    - `share`: the part of ε that finds unknown ones.
+    """
+
+    by: Any
+    groups: Any
+    share: Any
+
+
+class PureGrouping(Grouping, total=False):
+    """The same for a function that has no use for δ itself.
+
+    - `delta`: the chance that the guarantee fails, for a list of unknown groups; left out otherwise.
+    """
+
+    delta: Any
 
 
 @dataclass(frozen=True)
@@ -63,7 +88,7 @@ KNOWN = {
         Option("missing", "What to do with missing values."),
         Option("granularity", "A public step that all values are multiples of, and the answer will be.", "step"),
         Option("plausible", "A guess LOW:HIGH of where values lie. It need not be right.", "range"),
-        Option("by", "One answer for each value of this column, all for one ε.", "word"),
+        Option("by", "One answer for each value of this column, or combination of several, for one ε.", "words"),
         Option("groups", "A public group, once for each. Without any: those with enough rows (needs δ).", "keys"),
         Option("share", "The part of ε that buys the list of groups where it is not public.", "number"),
         Option("person", "Whose rows they are: a column of ids, or several. People are then the unit."),
@@ -90,8 +115,12 @@ KNOWN = {
         Option("degree", "How many frequencies the series has.", "integer"),
         Option("noise", "The law of the noise.", "choice", ("caratheodory", "gamma", "laplace")),
         Option("blocks", "How many random blocks the rows are dealt into.", "integer"),
-        Option("block_fit", "How each block is fitted.", "choice", ("huber", "lad", "ols")),
+        Option("block_fit", "How each block is fitted.", "choice", ("huber", "lad", "hampel", "ols")),
+        Option("coordinates", "In which coordinates block medians are taken.", "choice", ("columns", "scatter")),
         Option("fit_intercept", "Whether there is an intercept."),
+        Option("formula", "Response and predictors, such as 'price ~ log(carat) + x:y'.", "word"),
+        Option("levels", "The declared levels of the categories in a formula."),
+        Option("quantile", "The quantile whose plane is fitted.", "number"),
         Option("standard_errors", "Spend a third on standard errors.", "flag"),
         Option("progress", "Whether to show how far a long computation is."),
     )
@@ -109,6 +138,13 @@ def read(function: Callable[..., Any], data: tuple[str, ...]) -> tuple[Option, .
             positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
             found.append(replace(_described(parameter.name, parameter.default), positional=positional))
     return tuple(found)
+
+
+def grouping(function: Callable[..., Any]) -> tuple[str, ...]:
+    """What a function is told of groups and does not see itself: δ too, where it has no use for it."""
+    words = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.VAR_KEYWORD]
+    pure = tuple(PureGrouping.__annotations__)
+    return pure if any(_unpacked(function, name) == pure for name in words) else GROUPING
 
 
 def takes_any(function: Callable[..., Any]) -> bool:

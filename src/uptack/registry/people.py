@@ -149,6 +149,13 @@ def entered(
     return changed, {key: passed.get(key, value) if key in data else value for key, value in given.items()}
 
 
+def proved(made: Declared, told: Mapping[str, Any]) -> None:
+    """Refuses what is asked about people and is not proved for them, or does not go together. Looks at no data."""
+    asked = _Asked(**{option: told[option] for option in PEOPLE if option in told})
+    _proved(made, asked)
+    asked.check()
+
+
 def _refuse_alone(asked: _Asked) -> None:
     """Without people there is nothing to weigh."""
     for option in PEOPLE[1:]:

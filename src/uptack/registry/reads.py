@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from uptack.columns import NUMERIC, Column, Kind, column, matrix, whole
+from uptack import checks
+from uptack.columns import NUMERIC, Column, Kind, column, flags, indexed, matrix, whole
 from uptack.columns.batched import UnreadTable
 from uptack.columns.grouped import Keys
 from uptack.columns.moments import TIMED
@@ -23,6 +25,7 @@ from uptack.columns.unread import UnreadColumn, UnreadRows
 from uptack.data import Source
 from uptack.data.arrays import numeric_column
 from uptack.data.batches import QueryRows
+from uptack.data.filtered import FilteredSource
 from uptack.data.people import PeopleSource, hidden
 from uptack.data.protocol import comparable, form_of, known
 from uptack.data.queries import QuerySource
@@ -59,7 +62,8 @@ class Reads:
     `read(source, names, given)` looks at the rows. `unread` makes the same arguments from public things alone: it is
     used to find misuse, and a ⊥ that public numbers decide, before anything is debited. `people(name, data, owners)`
     makes a data argument of that name into people's data, where its rows have owners (`uptack.registry.people`).
-    `kinds` are those of all columns, but for the last one where it has kinds of its own (`last`).
+    `kinds` are those of all columns, but for the last one where it has kinds of its own (`last`). `picked(name, data)`
+    makes a data argument of that name into an array whose rows can be dealt to groups.
     """
 
     read: Read
@@ -69,6 +73,13 @@ class Reads:
     most: int | None = 1
     people: Peoples | None = None
     last: tuple[Kind, ...] = ()
+    picked: Callable[[str, Any], Any] = indexed
+
+    def named(self, names: Names, given: Given) -> Names:
+        """The columns that are asked about: those named, or those of a formula."""
+        if given.get("formula") is None or names:
+            return names
+        return tuple(_formulas().read(given["formula"]).columns)
 
     def check(self, what: str, names: Names, source: Source, given: Given) -> None:
         """Whether the source has such columns: names and kinds are public. Edges ask for numbers."""
@@ -76,15 +87,30 @@ class Reads:
             must = f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}"
             raise InvalidArgument("columns", f"{must} for {what}", len(names))
         person = getattr(source, "person", ())
-        for name in (*names, given.get("by"), given.get("order")):
+        by = named_groups(given.get("by"), given.get("groups"))
+        for name in (*names, *by, given.get("order")):
             hidden(name, person)
         if given.get("order") is not None:
             known(given["order"], source.columns, what="order")
         for place, name in enumerate(names, 1 - len(names)):
             kinds = self.last if self.last and place == 0 else self.kinds
+            kinds = kinds if given.get("formula") is None else COUNTED
             known(name, source.columns, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
-        if given.get("by") is not None:
-            known(given["by"], source.columns, COUNTED)
+        for name in by:
+            known(name, source.columns, COUNTED)
+
+
+def named_groups(by: Any, groups: Any = None) -> tuple[str, ...]:
+    """The columns whose values are groups: none, one or several. Groups of several are tuples."""
+    names = () if by is None else tuple(by) if isinstance(by, list | tuple) else (by,)
+    texts = all(isinstance(name, str) for name in names)
+    if isinstance(by, list | tuple) and (not by or not texts or len(set(names)) < len(names)):
+        raise InvalidArgument("by", "the name of a column, or a list of different names", checks.describe(by))
+    listed = groups if isinstance(groups, list | tuple) else ()
+    if len(names) > 1 and not all(isinstance(group, tuple) and len(group) == len(names) for group in listed):
+        fix = f"One value for each of {', '.join(map(str, names))}."
+        raise InvalidArgument("groups", f"a list of tuples of {len(names)} values", "others", fix)
+    return names
 
 
 def _column(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
@@ -114,6 +140,26 @@ def _peoples_design(name: str, x: Any, whose: Owners) -> Any:
     return PeopleRows.of(name, column(name, x).floats() if name == "y" else matrix(name, x), whose)
 
 
+def _left(source: Source) -> Source:
+    """The rows that are counted: those that meet the conditions of a session (`uptack.data.filtered`)."""
+    return source.left if isinstance(source, FilteredSource) else source
+
+
+def _masked(source: Source) -> Source:
+    """All rows, without values where they do not meet the conditions of a session."""
+    return source.masked if isinstance(source, FilteredSource) else source
+
+
+def _picked_flags(name: str, x: Any) -> Any:
+    """Which rows are counted: those that are True, or all of them in what are no truth values."""
+    truths = flags(x)
+    return np.ones(len(indexed(name, x)), bool) if truths is None else truths
+
+
+def _picked_design(name: str, x: Any) -> Any:
+    return column(name, x).floats() if name == "y" else matrix(name, x)
+
+
 def _peoples_side(name: str, x: Any, whose: Owners) -> Any:
     """A column of lines, of which each person is to be one; it may be left out."""
     return None if x is None else PeopleLines(PeopleRows.of(name, column(name, x).floats(), whose))
@@ -136,6 +182,7 @@ def _flags(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """How many rows are true; without a column, how many there are. People are counted who have such a row."""
     if isinstance(source, PeopleSource):
         return (source.counted(names[0] if names else None, given.get("at_most")),)
+    source = _left(source)
     if names and hasattr(source, "trues"):
         return (source.trues(names[0]),)
     return tuple(source.column(names[0]).sums(_true)) if names else (source.rows,)
@@ -157,7 +204,7 @@ def _tally(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     if isinstance(source, PeopleSource):
         return (source.tally(names[0], _weights(given), given.get("edges")),)
     if given.get("edges") is not None:
-        return _column(source, names, given)
+        return _column(_left(source), names, given)
     keys, counts = source.counts(names)
     return (Tally(tuple(key[0] for key in keys), counts),)
 
@@ -191,7 +238,8 @@ def _table(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Columns side by side: of an engine they are read in batches."""
     if isinstance(source, PeopleSource):
         return (source.points(names),)
-    return (QueryRows.of(source, names) if isinstance(source, QuerySource) else source.matrix(names),)
+    rows = _masked(source)
+    return (QueryRows.of(rows, names) if isinstance(rows, QuerySource) else rows.matrix(names),)
 
 
 def _no_table(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
@@ -200,8 +248,15 @@ def _no_table(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     return (UnreadTable(source.rows, len(names)),)
 
 
+def _formulas() -> Any:
+    """The room of formulas declares release functions of its own."""
+    return importlib.import_module("uptack.regression.formulas")
+
+
 def _design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    """X and y. The response is named first."""
+    """X and y. The response is named first; a formula names it itself."""
+    if given.get("formula") is not None:
+        return _formulas().of_source(source, names), None
     if isinstance(source, PeopleSource):
         rows = source.points(names)
         return replace(rows, values=rows.values[:, 1:]), replace(rows, values=rows.values[:, 0])
@@ -210,6 +265,8 @@ def _design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 
 def _no_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    if given.get("formula") is not None:
+        return _formulas().of_nothing(source, names), None
     zeros = np.broadcast_to(0.0, (source.rows, len(names)))
     if isinstance(source, PeopleSource):
         return _one_row_each(zeros[:, 1:]), _one_row_each(zeros[:, 0])
@@ -218,13 +275,14 @@ def _no_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 
 def _streamed(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y, of an engine in batches."""
-    if isinstance(source, QuerySource):
-        return QueryRows.of(source, names[1:]), QueryRows.of(source, names[:1])
+    rows = _masked(source)
+    if isinstance(rows, QuerySource) and given.get("formula") is None:
+        return QueryRows.of(rows, names[1:]), QueryRows.of(rows, names[:1])
     return _design(source, names, given)
 
 
 def _unstreamed(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    if isinstance(source, PeopleSource):
+    if isinstance(source, PeopleSource) or given.get("formula") is not None:
         return _no_design(source, names, given)
     return UnreadTable(source.rows, len(names) - 1), UnreadTable(source.rows, 1)
 
@@ -281,7 +339,7 @@ COLUMN = Reads(_column, _unread_column, people=Peoples(_peoples_column, ("per_pe
 MOMENTS = replace(COLUMN, kinds=(*NUMERIC, *TIMED))
 """One column of numbers, times or durations."""
 
-FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0, people=VALUES_OF_PEOPLE)
+FLAGS = Reads(_flags, _no_flags, ("boolean", "any"), least=0, people=VALUES_OF_PEOPLE, picked=_picked_flags)
 """A column of truth values, or none for the rows themselves."""
 
 CATEGORIES = Reads(_tally, _no_tally, (*COUNTED, *TIMED), people=VALUES_OF_PEOPLE)
@@ -293,10 +351,10 @@ POINTS = Reads(_points, _no_points, most=3, people=Peoples(_peoples_rows))
 COLUMNS = Reads(_table, _no_table, least=2, most=None, people=Peoples(_peoples_rows))
 """Several numeric columns, of which no more than a batch of rows need be in memory."""
 
-DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_design))
+DESIGN = Reads(_design, _no_design, least=2, most=None, people=Peoples(_peoples_design), picked=_picked_design)
 """A response and its predictors."""
 
-STREAMED = Reads(_streamed, _unstreamed, least=2, most=None, people=Peoples(_peoples_design))
+STREAMED = Reads(_streamed, _unstreamed, least=2, most=None, people=Peoples(_peoples_design), picked=_picked_design)
 """The same where no more than a batch of rows need be in memory."""
 
 EACH = ("per_person", "order")

@@ -7,16 +7,22 @@ from typing import Any
 
 from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
+from uptack.regression.logistic import logistic_regression
 from uptack.regression.plot import plot_coefficients
+from uptack.regression.quantile import quantile_regression
 from uptack.regression.shortcut import shortcut_regression
 
 __all__ = [
     "HampelRegression",
     "LinearRegression",
+    "LogisticRegression",
+    "QuantileRegressor",
     "ShortcutRegression",
     "hampel_regression",
     "linear_regression",
+    "logistic_regression",
     "plot_coefficients",
+    "quantile_regression",
     "shortcut_regression",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from uptack.registry.options import Grouping
 from uptack.statistics.arguments import Promises
 
 
@@ -10,7 +11,7 @@ def coefficient_names(count: int, intercept: bool) -> tuple[str, ...]:
     return (*(["intercept"] if intercept else []), *(f"x{i}" for i in range(count - intercept)))
 
 
-class RegressionOptions(Promises, total=False):
+class RegressionOptions(Promises, Grouping, total=False):
     """What a regression can be told beside what it promises.
 
     - `method`: "inverse" (default), "ptr" or "dwork-lei".

@@ -5,11 +5,12 @@ A search over parameters fits many times. Each fit spends its ε again, and scor
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,13 +21,19 @@ from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
+from uptack.regression.logistic import logistic_regression, two_classes
+from uptack.regression.losses import logistic
+from uptack.regression.quantile import quantile_regression
 from uptack.regression.shortcut import shortcut_regression
 from uptack.regression.summary import RegressionRelease
-from uptack.release import NoReply, Release
+
+OWN = ("on_no_reply", "random_state")
+"""Parameters of the estimators themselves. All others are told to the release function."""
 
 
-class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """What the private linear regressions have in common: fit by a release, predict from its coefficients.
+@dataclass(eq=False, repr=False)
+class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
+    """What the private regressions have in common: fit by a release, predict from its coefficients.
 
     After `fit`: `coef_`, `intercept_`, `privacy_` (what the fit cost), `release_` (the result itself, an
     `uptack.Release` or `uptack.NoReply`). A fit that gets ⊥ raises `uptack.NoReplyError`, or with `on_no_reply="nan"`
@@ -34,23 +41,29 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     is then not private.
     """
 
-    fit_intercept: bool
-    on_no_reply: str
-    random_state: int | None
+    epsilon: float = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    rows_per_person: int = 1
+    adjacency: Adjacency | None = None
+    missing: str = "error"
+    on_no_reply: str = "raise"
+    random_state: int | None = None
 
-    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None, **whose: Any) -> Release[Floats] | NoReply:
-        raise NotImplementedError
+    function: ClassVar[Any]
 
     def fit(self, X: ArrayLike, y: ArrayLike, person: Any = None) -> Self:  # noqa: N803 - scikit-learn's name
         """Fit privately; every call spends ε again. `person` says whose rows they are: a column of ids."""
         checks.choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
         whose = {} if person is None else {"person": person}
-        if whose or getattr(self, "missing", "error") != "error":  # y too may hold what is not a number
+        if whose or self.missing != "error":  # y too may hold what is not a number
             x, response = validate_data(self, X, dtype=np.float64, ensure_all_finite=False), y
         else:
-            x, response = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+            x, response = self._checked(X, y)
         entropy = None if self.random_state is None else SeededEntropy(self.random_state)
-        self.release_ = self._release(x, response, entropy, **whose)
+        told = {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
+        told |= {"adjacency": self.adjacency or SUBSTITUTE, "entropy": entropy}
+        self.release_ = type(self).function(x, response, **told, **whose)
         self.privacy_ = self.release_.privacy
         if not self.release_ and self.on_no_reply == "raise":
             raise NoReplyError(self.release_)
@@ -60,12 +73,29 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.coef_ = np.array(values[1:] if self.fit_intercept else values)
         return self
 
-    def predict(self, X: ArrayLike) -> Floats:  # noqa: N803 - scikit-learn's name
+    def _checked(self, x: ArrayLike, y: ArrayLike) -> tuple[Floats, Any]:
+        found: tuple[Floats, Any] = validate_data(self, x, y, dtype=np.float64, y_numeric=True)
+        return found
+
+    def _predictor(self, x: ArrayLike) -> Floats:
         """X·coef + intercept."""
         check_is_fitted(self)
-        x = validate_data(self, X, dtype=np.float64, reset=False)
-        predicted: Floats = x @ self.coef_ + self.intercept_
+        predicted: Floats = validate_data(self, x, dtype=np.float64, reset=False) @ self.coef_ + self.intercept_
         return predicted
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class PrivateLinearRegression(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
+    """A regression whose predictions are linear in X."""
+
+    def predict(self, X: ArrayLike) -> Floats:  # noqa: N803 - scikit-learn's name
+        """X·coef + intercept."""
+        return self._predictor(X)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
         """R² of the predictions, without privacy; NaN after a fit that got ⊥, as a search of parameters reads it."""
@@ -75,11 +105,26 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # a private fit of a few rows says ⊥
-        tags.non_deterministic = self.random_state is None
         return tags
 
 
-class LinearRegression(PrivateLinearRegression):
+@dataclass(eq=False, repr=False)
+class BySums(PrivateLinearModel):
+    """A fit by bounded sums, which has standard errors. `binary` are the numbers of columns that are 0 or 1."""
+
+    _: KW_ONLY
+    binary: Any = None
+
+    def summary(self) -> str:
+        """A table of estimates, standard errors and intervals, by the names of the columns where they have some."""
+        check_is_fitted(self)
+        if not isinstance(self.release_, RegressionRelease):
+            raise NoReplyError(self.release_)
+        return self.release_.summary(getattr(self, "feature_names_in_", None))
+
+
+@dataclass(eq=False, repr=False)
+class LinearRegression(PrivateLinearRegression, BySums):
     """Private linear regression by bounded sums, with standard errors: see `uptack.linear_regression` for the theorem.
 
     >>> import numpy as np
@@ -90,49 +135,82 @@ class LinearRegression(PrivateLinearRegression):
     (True, Privacy(epsilon=1.0))
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        binary: Any = None,
-        rows_per_person: int = 1,
-        adjacency: Adjacency | None = None,
-        missing: str = "error",
-        on_no_reply: str = "raise",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.binary = binary
-        self.rows_per_person = rows_per_person
-        self.adjacency = adjacency
-        self.missing = missing
-        self.on_no_reply = on_no_reply
-        self.random_state = random_state
-
-    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None, **whose: Any) -> Release[Floats] | NoReply:
-        return linear_regression(
-            x,
-            y,
-            epsilon=self.epsilon,
-            fit_intercept=self.fit_intercept,
-            binary=self.binary,
-            missing=self.missing,
-            rows_per_person=self.rows_per_person,
-            adjacency=self.adjacency or SUBSTITUTE,
-            entropy=entropy,
-            **whose,
-        )
-
-    def summary(self) -> str:
-        """A table of estimates, standard errors and intervals, by the names of the columns where they have some."""
-        check_is_fitted(self)
-        if not isinstance(self.release_, RegressionRelease):
-            raise NoReplyError(self.release_)
-        return self.release_.summary(getattr(self, "feature_names_in_", None))
+    function = staticmethod(linear_regression)
 
 
+@dataclass(eq=False, repr=False)
+class QuantileRegressor(PrivateLinearRegression, BySums):
+    """Private quantile regression by bounded sums: see `uptack.quantile_regression` for the theorem.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 2)); y = X @ [1.0, -2.0] + 3 + rng.standard_cauchy(size=20_000)
+    >>> model = QuantileRegressor(epsilon=1.0, quantile=0.5, random_state=1).fit(X, y)
+    >>> bool(np.abs(model.coef_ - [1, -2]).max() < 0.1), model.privacy_
+    (True, Privacy(epsilon=1.0))
+    """
+
+    _: KW_ONLY
+    quantile: float = 0.5
+
+    function = staticmethod(quantile_regression)
+
+
+@dataclass(eq=False, repr=False)
+class LogisticRegression(ClassifierMixin, BySums):  # type: ignore[misc]
+    """Private logistic regression of two classes, by bounded sums: see `uptack.logistic_regression` for the theorem.
+
+    `classes` are declared and never read off y: 0 and 1, or False and True, if left alone. After a fit that got ⊥ with
+    `on_no_reply="nan"`, probabilities are NaN, and predictions are the first class.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 2)); y = rng.random(20_000) < 1 / (1 + np.exp(-X @ [1.0, -2.0]))
+    >>> model = LogisticRegression(epsilon=1.0, random_state=1).fit(X, y)
+    >>> bool(np.abs(model.coef_ - [1, -2]).max() < 0.2), bool(model.score(X, y) > 0.7), model.privacy_
+    (True, True, Privacy(epsilon=1.0))
+    """
+
+    _: KW_ONLY
+    classes: Any = (0, 1)
+
+    function = staticmethod(logistic_regression)
+
+    def _checked(self, x: ArrayLike, y: ArrayLike) -> tuple[Floats, Any]:
+        found: tuple[Floats, Any] = validate_data(self, x, y, dtype=np.float64)
+        return found
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The two classes."""
+        return np.array(two_classes(self.classes))
+
+    def decision_function(self, X: ArrayLike) -> Floats:  # noqa: N803 - scikit-learn's name
+        """Log-odds of the second class."""
+        return self._predictor(X)
+
+    def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803 - scikit-learn's name
+        """The probability of each class."""
+        second = logistic(self._predictor(X))
+        return np.column_stack([1 - second, second])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803 - scikit-learn's name
+        """The likelier class."""
+        return np.asarray(self.classes_[(self._predictor(X) > 0).astype(int)])
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
+        """The share of right predictions, without privacy; NaN after a fit that got ⊥."""
+        found = float(super().score(X, y, sample_weight))
+        return found if self.release_ else float("nan")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True  # a private fit of a few rows says ⊥
+        return tags
+
+
+@dataclass(eq=False, repr=False)
 class ShortcutRegression(PrivateLinearRegression):
     """Private linear regression by the medians of many block fits: see `uptack.shortcut_regression` for the theorem.
 
@@ -144,57 +222,19 @@ class ShortcutRegression(PrivateLinearRegression):
     (True, Privacy(epsilon=1.0))
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        *,
-        method: str = "inverse",
-        blocks: int | None = None,
-        block_fit: str = "huber",
-        fit_intercept: bool = True,
-        standard_errors: bool = False,
-        rows_per_person: int = 1,
-        adjacency: Adjacency | None = None,
-        missing: str = "error",
-        on_no_reply: str = "raise",
-        progress: bool | None = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.method = method
-        self.blocks = blocks
-        self.block_fit = block_fit
-        self.fit_intercept = fit_intercept
-        self.standard_errors = standard_errors
-        self.rows_per_person = rows_per_person
-        self.adjacency = adjacency
-        self.missing = missing
-        self.on_no_reply = on_no_reply
-        self.progress = progress
-        self.random_state = random_state
+    delta: float = 0.0
+    _: KW_ONLY
+    method: str = "inverse"
+    blocks: int | None = None
+    block_fit: str = "huber"
+    coordinates: str = "columns"
+    standard_errors: bool = False
+    progress: bool | None = False
 
-    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None, **whose: Any) -> Release[Floats] | NoReply:
-        return shortcut_regression(
-            x,
-            y,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            method=self.method,
-            blocks=self.blocks,
-            block_fit=self.block_fit,
-            fit_intercept=self.fit_intercept,
-            standard_errors=self.standard_errors,
-            rows_per_person=self.rows_per_person,
-            adjacency=self.adjacency or SUBSTITUTE,
-            missing=self.missing,
-            progress=self.progress,
-            entropy=entropy,
-            **whose,
-        )
+    function = staticmethod(shortcut_regression)
 
 
+@dataclass(eq=False, repr=False)
 class HampelRegression(PrivateLinearRegression):
     """Private linear regression by Hampel's estimator, for up to 4 coefficients: see `uptack.hampel_regression`.
 
@@ -206,37 +246,6 @@ class HampelRegression(PrivateLinearRegression):
     (True, Privacy(epsilon=1.0, delta=1e-06))
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        fit_intercept: bool = True,
-        rows_per_person: int = 1,
-        adjacency: Adjacency | None = None,
-        missing: str = "error",
-        on_no_reply: str = "raise",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.fit_intercept = fit_intercept
-        self.rows_per_person = rows_per_person
-        self.adjacency = adjacency
-        self.missing = missing
-        self.on_no_reply = on_no_reply
-        self.random_state = random_state
+    delta: float = 1e-6
 
-    def _release(self, x: Floats, y: Any, entropy: SeededEntropy | None, **whose: Any) -> Release[Floats] | NoReply:
-        return hampel_regression(
-            x,
-            y,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            fit_intercept=self.fit_intercept,
-            missing=self.missing,
-            rows_per_person=self.rows_per_person,
-            adjacency=self.adjacency or SUBSTITUTE,
-            entropy=entropy,
-            **whose,
-        )
+    function = staticmethod(hampel_regression)

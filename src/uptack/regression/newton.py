@@ -2,21 +2,22 @@
 
 Rows a = (1, x, y) are standardised, and A are coordinates in which they are about round (`uptack.multivariate.signs`).
 A is lower triangular. Its first p lines and columns are B, and z = B·(1, x) are about round coordinates of the
-predictors. The last line of the same without gentleness is a start for the coefficients, β = -A_y/A_yy. A row is scaled
-by w = min(1, R/|z|), for a radius R that comes from a private quantile of |z|. Then
+predictors. The last line of the same without gentleness is a start for the coefficients, β = -A_y/A_yy. (Where y has no
+scale, as a class, rows are (1, x).) A row is scaled by w = min(1, R/|z|), for a radius R that comes from a private
+quantile of |z|. For a loss with |ψ| ≤ c and 0 ≤ κ ≤ k (`uptack.regression.losses`) at η = (1, x)·β,
 
-    H = Σ (wz)(wz)ᵀ                       terms of nuclear norm at most R²: matrix Laplace noise
-    g = Σ wz·ψ(w·r/s), |ψ| ≤ c            terms of length at most cR: Gamma noise
-    n₁ = #{|w·r| < cs}                    terms of 0 or 1: integer Laplace noise
+    H = Σ (wz)(wz)ᵀ or Σ κ/k·(wz)(wz)ᵀ    terms of nuclear norm at most R²: matrix Laplace noise
+    g = Σ wz·ψ                            terms of length at most cR: Gamma noise
+    m = Σ κ/k                             terms in [0, 1]: integer Laplace noise
 
-with r = y - (1, x)·β, s a private quantile of |w·r|, and Huber's ψ(t) = min(max(t, -c), c): Mallows' and Huber's
-influence functions together, so that neither a row far away nor a far residual counts for much. The step is
-(H + Q)⁻¹·(s·g/(n₁/n) - Q·b), with a small ridge Q, in the coordinates of z.
+and s, where ψ has a unit, is a private quantile of |w·r|, r = y - η. So neither a row far away nor a far residual
+counts for much. With H over its weight, the step is (H + Q)⁻¹·(g/(k·m) - Q·b), with a small ridge Q, in the coordinates
+of z.
 
 **Theorem.** Every one of these is ε'-differentially private for its part ε' of ε, whatever the rows, given what was
 released before: rows enter as vectors of integers of certified length (`uptack.multivariate.bounded`), as counts on
-public levels (`uptack.multivariate.levels`), or as 0 and 1. What is computed from released numbers is fixed before rows
-are read again. The parts add up to at most ε on every path. ∎
+public levels (`uptack.multivariate.levels`), or as integers of [0, Λ] with noise for Λ. What is computed from released
+numbers is fixed before rows are read again. The parts add up to at most ε on every path. ∎
 
 Where rows belong to people, sums and counts are over people, each of whom adds the mean of what her rows would
 (`uptack.multivariate.people`), and n is the number of people.
@@ -25,6 +26,7 @@ Where rows belong to people, sums and counts are over people, each of whom adds 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -32,7 +34,7 @@ import numpy as np
 
 from uptack.account import Account
 from uptack.columns.table import Floats
-from uptack.mechanisms.matrix_laplace import edge
+from uptack.mechanisms.matrix_laplace import deviation, edge
 from uptack.multivariate.bounded import LENGTH, bounded, moved, noisy_moments, noisy_total, second_moments
 from uptack.multivariate.levels import private_size, size_counts
 from uptack.multivariate.rows import Rows, Whole, lengths, products
@@ -40,79 +42,109 @@ from uptack.multivariate.signs import Shape, floored
 from uptack.multivariate.standardise import Frame
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
+from uptack.regression.losses import Loss
 from uptack.statistics.arguments import noisy_size
 
-QUARTILE = 0.6744897501960817
+Contributions = Callable[[Floats], list[Whole]]
 SAFE = 0.5
 """At the edge of its noise the Hessian is taken to be by this part larger, so that no step is much too long."""
 
 RIDGE = 0.5
 """Times min(1, s)/sqrt(n): the penalty on the coefficients of standardised columns."""
 
-LEAST_SLOPE = 0.3
 FAR_OUT = Fraction(3, 4)
 """R comes from this quantile of |z|."""
 
 
-@dataclass(frozen=True)
-class Clip:
-    """How wide rows and residuals are clipped: R over the quantile of |z|, and c."""
-
-    radius: float
-    residual: float
-
-
 @dataclass(frozen=True, eq=False)
 class Hessian:
-    """Second moments of the scaled rows: eigenvalues, as used and as they came out, and the edge of their noise."""
+    """Second moments of the scaled rows: eigenvalues, as used and as they came out, the edge of their noise, and how
+    far off a step for this may be, over its length.
+    """
 
     vectors: Floats
     values: Floats
     raw: Floats
     edge: float
+    noise: float
+
+    @property
+    def matrix(self) -> Floats:
+        """H."""
+        return np.asarray((self.vectors * self.values) @ self.vectors.T, np.float64)
 
     def solve(self, ridge: Floats, right: Floats) -> Floats:
         """(H + Q)⁻¹·right, in the coordinates of z."""
-        matrix = (self.vectors * self.values) @ self.vectors.T + ridge
-        return np.asarray(np.linalg.solve(matrix, right), np.float64)
+        return np.asarray(np.linalg.solve(self.matrix + ridge, right), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What is fixed of a fit before its steps: how rows are standardised and scaled, and the public number of rows."""
+    """What is fixed of a fit before its steps: how rows are standardised and scaled, the public number of rows, and
+    the loss.
+    """
 
     frame: Frame
     whitening: Floats
     radius: float
     n: float
+    loss: Loss
 
     @property
     def p(self) -> int:
         """The number of coefficients."""
         return len(self.whitening)
 
+    @property
+    def predictors(self) -> tuple[int, ...]:
+        """The columns with a scale."""
+        return self.frame.kept[: self.p - self.frame.leading]
+
+    @property
+    def response(self) -> tuple[float, float]:
+        """The unit and the centre of y, which is standardised or not."""
+        if not self.loss.response:
+            return 1.0, 0.0
+        return float(self.frame.units[-1]), float(self.frame.centres[-1])
+
     def scaled(self, batch: Floats) -> tuple[Floats, Floats, Floats]:
-        """(1, x) and y standardised, and z, with the weights w. All row by row."""
+        """(1, x) and y standardised, and wz, with the weights w. All row by row."""
         a = self.frame.standardised(batch)
         z = products(self.whitening, a[: self.p])
         w = np.minimum(1.0, self.radius / np.maximum(lengths(z), 1e-300))
         return a, z * w, w
 
-    def residuals(self, batch: Floats, beta: Floats) -> tuple[Floats, Floats]:
-        """wz, and w·(y - (1, x)·β)."""
+    def at(self, batch: Floats, beta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """wz, y, η and w."""
         a, z, w = self.scaled(batch)
-        return z, w * (a[self.p] - products(beta[None], a[: self.p])[0])
+        return z, a[self.p] if self.loss.response else batch[-1], products(beta[None], a[: self.p])[0], w
+
+    def slopes(self, batch: Floats, beta: Floats, s: float, sharp: bool) -> list[Whole]:
+        """wz·ψ/(cR) as integers of length at most Λ, and κ/k as integers of [0, Λ]."""
+        z, y, eta, w = self.at(batch, beta)
+        bend = np.clip(self.loss.bend(y, eta, w, s), 0.0, 1.0)
+        return [bounded(z * (self.loss.score(y, eta, w, s, sharp) / self.radius), 1.0), np.rint(bend * LENGTH)]
+
+    def bent(self, batch: Floats, beta: Floats, s: float) -> list[Whole]:
+        """The square root of κ/k times wz/R, as integers of length at most Λ."""
+        z, y, eta, w = self.at(batch, beta)
+        return [bounded(z * np.sqrt(np.clip(self.loss.bend(y, eta, w, s), 0.0, 1.0)), self.radius)]
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Where a step led to, and what is known of it. `noise` and `moved` are lengths in H, in spreads."""
+    """Where a step led to, and what is known of it. `bend` is the mean of κ. `noise` and `moved` are lengths in H, in
+    spreads. `longer` is by which part coefficients grew as a whole, beyond noise.
+    """
 
     beta: Floats
+    change: Floats
     spread: float
     slope: float
+    bend: float
     noise: float
     moved: float
+    longer: float
     scale: float
     ridge: Floats
 
@@ -136,44 +168,89 @@ def hessian(rows: Rows, model: Model, account: Account) -> Hessian:
     def step(batch: Floats) -> list[Whole]:
         return [bounded(model.scaled(batch)[1], model.radius)]
 
-    (total,) = rows.sums(second_moments(step))
-    each = model.radius**2 / model.n
-    least = edge(model.p) * moved(account) / float(account.epsilon) * each
-    values, vectors, raw = floored(noisy_moments(total, account) * each, least)
-    return Hessian(vectors, values + SAFE * least**2 / values, raw, least)
+    found, least = _moments(rows, model, 1.0, account, step)
+    values, vectors, raw = floored(found, least)
+    return Hessian(vectors, values + SAFE * least**2 / values, raw, least, least * deviation(model.p) / edge(model.p))
+
+
+def bent(rows: Rows, model: Model, before: Hessian, at: tuple[Floats, float, float], account: Account) -> Hessian:
+    """H with the curvatures at β and s, over their mean, and what noise can't explain of its difference to the one
+    before: eigenvalues λ of that beyond the edge e of the noise, as sqrt(λ² - e²) (Gavish and Donoho 2017).
+    """
+    beta, s, mean = at
+    found, least = _moments(rows, model, mean, account, lambda batch: model.bent(batch, beta, s))
+    apart, turned = np.linalg.eigh(found - before.matrix)
+    kept = np.sign(apart) * np.sqrt(np.maximum(apart**2 - least**2, 0.0))
+    raw, vectors = np.linalg.eigh(before.matrix + (turned * kept) @ turned.T)
+    values = np.maximum(raw, before.edge)
+    noise = least * deviation(model.p) / edge(model.p)
+    return Hessian(vectors, values + SAFE * before.edge**2 / values, raw, before.edge, noise)
+
+
+def _moments(rows: Rows, model: Model, mean: float, account: Account, of_rows: Contributions) -> tuple[Floats, float]:
+    """Second moments over n times a mean, and the edge of their noise."""
+    (total,) = rows.sums(second_moments(of_rows))
+    each = model.radius**2 / (model.n * mean)
+    return noisy_moments(total, account) * each, edge(model.p) * moved(account) / float(account.epsilon) * each
 
 
 def spread(rows: Rows, model: Model, beta: Floats, account: Account) -> float:
-    """s: the median of |w·r|, as a normal law's standard deviation."""
-    (counts,) = rows.sums(lambda batch: size_counts(np.abs(model.residuals(batch, beta)[1])))
-    return private_size(counts, Fraction(1, 2), account) / QUARTILE
+    """s: a quantile of |w·r|, as a normal law's standard deviation. A class has none."""
+    if not model.loss.response:
+        return 1.0
+
+    def step(batch: Floats) -> list[Whole]:
+        _, y, eta, w = model.at(batch, beta)
+        return size_counts(np.abs(w * (y - eta)))
+
+    (counts,) = rows.sums(step)
+    level, normal = model.loss.near
+    return private_size(counts, level, account) / normal
+
+
+def noisy_mean(total: Whole, n: float, account: Account) -> float:
+    """The mean of integers of [0, Λ], over Λ. A row that is replaced, added or removed moves their sum by at most Λ."""
+    law = IntegerLaplace(account.rows * LENGTH / account.epsilon)
+    found = noisy_size(int(total), law, account.entropy) / LENGTH
+    account.spend(loss.Pure(account.epsilon))
+    return found / n
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of the account for one step; the last one where the Hessian is measured anew."""
+
+    spread: Account
+    slope: Account
+    gradient: Account
+    hessian: Account | None = None
 
 
 def newton(
-    rows: Rows, model: Model, curvature: Hessian, beta: Floats, clip: float, parts: tuple[Account, Account, Account]
-) -> Step:
-    """One step from β: parts of the account for the spread, the slope and the gradient."""
-    for_spread, for_slope, for_gradient = parts
-    s, limit = spread(rows, model, beta, for_spread), clip * model.radius
+    rows: Rows, model: Model, curvature: Hessian, beta: Floats, sharp: bool, parts: Parts
+) -> tuple[Step, Hessian]:
+    """One step from β, and the Hessian that it was made with: the one given, or one with the curvatures at β."""
+    s, limit = spread(rows, model, beta, parts.spread), model.loss.limit * model.radius
 
     def step(batch: Floats) -> list[Whole]:
-        z, r = model.residuals(batch, beta)
-        inside = np.abs(r) < clip * s
-        return [bounded(z * (np.clip(r / s, -clip, clip) / limit), 1.0).sum(axis=1), np.count_nonzero(inside)]
+        return [found.sum(axis=-1) for found in model.slopes(batch, beta, s, sharp)]
 
-    total, inside = rows.sums(step)
-    law = IntegerLaplace(for_slope.rows / for_slope.epsilon)
-    slope = min(max(noisy_size(int(inside), law, for_slope.entropy) / model.n, LEAST_SLOPE), 1.0)
-    for_slope.spend(loss.Pure(for_slope.epsilon))
-    gradient = noisy_total(total, for_gradient) * limit / model.n
-    scale = moved(for_gradient) * limit / (model.n * float(for_gradient.epsilon))
+    total, bends = rows.sums(step)
+    slope = min(max(noisy_mean(bends, model.n, parts.slope), model.loss.least), 1.0)
+    gradient = noisy_total(total, parts.gradient) * limit / model.n
+    scale = moved(parts.gradient) * limit / (model.n * float(parts.gradient.epsilon))
+    if parts.hessian is not None:
+        curvature = bent(rows, model, curvature, (beta, s, slope), parts.hessian)
     ridge = min(1.0, s) * RIDGE / math.sqrt(model.n) * _penalised(model)
-    b = np.linalg.solve(model.whitening.T, beta)
-    change = curvature.solve(ridge, s * gradient / slope - ridge @ b)
+    b, bend = np.linalg.solve(model.whitening.T, beta), slope * model.loss.steep(s)
+    change = curvature.solve(ridge, gradient / bend - ridge @ b)
     across = curvature.vectors.T @ change
-    noise = scale * math.sqrt((model.p + 1) * float(np.sum(1 / curvature.values))) / slope
+    noise = scale * math.sqrt((model.p + 1) * float(np.sum(1 / curvature.values))) / (bend * s)
     length = math.sqrt(float(across @ (curvature.values * across))) / s
-    return Step(beta + model.whitening.T @ change, s, slope, noise, length, scale, ridge)
+    size = max(float(b @ curvature.matrix @ b), 1e-300)
+    longer = float(change @ curvature.matrix @ b) / size - noise * s / math.sqrt(size)
+    arrived = beta + model.whitening.T @ change
+    return Step(arrived, change, s, slope, bend, noise, length, longer, scale, ridge), curvature
 
 
 def _penalised(model: Model) -> Floats:
@@ -183,4 +260,16 @@ def _penalised(model: Model) -> Floats:
     return found
 
 
-__all__ = ["LENGTH", "Clip", "Hessian", "Model", "Step", "far_out", "hessian", "newton", "spread", "start"]
+__all__ = [
+    "LENGTH",
+    "Hessian",
+    "Model",
+    "Parts",
+    "Step",
+    "far_out",
+    "hessian",
+    "newton",
+    "noisy_mean",
+    "spread",
+    "start",
+]

@@ -12,10 +12,8 @@ chance of a reply from beyond the blocks that do tell each coefficient is at mos
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -37,14 +35,17 @@ from uptack.mechanisms.inverse import (
     slack_needed,
     steps_needed,
 )
+from uptack.multivariate.scatter import rounds_for, rows_advised
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import loss
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.regression import spreads
 from uptack.regression.arguments import RegressionOptions, coefficient_names
+from uptack.regression.coordinates import KINDS, SHARE, round_coordinates
 from uptack.regression.dealing import dealt, dealt_people, rows_needed
 from uptack.regression.fits import fit_blocks, fit_people
+from uptack.regression.hampel_fit import normalised
 from uptack.regression.intervals import QUARTILE, CoefficientErrors, Draw
 from uptack.release import Advice, EachNoise, NoReply, Release
 from uptack.statistics.arguments import COUNT_SHARE, Question, asked, public_size
@@ -52,7 +53,7 @@ from uptack.statistics.methods import run
 from uptack.statistics.quantiles import statistic as quantile_statistic
 
 HOW = "inverse sensitivity"
-FITS = ("huber", "lad", "ols")
+FITS = ("huber", "lad", "hampel", "ols")
 ROWS_PER_COEFFICIENT = 8
 """Rows per block for each coefficient: fits of smaller blocks are noisier, and fewer blocks give a noisier median."""
 
@@ -71,10 +72,11 @@ TELLING = "columns that are neither rare nor constant nor nearly combinations of
 
 @release(
     reads=DESIGN,
+    by=True,
     people=True,
     data=("x", "y"),
     missing="ignore",
-    examples=({}, {"standard_errors": True}),
+    examples=({}, {"standard_errors": True}, {"coordinates": "scatter", "block_fit": "hampel"}),
 )
 def shortcut_regression(
     x: Any,
@@ -83,6 +85,7 @@ def shortcut_regression(
     epsilon: Rational,
     blocks: int | None = None,
     block_fit: str = "huber",
+    coordinates: str = "columns",
     fit_intercept: bool = True,
     standard_errors: bool = False,
     progress: bool | None = False,
@@ -95,8 +98,14 @@ def shortcut_regression(
     random partition neighbours stay neighbours (`uptack.privacy.loss.Partition`); under ADD_REMOVE each row goes to a
     block of its own random choice, and the number of blocks comes from a private count.
 
-    `block_fit` is "huber" (default), "lad" or "ols"; the robust ones survive gross errors in single rows, of which one
-    percent reaches a good part of all blocks. `blocks` is chosen from n, the number of coefficients and ε if left out.
+    `block_fit` is "huber" (default), "lad", "hampel" or "ols"; the robust ones survive gross errors in single rows, of
+    which one percent reaches a good part of all blocks. "hampel" minimises Σ|y - x·β|/|x| in each block, so also gross
+    errors in x count for little; it hangs on units unless `coordinates="scatter"`. `blocks` is chosen from n, the
+    number of coefficients and ε if left out.
+
+    `coordinates="scatter"` spends a quarter of ε on coordinates in which the predictors are about round, takes medians
+    there, and turns them back: for columns of unlike scales, and correlated ones (`uptack.regression.coordinates` has
+    the theorem). ⊥ is then also the answer where a column hardly ever varies.
 
     `missing` may be "error" or "ignore". With "ignore" a row without all its values takes part in nothing: a tenth of ε
     goes into a noisy number of the complete rows, from which the number of blocks comes.
@@ -116,47 +125,94 @@ def shortcut_regression(
     missing = checks.choice("missing", options.get("missing", "error"), ("error", "ignore"))
     told = {**options, "missing": "drop" if missing == "ignore" else "error"}
     question = asked("short-cut regression", epsilon, told)
-    kind = checks.choice("block_fit", block_fit, FITS)
     wanted = None if blocks is None else checks.integer("blocks", blocks, least=1)
-    if standard_errors and question.method != "inverse":
-        raise InvalidArgument("standard_errors", "False for this method", True, "Take method='inverse'.")
+    kind, where = checks.choice("block_fit", block_fit, FITS), checks.choice("coordinates", coordinates, KINDS)
+    ask = _Asked(kind, wanted, bool(standard_errors), bool(fit_intercept), where == "scatter", progress)
+    _check_errors(ask, question)
     data = table(x, y, fit_intercept=fit_intercept, missing=missing)
     if wanted and question.adjacency.size_is_public and data.n < wanted * data.p:
         must = f"at most {data.n // data.p}, so that each has {data.p} {question.adjacency.unit}"
         raise InvalidArgument("blocks", must, wanted)
-    fit = partial(_fitted, data, kind, progress)
-    found, labels = _found(data, fit, wanted, standard_errors, question), coefficient_names(data.p, bool(fit_intercept))
+    found, labels = _found(data, ask, question), coefficient_names(data.p, ask.leading)
     return question.account.close(replace(found, labels=labels))
 
 
-def _fitted(data: Table, kind: str, progress: bool | None, n: int, blocks: int, account: Account) -> Floats:
-    """The fits of so many blocks of rows, or of people, each of whom weighs one."""
-    if data.whose is None:
-        return fit_blocks(data.x, data.y, dealt(data, n, blocks, account), kind=kind, progress=progress)
-    return fit_people(data.x, data.y, dealt_people(data, blocks, account), data.weights, kind)
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of the blocks."""
+
+    kind: str
+    blocks: int | None
+    errors: bool
+    leading: bool
+    round: bool
+    progress: bool | None
+
+    def fitted(self, data: Table, n: int, blocks: int, account: Account) -> Floats:
+        """The fits of so many blocks of rows, or of people, each of whom weighs one."""
+        x, y, kind = data.x, data.y, self.kind
+        if kind == "hampel":  # the rows become shorter, each by itself, and deviations are then absolute
+            (x, y), kind = normalised(x, y), "lad"
+        if data.whose is None:
+            return fit_blocks(x, y, dealt(data, n, blocks, account), kind=kind, progress=self.progress)
+        return fit_people(x, y, dealt_people(data, blocks, account), data.weights, kind)
 
 
-def _found(
-    data: Table,
-    fit: Callable[[int, int, Account], Floats],
-    wanted: int | None,
-    standard_errors: bool,
-    question: Question,
-) -> Outcome[Floats]:
-    """The number of blocks, the blocks and their fits, and the medians."""
-    early = _too_small(data, question, standard_errors) if wanted is None else None
+def _check_errors(ask: _Asked, question: Question) -> None:
+    """Standard errors are those of medians in the coordinates of the table."""
+    if ask.errors and question.method != "inverse":
+        raise InvalidArgument("standard_errors", "False for this method", True, "Take method='inverse'.")
+    if ask.errors and ask.round:
+        fix = "Take linear_regression, which has standard errors and round coordinates."
+        raise InvalidArgument("standard_errors", "False with coordinates='scatter'", True, fix)
+
+
+def _found(data: Table, ask: _Asked, question: Question) -> Outcome[Floats]:
+    """The number of rows, round coordinates where they are asked for, and the medians of blocks."""
+    early = _too_small(data, question, ask)
     if early is not None:
         return early
     n, question = public_size(data.complete_units, question)
-    m, advice = _plan(n, data.p, question, standard_errors)
-    if wanted and question.size_is_secret and n < wanted * data.p:
+    if not ask.round:
+        return _of_blocks(data, n, ask, question)
+    short = _not_round(n, data.p, ask, question)
+    if short is not None:
+        return question.refuse("block medians", short)
+    part, rest = _shares(question)
+    coordinates = round_coordinates(data, n, ask.leading, part)
+    if coordinates is None:
+        return question.refuse(HOW, Advice(other=TELLING))
+    rest = question.worth(rest.epsilon + coordinates.saved, question.delta)
+    found = _of_blocks(coordinates.of(data), n, ask, rest)
+    return found if found.value is None else replace(found, value=coordinates.back(found.value), noise=None)
+
+
+def _shares(question: Question) -> tuple[Account, Question]:
+    """What pays for coordinates, which are pure, and the rest, with all of δ."""
+    part = question.epsilon * SHARE
+    return question.account.allot(part), question.worth(question.epsilon - part, question.delta)
+
+
+def _not_round(n: int, p: int, ask: _Asked, question: Question) -> Advice | None:
+    """How many rows would do, where n does not allow for coordinates or for blocks."""
+    part, rest = _shares(question)
+    m, advice = _plan(n, p, rest, ask.errors)
+    if rounds_for(n, p - ask.leading, part) and (m or ask.blocks):
+        return None
+    return Advice(n=max(advice.n or 0, rows_advised(p - ask.leading, part).n or 0))
+
+
+def _of_blocks(data: Table, n: int, ask: _Asked, question: Question) -> Outcome[Floats]:
+    """The number of blocks, the blocks and their fits, and the medians."""
+    m, advice = _plan(n, data.p, question, ask.errors)
+    if ask.blocks and question.size_is_secret and n < ask.blocks * data.p:
         return question.refuse("block medians", Advice(other="fewer blocks"))
-    m = wanted or m
+    m = ask.blocks or m
     if m < 1:
         return question.refuse("block medians", advice)
-    estimates = fit(n, m, question.account)
+    estimates = ask.fitted(data, n, m, question.account)
     in_blocks = replace(question, account=question.account.through(loss.Partition))
-    return (_with_errors if standard_errors else _medians)(estimates, in_blocks, advice)
+    return (_with_errors if ask.errors else _medians)(estimates, in_blocks, advice)
 
 
 def _plan(n: int, p: int, question: Question, standard_errors: bool) -> tuple[int, Advice]:
@@ -165,16 +221,20 @@ def _plan(n: int, p: int, question: Question, standard_errors: bool) -> tuple[in
     return default_blocks(n, p, needed, rows), Advice(n=math.ceil(max(2 * p, rows) * needed))
 
 
-def _too_small(data: Table, question: Question, standard_errors: bool) -> Outcome[Any] | None:
+def _too_small(data: Table, question: Question, ask: _Asked) -> Outcome[Any] | None:
     """⊥ that costs nothing, where n is public: what all rows can't do, those that are complete can't."""
-    if not question.adjacency.size_is_public:
+    if not question.adjacency.size_is_public or (ask.blocks and not ask.round):
         return None
     rest, room = question, 0
     if question.size_is_secret:
         share = question.epsilon * COUNT_SHARE
         rest, room = question.part(1 - COUNT_SHARE), IntegerLaplace(question.rows / share).cutoff(RARE)
-    m, advice = _plan(data.n, data.p, rest, standard_errors)
-    return None if m else Outcome.refusal("block medians", Advice(n=(advice.n or 0) + room))
+    if ask.round:
+        advice = _not_round(data.n, data.p, ask, rest)
+    else:
+        m, needed = _plan(data.n, data.p, rest, ask.errors)
+        advice = None if m else needed
+    return None if advice is None else Outcome.refusal("block medians", Advice(n=(advice.n or 0) + room))
 
 
 def _with_errors(estimates: Floats, question: Question, advice: Advice) -> Outcome[Floats]:

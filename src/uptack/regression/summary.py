@@ -21,10 +21,7 @@ from uptack.release import Release
 
 special = Later("scipy.special")
 
-ALIKE = "standard errors hold if residuals spread alike for all x"
-"""What is said of every fit: where they do not, intervals are too short. A short cut's standard errors hold anyway."""
-
-PANELS = f"{ALIKE}, so not if slopes differ between people"
+PANELS = ", so not if slopes differ between people"
 """What is said of people's rows. Of them it is often not so."""
 
 LOST = 0.1
@@ -32,37 +29,43 @@ LOST = 0.1
 
 
 def in_units(
-    model: Model, curvature: Hessian, step: Step, clip: float, width: int
+    model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Coefficients and standard errors in the units of the columns, and which of them hang on lost directions.
 
-    In the coordinates of z, with eigenvalues h of H/n, the step's noise has E|g|² = p(p + 1)·scale² in all directions
-    alike, and the sampling error of a gradient's coordinate is at most E ψ²·h/n with E ψ² ≤ slope + (1 - slope)·c². So
+    In the coordinates of z the step's noise has E|g|² = p(p + 1)·scale² in all directions alike. The sampling error of
+    a gradient is at most E ψ²·M/n, with the H/n of the curvatures as M, or the one without them where the variance of ψ
+    is the same for all rows (the second one given). With k the mean curvature
 
-        V = s²/slope²·((slope + (1 - slope)·c²)/(n·h) + (p + 1)·scale²/h²)
+        V = H⁻¹·(E ψ²·M/n + (p + 1)·scale² + k²·σ²·|Δ|²)·H⁻¹/k².
 
-    on each eigenvector. It takes residuals to spread alike for all x.
+    The last term is what a last step Δ is off by for the noise σ of H.
+
+    It takes residuals to spread alike for all x; of classes, the model to hold; of a quantile, that it is linear in x.
 
     **People.** A person adds the mean g of what her rows would, and n is the number of people. By Jensen's inequality
     ggᵀ ≼ mean of (wz)(wz)ᵀψ² over her rows, whatever they have in common. So the sampling error of a gradient's
-    coordinate is still at most E ψ²·h/n, with the mean over a random row of a random person. It is as large as that if
+    coordinate is still at most E ψ²·M/n, with the mean over a random row of a random person. It is as large as that if
     the rows of one person are copies of each other; else intervals are wider than they need be.
 
     The ridge Q moves b by about (H + Q)⁻¹·Q·b, which is added as a bias.
     """
-    frame, p, s, h = model.frame, model.p, step.spread, curvature.values
+    curvature, meat = curvatures
     back, kept = _back(model, width)
     turned = back @ model.whitening.T @ curvature.vectors
-    psi = step.slope + (1 - step.slope) * clip**2
-    variance = (s / step.slope) ** 2 * (psi / (model.n * h) + (p + 1) * (step.scale / h) ** 2)
+    filling = curvature.vectors.T @ meat.matrix @ curvature.vectors * model.loss.noise(step.slope) / model.n
+    steps = step.bend * curvature.noise * float(np.linalg.norm(step.change))
+    filling += ((model.p + 1) * step.scale**2 + steps**2) * np.eye(model.p)
+    outer = turned / (curvature.values * step.bend)
     b = np.linalg.solve(model.whitening.T, step.beta)
     bias = back @ model.whitening.T @ curvature.solve(step.ridge, step.ridge @ b)
     part = turned**2
     lost = part[:, curvature.raw < curvature.edge].sum(axis=1) > LOST * part.sum(axis=1)
-    error = np.sqrt(part @ variance + bias**2)
+    error = np.sqrt(np.einsum("ij,jk,ik->i", outer, filling, outer) + bias**2)
     value = back @ step.beta
-    if frame.leading:
-        value[0] += frame.centres[-1] * frame.units[-1]
+    if model.frame.leading:
+        unit, centre = model.response
+        value[0] += centre * unit
     error[lost] = np.inf
     error[~kept] = np.inf
     return value, error, lost & kept
@@ -70,16 +73,15 @@ def in_units(
 
 def _back(model: Model, width: int) -> tuple[Floats, NDArray[np.bool_]]:
     """The matrix that takes β of standardised columns to coefficients, and which coefficients there are."""
-    frame, lead = model.frame, int(model.frame.leading)
-    predictors, unit = list(frame.kept[:-1]), float(frame.units[-1])
+    frame, lead, unit = model.frame, int(model.frame.leading), model.response[0]
     back = np.zeros((width - 1 + lead, model.p))
-    for i, column in enumerate(predictors):
+    for i, column in enumerate(model.predictors):
         back[lead + column, lead + i] = unit / frame.units[i]
     if lead:
         back[0, 0] = unit
-        back[0, 1:] = -unit * frame.centres[:-1]
+        back[0, 1:] = -unit * frame.centres[: model.p - 1]
     kept = np.zeros(width - 1 + lead, bool)
-    kept[[lead + column for column in predictors]] = True
+    kept[[lead + column for column in model.predictors]] = True
     kept[:lead] = True
     return back, kept
 
@@ -94,8 +96,9 @@ class LinearErrors:
     standard_errors: tuple[float, ...]
     unresolved: tuple[int, ...]
     dropped: tuple[int, ...]
-    spread: float
+    spread: float | None
     intercept: bool
+    assumed: str
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The value ± so many standard errors, for the population's coefficients."""
@@ -116,15 +119,14 @@ class LinearErrors:
             said[i + self.intercept] = "hardly varies"
         return said
 
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know."""
-        said = [ALIKE]
+    def notes(self, names: Sequence[str] = ()) -> tuple[str, ...]:
+        """What a reader should know. Without names columns go by their numbers."""
+        said = [self.assumed]
         if self.unresolved:
             said.append(f"{len(self.unresolved)} coefficients hang on directions of x that noise covers")
         if self.dropped:
-            said.append(
-                f"columns {', '.join(map(str, self.dropped))} hardly ever vary: their coefficients are set to 0"
-            )
+            which = ", ".join(names[c] if names else str(c) for c in self.dropped)
+            said.append(f"columns {which} hardly ever vary: their coefficients are set to 0")
         return tuple(said)
 
 
@@ -140,8 +142,8 @@ class RegressionRelease(Release[Floats]):
     def summary(self, names: Sequence[str] | None = None, *, confidence: Rational = 0.95) -> str:
         """A table of estimates, standard errors, z and intervals.
 
-        `names` are those of the columns of X; a session knows them. The standard errors allow for sampling and for
-        privacy noise.
+        `names` are those of the columns of X; a session and a formula know them. The standard errors allow for sampling
+        and for privacy noise.
         """
         errors = self.noise
         if not isinstance(errors, LinearErrors):
@@ -160,7 +162,8 @@ class RegressionRelease(Release[Floats]):
             for name, v, e, a, b, remark in zip(["intercept"][:lead] + columns, self.value, errors.standard_errors,
                                                 low, high, errors.remarks(), strict=True)
         ]  # fmt: skip
-        said = [f"spread of residuals {errors.spread:.4g}; {self.privacy}", PANELS if self._of_people else ALIKE]
+        spread = "" if errors.spread is None else f"spread of residuals {errors.spread:.4g}; "
+        said = [f"{spread}{self.privacy}", f"{errors.assumed}{PANELS if self._of_people else ''}"]
         return "\n".join([*_aligned([head, *body]), *said])
 
     def plot(self, ax: Any = None, **style: Any) -> Any:

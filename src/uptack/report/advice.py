@@ -14,7 +14,7 @@ from typing import Any
 from uptack.labels import label
 from uptack.privacy import tight
 from uptack.release import NoReply
-from uptack.report.budget import REGRESSION, Division, Part, divide, losses
+from uptack.report.budget import Division, Part, divide, losses
 from uptack.session import Session
 from uptack.session.requests import Made
 
@@ -53,10 +53,10 @@ class FigureAdvice:
 
 
 def _total(session: Session, division: Division, factor: Fraction) -> float:
-    """The ε of a whole report whose columns have so many times the ε that they have. A regression keeps its share."""
+    """The ε of a report whose columns have so many times the ε that they have. What is beside them keeps its share."""
     grown = [replace(part, unit=part.unit * factor, refusals={}) for part in division.parts]
     price = tight(losses(session, grown), division.budget.exact_delta, session.adjacency).epsilon
-    return _rounded_up(price if division.regression is None else price / float(1 - REGRESSION))
+    return _rounded_up(price / float(1 - sum(one.share for one in division.beside if one.request is not None)))
 
 
 def carrying(session: Session, division: Division, choices: Mapping[str, Any]) -> dict[str, float]:

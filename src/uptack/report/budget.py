@@ -22,14 +22,12 @@ from uptack.privacy import Privacy, tight
 from uptack.privacy.loss import Loss
 from uptack.privacy.shares import fair_scale
 from uptack.release import NoReply
+from uptack.report.beside import Beside, beside
 from uptack.report.figures import DRAWS, LEVELS, TRUTH, WORTH, Asked, Draw, least_epsilon
 from uptack.session import Request, Session
 
 COUNTED = ("text", "any")
 """Kinds whose categories nobody listed beforehand: texts, and columns without a declared type."""
-
-REGRESSION = Fraction(1, 3)
-"""The regression's part of ε, where it gets a reply for it."""
 
 SECRET_ROWS = 10_000
 """What the number of rows is taken for where it is secret: it decides which figures are asked for, and nothing else."""
@@ -111,20 +109,18 @@ class Part:
 
 @dataclass(frozen=True)
 class Division:
-    """A report that has been planned: parts, what they do to the data together, and the regression if there is one."""
+    """A report that has been planned: its parts, what they cost together, and what there is beside them."""
 
     parts: tuple[Part, ...]
     budget: Privacy
     price: Privacy
-    regression: Request | None = None
-    fit: Privacy | None = None
-    refused: str = ""
+    beside: tuple[Beside, ...] = ()
     rows: int = SECRET_ROWS
 
     def requests(self) -> list[Request]:
         """Everything that will be asked for."""
         asked = [part.request(draw) for part in self.parts for draw in part.draws if draw.label not in part.refusals]
-        return asked if self.regression is None else [*asked, self.regression]
+        return [*asked, *(one.request for one in self.beside if one.request is not None)]
 
     def left_out(self) -> dict[str, list[str]]:
         """The columns that each figure is left out of, since the budget does not carry it."""
@@ -140,6 +136,7 @@ def divide(
     columns: Sequence[str] | None = None,
     shares: Mapping[str, Rational] | None = None,
     target: str | None = None,
+    correlations: bool = False,
     plausible: Mapping[str, tuple[Any, Any]] | None = None,
     rough: bool = False,
 ) -> Division:
@@ -152,22 +149,14 @@ def divide(
     """
     whole, slack = checks.epsilon(epsilon), checks.delta("delta", delta)
     parts = _parts(session, slack, columns, shares or {}, plausible or {})
-    fit, refused, left = None, "", whole
-    if target is not None:
-        fit, refused = _regression(session, target, whole * REGRESSION)
-        left = whole - (_cost(session, fit).exact_epsilon if fit is not None else 0)
+    others = beside(session, whole, target, correlations)
+    left = whole - sum(one.cost.exact_epsilon for one in others if one.cost is not None)
     budget = Privacy(left, slack, session.adjacency)
     taking = _Taking(session, budget, rough)
     found = taking.all(parts)
     trees = losses(session, found)
     price = tight(trees, slack, session.adjacency) if trees and not rough else Privacy(0, 0, session.adjacency)
-    asked, cost = Privacy(whole, slack, session.adjacency), None if fit is None else _cost(session, fit)
-    return Division(tuple(found), asked, price, fit, cost, refused, taking.rows)
-
-
-def _cost(session: Session, fit: Request) -> Privacy:
-    """What a regression costs among the neighbours of the session."""
-    return session.complete(fit).cost.under(session.adjacency)
+    return Division(tuple(found), Privacy(whole, slack, session.adjacency), price, others, taking.rows)
 
 
 def losses(session: Session, parts: Sequence[Part]) -> list[Loss]:
@@ -220,21 +209,6 @@ def _parts(
             "columns", "at least one that can be reported", "none", "See uptack.open(...).describe()."
         )
     return parts
-
-
-def _regression(session: Session, target: str, epsilon: Fraction) -> tuple[Request | None, str]:
-    """The regression that was asked for, or why public numbers refuse it."""
-    known(target, session.source.columns, NUMERIC)
-    predictors = session.predictors(target, None)
-    if not predictors:
-        raise InvalidArgument("target", "one of several columns of numbers", repr(target))
-    names = (target, *predictors)
-    if session.adjacency.person:  # its standard errors hold where slopes differ between people, too
-        fit = Request("shortcut_regression", *names, epsilon=epsilon, standard_errors=True, missing="ignore")
-    else:
-        fit = Request("regression", *names, epsilon=epsilon)
-    (line,) = session.plan([fit]).releases
-    return (fit, "") if line.refusal is None else (None, str(line.refusal.advice))
 
 
 @dataclass(frozen=True)

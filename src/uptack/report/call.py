@@ -24,6 +24,7 @@ def report(
     columns: Sequence[str] | None = None,
     shares: Mapping[str, Rational] | None = None,
     target: str | None = None,
+    correlations: bool = False,
     plausible: Mapping[str, tuple[Any, Any]] | None = None,
     progress: bool | None = None,
     **opening: Any,
@@ -37,7 +38,8 @@ def report(
     `types` and so on), or a session. The other options are those of `uptack report`:
 
     - `columns`: only these; `shares`: a column's weight in the budget, such as `{"age": 2}`.
-    - `target`: also regress this column on all other numbers.
+    - `target`: also regress this column on all other numbers, for a third of ε.
+    - `correlations`: also those of all columns of numbers, by ranks, for a sixth of ε.
     - `plausible`: guesses of where values lie, such as `{"age": (0, 120)}`. They need not be right.
     - `progress`: whether a line shows how far it is; None shows it where standard error is a terminal.
 
@@ -51,5 +53,6 @@ def report(
     (49, True)
     """
     session = data if isinstance(data, Session) and not opening else open_session(data, **opening)
-    choices = {"columns": columns, "shares": shares, "target": target, "plausible": plausible}
-    return profile(session, epsilon, delta, title=title, progress=progress, **choices)  # type: ignore[arg-type]
+    choices: dict[str, Any] = {"columns": columns, "shares": shares, "plausible": plausible}
+    choices |= {"target": target, "correlations": correlations}
+    return profile(session, epsilon, delta, title=title, progress=progress, **choices)

@@ -109,8 +109,18 @@ def card(
         spread = found[Fraction(3, 4)] - found[Fraction(1, 4)] if found else None
         value = _whole(spread) if whole and spread is not None else spread
         shown.append(Figure(RANGE, value, note="upper less lower quartile" if found else quantiles.note))
-    shown[0] = replace(shown[0], how=quantiles.how, cost=quantiles.cost, interval=_ends(interval, whole))
-    return shown
+    ends = _ends(interval, whole)
+    shown[0] = replace(shown[0], how=quantiles.how, cost=quantiles.cost, interval=ends)
+    return [_inside(shown[0], ends, found), *shown[1:]]
+
+
+def _inside(median: Figure, ends: tuple[Any, Any] | None, found: Mapping[Fraction, float]) -> Figure:
+    """The median within its interval, which is a draw of its own, as far as the quartiles let it: the better guess."""
+    if ends is None or median.value is None:
+        return median
+    low, high = min(found.values()), max(found.values())
+    first, last = map(in_ticks, ends)
+    return replace(median, value=type(median.value)(min(max(min(max(median.value, first), last), low), high)))
 
 
 def _ends(interval: Figure | None, whole: bool) -> tuple[Any, Any] | None:

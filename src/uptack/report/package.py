@@ -39,6 +39,10 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "Coefficients of the regression, with 95% intervals; none where noise covers them.",
         {"target": "string", "coefficient": "string", "value": "number", "low": "number", "high": "number"},
     ),
+    "correlations": (
+        "Correlations of columns of numbers, by ranks, with 95% intervals for the noise where there are such.",
+        {"x": "string", "y": "string", "value": "number", "low": "number", "high": "number"},
+    ),
     "costs": (
         "What each figure cost. Together they cost what the descriptor says: a fixed plan costs less than its sum.",
         {"column": "string", "figure": "string", "how": "string", "epsilon": "number", "delta": "number"},
@@ -82,13 +86,21 @@ def _regression(profile: Profile) -> Iterator[Row]:
         yield {**own, "low": low, "high": high}
 
 
+def _correlations(profile: Profile) -> Iterator[Row]:
+    if profile.correlations is not None and profile.correlations[1].value is not None:
+        figure = profile.correlations[1]
+        for line in figure.value.figures(figure.interval):
+            yield {name: plain(line.get(name)) for name in ("x", "y", "value", "low", "high")}
+
+
 def _costs(profile: Profile) -> Iterator[Row]:
     for charge in charges(profile):
         own = {"column": charge.column, "figure": charge.label, "how": charge.how}
         yield {**own, "epsilon": charge.cost.epsilon, "delta": charge.cost.delta}
 
 
-ROWS = {"figures": _figures, "counts": _counts, "densities": _densities, "regression": _regression, "costs": _costs}
+ROWS = {"figures": _figures, "counts": _counts, "densities": _densities, "regression": _regression}
+ROWS |= {"correlations": _correlations, "costs": _costs}
 
 
 def cell(value: Any) -> str:

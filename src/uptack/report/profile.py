@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval, UptackError
 from uptack.exact import Rational
 from uptack.privacy import Privacy
+from uptack.privacy.guarantee import total
 from uptack.progress import track
 from uptack.report.advice import FigureAdvice, hints
+from uptack.report.beside import Beside
 from uptack.report.budget import Division, Part, divide, losses
 from uptack.report.cards import Figure, by_level, card, drawn, in_form, with_tails
 from uptack.report.figures import CONFIDENCE, LEVELS, Draw, drawable, seen
@@ -19,6 +22,9 @@ from uptack.report.shown import Written
 from uptack.session import Plan, PlannedRelease, Request, Session
 from uptack.session.paid import PaidPlan
 from uptack.session.requests import Made
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,7 @@ class Profile(Written):
     hints: tuple[str, ...] = ()
     unit: str = "rows"
     whose: str = ""
+    correlations: tuple[tuple[str, ...], Figure] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -89,6 +96,7 @@ class Profile(Written):
             "hints": list(self.hints),
             "columns": [column.to_dict() for column in self.columns],
             "regression": found,
+            "correlations": None if self.correlations is None else self.correlations[1].to_dict(),
         }
 
 
@@ -117,9 +125,12 @@ class _Releases:
     def _advice(self, made: Made, part: Part, draw: Draw) -> str:
         return self._words(made, part.epsilon(draw))
 
-    def fit(self, request: Request) -> Figure:
-        """The regression, which is paid for by itself."""
-        return self._tried("regression", request, lambda: self.session.run(request))[0]
+    def beside(self, asked: Beside) -> tuple[tuple[str, ...], Figure]:
+        """A release of several columns, which is paid for by itself."""
+        request = asked.request
+        if request is None:
+            return asked.columns, Figure(asked.label, None, None, f"a reply needs {asked.refused}")
+        return asked.columns, self._tried(asked.label, request, lambda: self.session.run(request))[0]
 
     def _tried(self, label: str, request: Request, make: Callable[[], Made]) -> tuple[Figure, Made | None]:
         """A figure, and the ⊥ that it is of."""
@@ -150,7 +161,19 @@ def _with_interval(figure: Figure, made: Any) -> Figure:
     return Figure(figure.label, figure.value, (low, high), figure.note, figure.how, figure.cost)
 
 
-def plan(session: Session, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
+def in_one_state(make: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Session, P], T]:
+    """The same, with all that is counted and released from one state of the table: columns are read once."""
+
+    @functools.wraps(make)
+    def inside(session: Session, /, *given: P.args, **named: P.kwargs) -> T:
+        with session.one_state():
+            return make(session, *given, **named)
+
+    return inside
+
+
+@in_one_state
+def plan(session: Session, /, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
     """The costs and expected errors of a report, from public numbers alone."""
     division = divide(session, epsilon, delta, **choices)
     planned, free = session.plan(division.requests()), Privacy(0, 0, session.adjacency)
@@ -165,10 +188,12 @@ def plan(session: Session, epsilon: Rational, delta: Rational = 0, **choices: An
 
 
 def most(division: Division) -> Privacy:
-    """What a report costs, at most: the columns together, and the regression."""
-    return division.price if division.fit is None else division.price + division.fit
+    """What a report costs, at most: the columns together, and what there is beside them."""
+    others = [one.cost for one in division.beside if one.cost is not None]
+    return total([division.price, *others], division.price.adjacency)
 
 
+@in_one_state
 def profile(
     session: Session,
     epsilon: Rational,
@@ -178,17 +203,19 @@ def profile(
     columns: Sequence[str] | None = None,
     shares: Mapping[str, Rational] | None = None,
     target: str | None = None,
+    correlations: bool = False,
     plausible: Mapping[str, tuple[Any, Any]] | None = None,
     progress: bool | None = None,
 ) -> Profile:
     """The private profile of a table for (ε, δ) in all.
 
     **Theorem.** The losses of all columns' releases are fixed before the first of them, and composed as such
-    (`uptack.session.paid`); what is asked may depend on released values. The regression is a release of its own, and
-    the two add up to no more than what was asked for.
+    (`uptack.session.paid`); what is asked may depend on released values. Regression and correlations are releases of
+    their own, and all add up to no more than what was asked for.
     """
-    choices = {"columns": columns, "shares": shares, "target": target, "plausible": plausible}
-    division = divide(session, epsilon, delta, **choices)  # type: ignore[arg-type]
+    choices: dict[str, Any] = {"columns": columns, "shares": shares, "plausible": plausible}
+    choices |= {"target": target, "correlations": correlations}
+    division = divide(session, epsilon, delta, **choices)
     before, rows = session.spent, session.source.rows if session.adjacency.size_is_public else None
     if rows == 0:
         raise InvalidArgument("data", "a table with at least one row", "none", "Nothing was spent.")
@@ -201,11 +228,14 @@ def profile(
     )
     releases = _Releases(session, division, paid)
     found = tuple(_column(releases, part) for part in track(division.parts, "columns", show=progress))
-    fit = None if target is None else _fitted(releases, division, target)
+    others = {one.label: releases.beside(one) for one in division.beside}
     spent = _difference(session.spent, before)
     said = hints(session, division, choices, sum(map(_unanswered, found)))
     words = (said, session.adjacency.unit, session.whose)
-    return Profile(title, rows, found, fit, division.budget, spent, session.private, *words)
+    return Profile(
+        title, rows, found, others.get("regression"), division.budget, spent, session.private, *words,
+        correlations=others.get("correlations"),
+    )  # fmt: skip
 
 
 def _difference(after: Privacy, before: Privacy) -> Privacy:
@@ -239,10 +269,3 @@ def _column(releases: _Releases, part: Part) -> ColumnProfile:
     shown += [made[label] for label in ("trimmed mean",) if label in made]
     density = drawn(made["density"], *seen(released)) if "density" in made else None  # drawable where there is one
     return ColumnProfile(part, tuple(shown), density, released, tuple(made.values()))
-
-
-def _fitted(releases: _Releases, division: Division, target: str) -> tuple[tuple[str, ...], Figure]:
-    if division.regression is None:
-        names = (target, *releases.session.predictors(target, None))
-        return names, Figure("regression", None, None, f"a reply needs {division.refused}")
-    return division.regression.columns, releases.fit(division.regression)

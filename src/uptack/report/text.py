@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 from uptack.labels import label, markdown
@@ -36,6 +37,8 @@ def _figures(profile: Profile, cell: Cell) -> list[str]:
     if profile.regression is not None:
         target = cell(profile.regression[0][0])
         lines += [f"## Regression of {target}", "", *_regression_lines(profile.regression, cell), ""]
+    if profile.correlations is not None:
+        lines += ["## Correlations", "", *_correlation_lines(profile.correlations[1], cell), ""]
     return lines
 
 
@@ -75,6 +78,15 @@ def _regression_lines(regression: tuple[tuple[str, ...], Figure], cell: Cell) ->
     return head + [
         f"| {cell(row.name)} | {number(row.value, row.scale)} | {_between(row)} |" for row in coefficients(regression)
     ]
+
+
+def _correlation_lines(figure: Figure, cell: Cell) -> list[str]:
+    if figure.value is None:
+        return [f"⊥ ({figure.note})"]
+    names, values = figure.value.names, figure.value.values
+    pairs = itertools.combinations(range(len(names)), 2)
+    head = ["| column | column | correlation |", "|---|---|---:|"]
+    return head + [f"| {cell(names[i])} | {cell(names[j])} | {values[i, j]:.2f} |" for i, j in pairs]
 
 
 def _between(row: Coefficient) -> str:

@@ -96,8 +96,8 @@ def coefficients(regression: tuple[tuple[str, ...], Figure]) -> list[Coefficient
 def charges(profile: Profile) -> list[Charge]:
     """What each figure cost."""
     found = [(c.part.name, f) for c in profile.columns for f in c.releases]
-    if profile.regression is not None:
-        found.append((profile.regression[0][0], profile.regression[1]))
+    found += [(", ".join(names[:1]), figure) for names, figure in filter(None, [profile.regression])]
+    found += [(f"{len(names)} columns", figure) for names, figure in filter(None, [profile.correlations])]
     return [Charge(name, f.label, f.how, f.cost) for name, f in found if f.cost is not None]
 
 

@@ -1,7 +1,9 @@
 """Sessions: a source, a budget and randomness in one place."""
 
+from uptack.session.columns import SessionColumn
+from uptack.session.opening import open
 from uptack.session.plan import Plan, PlannedRelease
 from uptack.session.requests import Request
-from uptack.session.session import Session, SessionColumn, open
+from uptack.session.session import Session
 
 __all__ = ["Plan", "PlannedRelease", "Request", "Session", "SessionColumn", "open"]

@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 
-from uptack.columns import ArrayColumn, Column, canonical, labelled, whole
+from uptack.columns import ArrayColumn, Column, canonical, labelled
 from uptack.columns.numeric import Ordered
-from uptack.columns.people import PeopleColumn
 from uptack.columns.selection import Floats, Window
 from uptack.columns.timed import TimedColumn
 from uptack.data import Source
-from uptack.data.protocol import form_of
+from uptack.data.people import empty
+from uptack.data.protocol import Counts, Key
+from uptack.groups import Parts
 from uptack.noise.laws import Integers
 
 
 class SourceGroups:
-    """One numeric column of a source by the values of another one: a filter per group, pushed down to the engine.
+    """What a statistic reads of the rows of a source, by the values of one or more columns: a filter per group.
 
-    A group is a canonical value (`uptack.columns.canonical`): keys that a source tells apart, and canonical forms do
-    not, are one group, with all their rows.
+    `read` makes the arguments of a statistic from a source. A group is a canonical value (`uptack.columns.canonical`),
+    or a tuple of them where there are several columns: keys that a source tells apart, and canonical forms do not, are
+    one group, with all their rows.
 
     In a source of people each person counts in one of her groups only, and sizes are numbers of people
     (`uptack.columns.grouped`).
     """
 
-    def __init__(self, source: Source, column: str, by: str) -> None:
+    def __init__(self, source: Source, by: Sequence[str], read: Callable[[Any], tuple[Any, ...]]) -> None:
         self.of_people = bool(getattr(source, "person", ()))
-        self._source, self._column, self._by = _one_group_each(source, by) if self.of_people else source, column, by
-        self._keys: dict[Hashable, list[Any]] = {}
-        self._sizes: dict[Hashable, int] = {}
+        self._all, self._by, self._read = source, tuple(by), read
         self._shape: Callable[[Any, Any], Any] = lambda rows, order: rows
         self._order: str | None = None
-        for key, count in _groups(self._source, by, self.of_people):
-            group = canonical(key)
-            self._keys.setdefault(group, []).append(key)
-            self._sizes[group] = self._sizes.get(group, 0) + int(count)
 
     def each(self, how: str, order: str | None = None) -> SourceGroups:
         """One number per person, from her rows in her group; `order` is the name of a column."""
@@ -54,31 +51,52 @@ class SourceGroups:
         made._shape, made._order = shape, order
         return made
 
+    @cached_property
+    def _source(self) -> Any:
+        return cast(Any, self._all).settled(*self._by) if self.of_people else self._all
+
+    @cached_property
+    def _keys(self) -> dict[Key, tuple[list[Key], int]]:
+        """The keys of each group, and how many rows, or people, it has. Read when it is asked for."""
+        found: dict[Key, tuple[list[Key], int]] = {}
+        for key, count in zip(*(self._source.groups(*self._by) if self.of_people else self._counts()), strict=True):
+            group = tuple(map(canonical, key))
+            keys, rows = found.setdefault(group, ([], 0))
+            found[group] = [*keys, key], rows + int(count)
+        return found
+
+    def _counts(self) -> Counts:
+        return cast(Source, self._source).counts(self._by)
+
     def sizes(self) -> tuple[Sequence[Hashable], Integers]:
-        """The groups that occur, as a column of their kind shows them, and their numbers of rows, or of people."""
-        return labelled(self._sizes, self._source.columns[self._by]), np.array(list(self._sizes.values()), np.int64)
+        """The groups that occur, as columns of their kinds show them, and their numbers of rows, or of people."""
+        kinds = [self._all.columns[name] for name in self._by]
+        parts = [labelled(values, kind) for values, kind in zip(zip(*self._keys, strict=True), kinds, strict=False)]
+        groups = list(zip(*parts, strict=True)) if len(self._by) > 1 else [*parts[0]] if parts else []
+        return groups, np.array([rows for _, rows in self._keys.values()], np.int64)
 
     def rows(self, group: Hashable) -> Any:
-        """The column of a group's rows."""
-        keys = self._keys.get(canonical(group), [])
-        if self.of_people:
-            return self._peoples(keys[0]) if keys else self.nothing()
-        parts = [self._source.restricted(self._by, key).column(self._column) for key in keys]
+        """What a statistic reads of a group's rows."""
+        wanted = group if len(self._by) > 1 and isinstance(group, tuple) else (group,)
+        keys = self._keys.get(tuple(map(canonical, wanted)), ([], 0))[0]
+        parts = [self._arguments(self._restricted(key)) for key in keys]
         return _joined(parts) if parts else self.nothing()
 
-    def _peoples(self, key: Any) -> Any:
-        """A group of people, in the shape that was asked for. Their source knows keys by their canonical form."""
-        part: Any = self._source.restricted(self._by, key)
-        return self._shape(part.column(self._column), None if self._order is None else part.order(self._order))
+    def _restricted(self, key: Key) -> Any:
+        part = self._source
+        for name, value in zip(self._by, key, strict=True):
+            part = part.restricted(name, value)
+        return part
+
+    def _arguments(self, part: Any) -> Any:
+        """The arguments of a statistic, in the shape that was asked for."""
+        order = None if self._order is None else part.order(self._order)
+        made = tuple(self._shape(rows, order) for rows in self._read(part))
+        return made[0] if len(made) == 1 else Parts(made)
 
     def nothing(self) -> Any:
-        """A column without rows, of the same type."""
-        form = form_of(self._source, self._column)
-        integers = form is not None or whole(self._source.columns[self._column])
-        rows, nobody = ArrayColumn(np.zeros(0, np.int64 if integers else np.float64)), np.zeros(0, np.int64)
-        column = PeopleColumn(rows, nobody, 0) if self.of_people else rows
-        shown = column if form is None else TimedColumn(column, form)
-        return self._shape(shown, None if self._order is None else nobody) if self.of_people else shown
+        """What it reads of a table without rows, of the same types."""
+        return self._arguments(empty(self._all))
 
 
 def _joined(parts: Sequence[Any]) -> Any:
@@ -88,17 +106,6 @@ def _joined(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], TimedColumn):
         return TimedColumn(JoinedColumn(tuple(part.ticks for part in parts)), parts[0].form)
     return JoinedColumn(tuple(parts))
-
-
-def _one_group_each(source: Any, by: str) -> Any:
-    return source.settled(by)
-
-
-def _groups(source: Any, by: str, people: bool) -> Iterable[tuple[Any, int]]:
-    """The keys that occur, and how many rows, or people, have each."""
-    if people:
-        return source.groups(by).items()  # type: ignore[no-any-return]
-    return ((key, count) for (key,), count in zip(*source.counts((by,)), strict=True))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Mapping
@@ -73,8 +74,20 @@ def told(request: Request, schema: Schema | None) -> Request:
     if given.get("method", "inverse") == "inverse" and given.get("per_person") is None:
         usual |= {"granularity": said.granularity, "plausible": said.plausible}
     if not given.get("delta"):
-        usual |= {"groups": schema.columns.get(given["by"], Said()).levels} if "by" in given else {}
+        usual |= {"groups": _groups(schema, given["by"])} if "by" in given else {}
         usual |= {"keys": said.levels} if given.get("edges") is None else {}
     allowed = request.declaration.allowed
     fresh = {name: value for name, value in usual.items() if value is not None and name in allowed}
     return Request(request.statistic, *request.columns, **{**fresh, **given})
+
+
+def _groups(schema: Schema, by: Any) -> list[Any] | None:
+    """The public groups by a column, or all combinations by several; None where a schema does not have them all."""
+    named = by if isinstance(by, list | tuple) else (by,)
+    levels = [
+        schema.columns[name].levels if isinstance(name, str) and name in schema.columns else None for name in named
+    ]
+    known = [one for one in levels if one is not None]
+    if len(known) < len(levels):
+        return None
+    return list(known[0]) if len(known) == 1 else list(itertools.product(*known))

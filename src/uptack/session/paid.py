@@ -8,13 +8,26 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from uptack.errors import UptackError
-from uptack.privacy import Privacy
+from uptack.privacy import Adjacency, Privacy
 from uptack.privacy.cost import cost, within
 from uptack.privacy.loss import Loss
+from uptack.session.plan import total_cost
 from uptack.session.requests import Made, Request
 
 if TYPE_CHECKING:
     from uptack.session.session import Session
+
+
+class Spending:
+    """What has been spent so far. Sessions on parts of the same rows share it."""
+
+    def __init__(self, relation: Adjacency) -> None:
+        self.total, self._adding = Privacy(0, 0, relation), threading.Lock()
+
+    def add(self, price: Privacy) -> None:
+        """Add what a release costs, under the session's adjacency."""
+        with self._adding:
+            self.total = total_cost([self.total, price], self.total)
 
 
 class PaidPlan:

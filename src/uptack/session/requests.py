@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from uptack.columns import whole
 from uptack.columns.unread import Touched
 from uptack.data import Source
 from uptack.data.people import PeopleSource
-from uptack.data.protocol import form_of
 from uptack.errors import InvalidArgument
 from uptack.groups import per_group
 from uptack.labels import label
@@ -20,7 +18,8 @@ from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
-from uptack.registry.reads import DESIGN, STREAMED
+from uptack.registry.people import proved
+from uptack.registry.reads import DESIGN, STREAMED, named_groups
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
 from uptack.session.unread import NoEntropy, UnreadGroups
@@ -61,7 +60,7 @@ class Request:
             del options["by"]  # as if it had not been said
         found.check(options)
         object.__setattr__(self, "statistic", statistic)
-        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "columns", found.reads.named(columns, options))
         object.__setattr__(self, "options", tuple(options.items()))
 
     @property
@@ -119,9 +118,7 @@ class Request:
         function, public = self.declaration.public, {**self.given, "entropy": NoEntropy()}
         by = public.pop("by", None)
         if by is not None:
-            name, people = self.columns[0], isinstance(source, PeopleSource)
-            unread = UnreadGroups(whole(source.columns[name]), people, form=form_of(source, name))
-            return per_group(function, unread, **public)
+            return per_group(self.declaration.function, UnreadGroups(self._grouped(source, by)), **public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
         kept = 1 - COUNT_SHARE
         if drops and (self.declaration.plan is not ranks or buys_size(public)):  # what all rows can't do, some can't
@@ -139,13 +136,20 @@ class Request:
         given, function = self.given, self.declaration.public
         by = given.pop("by", None)
         if by is not None:
-            return per_group(function, SourceGroups(source, self.columns[0], by), **given, entropy=entropy)
+            return per_group(self.declaration.function, self._grouped(source, by), **given, entropy=entropy)
         data = self.declaration.reads.read(source, self.columns, given)
         if isinstance(source, PeopleSource) and given.get("order") is not None:
             given["order"] = source.order(given["order"])
         made: Made = function(*data, **given, entropy=entropy)
-        design = self.declaration.reads in (DESIGN, STREAMED)
+        design = self.declaration.reads in (DESIGN, STREAMED) and given.get("formula") is None  # which names its own
         return made.named(*self.columns[1:]) if design and made and made.labels else made
+
+    def _grouped(self, source: Source, by: Any) -> SourceGroups:
+        """What it reads, in groups. Nothing is read yet."""
+        if isinstance(source, PeopleSource):
+            proved(self.declaration, self.given)
+        reads, given = self.declaration.reads, self.given
+        return SourceGroups(source, named_groups(by), lambda part: reads.read(part, self.columns, given))
 
     def __repr__(self) -> str:
         others = {k: v for k, v in self.given.items() if k not in ("epsilon", "delta") and _telling(v)}

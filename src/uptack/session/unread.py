@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from uptack.columns.moments import Form
-from uptack.columns.timed import TimedColumn
-from uptack.columns.unread import Touched, UnreadColumn
+from uptack.columns.unread import Touched
 from uptack.noise import Entropy
+from uptack.session.grouping import SourceGroups
 
 
 class NoEntropy(Entropy):
@@ -23,20 +22,22 @@ class NoEntropy(Entropy):
 
 @dataclass(frozen=True)
 class UnreadGroups:
-    """Groups of which nothing is known but the type of what is in them."""
+    """Groups of which nothing is known but the types of what is in them."""
 
-    integers: bool
-    of_people: bool = False
-    column: Any = None
-    form: Form | None = None
+    groups: SourceGroups
 
-    def each(self, how: str, order: object = None) -> UnreadGroups:
+    @property
+    def of_people(self) -> bool:
+        """Whether they are people's."""
+        return self.groups.of_people
+
+    def each(self, how: str, order: str | None = None) -> UnreadGroups:
         """One number per person."""
-        return replace(self, column=self.nothing().each(how, order))
+        return UnreadGroups(self.groups.each(how, order))
 
     def by_rows(self, at_most: int) -> UnreadGroups:
         """Rows of people with up to so many weigh alike."""
-        return replace(self, column=self.nothing().by_rows(at_most))
+        return UnreadGroups(self.groups.by_rows(at_most))
 
     def sizes(self) -> NoReturn:
         """Stops the rehearsal."""
@@ -47,8 +48,5 @@ class UnreadGroups:
         raise Touched
 
     def nothing(self) -> Any:
-        """A column without rows."""
-        if self.column is not None:
-            return self.column
-        unread = UnreadColumn(0, self.integers or self.form is not None, self.of_people, self.of_people)
-        return unread if self.form is None else TimedColumn(unread, self.form)
+        """What a statistic reads of no rows."""
+        return self.groups.nothing()

@@ -12,8 +12,10 @@ in c, the score of a cell is
 
     max(0, out(c) - T, T + 1 - min of out over the three cells of half its size inside), at most K = T:
 
-a smallest cell that leaves out T rows at most. It is a maximum of numbers that move by at most 1, and so it does. Cells
-of score T count as ⊥. A cell of a lower score has at least q = N - 2T + 1 rows, so it holds one of the order statistics
+a smallest cell that leaves out T rows at most. To the three comes [-w/2, w/2) where c ends at 0: otherwise, with about
+T rows below 0, cells [0, 2w) of all sizes would have a score near 0. A smallest cell of all that leave out T rows at
+most has score 0, so there is one. The score is a maximum of numbers that move by at most 1, and so it does. Cells of
+score T count as ⊥. A cell of a lower score has at least q = N - 2T + 1 rows, so it holds one of the order statistics
 of ranks q, 2q, 3q, ...: only cells around these are looked at. Cells whose middle is beyond 2^512 have score T. A cell
 of the least w that is drawn counts as ⊥ too, which is post-processing: all its rows are one value, such as 0.
 
@@ -244,10 +246,16 @@ def _scored(tails: Tails, n: int, left_out: int) -> Iterator[tuple[Cell, int]]:
         if not near:
             return
         for i, missed in sorted(near.items()):
-            halves = [left_out + 1] if j == least else [out(2 * i + k, j - 1) for k in range(3)]
+            halves = [left_out + 1] if j == least else [out(k, j - 1) for k in _smaller(i)]
             score = max(0, missed - left_out, left_out + 1 - min(halves))
             if score < left_out and abs(i + 1) << j - least <= 1 << FURTHEST - least:
                 yield (i, j), score
+
+
+def _smaller(i: int) -> tuple[int, ...]:
+    """The cells of half the size that a cell is compared with."""
+    inside = (2 * i, 2 * i + 1, 2 * i + 2)
+    return (*inside, -1) if i in (-2, 0) else inside
 
 
 def _around(x: float, j: int) -> tuple[int, int]:

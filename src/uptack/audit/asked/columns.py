@@ -86,6 +86,8 @@ def counts() -> list[Ask]:
         Ask(histogram, "times", {**LOUD, "edges": ["2024-01-01", "2024-05-01"], "every": "week"}),
         Ask("uptack.count", "flags", LOUD, basic=True),
         Ask("uptack.count", "flags", {**SECRET, "nonnegative": True, "rows_per_person": 2}),
+        Ask("uptack.count", "by group", {**LOUD, "groups": [1, "a"]}, makers.by, LABELS),
+        Ask("uptack.count", "by group", {**TESTED, "groups": None, "share": 0.5}, makers.by, LABELS),
         Ask(histogram, "any numbers", {**LOUD, "edges": [0, 3, 5]}, basic=True),
         Ask(
             histogram, "any numbers", {**LOUD, "edges": [0, 3], "outside": "clamp", "total": True, "nonnegative": True}

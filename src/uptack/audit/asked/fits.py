@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from uptack.audit import makers
-from uptack.audit.asked.told import COUNTED, DELTA, EPSILON, LOUD, MAY_REFUSE, SECRET, TESTED
+from uptack.audit.asked.told import COUNTED, DELTA, EPSILON, LABELS, LOUD, MAY_REFUSE, SECRET, TESTED
 from uptack.audit.asks import Ask
 from uptack.audit.corpus import ROWS
 from uptack.kernels import FourierBasis, Gaussian, Kernel
@@ -59,20 +59,34 @@ def curves() -> list[Ask]:
 def regressions() -> list[Ask]:
     """Regressions, and the estimators that fit by them."""
     short, robust, linear = (f"uptack.{name}_regression" for name in ("shortcut", "hampel", "linear"))
+    logistic, quantile = (f"uptack.{name}_regression" for name in ("logistic", "quantile"))
+    formula = {"formula": "y ~ log(x) + I(x ** 2)", "levels": {"z": [0, 1]}, "missing": "drop"}
     two, plain = makers.two, {**LOUD, "fit_intercept": False}
     one_row = {**plain, "rows_per_person": 2}
+    unlisted = {"by": (["a"] * ROWS, [1] * ROWS), "groups": None, "delta": DELTA, "share": 0.2}
     asks = [
         Ask(short, "table", LOUD, two, basic=True),
         *(Ask(short, "table", {**plain, "block_fit": kind, "blocks": 30}, two) for kind in ("lad", "ols")),
+        Ask(short, "table", {**LOUD, "block_fit": "hampel", "coordinates": "scatter"}, two, MAY_REFUSE),
         Ask(short, "table", {**plain, "standard_errors": True, "progress": False}, two),
         Ask(short, "table with gaps", {**one_row, "missing": "ignore"}, two),
         Ask(short, "table", {**SECRET, "fit_intercept": False}, two, COUNTED),
         *(Ask(short, "table", {**plain, "delta": DELTA, "method": m}, two, MAY_REFUSE) for m in ("ptr", "dwork-lei")),
         Ask(short, "table", {**plain, "granularity": 1}, two),
-        Ask(short, "table", {**plain, "by": ["a"] * ROWS, "groups": ["a"]}, two, COUNTED),
+        *(Ask(fit, "table", {**plain, "by": ["a"] * ROWS, "groups": ["a"]}, two, COUNTED) for fit in (short, linear)),
+        *(Ask(fit, "table", {**plain, **unlisted}, two, COUNTED | LABELS) for fit in (short, linear)),
         Ask(linear, "table", LOUD, two, MAY_REFUSE, basic=True),
         Ask(linear, "table with gaps", {**one_row, "missing": "drop", "standard_errors": True}, two, MAY_REFUSE),
         Ask(linear, "table", {**SECRET, "binary": [0]}, two, COUNTED),
+        Ask(linear, "table", {**LOUD, **formula}, makers.named, COUNTED),
+        Ask(logistic, "table", LOUD, makers.classes, COUNTED, basic=True),
+        Ask(logistic, "table with gaps", {**one_row, "missing": "drop", "classes": (1, 0)}, makers.classes, COUNTED),
+        Ask(logistic, "table", {**SECRET, "binary": [0]}, makers.classes, COUNTED),
+        Ask(logistic, "table", {**LOUD, **formula}, makers.named, COUNTED),
+        Ask(quantile, "table", LOUD, two, COUNTED, basic=True),
+        Ask(quantile, "table with gaps", {**one_row, "missing": "drop", "quantile": 0.9}, two, COUNTED),
+        Ask(quantile, "table", {**SECRET, "binary": [0]}, two, COUNTED),
+        Ask(quantile, "table", {**LOUD, **formula}, makers.named, COUNTED),
         Ask("uptack.scatter", "plane", LOUD, makers.one, MAY_REFUSE, basic=True),
         Ask("uptack.scatter", "plane", {**SECRET, "missing": "drop", "rows_per_person": 2}, makers.one, COUNTED),
         Ask(robust, "table", {**plain, "delta": DELTA}, two, MAY_REFUSE, basic=True),

@@ -41,6 +41,7 @@ def _tables() -> list[Ask]:
     return [
         *(_ask("uptack.count", "flags", {**LOUD, **WAYS[i]}) for i in (0, 2)),
         _ask("uptack.count", "flags", SECRET),
+        _ask("uptack.count", "by group", {**LOUD, "groups": [1, "a"]}, makers.by, LABELS),
         *(_ask(histogram, "any numbers", {**LOUD, "edges": [0, 3, 5], **way}) for way in WAYS),
         *(_ask(histogram, "labels", {**LOUD, "keys": [1, "a"], **way}) for way in WAYS),
         *(_ask(histogram, "labels", {**TESTED, **way}, free=LABELS) for way in WAYS),
@@ -69,6 +70,8 @@ def _regressions() -> list[Ask]:
     short, linear = "uptack.shortcut_regression", "uptack.linear_regression"
     plain, secret = {"fit_intercept": False}, {**SECRET, **LOUDER, "missing": "drop"}
     return [
+        _ask("uptack.logistic_regression", "table", LOUDER, makers.classes, COUNTED),
+        _ask("uptack.quantile_regression", "table with gaps", {**LOUDER, "missing": "drop"}, makers.two, COUNTED),
         _ask(short, "table", {**LOUD, **plain}, makers.two),
         _ask(short, "table", {**LOUDER, "standard_errors": True, **plain}, makers.two, MAY_REFUSE),
         _ask(short, "table with gaps", {**LOUDER, "missing": "ignore"}, makers.two, COUNTED),

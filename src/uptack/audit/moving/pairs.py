@@ -89,6 +89,14 @@ def leverage(rows: int = 1, n: int = 2500) -> Pair:
     return (x, y), (x, far)
 
 
+def classed(n: int = 2500) -> Pair:
+    """A row as far out as counts in full, in one class and in the other."""
+    (x, y), _ = line(n)
+    x, y, other = x.copy(), y.copy(), y.copy()
+    x[-1], y[-1], other[-1] = 1.5 * np.quantile(np.abs(x), 0.75), 1.0, -1.0
+    return (x, y), (x, other)
+
+
 def away() -> Pair:
     """A row in the middle, which goes very far away: another direction."""
     (x, y), _ = line(2500)

@@ -1,0 +1,97 @@
+"""Values of columns, and conditions on rows, as they are written on a command line.
+
+    --where NAME=VALUE        rows that have this value; NAME= those that have none
+    --where NAME!=VALUE       rows that have another one; NAME!= those that have any
+    --where NAME<VALUE        and <=, >, >=
+    --where NAME=LOW..HIGH    for columns of numbers and times: from LOW to HIGH, both ends included
+    --where NAME=A|B|C        rows that have one of these values; NAME!=A|B|C another one
+
+The name ends at the first =, !, < or >, unless a column has a longer name. A value is a number, true or false, or a
+text, as the column's declared kind has it. A text with | in it is one value after ==, as in NAME==a|b.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from uptack.columns import Kind
+from uptack.data.protocol import known
+from uptack.errors import InvalidArgument
+from uptack.session import Session
+
+SIGNS = ("==", "!=", "<=", ">=", "=", "<", ">")
+OPTION = "--where"
+MUST = "a condition such as ward=Surgery, age>=18, age=18..65 or ward=a|b"
+
+
+def narrowed(session: Session, text: str) -> Session:
+    """The session on rows that meet a condition as it is written. An error names the option."""
+    try:
+        name, sign, value = _split(text.strip(), session.source.columns)
+        return session.where({name: _meant(sign, value, session.source.columns[name])})
+    except InvalidArgument as error:
+        what = f"--missing beside {OPTION}" if error.name == "missing" else f"{OPTION} {text!r}"
+        raise InvalidArgument(what, error.must, error.got, error.fix) from None
+
+
+def _split(text: str, columns: Any) -> tuple[str, str, str]:
+    """The column, the sign and what is compared: the longest name of a column that the text begins with."""
+    for name in sorted(columns, key=len, reverse=True):
+        rest = text[len(name) :].lstrip()
+        sign = next((sign for sign in SIGNS if rest.startswith(sign)), None)
+        if text.startswith(name) and sign is not None:
+            return name, sign, rest[len(sign) :].strip()
+    found = re.match(r"(.*?)\s*[=!<>]", text)
+    if found is not None:
+        known(found[1], columns)
+    raise InvalidArgument(OPTION, MUST, repr(text))
+
+
+def _meant(sign: str, text: str, kind: Kind) -> tuple[str, Any]:
+    """The pair that `Session.where` takes."""
+    low, dots, high = text.partition("..")
+    if sign == "=" and dots and kind in ("integer", "number", "time"):
+        return "between", (value(kind, low), value(kind, high))
+    if sign in ("=", "!=") and "|" in text:
+        return "in" if sign == "=" else "not in", [value(kind, part.strip()) for part in text.split("|")]
+    nothing = text == "" and sign in ("=", "==", "!=")
+    if text == "" and not nothing:
+        raise InvalidArgument("key", f"a value after {sign}", "nothing")
+    return "==" if sign == "=" else sign, None if nothing else value(kind, text)
+
+
+def keys(session: Session, columns: Sequence[str], text: str) -> Any:
+    """A group or a category, as the columns have them: of several columns a tuple, with commas between its parts."""
+    kinds = [session.source.columns[known(name, session.source.columns)] for name in columns]
+    if len(kinds) == 1:
+        return value(kinds[0], text)
+    parts = next(csv.reader([text]))
+    if len(parts) != len(kinds):
+        must = f"{len(kinds)} values with commas between them, one for each of {', '.join(columns)}"
+        raise InvalidArgument("key", must, repr(text))
+    return tuple(value(kind, part) for kind, part in zip(kinds, parts, strict=True))
+
+
+def value(kind: Kind, text: str) -> Any:
+    """A value as a column of this kind has them."""
+    return _KINDS.get(kind, str)(text)
+
+
+def _truth(text: str) -> bool:
+    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    if text.lower() not in words:
+        raise InvalidArgument("key", "true or false for a column of truth values", repr(text))
+    return words[text.lower()]
+
+
+def _number(text: str) -> int | float:
+    try:
+        return float(text) if set(text.lower()) & set(".e") else int(text)
+    except ValueError:
+        raise InvalidArgument("key", "a number for a column of numbers", repr(text)) from None
+
+
+_KINDS: dict[str, Callable[[str], Any]] = {"integer": _number, "number": _number, "boolean": _truth}

@@ -1,0 +1,286 @@
+"""Conditions on rows: public, about one row at a time, and met or not met by every row whatever it holds.
+
+    where(ward="Surgery", age=(">=", 18), cost=("between", (0, 100)), sex=("in", ["f", "m"]), died=None)
+
+| condition | rows that meet it |
+|---|---|
+| `value`, `("==", value)` | those that have this value; for None those that have none |
+| `("!=", value)` | those that have another one; for None those that have any |
+| `("<", value)`, `"<="`, `">"`, `">="` | those that have a value below it, and so on |
+| `("between", (low, high))` | those that have a value from low to high, both ends included |
+| `("in", values)` | those that have one of these values, or none where None is among them |
+| `("not in", values)` | those that have a value, and none of these |
+
+So a row without a value meets `== None` and `in` with None, and nothing else. Values are compared in their canonical
+form (`uptack.columns.kinds.canonical`), numbers as floats in a column of floats and exactly in one of integers, texts
+by their code points. Times and durations are compared by their ticks as floats (`uptack.columns.moments`), exactly up
+to the year 2255, and times may be written as ISO 8601 has it. In a column without a declared type a number is compared
+with rows that are numbers, and a text with rows that are texts; other rows have another value.
+
+What a value is compared with is checked by the declared kind of the column alone. After that nothing can fail: a row
+meets a condition or it does not.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import reduce
+from numbers import Real
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+from uptack.columns import Field, Kind, canonical, in_order
+from uptack.columns.kinds import number as nearest
+from uptack.columns.moments import Form, spoken
+from uptack.data import engines
+from uptack.data.expressions import missing, number, text_bytes, whole
+from uptack.data.protocol import known
+from uptack.errors import InvalidArgument
+from uptack.labels import label
+
+Mask = NDArray[np.bool_]
+ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+SAME, OTHER = ("==", "in"), ("!=", "not in")
+LISTS = ("in", "not in")
+OPERATIONS = (*SAME, *OTHER, *ORDER, "between")
+MOST = 1000
+"""Values in one list."""
+COMPARED: tuple[Kind, ...] = ("integer", "number", "boolean", "text", "time", "duration", "any")
+"""Kinds of columns that a condition can be about."""
+FIX = "Such as age=('>=', 18), ward='Surgery', age=('between', (18, 65)) or ward=('in', ['Surgery', 'Maternity'])."
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition on one column. `values` are canonical: one, a list for "in" and "not in", two for "between".
+
+    Times and durations are compared by the floats nearest to their ticks; `form` says how these are shown.
+    """
+
+    column: str
+    kind: Kind
+    operation: str
+    values: tuple[Hashable, ...]
+    form: Form | None = None
+
+    def __str__(self) -> str:
+        name, shown = label(self.column), [_shown(value, self.kind, self.form) for value in self.values]
+        if self.operation == "between":
+            return f"{name} between {shown[0]} and {shown[1]}"
+        return f"{name} {self.operation} " + (f"({', '.join(shown)})" if self.operation in LISTS else shown[0])
+
+    @property
+    def ends(self) -> tuple[tuple[str, Any], ...]:
+        """Comparisons that all must hold, each with a number of the column's own kind, or a text."""
+        pairs = zip((">=", "<="), self.values, strict=True) if self.operation == "between" else None
+        found: Any = pairs or [(self.operation, self.values[0])]
+        return tuple((sign, _rounded(sign, value) if self.kind == "integer" else value) for sign, value in found)
+
+    def met_by(self, value: Hashable) -> bool:
+        """Whether a row with this canonical value meets it: the definition, which all else agrees with."""
+        if self.operation in SAME:
+            return value in self.values
+        if value is None:
+            return False
+        if self.operation in OTHER:
+            return value not in self.values
+        return all(_alike(value, end) and ORDER[sign](value, end) for sign, end in self.ends)
+
+    # ------------------------------------------------------------------------------------------------------- in memory
+
+    def rows(self, field: Field) -> Mask:
+        """The rows of a column in memory that meet it."""
+        if self.kind not in ("integer", "number", "boolean"):
+            found, codes = field.codes()
+            return np.fromiter((self.met_by(canonical(value)) for value in found), bool, len(found))[codes]
+        values, gone = field.numbers() if self.form is None else field.ticks()
+        values = values if self.form is None else values.astype(np.float64)
+        there = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(field.size, bool)
+        there = there if gone is None else there & ~gone
+        limits = _limits(values.dtype)
+        if self.operation in ORDER or self.operation == "between":
+            sides = (_compared(sign, values, end, limits) for sign, end in self.ends)
+            return reduce(np.logical_and, sides, there)
+        wanted: list[Any] = [value for value in self.values if value is not None]
+        wanted = wanted if limits is None else [value for value in wanted if limits[0] <= value <= limits[1]]
+        same = reduce(np.logical_or, (values == value for value in wanted), np.zeros(field.size, bool))
+        if self.operation in OTHER:
+            return there & ~same
+        return (there & same) | ~there if None in self.values else there & same
+
+    # ------------------------------------------------------------------------------------------------------- in engines
+
+    def expression(self, values: Any) -> Any:
+        """The same as an expression, never null, on a column's keys: floats, integers, truth values, bytes of texts."""
+        there = ~missing(values)
+        if self.operation in ORDER or self.operation == "between":
+            return _all([there, *(self._ordered(sign, values, end) for sign, end in self.ends)])
+        same: Any = engines.ibis().literal(False)
+        for value in self.values:
+            if value is not None:
+                same = same | (values == self._literal(values, value)).fill_null(False)
+        if self.operation in OTHER:
+            return there & ~same
+        return (there & same) | ~there if None in self.values else there & same
+
+    def _ordered(self, sign: str, values: Any, end: Any) -> Any:
+        limits = (values.type().bounds.lower, values.type().bounds.upper) if self.kind == "integer" else None
+        settled = _settled(sign, end, limits)
+        if settled is not None:
+            return engines.ibis().literal(settled)
+        return ORDER[sign](values, self._literal(values, end)).fill_null(False)
+
+    def _literal(self, values: Any, value: Any) -> Any:
+        """A value as the engine's column has it; null, which nothing is equal to, where it can't."""
+        if self.kind == "number":
+            return number(nearest(value))
+        if self.kind == "integer":
+            return whole(value, values.type()) if isinstance(value, int) else engines.ibis().null().cast(values.type())
+        if self.kind == "boolean":
+            return engines.ibis().literal(bool(value))
+        return text_bytes(engines.backend(values), value)
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int] | None:
+    """The least and the most that an array of whole numbers can hold."""
+    return (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if dtype.kind in "iu" else None
+
+
+def _settled(sign: str, end: Any, limits: tuple[int, int] | None) -> bool | None:
+    """Whether a comparison holds for all values of a type that does not reach so far; None where it does."""
+    if limits is None or limits[0] <= end <= limits[1]:
+        return None
+    return bool((end > limits[1]) == (sign in ("<", "<=")))
+
+
+def _compared(sign: str, values: NDArray[Any], end: Any, limits: tuple[int, int] | None) -> Any:
+    settled = _settled(sign, end, limits)
+    return ORDER[sign](values, end) if settled is None else settled
+
+
+def _all(parts: Sequence[Any]) -> Any:
+    return reduce(operator.and_, parts)
+
+
+def _alike(value: Hashable, end: Hashable) -> bool:
+    """Whether two canonical values can be compared: two numbers, or two texts."""
+    return isinstance(value, str) == isinstance(end, str) and isinstance(value, int | float | str)
+
+
+def _rounded(sign: str, value: float) -> int:
+    """The whole number that decides a comparison of whole numbers: x < 17.5 is x < 18, and x <= 17.5 is x <= 17."""
+    return math.ceil(value) if sign in ("<", ">=") else math.floor(value)
+
+
+def _shown(value: Hashable, kind: Kind, form: Form | None) -> str:
+    if value is None:
+        return "None"
+    if form is not None:
+        return str(form.show(cast(float, value)))
+    return repr(bool(value)) if kind == "boolean" else repr(value)
+
+
+# -------------------------------------------------------------------------------------------- what an analyst may write
+
+
+def conditions(
+    given: Mapping[str, Any], columns: Mapping[str, Kind], forms: Mapping[str, Form] | None = None
+) -> tuple[Condition, ...]:
+    """The conditions on the columns of these names. Looks at names, declared kinds and forms only.
+
+    >>> print(*conditions({"age": (">=", 18), "ward": "Surgery"}, {"age": "integer", "ward": "text"}), sep=" and ")
+    age >= 18 and ward == 'Surgery'
+    """
+    if not given:
+        raise InvalidArgument("where", "one or more conditions", "none", FIX)
+    known_forms = forms or {}
+    return tuple(
+        _condition(known(name, columns, COMPARED), columns[name], what, known_forms.get(name))
+        for name, what in given.items()
+    )
+
+
+def _condition(name: str, kind: Kind, what: Any, form: Form | None) -> Condition:
+    operation, value = what if isinstance(what, tuple) and len(what) == 2 else ("==", what)
+    if isinstance(what, tuple) and (len(what) != 2 or operation not in OPERATIONS):
+        must = f"a value, or a pair of one of {', '.join(map(repr, OPERATIONS))} and a value"
+        raise InvalidArgument(_at(name), must, checks.describe(what), FIX)
+    if kind == "boolean" and operation not in (*SAME, *OTHER):
+        fix = "Truth values have no order."
+        raise InvalidArgument(_at(name), "'==', '!=', 'in' or 'not in' for truth values", repr(operation), fix)
+    compared: Kind = "number" if form is not None else kind
+    if operation in LISTS:
+        found = {_value(name, kind, one, form, missing=True) for one in _listed(name, value)}
+        return Condition(name, compared, operation, tuple(sorted(found, key=in_order)), form)
+    if operation == "between":
+        if not isinstance(value, tuple | list) or len(value) != 2:
+            raise InvalidArgument(_at(name), "a pair (low, high) for 'between'", checks.describe(value), FIX)
+        low, high = (_value(name, kind, end, form) for end in value)
+        if not _alike(low, high):
+            raise InvalidArgument(_at(name), "two numbers or two texts for 'between'", checks.describe(value), FIX)
+        return Condition(name, compared, operation, (low, high), form)
+    return Condition(
+        name, compared, operation, (_value(name, kind, value, form, missing=operation not in ORDER),), form
+    )
+
+
+def _at(name: str) -> str:
+    return f"where[{name!r}]"
+
+
+def _listed(name: str, value: Any) -> list[Any]:
+    must = f"a list of 1 to {MOST:,} values for 'in' and 'not in'"
+    if not isinstance(value, list | tuple | set | frozenset | range | np.ndarray) or np.ndim(value) > 1:  # type: ignore[arg-type]
+        raise InvalidArgument(_at(name), must, checks.describe(value), FIX)
+    if not 0 < len(value) <= MOST:
+        raise InvalidArgument(_at(name), must, f"{len(value)} of them", FIX)
+    return list(value)
+
+
+def _value(name: str, kind: Kind, value: Any, form: Form | None, missing: bool = False) -> Hashable:
+    """A public value that rows of this kind can be compared with, in canonical form; of times their ticks."""
+    plain = canonical(value)
+    if plain is None and missing:
+        return None
+    if form is not None:
+        return _moment(name, form, value)
+    truth, text = isinstance(value, bool | np.bool_), isinstance(value, str) and _writable(value)
+    real = isinstance(value, Real | Decimal) and isinstance(plain, int | float) and math.isfinite(plain)
+    fits = {"boolean": truth, "text": text, "any": truth or text or real}.get(kind, real and not truth)
+    if not fits:
+        must = {
+            "boolean": "True or False", "text": "a text of Unicode characters other than NUL",
+            "any": "a finite number, a truth value or a text",
+        }.get(kind, "a finite number")  # fmt: skip
+        fix = "A row without a value meets only == None, and 'in' with None." if plain is None else ""
+        raise InvalidArgument(_at(name), f"{must}, as the column is of type {kind}", checks.describe(value), fix)
+    return canonical(nearest(plain)) if kind == "number" else plain
+
+
+def _moment(name: str, form: Form, value: Any) -> int:
+    """The ticks of a time or a duration that was written."""
+    said = spoken(value)
+    if said is None or not said.fits(form):
+        what = (
+            "a duration, such as timedelta(hours=1)" if form.word == "duration" else "a date or time like the column's"
+        )
+        fix = "A time with a zone can be compared with rows that have one only." if said is not None else ""
+        raise InvalidArgument(_at(name), what, checks.describe(value), fix)
+    return said.ticks
+
+
+def _writable(text: str) -> bool:
+    """Whether every source can hold such a text: else two of them would differ."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,0 +1,286 @@
+"""Regressions by bounded sums: one plan and one way of fitting for every loss with a bounded score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from uptack import checks
+from uptack.account import Account, Outcome
+from uptack.columns.table import Floats
+from uptack.multivariate.bounded import LENGTH, moved
+from uptack.multivariate.entrance import (
+    MISSING,
+    Given,
+    Sized,
+    Streamed,
+    binary_columns,
+    framed,
+    joined,
+    rows_for_scales,
+    sized,
+)
+from uptack.multivariate.rows import Rows
+from uptack.multivariate.signs import noise_edge, whitened
+from uptack.multivariate.standardise import Frame
+from uptack.regression.arguments import coefficient_names
+from uptack.regression.formulas import Columns
+from uptack.regression.losses import Loss, stretch
+from uptack.regression.newton import Hessian, Model, Parts, Step, far_out, hessian, newton, noisy_mean, start
+from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
+from uptack.release import Advice, NoReply, Release
+
+HOW = "bounded sums"
+SCALES, CENTRES, SCATTER = Fraction(8, 100), Fraction(4, 100), Fraction(32, 100)
+"""The most that goes into scales and centres of all columns, and into all scatter matrices and Hessians. With more rows
+than that needs, it is less."""
+
+RADIUS, SPREAD, SLOPE, CLASS = Fraction(1, 100), Fraction(15, 1000), Fraction(5, 1000), Fraction(2, 100)
+"""Parts of ε for the radius, for the spread and the slope of each step, and for how many rows are of the second class.
+Gradients get the rest."""
+
+ROUNDS = 3
+USELESS, FINE = 0.5, 0.03
+"""Fewer rounds where the noise's edge would exceed the first part of the mean eigenvalue, ⊥ where one would; less ε for
+scatter matrices where it would be below the second."""
+
+HEAVY, FINER, MORE = Fraction(3, 2), 0.2, Fraction(8, 100)
+"""A Hessian with curvatures gets so many times the part of another one, since it is smaller, and all matrices of a loss
+that has some are to be finer by this, for at most so much more."""
+
+AMPLE = 3
+"""Times the rows that scales need, from which on they get less of ε."""
+
+RUNAWAY = 0.25
+"""⊥ for classes where the last step made coefficients longer by this times the mean curvature, beyond noise. Where a
+line separates them, coefficients grow with every step, and few rows are left with any curvature."""
+
+DROWNED = 0.5
+"""⊥ where the noise's edge would exceed this part of a Hessian whose curvatures a fit can't do without."""
+
+LOUD = 0.4
+"""Clip as wide as leaves the last gradient's noise at so many sampling errors."""
+
+ROOM = 0.5
+"""⊥ where the last gradient's noise would move predictions by more than this part of a spread."""
+
+GENTLE, GENTLER = 0.5, 0.2
+"""Coordinates need not be rounder than that, since the Hessian does the rest: the second where it has no curvatures."""
+
+COVERED = 1 / 3
+"""⊥ where noise covers more than this part of the directions of x: too much of the fit could lie there."""
+
+GRAIN = 1000
+"""Parts of ε are multiples of one over this."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of X and y: a loss, which columns are 0 or 1, whether there is an intercept."""
+
+    loss: Loss
+    binary: tuple[int, ...]
+    leading: bool
+    missing: str
+    account: Account
+    names: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(loss: Loss, design: Given | Streamed, account: Account, given: Mapping[str, Any]) -> Asked:
+        """What a call says, with a formula or without."""
+        missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
+        public = given["formula"]
+        if isinstance(public, Columns):
+            return Asked(loss, public.binary, leading and public.intercept, missing, account, public.names)
+        return Asked(loss, binary_columns(given["binary"], design.columns), leading, missing, account)
+
+    def planned(self, n: float, columns: int, account: Account | None = None) -> Plan | None:
+        """The plan for so many rows and predictors; None where noise is too much."""
+        drawn = columns + self.loss.response - len(self.binary)
+        return planned(n, columns, drawn, account or self.account, self.leading, self.loss)
+
+    def rows_needed(self, columns: int) -> int:
+        """The least n with a plan."""
+        high = 1
+        while self.planned(high, columns) is None:
+            high *= 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.planned(middle, columns) else (middle, high)
+        return high
+
+    def advice(self, columns: int, times: int = 1, other: str = "") -> Advice:
+        """What would get a reply."""
+        return Advice(n=times * self.rows_needed(columns), other=other)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What public numbers say before any row is read: parts of ε, how many rounds, and how wide to clip."""
+
+    scales: Fraction
+    scatter: Fraction
+    rounds: int
+    loss: Loss
+    wide: float = 1.0
+    leading: bool = True
+
+    @property
+    def centres(self) -> Fraction:
+        """The part of ε for centres."""
+        return self.scales * CENTRES / SCALES
+
+    @property
+    def classes(self) -> Fraction:
+        """The part of ε for the number of rows of the second class, which the intercept starts from."""
+        return CLASS if self.leading and not self.loss.response else Fraction(0)
+
+    def hessian(self, rounds: int) -> Fraction:
+        """The part of ε for a Hessian after so many rounds: that of one, and half of what was saved."""
+        return self.scatter * (1 + (self.rounds - rounds) / (2 * hessians(self.loss)))
+
+    @property
+    def spread(self) -> Fraction:
+        """The part of ε for each spread of residuals."""
+        return SPREAD if self.loss.response else Fraction(0)
+
+    def left(self, rounds: int) -> Fraction:
+        """The part of ε that gradients get after so many rounds."""
+        prepared = self.scales + self.centres + self.scatter * rounds + RADIUS + self.classes
+        return 1 - prepared - hessians(self.loss) * self.hessian(rounds) - len(self.loss.stages) * (self.spread + SLOPE)
+
+
+def hessians(loss: Loss) -> Fraction:
+    """How many parts Hessians get: one without curvatures first, and those with some."""
+    return Fraction(1) + HEAVY * sum(stage.reweighted for stage in loss.stages)
+
+
+def planned(n: float, columns: int, drawn: int, account: Account, leading: bool, loss: Loss) -> Plan | None:
+    """The plan for so many predictors, of which and the response `drawn` need a scale; None where noise is too much."""
+    p, m, epsilon = columns + leading, moved(account), float(account.epsilon)
+    n = max(n, 1.0)
+    scales = _part(AMPLE * rows_for_scales(drawn, account.epsilon, account) / n, SCALES)
+    edge, more = noise_edge(p + loss.response, n, account, epsilon), hessians(loss)
+    fine, most = (FINE, SCATTER) if more == 1 else (FINE * FINER, SCATTER + MORE)
+    scatter = _part(edge * float(ROUNDS + more) / fine, most)
+    rounds = min(int(USELESS * float(scatter) / edge - float(more)), ROUNDS)
+    if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):
+        return None
+    plan = Plan(scales, scatter / (rounds + more), rounds, loss, leading=leading)
+    last = epsilon * float(plan.left(rounds) * loss.stages[-1].share)
+    clipped, wide = loss.clipped(m * p / (LOUD * math.sqrt(n) * last))
+    room = m * clipped.limit * wide * p**1.5 / (n * last * loss.expected[0])
+    bent = noise_edge(p, n, account, epsilon * float(HEAVY * plan.scatter)) * max(wide, 1.0) ** 2 / loss.bent
+    return replace(plan, loss=clipped, wide=wide) if room < ROOM and bent < DROWNED else None
+
+
+def _part(wanted: float, most: Fraction) -> Fraction:
+    """A part of ε, of a quarter of the most up to all of it."""
+    return min(max(Fraction(math.ceil(wanted * GRAIN), GRAIN), most / 4), most)
+
+
+def fit(design: Given | Streamed, response: Any, asked: Asked) -> Release[Floats] | NoReply:
+    """⊥ by public numbers, before any row is looked at; then the fit."""
+    account = asked.account
+    if account.adjacency.size_is_public and asked.planned(design.size, design.columns) is None:
+        return account.close(Outcome.refusal(HOW, asked.advice(design.columns)))
+    account.entropy.bytes(0)  # rehearsals end here
+    rows = joined(design, response, asked.binary).rows(asked.missing)
+    closed = account.close(_found(rows, asked))
+    return closed if isinstance(closed, NoReply) else RegressionRelease.of(closed)
+
+
+def _found(rows: Rows, asked: Asked) -> Outcome[Floats]:
+    columns, size = rows.width - 1, sized(rows, asked.missing, asked.account)
+    plan = asked.planned(size.rows, columns, size.account)
+    if plan is None:
+        return Outcome.refusal(HOW, asked.advice(columns))
+    try:
+        found = _fitted(rows, size, asked, plan)
+    except np.linalg.LinAlgError:  # of released numbers, which are no use then
+        found = None
+    return found or Outcome.refusal(HOW, asked.advice(columns, 2, "fewer or less correlated columns"))
+
+
+def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats] | None:
+    """All steps one after the other; None where they say that the fit can't be stood behind."""
+    account, response = size.account, rows.width - 1
+    frame = _frame(rows, size, asked, plan)
+    if (plan.loss.response and response not in frame.kept) or len(frame.kept) < 1 + plan.loss.response:
+        return None
+    gentle = GENTLER if hessians(plan.loss) == 1 else GENTLE
+    shape = whitened(rows, frame, size.n, plan.rounds, account.part(plan.scatter * plan.rounds), gentle=gentle)
+    if not size.exact and asked.planned(shape.rows, response, account) is None:
+        return None
+    if plan.loss.response:
+        whitening, beta = start(shape)
+    else:
+        whitening, beta = shape.coordinates, _even(rows, frame, shape.rows, account.part(plan.classes))
+    radius = plan.wide * far_out(rows, frame, whitening, account.part(RADIUS))
+    model = Model(frame, whitening, radius, shape.rows, plan.loss)
+    first = curvature = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
+    rest, step, before = plan.left(shape.rounds), None, 0.0
+    for stage in plan.loss.stages:
+        parts = Parts(account.part(plan.spread), account.part(SLOPE), account.part(rest * stage.share),
+                      account.part(HEAVY * plan.hessian(shape.rounds)) if stage.reweighted else None)  # fmt: skip
+        before = 0.0 if step is None else step.noise
+        step, curvature = newton(rows, model, curvature, beta, stage.sharp, parts)
+        beta = step.beta * (stretch(step.moved, step.noise) if stage.stretched else 1.0)
+    assert step is not None
+    if _unsettled(step, before, curvature, plan.loss):
+        return None
+    return _answer(model, (curvature, first if plan.loss.flat else curvature), step, rows.width, asked.names)
+
+
+def _frame(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Frame:
+    """Scales and centres. A class needs none."""
+    parts, response = (size.account.part(plan.scales), size.account.part(plan.centres)), rows.width - 1
+    if plan.loss.response:
+        return framed(rows, size, asked.binary, parts, asked.leading)
+    found = framed(rows, size, (*asked.binary, response), parts, asked.leading)
+    return Frame(found.kept[:-1], found.units[:-1], found.centres[:-1], found.leading)
+
+
+def _even(rows: Rows, frame: Frame, n: float, account: Account) -> Floats:
+    """Where a fit of classes starts: the intercept that gives every row the share of the second class."""
+    beta = np.zeros(frame.width)
+    if frame.leading:
+        (total,) = rows.sums(lambda batch: [np.rint(np.clip(batch[-1], 0.0, 1.0) * LENGTH).sum()])
+        least = 2 * account.rows / (float(account.epsilon) * n)
+        share = min(max(noisy_mean(total, n, account), min(least, 0.5)), max(1 - least, 0.5))
+        beta[0] = math.log(share / (1 - share))
+    return beta
+
+
+def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> bool:
+    """Whether the last step was no polish, or noise covers too many directions: a private ⊥, by released numbers.
+
+    A step of classes may also be as long as the noise of the step before, which it repairs.
+    """
+    covered = int(np.count_nonzero(curvature.raw < curvature.edge))
+    if (
+        step.noise > ROOM
+        or covered > COVERED * curvature.raw.size
+        or (not loss.response and step.longer > RUNAWAY * step.slope)
+    ):
+        return True
+    return step.moved > loss.polish + 2 * step.noise + (0.0 if loss.response else before)
+
+
+def _answer(
+    model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int, names: tuple[str, ...]
+) -> Outcome[Floats]:
+    value, errors, lost = in_units(model, curvatures, step, width)
+    dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
+    spread = step.spread * model.response[0] if model.loss.response else None
+    noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped, spread,
+                         model.frame.leading, model.loss.assumed)  # fmt: skip
+    usual = coefficient_names(value.size, model.frame.leading)
+    labels = (*usual[: int(model.frame.leading)], *names) if names else usual
+    return Outcome(value, HOW, noise, notes=noise.notes(names), labels=labels)

@@ -1,0 +1,111 @@
+"""Logistic regression by bounded sums: pure ε, no bounds on the data, for two declared classes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from uptack import checks
+from uptack.account import Account
+from uptack.columns import canonical, field
+from uptack.columns.owners import PeopleRows
+from uptack.columns.table import Floats
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.multivariate.entrance import response_of, table_of
+from uptack.noise import Entropy
+from uptack.privacy import SUBSTITUTE, Adjacency
+from uptack.registry import release
+from uptack.registry.reads import DESIGN
+from uptack.regression.fitting import Asked, fit
+from uptack.regression.formulas import entered
+from uptack.regression.losses import Logistic
+from uptack.release import NoReply, Release
+
+
+def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A call with 0 and 1 in place of the classes, of a formula or of y itself."""
+    (x, *others), rest = entered(arguments if arguments else (given.get("x"),), given)
+    classes, rest = two_classes(rest.get("classes", (0, 1))), {k: v for k, v in rest.items() if k not in ("x", "y")}
+    y = others[0] if others else given.get("y")
+    labels = labels_of(y, classes)
+    return (x, labels, *others[1:]), {**rest, "classes": (0, 1)}
+
+
+@release(
+    reads=DESIGN,
+    people=True,
+    data=("x", "y"),
+    missing="ignore",
+    enter=labelled,
+    examples=({}, {"fit_intercept": False}),
+)
+def logistic_regression(
+    x: Any,
+    y: Any = None,
+    *,
+    epsilon: Rational,
+    classes: Any = (0, 1),
+    fit_intercept: bool = True,
+    binary: Any = None,
+    formula: Any = None,
+    levels: Any = None,
+    missing: str = "error",
+    rows_per_person: int = 1,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[Floats] | NoReply:
+    """Log-odds of the second of two classes, intercept first, with no bounds on the data: ε-differentially private.
+
+    **Theorem.** Every step sums contributions of rows that are bounded by construction, or draws by inverse
+    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton`. The score
+    y - 1/(1 + e^-η) is between -1 and 1, whatever η is. The parts add up to at most ε on every path.
+
+    `classes` are the two values that y may have, and never read off the rows: 0 and 1, which False and True are too, or
+    others that you declare. A row with any other value is a missing one.
+
+    It is a maximum likelihood fit in which rows far out in x count less. If the model holds they estimate the same. A
+    small ridge draws coefficients to 0 by less than a sampling error. `result.interval()` and `result.summary()` allow
+    for sampling, if the model holds, for privacy noise and for the ridge.
+
+    `fit_intercept`, `binary`, `missing`, `person` and ⊥ are as in `linear_regression`. ⊥ is also the answer where a
+    line separates the classes or nearly does: then coefficients run away, and the last step is no polish.
+
+    >>> from uptack.noise import SeededEntropy
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(20_000, 2)) * [1, 1000] + [0, 5000]
+    >>> sick = rng.random(20_000) < 1 / (1 + np.exp(-x @ [1.0, -0.002] - 9))
+    >>> found = logistic_regression(x, sick, epsilon=1, entropy=SeededEntropy(1))
+    >>> bool(np.abs((found.value - [9, 1, -0.002]) * [0.1, 1, 1000]).max() < 0.2), found.privacy
+    (True, Privacy(epsilon=1.0))
+    """
+    account = Account.open(
+        "logistic regression", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
+    )
+    design = table_of("X", x)
+    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula}
+    return fit(design, response_of(y, design), Asked.of(Logistic(), design, account, told))
+
+
+def two_classes(classes: Any) -> tuple[Any, Any]:
+    """Two values that differ."""
+    given = tuple(classes) if isinstance(classes, list | tuple | np.ndarray) else ()
+    plain = all(isinstance(one, str | bool | int | float | np.generic) for one in given)
+    both = {canonical(one) for one in given} if plain else set()
+    if len(given) != 2 or len(both) != 2 or None in both:
+        raise InvalidArgument("classes", "two values that differ, as in (0, 1)", checks.outline(classes))
+    return given[0], given[1]
+
+
+def labels_of(y: Any, classes: tuple[Any, Any]) -> Any:
+    """0 for rows of the first class, 1 for those of the second, NaN for others: each row by itself."""
+    if isinstance(y, PeopleRows):
+        return replace(y, values=_coded(*(y.values == canonical(one) for one in classes)))
+    found = field("y", y, "one column of classes")
+    return _coded(*(found.equal(one) for one in classes))
+
+
+def _coded(first: Any, second: Any) -> Floats:
+    return np.where(second, 1.0, np.where(first, 0.0, np.nan))

@@ -1,0 +1,296 @@
+"""Losses whose score is bounded: all that a fit by bounded sums needs of one.
+
+A loss has a score ψ and a curvature κ = -dψ/dη of the predictor η = (1, x)·β. Both are bounded, so a row w·z of length
+at most R adds a vector of length at most R·limit to the gradient, and a matrix of trace at most R²·steep to the
+Hessian. Rows come with their weights w = min(1, R/|z|); a loss says how its score shrinks with them, such that
+
+    d/db Σ wz·ψ = -Σ κ·(wz)(wz)ᵀ.
+
+Everything here is computed row by row, by operations that IEEE 754 defines to the last bit. So the logistic curve is a
+polynomial and a power of two, and not a library's: one row's contribution can't depend on where in a batch it stands.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from uptack.columns.table import Floats
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One Newton step: its part of what gradients get, whether the Hessian is measured anew with the curvatures at
+    its start, whether the loss has its corners, and whether the step is stretched (`stretch`).
+    """
+
+    share: Fraction
+    reweighted: bool = False
+    sharp: bool = True
+    stretched: bool = False
+
+
+class Loss(Protocol):
+    """ψ and κ of rows with response y, predictor η and weight w, at a spread s of residuals.
+
+    `response` says whether y is standardised, gets a scale, and is a line of the scatter matrix. `curvature` is what is
+    expected of κ·s, and `variance` of ψ², for plans from public numbers.
+    """
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The steps."""
+        ...
+
+    @property
+    def response(self) -> bool:
+        """Whether y is a number with a scale of its own."""
+        ...
+
+    @property
+    def limit(self) -> float:
+        """The largest |ψ|."""
+        ...
+
+    @property
+    def least(self) -> float:
+        """The mean of κ/steep is taken to be at least this."""
+        ...
+
+    @property
+    def expected(self) -> tuple[float, float]:
+        """What κ·s and ψ² are about, for plans."""
+        ...
+
+    @property
+    def assumed(self) -> str:
+        """When standard errors hold. Said of every fit: where it is not so, intervals are too short."""
+        ...
+
+    @property
+    def bent(self) -> float:
+        """What κ/steep is about, where no fit arrives without it in the Hessian; else infinite."""
+        ...
+
+    @property
+    def polish(self) -> float:
+        """The longest last step, in spreads or logits, beside what is noise: a longer one may not have arrived."""
+        ...
+
+    @property
+    def near(self) -> tuple[Fraction, float]:
+        """Which quantile of |w·r| a spread is found by, and what it is of a standard normal law."""
+        ...
+
+    def clipped(self, ratio: float) -> tuple[Loss, float]:
+        """The loss, and how wide rows are clipped, such that R·limit times the ratio is about a standard deviation of
+        ψ: where there is a choice, as wide as the noise of the last gradient allows.
+        """
+        ...
+
+    def steep(self, s: float) -> float:
+        """The largest κ."""
+        ...
+
+    def score(self, y: Floats, eta: Floats, w: Floats, s: float, sharp: bool) -> Floats:
+        """ψ/limit, within [-1, 1]."""
+        ...
+
+    def bend(self, y: Floats, eta: Floats, w: Floats, s: float) -> Floats:
+        """κ/steep, within [0, 1]."""
+        ...
+
+    def noise(self, slope: float) -> float:
+        """The variance of ψ, by the mean of κ/steep."""
+        ...
+
+    @property
+    def flat(self) -> bool:
+        """Whether the variance of ψ is the same for all rows, and not a multiple of κ."""
+        ...
+
+
+HUBER = 1.345
+QUARTILE, WINDOW = 0.6744897501960817, 0.31863936396437514
+NARROW, WIDE, BENT = 0.8, 3.0, 1.5
+"""The least and the most that R is, over the quantile of |z|; the most where Hessians have curvatures: their noise is
+larger by R², and by the curvature's mean."""
+
+
+def _within(wide: float, most: float) -> float:
+    return min(max(wide, NARROW), most)
+
+
+@dataclass(frozen=True)
+class Huber:
+    """Huber's ψ(t) = min(max(t, -c), c) of t = w·r/s, with r = y - η: κ = 1/s where |t| < c."""
+
+    cutoff: float = HUBER
+
+    stages = (Stage(Fraction(1, 10)), Stage(Fraction(2, 10)), Stage(Fraction(7, 10)))
+    response, flat, least, polish, bent = True, False, 0.3, 0.5, math.inf
+    expected = (1.0, 1.0)
+    assumed = "standard errors hold if residuals spread alike for all x"
+    near = Fraction(1, 2), QUARTILE
+
+    @property
+    def limit(self) -> float:
+        """c."""
+        return self.cutoff
+
+    def clipped(self, ratio: float) -> tuple[Huber, float]:
+        """Rows and residuals both: c is 1.345 times as wide."""
+        wide = _within(math.sqrt(1 / (ratio * HUBER)), WIDE)
+        return Huber(HUBER * wide), wide
+
+    def steep(self, s: float) -> float:
+        """1/s."""
+        return 1 / s
+
+    def score(self, y: Floats, eta: Floats, w: Floats, s: float, sharp: bool) -> Floats:
+        """ψ/c."""
+        return np.clip(w * (y - eta) / s, -self.cutoff, self.cutoff) / self.cutoff
+
+    def bend(self, y: Floats, eta: Floats, w: Floats, s: float) -> Floats:
+        """1 where the residual is inside."""
+        return (np.abs(w * (y - eta)) < self.cutoff * s).astype(np.float64)
+
+    def noise(self, slope: float) -> float:
+        """E ψ² ≤ slope + (1 - slope)·c²."""
+        return slope + (1 - slope) * self.cutoff**2
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """ψ = w·(y - μ(η)) with μ(η) = 1/(1 + e^-η), and κ = μ·(1 - μ) ≤ 1/4: the model holds for rows of all weights."""
+
+    stages = (
+        Stage(Fraction(12, 100), stretched=True),
+        Stage(Fraction(13, 100), reweighted=True),
+        Stage(Fraction(17, 100), reweighted=True),
+        Stage(Fraction(58, 100), reweighted=True),
+    )
+    response, flat, limit, least, polish, bent = False, False, 1.0, 0.02, 0.25, 0.6
+    expected = (0.15, 0.15)
+    assumed = "standard errors hold if log-odds are linear in x"
+    near = Fraction(1, 2), QUARTILE
+
+    def clipped(self, ratio: float) -> tuple[Logistic, float]:
+        """Rows alone."""
+        return self, _within(math.sqrt(self.expected[1]) / (ratio * self.limit), BENT)
+
+    def steep(self, s: float) -> float:
+        """1/4."""
+        return 0.25
+
+    def score(self, y: Floats, eta: Floats, w: Floats, s: float, sharp: bool) -> Floats:
+        """ψ."""
+        return np.asarray(w * (y - logistic(eta)), np.float64)
+
+    def bend(self, y: Floats, eta: Floats, w: Floats, s: float) -> Floats:
+        """4·μ·(1 - μ)."""
+        mu = logistic(eta)
+        return np.asarray(4 * mu * (1 - mu), np.float64)
+
+    def noise(self, slope: float) -> float:
+        """E ψ² = E w²·μ·(1 - μ), which is at most E κ."""
+        return slope / 4
+
+
+@dataclass(frozen=True)
+class Check:
+    """The check loss of a quantile q: ψ = q - 1 for residuals below 0, else q.
+
+    Its curvature is that of residuals t = w·r near 0: 1/(2h) for |t| < h, a density. h is so wide that a share
+    sqrt(q·(1 - q))/2 of the rows is that near: a quarter at the median, fewer where a quantile may be near an end of
+    the residuals. The first steps have a ψ that rises from q - 1 to q over [-h, h], so that they are Newton steps of a
+    loss without corners. The last one has ψ itself.
+    """
+
+    quantile: float
+
+    stages = (
+        Stage(Fraction(10, 100), sharp=False),
+        Stage(Fraction(10, 100), sharp=False),
+        Stage(Fraction(15, 100), sharp=False),
+        Stage(Fraction(65, 100), reweighted=True),
+    )
+    response, flat, least, polish, bent = True, True, 0.02, 0.5, math.inf
+
+    assumed = "standard errors hold if the quantile is linear in x"
+
+    @property
+    def near(self) -> tuple[Fraction, float]:
+        """A quarter of normal residuals is within 0.32 standard deviations of their median."""
+        return Fraction(self._share).limit_denominator(1000), WINDOW
+
+    @property
+    def _share(self) -> float:
+        return math.sqrt(self.quantile * (1 - self.quantile)) / 2
+
+    @property
+    def limit(self) -> float:
+        """max(q, 1 - q)."""
+        return max(self.quantile, 1 - self.quantile)
+
+    @property
+    def expected(self) -> tuple[float, float]:
+        """A density at 0 in spreads, and q·(1 - q)."""
+        return self._share / (2 * WINDOW), self.quantile * (1 - self.quantile)
+
+    def clipped(self, ratio: float) -> tuple[Check, float]:
+        """Rows alone."""
+        return self, _within(math.sqrt(self.expected[1]) / (ratio * self.limit), BENT)
+
+    def steep(self, s: float) -> float:
+        """1/(2h)."""
+        return 1 / (2 * WINDOW * s)
+
+    def score(self, y: Floats, eta: Floats, w: Floats, s: float, sharp: bool) -> Floats:
+        """ψ/limit. Steep enough, a slope is the step itself."""
+        t = w * (y - eta)
+        rise = np.where(t < 0, 0.0, 1.0) if sharp else np.clip(t / (2 * WINDOW * s) + 0.5, 0.0, 1.0)
+        return np.asarray((rise - (1 - self.quantile)) / self.limit, np.float64)
+
+    def bend(self, y: Floats, eta: Floats, w: Floats, s: float) -> Floats:
+        """1 for residuals within h."""
+        return (np.abs(w * (y - eta)) < WINDOW * s).astype(np.float64)
+
+    def noise(self, slope: float) -> float:
+        """q·(1 - q)."""
+        return self.quantile * (1 - self.quantile)
+
+
+SLACK, LONGEST = 2.45, 5.0
+
+
+def stretch(moved: float, noise: float) -> float:
+    """How much longer the first step of a logistic fit should be.
+
+    From β = (logit π, 0) a step leads to coefficients of linear discrimination, with predictors of variance v₁. Let
+    those of the model be normal with mean m and variance v. By Stein's lemma, and with a normal law's curve in place of
+    the logistic one, v₁ = v/(1 + v/c) and logit π = m/sqrt(1 + v/c): all coefficients are too small by one and the same
+    factor. For the logistic curve itself c is 2 to 2.55 if π = 1/2. A part of the step's length is noise.
+    """
+    return 1 / math.sqrt(max(1 - max(moved**2 - noise**2, 0.0) / SLACK, LONGEST**-2))
+
+
+LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
+FARTHEST = 700.0
+_TERMS = tuple(1.0 / np.prod(np.arange(1.0, k + 1)) for k in range(13, -1, -1))
+
+
+def logistic(t: Floats) -> Floats:
+    """1/(1 + e^-t), to about 15 digits, by products, sums, a division and a power of two."""
+    away = np.minimum(np.abs(t), FARTHEST)
+    power = np.rint(np.where(away <= FARTHEST, away, 0.0) * LOG2E)  # NaN stays NaN by what follows
+    rest = power * LN2 - away  # within ln 2/2 of 0
+    total = np.zeros_like(rest)
+    for term in _TERMS:
+        total = total * rest + term
+    small = np.ldexp(total, -power.astype(np.int64))  # e^-|t|
+    return np.asarray(np.where(t < 0, small, 1.0) / (1 + small), np.float64)

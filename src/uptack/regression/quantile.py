@@ -1,0 +1,86 @@
+"""Quantile regression by bounded sums: pure ε, no bounds on the data. The median is least absolute deviations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uptack import checks
+from uptack.account import Account
+from uptack.columns.table import Floats
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.multivariate.entrance import response_of, table_of
+from uptack.noise import Entropy
+from uptack.privacy import SUBSTITUTE, Adjacency
+from uptack.registry import release
+from uptack.registry.reads import STREAMED
+from uptack.regression.fitting import Asked, fit
+from uptack.regression.formulas import entered
+from uptack.regression.losses import Check
+from uptack.release import NoReply, Release
+
+LEAST = 0.02
+"""Quantiles nearer to 0 or 1 have too few rows beyond them for a density that the noise would not cover."""
+
+
+@release(
+    reads=STREAMED,
+    people=True,
+    data=("x", "y"),
+    missing="ignore",
+    enter=entered,
+    examples=({}, {"quantile": 0.9}),
+)
+def quantile_regression(
+    x: Any,
+    y: Any = None,
+    *,
+    epsilon: Rational,
+    quantile: float = 0.5,
+    fit_intercept: bool = True,
+    binary: Any = None,
+    formula: Any = None,
+    levels: Any = None,
+    missing: str = "error",
+    rows_per_person: int = 1,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[Floats] | NoReply:
+    """Coefficients of a conditional quantile, intercept first, without bounds on the data: ε-differentially private.
+
+    **Theorem.** Every step sums contributions of rows that are bounded by construction, or draws by inverse
+    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton`. The score of a row
+    is quantile - 1 below the plane and quantile above it. The parts add up to at most ε on every path.
+
+    `quantile` is from 0.02 to 0.98. 0.5 is the median: the fit of least absolute deviations. Rows far out in x count
+    less, which changes nothing if the quantile is linear in x. Newton's steps need the density of residuals near 0,
+    which is a private count of rows near the plane, and the steps before the last have a slightly smoothed score.
+
+    `result.interval()` and `result.summary()` allow for sampling, for privacy noise and for a small ridge, also where
+    residuals spread differently for different x. `fit_intercept`, `binary`, `missing`, `person` and ⊥ are as in
+    `linear_regression`.
+
+    >>> import numpy as np
+    >>> from uptack.noise import SeededEntropy
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(20_000, 2)) * [1, 1000] + [0, 5000]
+    >>> y = 3 + x @ [1.0, -0.002] + rng.standard_cauchy(size=20_000)
+    >>> found = quantile_regression(x, y, epsilon=1, entropy=SeededEntropy(1))
+    >>> bool(np.abs((found.value - [3, 1, -0.002]) * [0.1, 1, 1000]).max() < 0.1), found.privacy
+    (True, Privacy(epsilon=1.0))
+    """
+    level = level_of(quantile)
+    account = Account.open(
+        "quantile regression", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
+    )
+    design = table_of("X", x)
+    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula}
+    return fit(design, response_of(y, design), Asked.of(Check(level), design, account, told))
+
+
+def level_of(quantile: Any) -> float:
+    """A quantile that is not too near to 0 or 1."""
+    level = float(checks.probability("quantile", quantile))
+    if not LEAST <= level <= 1 - LEAST:
+        raise InvalidArgument("quantile", f"from {LEAST} to {1 - LEAST}", level)
+    return level

@@ -1,0 +1,66 @@
+"""What a report holds beside its columns: releases of several columns, each paid for by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from uptack.data.protocol import NUMERIC, known
+from uptack.errors import InvalidArgument
+from uptack.privacy import Privacy
+from uptack.session import Request, Session
+
+REGRESSION, CORRELATIONS = Fraction(1, 3), Fraction(1, 6)
+"""Their parts of ε, where they get a reply for it."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A release of several columns. Without a request, public numbers refuse it: `refused` says what it needs."""
+
+    label: str
+    columns: tuple[str, ...]
+    share: Fraction
+    request: Request | None = None
+    cost: Privacy | None = None
+    refused: str = ""
+
+
+def beside(session: Session, epsilon: Fraction, target: str | None, correlations: bool) -> tuple[Beside, ...]:
+    """What was asked for beside the columns, for a report of so much ε."""
+    found = []
+    if target is not None:
+        found.append(_planned(session, "regression", REGRESSION, _regression(session, target, epsilon * REGRESSION)))
+    if correlations:
+        request = _correlations(session, epsilon * CORRELATIONS)
+        found.append(_planned(session, "correlations", CORRELATIONS, request))
+    return tuple(found)
+
+
+def _planned(session: Session, label: str, share: Fraction, request: Request) -> Beside:
+    (line,) = session.plan([request]).releases
+    if line.refusal is not None:
+        return Beside(label, request.columns, share, refused=str(line.refusal.advice))
+    cost = session.complete(request).cost.under(session.adjacency)
+    return Beside(label, request.columns, share, request, cost)
+
+
+def _regression(session: Session, target: str, epsilon: Fraction) -> Request:
+    """The target on all other numbers."""
+    known(target, session.source.columns, NUMERIC)
+    predictors = session.predictors(target, None)
+    if not predictors:
+        raise InvalidArgument("target", "one of several columns of numbers", repr(target))
+    names = (target, *predictors)
+    if session.adjacency.person:  # its standard errors hold where slopes differ between people, too
+        return Request("shortcut_regression", *names, epsilon=epsilon, standard_errors=True, missing="ignore")
+    return Request("regression", *names, epsilon=epsilon)
+
+
+def _correlations(session: Session, epsilon: Fraction) -> Request:
+    """The correlations of all columns of numbers; of people those of their means."""
+    names = session.numeric
+    if len(names) < 2:
+        raise InvalidArgument("correlations", "asked for where there are two columns of numbers", "fewer")
+    each = {"per_person": "mean"} if session.adjacency.person else {}
+    return Request("correlation_matrix", *names, epsilon=epsilon, **each)

@@ -1,0 +1,66 @@
+"""Sessions on the rows that meet conditions: what may be asked of them, and how they are named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from uptack import checks
+from uptack.data.conditions import Condition, conditions
+from uptack.data.filtered import filtered
+from uptack.data.people import hidden
+from uptack.errors import InvalidArgument
+from uptack.session.requests import Request
+
+if TYPE_CHECKING:
+    from uptack.session.session import Session
+
+LONGEST = 300
+"""Characters of a line in the ledger."""
+LEFT_OUT = ("drop", "ignore")
+FIX = "Rows that do not meet the conditions are rows without a value, and those are left out."
+
+
+def narrowed(session: Session, given: Mapping[str, Any]) -> Session:
+    """The same session on the rows that meet more conditions. All are asked of the table itself, at once."""
+    if session._missing != "drop":
+        raise InvalidArgument("missing", "'drop' in a session with conditions", checks.describe(session._missing), FIX)
+    for name in given:
+        hidden(name, session.adjacency.person)
+    made = copy(session)
+    made.conditions = (
+        *session.conditions,
+        *conditions(given, session.source.columns, getattr(session.source, "forms", {})),
+    )
+    made.source = filtered(session.whole, made.conditions)
+    return made
+
+
+def check_fits(request: Request, wanted: Sequence[Condition]) -> None:
+    """Refuses what would count the rows that do not meet the conditions, or tell how many do."""
+    if not wanted:
+        return
+    missing = request.given.get("missing", "drop")
+    if missing not in LEFT_OUT:
+        raise InvalidArgument("missing", "'drop' in a session with conditions", checks.describe(missing), FIX)
+    if request.given.get("total"):
+        fix = "How many rows meet the conditions is secret."
+        raise InvalidArgument("total", "False in a session with conditions", "True", fix)
+
+
+def sentence(wanted: Sequence[Condition]) -> str:
+    """All conditions in one line."""
+    return " and ".join(map(str, wanted))
+
+
+def looked_at(wanted: Sequence[Condition]) -> str:
+    """Which rows are looked at, in words; "" for all."""
+    return f" Only rows where {sentence(wanted)} are looked at; how many there are is secret." if wanted else ""
+
+
+def one_line(what: object, wanted: Sequence[Condition]) -> str:
+    """What a ledger says: one printable line of moderate length. Where it is too long, what was asked comes first."""
+    said = f"{what}, where {sentence(wanted)}" if wanted else str(what)
+    text = "".join(c if c.isprintable() else "?" for c in said)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -1,0 +1,137 @@
+"""Formulas: what is parsed, what is refused, and that a row becomes what it is by itself."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from formulaic import model_matrix
+
+import uptack as ut
+from uptack.cli import main
+from uptack.noise import SeededEntropy
+from uptack.regression.formulas import designed, margins, read
+
+CUTS = ["Fair", "Good", "Ideal"]
+
+
+def diamonds(n=20_000, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"carat": rng.lognormal(size=n), "cut": rng.choice(CUTS, size=n), "x": rng.normal(size=n)})
+    frame["z"], frame["flag"] = rng.normal(size=n), rng.random(n) < 0.3
+    worth = frame.cut.map(dict(zip(CUTS, (0.0, 1.0, -1.0), strict=True)))
+    frame["price"] = 2 + 3 * np.log(frame.carat) + worth + 0.5 * frame.x * frame.z + rng.normal(size=n)
+    return frame
+
+
+TABLE = diamonds()
+LEVELS = {"cut": CUTS}
+
+
+def test_a_regression_by_formula():
+    told = {"formula": "price ~ log(carat) + C(cut) + x:z", "levels": LEVELS, "epsilon": 2}
+    found = ut.linear_regression(TABLE, **told, entropy=SeededEntropy(1))
+    assert np.abs(found.value - [2, 3, 1, -1, 0.5]).max() < 0.15
+    names = [line.split()[0] for line in found.summary().splitlines()[1:6]]
+    assert names == ["intercept", "log(carat)", "cut[Good]", "cut[Ideal]", "x:z"]
+    session = ut.open(TABLE, types={"cut": "text"}, entropy=SeededEntropy(1))
+    assert "cut[Good]" in session.regression(**told).summary()
+    enum = pl.DataFrame(TABLE.to_dict("list")).with_columns(pl.col("cut").cast(pl.Enum(CUTS)))
+    del told["levels"]
+    assert (ut.linear_regression(enum, **told, entropy=SeededEntropy(1)).value == found.value).all()
+    people = ut.linear_regression(TABLE, **told, levels=LEVELS, person=np.arange(20_000) // 2, entropy=SeededEntropy(1))
+    assert np.abs(people.value - [2, 3, 1, -1, 0.5]).max() < 0.3
+
+
+def test_other_losses_by_formula():
+    frame = TABLE.assign(dear=np.where(TABLE.price > 2 + np.random.default_rng(1).logistic(size=20_000), "yes", "no"))
+    told = {"levels": LEVELS, "epsilon": 2, "entropy": SeededEntropy(1)}
+    found = ut.logistic_regression(frame, formula="dear ~ price + flag", classes=("no", "yes"), **told)
+    assert np.abs(found.value[:2] - [-2, 1]).max() < 0.3
+    assert ut.quantile_regression(frame, formula="price ~ log(carat) - 1", **told).value.shape == (1,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["price ~ cut*x", "price ~ cut", "price ~ cut - 1", "price ~ cut:x", "price ~ x + cut:x", "price ~ cut:town",
+     "price ~ cut + cut:town", "price ~ cut*town - 1", "price ~ log(carat)*x + I(x ** 2)"],
+)  # fmt: skip
+def test_designs_span_those_of_formulaic(text):
+    frame = diamonds(60).assign(town=np.random.default_rng(1).choice(["a", "b"], size=60))
+    ours, y, public = designed(text, frame, {**LEVELS, "town": ["a", "b"]})
+    theirs = np.asarray(model_matrix(text, frame).rhs, float)
+    ours = np.column_stack([np.ones(60)] * public.intercept + [ours])
+    assert ours.shape == theirs.shape
+    assert np.linalg.matrix_rank(np.column_stack([ours, theirs])) == np.linalg.matrix_rank(ours) == ours.shape[1]
+    assert (y == frame.price).all()
+
+
+def test_dummies_and_flags_are_declared_0_or_1():
+    public = designed("price ~ C(cut) + flag + x + flag:cut + x:cut", diamonds(20), LEVELS)[2]
+    assert public.names[:4] == ("cut[Good]", "cut[Ideal]", "flag", "x")
+    assert public.binary == (0, 1, 2, 4, 5)
+
+
+@pytest.mark.parametrize("made", ["poly(x, 2)", "center(x)", "scale(x)", "bs(x, df=4)", "cr(x, df=4)", "x.mean()",
+                                  "np.mean(x)", "lag(x)", "np.sum(x)", "x - x.max()", "hashed(cut)", "[1, 2][0]",
+                                  "C(cut, contr.sum)", "log(x, x)"])  # fmt: skip
+def test_what_learns_from_rows_is_refused(made):
+    with pytest.raises(ut.InvalidArgument, match=r"^formula must be"):
+        ut.linear_regression(TABLE, formula=f"price ~ {{{made}}}", epsilon=1, levels=LEVELS)
+
+
+@pytest.mark.parametrize("text", ["x + z", "price ~", "price + x ~ z", "price ~ .", "price ~ 1", 3, "price ~ nope",
+                                  "C(cut) ~ x", "price ~ x | z", "~ x"])  # fmt: skip
+def test_what_is_no_formula(text):
+    with pytest.raises(ut.InvalidArgument, match=r"^formula must be"):
+        ut.linear_regression(TABLE, formula=text, epsilon=1, levels=LEVELS)
+
+
+def test_levels_are_declared_and_never_read():
+    told = {"formula": "price ~ cut", "epsilon": 1}
+    for frame in (TABLE, TABLE.astype({"cut": "category"})):
+        with pytest.raises(ut.InvalidArgument, match="not read off the rows"):
+            ut.linear_regression(frame, **told)
+    for wrong in (["Fair"], ["Fair", "Fair"], "Fair", ["Fair", None], 3):
+        with pytest.raises(ut.InvalidArgument, match=r"^levels must be"):
+            ut.linear_regression(TABLE, **told, levels={"cut": wrong})
+    with pytest.raises(ut.InvalidArgument, match="no formula"):
+        ut.linear_regression(TABLE[["x"]], TABLE.price, epsilon=1, levels=LEVELS)
+    x, _, public = designed("price ~ cut", diamonds(50), {"cut": ["Fair", "Good"]})
+    assert public.names == ("cut[Good]",)
+    assert (np.isnan(x[:, 0]) == (diamonds(50).cut == "Ideal")).all()
+
+
+def test_a_row_becomes_what_it_is_by_itself():
+    text = "price ~ log(x) + sqrt(z)*exp(carat ** 9) + x/z + C(cut) - abs(-x)"
+    frame = diamonds(40).astype(object)
+    frame.iloc[3, 0], frame.iloc[4, 2], frame.iloc[5, 1], frame.iloc[6, 3] = 1e300, -1e308, None, 0.0
+    columns = {name: frame[name].tolist() for name in frame}
+    with np.errstate(all="raise"):
+        whole = designed(text, columns, LEVELS)
+    for i in range(40):
+        alone = designed(text, {name: rows[i : i + 1] for name, rows in columns.items()}, LEVELS)
+        assert np.array_equal(alone[0][0], whole[0][i], equal_nan=True)
+        assert np.array_equal(alone[1][0], whole[1][i], equal_nan=True)
+        assert alone[2] == whole[2]
+
+
+def test_terms_share_no_columns():
+    found = margins(read("y ~ a*b"), frozenset({"a", "b"}))
+    assert [(len(plain), list(several.values())) for plain, several in found] == [
+        (0, [False]), (0, [False]), (0, [False, False])]  # fmt: skip
+
+
+def test_a_session_and_a_command(tmp_path, capsys):
+    TABLE.to_parquet(tmp_path / "d.parquet")
+    session = ut.open(str(tmp_path / "d.parquet"), entropy=SeededEntropy(1))
+    found = session.regression(formula="price ~ log(carat) + x*z", epsilon=2)
+    assert np.abs(found.value - [2, 3, 0, 0, 0.5]).max() < 0.15
+    with pytest.raises(ut.InvalidArgument, match="numeric columns"):
+        session.regression(formula="price ~ cut", levels=LEVELS, epsilon=2)
+    spent = session.spent.epsilon
+    with pytest.raises(ut.InvalidArgument, match="poly"):
+        session.regression(formula="price ~ poly(x, 2)", epsilon=2)
+    assert session.spent.epsilon == spent
+    told = ["regression", str(tmp_path / "d.parquet"), "--formula", "price ~ log(carat)", "--epsilon", "2"]
+    assert main(told) == 0
+    assert "linear regression" in capsys.readouterr().out

@@ -120,7 +120,7 @@ def _inside(median: Figure, ends: tuple[Any, Any] | None, found: Mapping[Fractio
         return median
     low, high = min(found.values()), max(found.values())
     first, last = map(in_ticks, ends)
-    return replace(median, value=min(max(min(max(median.value, first), last), low), high))
+    return replace(median, value=type(median.value)(min(max(min(max(median.value, first), last), low), high)))
 
 
 def _ends(interval: Figure | None, whole: bool) -> tuple[Any, Any] | None:

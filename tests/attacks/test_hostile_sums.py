@@ -1,11 +1,13 @@
 """Sums of bounded contributions: a row's part must not depend on its batch, and a fit must say what it assumes."""
 
 import numpy as np
+import pytest
 
 import uptack as ut
 from uptack import SeededEntropy
 from uptack.multivariate.bounded import LENGTH, bounded
 from uptack.multivariate.standardise import Frame
+from uptack.regression.losses import Check, Huber, Logistic
 from uptack.regression.newton import Model
 from uptack.statistics.variances import fourth_powers
 
@@ -20,16 +22,19 @@ def test_fourth_powers_are_the_same_in_any_batches():
         assert sum(parts) == whole
 
 
-def test_a_row_adds_the_same_to_a_fit_in_any_batch_and_never_too_much():
+@pytest.mark.parametrize("loss", [Huber(), Logistic(), Check(0.9)], ids=repr)
+def test_a_row_adds_the_same_to_a_fit_in_any_batch_and_never_too_much(loss):
     rng = np.random.default_rng(0)
     for d in (2, 3, 5):
         rows = np.where(rng.random((d, 40)) < 0.5, rng.choice(HOSTILE, (d, 40)), rng.normal(size=(d, 40)))
         frame = Frame(tuple(range(d)), 2.0 ** rng.integers(-480, 480, d), np.rint(rng.normal(size=d) * 100))
-        model = Model(frame, np.tril(rng.normal(size=(d, d))), 2.0, 1000.0)
+        model = Model(frame, np.tril(rng.normal(size=(d, d))), 2.0, 1000.0, loss)
 
         def steps(batch, model=model, d=d):
-            z, r = model.residuals(batch, np.linspace(-1, 1, d))
-            return bounded(z * (np.clip(r / 0.7, -2, 2) / 3), 1.0), bounded(model.scaled(batch)[1], model.radius)
+            beta = np.linspace(-1, 1, d)
+            slopes, bends = model.slopes(batch, beta, 0.7, True)
+            second = bounded(model.scaled(batch)[1], model.radius), *model.bent(batch, beta, 0.7)
+            return slopes, bends[None], *second
 
         with np.errstate(all="ignore"):
             for i in range(rows.shape[1]):

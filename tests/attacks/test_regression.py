@@ -166,7 +166,7 @@ def test_coefficients_beyond_all_candidates_get_no_reply(factor):
 # -------------------------------------------------------------------------------------------------------------- options
 
 
-@pytest.mark.parametrize("option", [{"by": np.zeros(2000)}, {"granularity": 1}, {"groups": [1, 2]}])
+@pytest.mark.parametrize("option", [{"granularity": 1}, {"groups": [1, 2]}])
 def test_options_that_a_regression_has_not_are_named(option):
     with pytest.raises(ut.InvalidArgument) as caught:
         ut.shortcut_regression(*lines(2000), epsilon=1, **option)

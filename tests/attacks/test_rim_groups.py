@@ -50,7 +50,7 @@ def test_the_most_frequent_value_is_no_rows_own(name):
     assert {repr(top) for top in tops} == {f"Winner(value={canonical(one)!r}, votes=10, gap=10)"}
 
 
-@pytest.mark.parametrize("seed", [36, 72, 172, 299])  # where the block with the other spelling comes last
+@pytest.mark.parametrize("seed", [36, 299])  # where the block with the other spelling comes last
 def test_a_stable_value_shows_no_blocks_own_spelling(seed):
     def made(spelling):
         rows = np.fromiter([Decimal("1.0")] * 679 + [spelling], object, 680)

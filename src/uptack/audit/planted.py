@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from uptack.audit.asked import asks
@@ -17,6 +18,7 @@ from uptack.audit.replay import Replay, replay
 from uptack.audit.run import run
 from uptack.errors import Failed
 
+Planted = Callable[[], AbstractContextManager[None]]
 SEEDS = range(3)
 """Tapes that a fault is looked for on: a test that passes by chance hides what comes after it."""
 
@@ -42,30 +44,30 @@ def _asked(name: str) -> Replay:
 
 def trace(fault: Fault, draws: int = 2000) -> Trace:
     """Plant a fault, look for it with the check that is to find it, and take it out again."""
-    return Trace(fault, tuple(_signs(fault, draws)))
+    return Trace(fault, tuple(_signs(fault, draws, fault.planted)))
 
 
 def clean(fault: Fault, draws: int = 2000) -> bool:
     """Whether the same check on the same case finds nothing where nothing is planted."""
-    return not _signs(replace(fault, how=lambda original: original), draws)
+    return not _signs(fault, draws, fault.without)
 
 
-def _signs(fault: Fault, draws: int) -> list[str]:
+def _signs(fault: Fault, draws: int, planted: Planted) -> list[str]:
     if fault.check == "inner":
         case = deepcopy(moving()[fault.case])  # a fault may change the rows, and f
-        return next(filter(None, (_told(case, seed, fault) for seed in SEEDS)), [])
+        return next(filter(None, (_told(case, seed, planted) for seed in SEEDS)), [])
     if fault.check == "replay":
-        with fault.planted():
+        with planted():
             return replay(_asked(fault.case))
     drawn = next(case for case in cases() if isinstance(case, Case) and case.name == fault.case)
-    with fault.planted():
+    with planted():
         (finding,) = run([drawn], draws=draws, confidence=1 - 1e-6).findings
     return [f"found ε = {finding.epsilon:.3g} of {finding.claimed.epsilon:.3g}"] if finding.refuted else []
 
 
-def _told(case: Replay, seed: int, fault: Fault) -> list[str]:
+def _told(case: Replay, seed: int, planted: Planted) -> list[str]:
     """What is found inside. That the fault itself breaks down is no find."""
-    return [text for text in inner(case, seed, fault.planted) if not text.startswith(f"{ERROR}: {Failed.__name__}")]
+    return [text for text in inner(case, seed, planted) if not text.startswith(f"{ERROR}: {Failed.__name__}")]
 
 
 def traces(faults: Iterable[Fault] = FAULTS) -> list[Trace]:

@@ -290,7 +290,7 @@ def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
     if hasattr(value, "points"):
         return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
     if hasattr(value, "table"):
-        return str(value.table().text()).splitlines()
+        return str(value.table().text(sys.maxsize)).splitlines()
     if np.ndim(value) == 0 and hasattr(value, "to_dict"):  # a function: JSON has all of it
         return [str(value)]
     if np.ndim(value) == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import webbrowser
 from contextlib import ExitStack
 from pathlib import Path
@@ -105,7 +106,7 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
 
 def _distinct(outputs: tuple[str, ...]) -> list[str]:
     """Each file once: two reports in one place would be one."""
-    if len({Path(output).resolve() for output in outputs}) < len(outputs):
+    if len({os.path.realpath(output) for output in outputs}) < len(outputs):
         raise InvalidArgument("output", "several files that differ", "one of them twice")
     return list(outputs)
 

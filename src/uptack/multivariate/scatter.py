@@ -102,7 +102,7 @@ class Scatter(Figures):
 
     def figures(self, ends: Ends = None) -> list[Record]:
         """The centre of each column, and the covariances of all pairs: a line each, by the numbers of the columns."""
-        centre = [line({"figure": "centre", "x": i, "y": None}, v) for i, v in enumerate(_plain(self.centre))]
+        centre = [line({"figure": "centre", "x": i}, v) for i, v in enumerate(_plain(self.centre))]
         pairs = [(i, j) for i in range(self.centre.size) for j in range(i, self.centre.size)]
         entries = [_plain(row) for row in self.matrix]
         return centre + [line({"figure": "scatter", "x": i, "y": j}, entries[i][j]) for i, j in pairs]

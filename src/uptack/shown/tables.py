@@ -61,12 +61,12 @@ class Table:
         right = frozenset(numeric | (set(range(len(names), len(heads))) if _numbers(records, "value") else set()))
         return Table(title, (*heads, *(["note"] if with_notes else [])), tuple(lines), tuple(notes), right, private)
 
-    def text(self) -> str:
-        """Aligned lines."""
-        lines = [tuple(map(printable, cells)) for cells in (self.head, *self.lines[:TEXT_LINES])]
+    def text(self, limit: int = TEXT_LINES) -> str:
+        """Aligned lines, so many at most."""
+        lines = [tuple(map(printable, cells)) for cells in (self.head, *self.lines[:limit])]
         widths = [max(len(cells[i]) for cells in lines) for i in range(len(self.head))]
         out = ["  ".join(self._aligned(cells, widths)).rstrip() for cells in lines]
-        below = [*self._more(TEXT_LINES), *self.notes, *([] if self.private else [STAMP])]
+        below = [*self._more(limit), *self.notes, *([] if self.private else [STAMP])]
         return "\n".join([printable(self.title), *out, *map(printable, below)])
 
     def _aligned(self, cells: Sequence[str], widths: Sequence[int]) -> list[str]:
@@ -100,7 +100,7 @@ def _safe(text: str) -> str:
 
 def _cell(value: object) -> str:
     """The name of a figure. Numbers are not rounded in it: it says which figure it is."""
-    return "" if value is None else label(plain(value))
+    return label(plain(value))
 
 
 def _numbers(records: Sequence[Record], name: str) -> bool:

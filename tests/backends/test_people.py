@@ -62,9 +62,9 @@ def check_order(column, theirs, at_most=None):
 
 @pytest.mark.parametrize("name", ["x", "visits", "seen"])
 def test_weights_of_people(put, ids, name, few):
-    if name == "x" and (con := getattr(people(put, ids).outer, "table", None)) is not None:
-        if con.get_backend().name == "pyspark":
-            pytest.skip("floats are asked for in four engines; in Spark that takes half a minute")
+    table = getattr(people(put, ids).outer, "table", None)
+    if name == "x" and table is not None and table.get_backend().name == "pyspark":
+        pytest.skip("floats are asked for in four engines; in Spark that takes half a minute")
     theirs, column = people(put, ids), people(put, ids).column(name)
     whose, values = owners(TABLE, ids), floats(TABLE[name])
     assert isinstance(theirs, PeopleSource)

@@ -31,10 +31,10 @@ def test_no_mechanism_costs_more_than_it_claims(name):
 
 
 INSIDE = [ask for ask in asks() if ask.inside]
-"""Every twentieth of them here: `make audit` looks into all."""
+"""Every fortieth of them here: `make audit` looks into all."""
 
 
-@pytest.mark.parametrize("ask", INSIDE[::20], ids=lambda ask: ask.name)
+@pytest.mark.parametrize("ask", INSIDE[::40], ids=lambda ask: ask.name)
 def test_a_hostile_row_moves_no_mechanism_too_far(ask):
     for case in ask.within():
         found = [text for text in inner(case) if not text.startswith(ERROR)]
@@ -47,7 +47,7 @@ def test_a_planted_fault_is_found(fault):
 
 
 @pytest.mark.parametrize(
-    "fault", {(f.check, f.case, f.without): f for f in FAST}.values(), ids=lambda fault: fault.case
+    "fault", list({(f.check, f.case, f.without): f for f in FAST}.values())[::2], ids=lambda fault: fault.case
 )
 def test_nothing_is_found_where_nothing_is_planted(fault):
     assert clean(fault)

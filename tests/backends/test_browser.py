@@ -140,8 +140,8 @@ SCRIPT = (Path(__file__).parent / "boxes.js").read_text("utf-8")
 @pytest.fixture(scope="module", params=SHAPES)
 def shaped(request, tmp_path_factory):
     session = ut.open(SHAPES[request.param](), entropy=ut.SeededEntropy(6), missing="drop")
-    target = "age" if request.param == "ordinary" else None
-    made = profile(session, 3, 1e-6, title=f"{request.param}.csv", target=target)
+    more = {"target": "age", "correlations": True} if request.param == "ordinary" else {}
+    made = profile(session, 3, 1e-6, title=f"{request.param}.csv", **more)
     return write(made, tmp_path_factory.mktemp("shape") / "report.html")
 
 

@@ -20,7 +20,7 @@ EVERY = asks()
 
 IN_SESSIONS = [ask for ask in EVERY if ask.function.startswith("uptack.session")]
 HERE = [ask for ask in EVERY if not ask.function.startswith("uptack.session")][::4] + IN_SESSIONS[::12]
-"""A quarter of what is asked directly, and a twelfth of what sessions ask of the same functions: `make audit` has all."""
+"""A quarter of what is asked directly, a twelfth of what sessions ask of the same functions: `make audit` has all."""
 
 
 @pytest.mark.parametrize("ask", HERE, ids=lambda ask: ask.name)

@@ -208,3 +208,13 @@ def test_init_takes_what_is_proposed(tmp_path, capsys):
     assert main(["init", str(path), "--yes"]) == 2  # the ledger exists
     assert not (tmp_path / "rows.parquet.uptack.toml").exists()
     assert main(["init", "-", "--yes"]) == 2
+
+
+def test_the_look_and_a_guess_find_dates(tmp_path):
+    path, zoned = tmp_path / "stays.csv", "2024-02-03T10:00+01:00"
+    rows = [f"2024-02-{day:02},2024-02-{day:02} 10:30,{zoned},2024-02-3{day % 2}" for day in range(1, 29)]
+    path.write_text("day,hour,zoned,no\n" + "\n".join(rows), "utf-8")
+    wanted = {"day": "date", "hour": "datetime", "zoned": "datetime-utc", "no": "text"}
+    assert ut.data.guess_types(path) == wanted
+    assert main(["init", str(path), "--yes"]) == 0
+    assert dict(ut.data.source(path).columns) == {"day": "time", "hour": "time", "zoned": "time", "no": "text"}

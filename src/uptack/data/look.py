@@ -26,6 +26,9 @@ FORMS = tuple(Numbers(*signs) for signs in SIGNS)
 """How numbers may be written. Of two that fit alike the first is proposed."""
 MOST = Fraction(95, 100)
 """So many of a column's cells must be of a kind for that kind to be proposed; the others will be missing values."""
+NUMBERS, TIMES = ("integer", "number"), ("date", "datetime", "datetime-utc")
+KINDS = ("boolean", *NUMBERS, *TIMES)
+"""Kinds that are looked for; what is none of them is a text."""
 SHOWN, KEPT = 3, 1000
 FINEST = 4
 """Decimal places up to which they are taken for a step of measurement."""
@@ -163,7 +166,7 @@ class _Seen:
     filled: int = 0
     places: int = 0
     step: int = 0
-    misfits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("boolean", "integer", "number"), 0))
+    misfits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     odd: bool = False
     gaps: Counter[str] = field(default_factory=Counter)
     words: Counter[str] = field(default_factory=Counter)
@@ -200,7 +203,7 @@ class _Seen:
         """What is proposed: the narrowest kind that nearly all cells fit, unless one is stated."""
         kind = stated or self._kind()
         wrong = self.misfits.get(kind, 0) if kind in self.misfits else 0
-        words = tuple(word for word, _ in self.words.most_common(SHOWN)) if wrong and kind != "boolean" else ()
+        words = tuple(word for word, _ in self.words.most_common(SHOWN)) if wrong and kind in NUMBERS else ()
         return ColumnLook(self.name, kind, self._granularity(kind), self.filled, wrong, words)
 
     def _kind(self) -> str:
@@ -209,7 +212,7 @@ class _Seen:
             return "text"
         if enough["number"]:
             return "integer" if self.misfits["integer"] == self.misfits["number"] else "number"
-        return "boolean" if enough["boolean"] else "text"
+        return next((kind for kind in ("boolean", *TIMES) if enough[kind]), "text")
 
     def _granularity(self, kind: str) -> Fraction | None:
         """A round step that all values are multiples of, where one is seen."""

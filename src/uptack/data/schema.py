@@ -216,7 +216,8 @@ HEADING = """\
 # What is public of {file}. Whoever may read a release may read this; edit it as you like.
 # Every command and uptack.open read it. `uptack describe {file}` shows what they make of it.
 #
-# Beside its kind ("integer", "number", "boolean", "boolean:yes/no", "text") a column may have
+# Beside its kind ("integer", "number", "boolean", "boolean:yes/no", "text", "date", "datetime",
+# "datetime-utc") a column may have
 #   granularity = 0.5        a step that all values are multiples of, and answers will be
 #   plausible = [0, 120]     where its values lie, by what everybody knows; it need not be right
 #   levels = ["A", "B"]      its categories, where they are public

@@ -23,6 +23,7 @@ from uptack.data import cells, streams
 from uptack.data.cells import TYPES, Numbers
 from uptack.data.protocol import known
 from uptack.data.states import guarded
+from uptack.data.time_cells import PATTERNS
 from uptack.errors import InvalidArgument
 
 GUESS = "guess"
@@ -162,7 +163,7 @@ def guess(paths: Sequence[str], made: Layout) -> dict[str, str]:
 
 
 def _guessed(paths: Sequence[str], made: Layout) -> dict[str, str]:
-    possible = {name: ["boolean", "integer", "number", "date", "datetime"] for name in made.names}
+    possible = {name: ["boolean", "integer", "number", *PATTERNS] for name in made.names}
     seen = dict.fromkeys(made.names, False)
     for batch in batches(paths, made):
         for name, texts in zip(made.names, batch, strict=True):

@@ -23,6 +23,7 @@ from uptack.noise import (
     SampledBody,
     UniformInteger,
 )
+from uptack.registry import declared
 
 NAN, INF = float("nan"), float("inf")
 ADDITIVE = {
@@ -200,3 +201,16 @@ def test_releases(release, argument, value):
     if (release, argument) == ("fourier_density", "delta"):
         pytest.skip("it has no δ")
     refused(lambda e: function(**{"entropy": e, **arguments, argument: value}), argument)
+
+
+@pytest.mark.parametrize("name", sorted(declared()))
+def test_what_is_left_out_is_named(name):
+    """The first mistake that anybody makes: not "failed while it read the data"."""
+    made = declared()[name]
+    with pytest.raises(ut.InvalidArgument) as caught:
+        made.public()
+    assert caught.value.name == next(iter(made.needed))
+    if "epsilon" in made.needed:
+        others = {other: None for other in made.needed if other != "epsilon"}
+        with pytest.raises(ut.InvalidArgument, match="epsilon must be given"):
+            made.public(**others)

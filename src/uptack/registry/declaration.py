@@ -15,7 +15,7 @@ import functools
 import importlib
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, ParamSpec, Protocol, TypeVar
@@ -50,6 +50,9 @@ HOMES = (
     "uptack.random_dp",
 )
 """The modules of this package that declare release functions."""
+
+EXAMPLES = {"epsilon": "Such as epsilon=1.", "p": "Such as p=0.9.", "groups": "Such as groups=('a', 'b')."}
+"""What is said of an argument that was left out."""
 
 ENTRY_POINTS = "uptack.statistics"
 """The group of entry points through which other packages are found."""
@@ -120,6 +123,20 @@ class Declaration:
         """The names of its options."""
         return tuple(option.name for option in self.options)
 
+    @functools.cached_property
+    def needed(self) -> Mapping[str, int | None]:
+        """The arguments without a default: the place of each, None where it must be named."""
+        found = inspect.signature(self.function).parameters.values()
+        places = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
+        told = [p for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.default is p.empty]
+        return {p.name: places.index(p.name) if p.name in places else None for p in told}
+
+    def check_given(self, arguments: Sequence[Any], given: Mapping[str, Any]) -> None:
+        """Refuse a call that leaves out what it needs, by name."""
+        for name, place in self.needed.items():
+            if name not in given and (place is None or place >= len(arguments)):
+                raise InvalidArgument(name, f"given to {self.name}", "nothing", EXAMPLES.get(name, ""))
+
     @property
     def path(self) -> str:
         """Where everybody finds it: "uptack.median", or in its room, "uptack.mechanisms.laplace"."""
@@ -175,6 +192,7 @@ def release(
         @functools.wraps(function)
         def public(*arguments: P.args, **given: P.kwargs) -> T:
             made.check(given)
+            made.check_given(arguments, given)
             if enter is not None:
                 arguments, given = enter(arguments, given)  # type: ignore[assignment]
             grouping = {name: given.pop(name, None) for name in options.grouping(function)} if by else {}

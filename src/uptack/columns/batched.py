@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -15,15 +15,44 @@ from uptack.columns.selection import Floats, Window
 from uptack.columns.unread import Touched
 
 Places = NDArray[np.int64]
+Picked = tuple[Places, Floats]
+Pick = Callable[[Places, Floats], Picked]
+"""Keeps some of the rows of people, each of whom has a number. What it keeps of all rows it also keeps of what it has
+kept of parts of them."""
+
+
+Alike = tuple[int, Floats]
+"""Rows that have the same units."""
+
+
+def alike(rows: Floats, units: NDArray[Any]) -> list[Alike]:
+    """The rows by their units, which are whole numbers."""
+    order = np.argsort(units, kind="stable")
+    each, starts = np.unique(units[order], return_index=True)
+    parts = np.split(rows[:, order], starts[1:], axis=1)
+    return [(int(unit), np.ascontiguousarray(part)) for unit, part in zip(each.tolist(), parts, strict=False)]
+
+
+def weighed(f: Callable[[Floats], list[Any]], nothing: Floats, parts: Iterable[Alike]) -> list[Any]:
+    """Σ units·f, where f gives integers without a largest, and zeros of `nothing`, rows of which there are none."""
+    totals = f(nothing)
+    for units, rows in parts:
+        totals = [total + units * new for total, new in zip(totals, f(rows), strict=True)]
+    return totals
 
 
 class Batched(ABC):
-    """A table of numbers. A batch has one line per column. A row is complete if all its values are finite numbers."""
+    """A table of numbers. A batch has one line per column. A row is complete if all its values are finite numbers.
+
+    `of_people` says that it knows whose its rows are. Then people stand for rows in what it counts.
+    """
+
+    of_people: bool = False
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many rows there are."""
+        """How many rows there are, or people."""
 
     @property
     @abstractmethod
@@ -39,8 +68,24 @@ class Batched(ABC):
         """The same with some columns brought to between 0 and 1."""
 
     @abstractmethod
+    def coded(self, first: Any, second: Any) -> Batched:
+        """The only column as 0 where it has the first of two values, 1 for the second, and missing for others."""
+
+    @abstractmethod
     def count(self) -> int:
-        """How many rows are complete."""
+        """How many rows are complete, or people have such a row."""
+
+    @abstractmethod
+    def lacking(self) -> bool:
+        """Whether some row is not complete. For the curator only."""
+
+    @abstractmethod
+    def ordered(self, column: int, windows: Sequence[Window]) -> Ordered:
+        """The order statistics of a column, over complete rows. Those of people are z of `uptack.columns.people`."""
+
+
+class BatchedRows(Batched):
+    """A table whose rows stand for themselves."""
 
     @abstractmethod
     def sums(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
@@ -53,9 +98,22 @@ class Batched(ABC):
         Which row has which place may differ from scan to scan. Rows that are not complete come as they are.
         """
 
+
+class BatchedPeople(Batched):
+    """A table whose rows belong to people, with U units each (`uptack.columns.people`)."""
+
+    of_people = True
+
     @abstractmethod
-    def ordered(self, column: int, windows: Sequence[Window]) -> Ordered:
-        """The order statistics of a column, over complete rows."""
+    def weighed(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
+        """Σ units·f over complete rows, in any order: f as above, of rows that have the same units."""
+
+    @abstractmethod
+    def picked(self, places: Places, pick: Pick, complete: bool) -> Picked:
+        """What is picked of the complete rows of the people in these places, of which there are some, in order.
+
+        People are numbered in the order of their ids; `complete` says that only those with a complete row are.
+        """
 
 
 @dataclass(frozen=True)
@@ -64,10 +122,11 @@ class UnreadTable(Batched):
 
     rows: int
     columns: int
+    of_people: bool = False
 
     @property
     def size(self) -> int:
-        """How many rows there are."""
+        """How many rows there are, or people."""
         return self.rows
 
     @property
@@ -77,9 +136,13 @@ class UnreadTable(Batched):
 
     def beside(self, other: Batched) -> UnreadTable:
         """The columns of both."""
-        return UnreadTable(self.size, self.width + other.width)
+        return UnreadTable(self.size, self.width + other.width, self.of_people)
 
     def clipped(self, columns: Sequence[int]) -> UnreadTable:
+        """The same table."""
+        return self
+
+    def coded(self, first: Any, second: Any) -> UnreadTable:
         """The same table."""
         return self
 
@@ -87,11 +150,7 @@ class UnreadTable(Batched):
         """Stops the rehearsal."""
         raise Touched
 
-    def sums(self, f: Callable[[Floats], list[Any]]) -> NoReturn:
-        """Stops the rehearsal."""
-        raise Touched
-
-    def taken(self, places: Places, complete: bool) -> NoReturn:
+    def lacking(self) -> NoReturn:
         """Stops the rehearsal."""
         raise Touched
 

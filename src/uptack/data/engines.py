@@ -117,6 +117,12 @@ def floats(values: Any) -> Floats:
     return made.astype(np.float64, copy=False)
 
 
+def integers(values: Any) -> NDArray[np.int64]:
+    """A column of whole numbers of a record batch, without nulls."""
+    made: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return made.astype(np.int64, copy=False)
+
+
 def read(table: Any) -> Floats:
     """The only column of an expression, as floats."""
     parts = folded(table, lambda parts: [floats(batch.column(0)) for batch in parts])
@@ -167,12 +173,37 @@ def sums(table: Any, f: Callable[[Floats], list[Any]]) -> list[Any]:
     return batch_sums(table, lambda batch: f(floats(batch.column(0))), f(np.empty(0)))
 
 
-def batch_sums(table: Any, f: Callable[[Any], list[Any]], nothing: list[Any]) -> list[Any]:
-    """Σ f over the record batches of an expression, in any order; `nothing` is f of one without rows."""
+def batch_sums(table: Any, f: Callable[[Any], list[Any]], nothing: list[Any], size: int = 0) -> list[Any]:
+    """Σ f over the record batches of an expression, in any order; `nothing` is f of one without rows.
+
+    Small batches are put together first, until there are so many rows.
+    """
     if backend(table).name == "pyspark":
-        parts = (part for _, part in on_partitions(table, lambda _, batches: _added(f, batches)))
+        parts = (part for _, part in on_partitions(table, lambda _, batches: _added(f, _larger(batches, size))))
         return add([nothing, *(part for part in parts if part is not None)])
-    return folded(table, lambda batches: reduce(lambda total, batch: add((total, f(batch))), batches, nothing))
+
+    def fold(batches: Iterator[Any]) -> list[Any]:
+        return reduce(lambda total, batch: add((total, f(batch))), _larger(batches, size), nothing)
+
+    return folded(table, fold)
+
+
+def _larger(batches: Iterator[Any], size: int) -> Iterator[Any]:
+    """The same rows in batches of at least so many."""
+    waiting: list[Any] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= size:
+            yield _one(waiting)
+            waiting = []
+    if waiting:
+        yield _one(waiting)
+
+
+def _one(batches: list[Any]) -> Any:
+    import pyarrow as pa
+
+    return batches[0] if len(batches) == 1 else pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
 def _added(f: Callable[[Any], list[Any]], batches: Iterator[Any]) -> list[Any] | None:
@@ -183,8 +214,11 @@ def _added(f: Callable[[Any], list[Any]], batches: Iterator[Any]) -> list[Any] |
     return total
 
 
-def on_partitions(table: Any, f: Callable[[int, Iterator[Any]], T]) -> list[tuple[int, T]]:
-    """Of every partition of Spark its number, and what f makes of the number and the record batches, where they are."""
+def on_partitions(table: Any, f: Callable[[int, Iterator[Any]], T], together: str | None = None) -> list[tuple[int, T]]:
+    """Of every partition of Spark its number, and what f makes of the number and the record batches, where they are.
+
+    Rows with one value in the column `together` are first brought to one partition.
+    """
     con = backend(table)
 
     def partition(batches: Iterator[Any]) -> Iterator[Any]:
@@ -197,7 +231,8 @@ def on_partitions(table: Any, f: Callable[[int, Iterator[Any]], T]) -> list[tupl
         yield pa.RecordBatch.from_pydict({"found": pa.array([pickle.dumps((place, f(place, batches)))], pa.binary())})
 
     def found() -> list[tuple[int, T]]:
-        frame = con.raw_sql(con.compile(table)).mapInArrow(partition, "found binary")
+        frame = con.raw_sql(con.compile(table))
+        frame = (frame if together is None else frame.repartition(together)).mapInArrow(partition, "found binary")
         return [pickle.loads(row[0]) for row in frame.collect()]  # together: an iterator would run one after the other
 
     return states.run(con, found)

@@ -173,16 +173,14 @@ def unread_points(source: Source, names: Names, given: Given) -> tuple[Any, ...]
 def read_table(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Columns side by side: of an engine they are read in batches."""
     if isinstance(source, PeopleSource):
-        return (source.points(names),)
+        return (source.batched(names) or source.points(names),)
     rows = _masked(source)
     return (QueryRows.of(rows, names) if isinstance(rows, QuerySource) else rows.matrix(names),)
 
 
 def unread_table(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """A table of that size, unread."""
-    if isinstance(source, PeopleSource):
-        return (_one_row_each(np.broadcast_to(0.0, (source.rows, len(names)))),)
-    return (UnreadTable(source.rows, len(names)),)
+    return (UnreadTable(source.rows, len(names), isinstance(source, PeopleSource)),)
 
 
 def formulas() -> Any:
@@ -213,17 +211,22 @@ def unread_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]
 
 def read_stream(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y, of an engine in batches."""
+    if given.get("formula") is not None:
+        return read_design(source, names, given)
+    if isinstance(source, PeopleSource) and (x := source.batched(names[1:])) is not None:
+        return x, source.batched(names[:1])
     rows = _masked(source)
-    if isinstance(rows, QuerySource) and given.get("formula") is None:
+    if isinstance(rows, QuerySource):
         return QueryRows.of(rows, names[1:]), QueryRows.of(rows, names[:1])
     return read_design(source, names, given)
 
 
 def unread_stream(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """The same in batches, unread."""
-    if isinstance(source, PeopleSource) or given.get("formula") is not None:
+    if given.get("formula") is not None:
         return unread_design(source, names, given)
-    return UnreadTable(source.rows, len(names) - 1), UnreadTable(source.rows, 1)
+    people = isinstance(source, PeopleSource)
+    return UnreadTable(source.rows, len(names) - 1, people), UnreadTable(source.rows, 1, people)
 
 
 def _one_row_each(values: Any) -> PeopleRows:

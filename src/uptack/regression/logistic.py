@@ -10,6 +10,7 @@ import numpy as np
 from uptack import checks
 from uptack.account import Account
 from uptack.columns import canonical, field
+from uptack.columns.batched import Batched
 from uptack.columns.owners import PeopleRows
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
@@ -18,7 +19,7 @@ from uptack.multivariate.entrance import response_of, table_of
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.registry.reads import DESIGN
+from uptack.registry.reads import STREAMED
 from uptack.regression.fitting import Asked, fit
 from uptack.regression.formulas import entered
 from uptack.regression.losses import Logistic
@@ -35,7 +36,7 @@ def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[A
 
 
 @release(
-    reads=DESIGN,
+    reads=STREAMED,
     people=True,
     data=("x", "y"),
     missing="ignore",
@@ -101,6 +102,8 @@ def two_classes(classes: Any) -> tuple[Any, Any]:
 
 def labels_of(y: Any, classes: tuple[Any, Any]) -> Any:
     """0 for rows of the first class, 1 for those of the second, NaN for others: each row by itself."""
+    if isinstance(y, Batched):
+        return y.coded(*classes)
     if isinstance(y, PeopleRows):
         return replace(y, values=_coded(*(y.values == canonical(one) for one in classes)))
     found = field("y", y, "one column of classes")

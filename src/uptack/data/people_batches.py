@@ -1,0 +1,165 @@
+"""Several numeric columns of people's rows that an engine keeps, batch by batch: see `uptack.columns.batched`.
+
+The engine counts the complete rows of each person, and puts the units of each row beside it (`uptack.data.weights`). So
+a batch, or a partition, need not have all rows of a person: each row adds what it contributes times its units, in
+integers that have no largest.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from uptack.columns.batched import Batched, BatchedPeople, Pick, Picked, Places, alike, weighed
+from uptack.columns.selection import Floats, Window
+from uptack.data import engines, weights
+from uptack.data.batches import Layout, QueryRows
+from uptack.data.counting import QueryPeople
+from uptack.data.ordering import Selected
+from uptack.data.shared import SharedScans
+from uptack.data.weights import PeopleScans, Sums
+
+BATCH = 1 << 20
+"""Rows that are sorted by their units at once: so not many of them are alone with theirs."""
+
+
+@dataclass(frozen=True, eq=False)
+class QueryPeopleRows(BatchedPeople):
+    """Columns of rows that all belong to somebody."""
+
+    people: QueryPeople
+    columns: QueryRows
+
+    @staticmethod
+    def of(people: QueryPeople, names: Sequence[str]) -> QueryPeopleRows:
+        """Numeric columns, whose numbers of rows and people stay as they are first counted."""
+        columns = QueryRows.of(people.source, names)
+        return QueryPeopleRows(replace(people, source=columns.source), columns)
+
+    @property
+    def size(self) -> int:
+        """How many people there are."""
+        return self.people.people()
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.columns.width
+
+    def beside(self, other: Batched) -> QueryPeopleRows:
+        """The columns of both."""
+        assert isinstance(other, QueryPeopleRows)
+        return replace(self, columns=self.columns.beside(other.columns))
+
+    def clipped(self, columns: Sequence[int]) -> QueryPeopleRows:
+        """The same with some columns brought to between 0 and 1."""
+        return replace(self, columns=self.columns.clipped(columns))
+
+    def coded(self, first: Any, second: Any) -> QueryPeopleRows:
+        """The only column as 0 and 1 for two values."""
+        return replace(self, columns=self.columns.coded(first, second))
+
+    @property
+    def _keys(self) -> dict[str, Any]:
+        return weights.keys(self.people.source, self.people.ids)
+
+    def _rows(self) -> Any:
+        """Ids and values of complete rows."""
+        rows = self.columns.rows(**self._keys)
+        return rows.filter(self.columns.complete(rows))
+
+    @property
+    def _complete(self) -> engines.Kept:
+        """One line per person who has a complete row: her ids, and how many she has."""
+        name = f"people with complete rows of {self.columns.key}"
+        return self.people.source.once(name, lambda: weights.counted(self._rows(), list(self._keys)))
+
+    @property
+    def _sums(self) -> Sums:
+        """How many people and complete rows there are, and their units: one line per person is read."""
+
+        def added() -> Sums:
+            theirs = self._complete.table
+            units = (weights.weight(theirs.m) * theirs.m).sum()
+            found = theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), valued=units, units=units)
+            (line,) = engines.whole(found)
+            return Sums(*(int(line[name] or 0) for name in Sums._fields))
+
+        return self.people.source.once(f"units of {self.columns.key}", added)
+
+    def count(self) -> int:
+        """How many people have a complete row."""
+        return self._sums.people
+
+    def lacking(self) -> bool:
+        """Whether some row is not complete."""
+        return self._sums.rows != self.people.spread()[0]
+
+    def weighed(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
+        """Σ units·f over complete rows: on the executors of Spark, otherwise here."""
+        rows = weights.weighed(self._rows(), self._complete)
+        apply = functools.partial(self._layout.apply, functools.partial(_by_units, f))
+        return engines.batch_sums(rows, apply, f(np.empty((self.width, 0))), BATCH)
+
+    @property
+    def _layout(self) -> Layout:
+        """The values of a row, and a whole number."""
+        return replace(self.columns.layout, width=self.width + 1)
+
+    def picked(self, places: Places, pick: Pick, complete: bool) -> Picked:
+        """One scan, in which every row knows the place of its person."""
+        theirs = self._complete.table if complete else weights.all_people(self.people.source, self.people.ids).table
+        numbered = theirs.select(*self._keys, place=engines.ibis().row_number().over(order_by=list(self._keys)))
+        rows = self._rows().join(numbered, list(self._keys))
+        read = rows.select(*(f"v{i}" for i in range(self.width)), "place")
+        fold = functools.partial(_picked, self._layout, places, pick)
+        if not self.columns.on_spark:
+            return engines.folded(read, fold)
+        parts = [part for _, part in engines.on_partitions(read, functools.partial(_in_partition, fold), "place")]
+        slots = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
+        return pick(slots, np.concatenate([np.empty((self.width, 0)), *(part[1] for part in parts)], axis=1))
+
+    def ordered(self, column: int, windows: Sequence[Window]) -> Selected:
+        """z of all columns together in two or three scans, once: see `uptack.data.ordering`."""
+
+        def selected() -> dict[int, Selected]:
+            rows, people, sums = self._rows(), self._complete, self._sums
+            alone = {
+                i: PeopleScans(rows.select(*self._keys, v=rows[f"v{i}"]), people)
+                for i in range(self.width)
+                if i not in self.columns.truth
+            }
+            scans = SharedScans(rows, alone, functools.partial(weights.weighed, people=people))
+            return Selected.several(
+                scans, alone, sums.people, sums.valued, windows, scale=weights.SCALE, rows=sums.rows
+            )
+
+        return self.people.source.once(f"order of {self.columns.key} {windows}", selected)[column]
+
+
+def _by_units(f: Callable[[Floats], list[Any]], rows: Floats) -> list[Any]:
+    """Σ units·f of rows whose last line are their units."""
+    return weighed(f, rows[:-1, :0], alike(rows[:-1], rows[-1]))
+
+
+def _picked(layout: Layout, places: Places, pick: Pick, parts: Iterator[Any]) -> Picked:
+    """What is picked of rows whose last line are the places of people, batch after batch."""
+    best, there = np.empty((layout.width - 1, places.size)), np.zeros(places.size, bool)
+    for batch in parts:
+        rows = layout.read(batch, complete=True)
+        at = np.minimum(np.searchsorted(places, rows[-1]), places.size - 1)
+        wanted = places[at] == rows[-1]
+        slots, found = pick(at[wanted], rows[:-1, wanted])
+        before = slots[there[slots]]
+        slots, found = pick(np.append(slots, before), np.concatenate([found, best[:, before]], axis=1))
+        best[:, slots], there[slots] = found, True
+    return np.flatnonzero(there), best[:, there]
+
+
+def _in_partition(fold: Callable[[Iterator[Any]], Picked], place: int, parts: Iterator[Any]) -> Picked:
+    """The same in one partition."""
+    return fold(parts)

@@ -30,7 +30,7 @@ fractions: see `uptack.multivariate.people`."""
 Step = Callable[[Floats], Sequence[Whole]]
 PairStep = Callable[[Floats, Floats], Sequence[Whole]]
 
-BATCH = 1 << 13
+BATCH = 1 << 14
 """Rows at a time: a column of them stays in the cache."""
 
 
@@ -165,8 +165,13 @@ def products(matrix: Floats, columns: Floats) -> Floats:
 
 def lengths(columns: Floats) -> Floats:
     """The Euclidean length of each row."""
+    return np.sqrt(squares(columns))
+
+
+def squares(columns: Floats) -> Floats:
+    """The squared length of each row, added from the first column on."""
     total, scratch = np.zeros(columns.shape[1]), np.empty(columns.shape[1])
     for column in columns:
         np.multiply(column, column, out=scratch)
         np.add(total, scratch, out=total)
-    return np.sqrt(total)
+    return total

@@ -27,10 +27,11 @@ Alike = tuple[int, Floats]
 
 def alike(rows: Floats, units: NDArray[Any]) -> list[Alike]:
     """The rows by their units, which are whole numbers."""
-    order = np.argsort(units, kind="stable")
-    each, starts = np.unique(units[order], return_index=True)
-    parts = np.split(rows[:, order], starts[1:], axis=1)
-    return [(int(unit), np.ascontiguousarray(part)) for unit, part in zip(each.tolist(), parts, strict=False)]
+    each = np.unique(units)
+    place = np.searchsorted(each, units).astype(np.min_scalar_type(each.size))  # small numbers are sorted in one pass
+    order = np.argsort(place, kind="stable")
+    parts = np.split(np.take(rows, order, axis=1), np.cumsum(np.bincount(place, minlength=each.size))[:-1], axis=1)
+    return [(int(unit), part) for unit, part in zip(each.tolist(), parts, strict=False)]
 
 
 def weighed(f: Callable[[Floats], list[Any]], nothing: Floats, parts: Iterable[Alike]) -> list[Any]:

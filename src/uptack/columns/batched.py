@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -97,6 +97,14 @@ class BatchedRows(Batched):
         """The rows in these places of a scan; `complete` says that only complete rows have a place.
 
         Which row has which place may differ from scan to scan. Rows that are not complete come as they are.
+        """
+
+    @abstractmethod
+    def dealt(self, slots: Places, size: int, parts: int, complete: bool) -> Iterator[Picked]:
+        """Slots and rows of one part after the other: part j has the slots from j·size on, so many of them.
+
+        slots[i] is the slot of the row in place i of one scan, or negative for one that is left out. There are at most
+        2^15 parts. Only one of them is in memory.
         """
 
 

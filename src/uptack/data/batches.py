@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from uptack.columns import canonical
-from uptack.columns.batched import Batched, BatchedRows, Places
+from uptack.columns.batched import Batched, BatchedRows, Picked, Places
 from uptack.columns.selection import Floats, Window
 from uptack.data import engines, states
+from uptack.data.dealt import Fold, dealt
 from uptack.data.expressions import as_floats, infinite, missing, number
 from uptack.data.ordering import Selected
 from uptack.data.protocol import NUMERIC, known_all
@@ -162,6 +163,14 @@ class QueryRows(BatchedRows):
                 raise UptackError(states.CHANGED)
         out[:, order] = found
         return out
+
+    def dealt(self, slots: Places, size: int, parts: int, complete: bool) -> Iterator[Picked]:
+        """By one scan, and files on a disk."""
+
+        def scan(fold: Fold) -> int:
+            return engines.folded(self.rows(), lambda batches: fold(self.layout.read(b, complete) for b in batches))
+
+        return dealt(scan, self.width, slots, size, parts)
 
     def _partitions(self) -> Sizes:
         """One scan, once: Spark does the same with the same rows."""

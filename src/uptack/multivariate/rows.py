@@ -117,6 +117,35 @@ class MatrixRows:
         return OrderStatistics(self._kept[column], [around_median(self.count(), reach)])
 
 
+@dataclass(frozen=True, eq=False)
+class FirstColumns:
+    """The first columns of rows that are complete if the others are there, too."""
+
+    rows: Rows
+    width: int
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return self.rows.size
+
+    def count(self) -> int:
+        """How many rows are complete."""
+        return self.rows.count()
+
+    def sums(self, step: Step) -> list[Whole]:
+        """Of these columns."""
+        return self.rows.sums(lambda batch: step(batch[: self.width]))
+
+    def pairs(self, step: PairStep, slots: int | None, entropy: Entropy, most: int = MOST) -> list[Whole]:
+        """Of these columns."""
+        return self.rows.pairs(lambda a, b: step(a[: self.width], b[: self.width]), slots, entropy, most)
+
+    def ordered(self, column: int, reach: int) -> Ordered:
+        """Of one of these columns."""
+        return self.rows.ordered(column, reach)
+
+
 def around_median(n: int, reach: int) -> Window:
     """The ranks that are at most so far from the median."""
     return (n + 1) // 2 - reach - 1, (n + 1) // 2 + reach + 2

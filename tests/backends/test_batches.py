@@ -25,6 +25,7 @@ from uptack.multivariate.people import PeopleMatrix, StreamedPeople
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.streams import StreamedRows
 from uptack.noise import SeededEntropy
+from uptack.regression import dealing
 
 ROWS = 4002
 ENGINES = ["parquet", *(pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("spark", "postgres"))]
@@ -66,6 +67,8 @@ ASKS = {
     "scatter, secret size": lambda s: s.scatter("y", "plain", "odd", epsilon=20, **SECRET),
     "logistic": lambda s: s.logistic_regression("flag", "y", "gaps", classes=(True, False), epsilon=30),
     "quantile": lambda s: s.quantile_regression("y", "plain", "gaps", epsilon=30),
+    "short cut": lambda s: s.shortcut_regression("y", ["plain", "gaps"], epsilon=30),
+    "short cut, round": lambda s: s.shortcut_regression("y", ["whole", "gaps"], coordinates="scatter", epsilon=60),
     "people": lambda s: s.regression("y", ["plain", "gaps", "flag"], binary=[2], epsilon=30),
     "people, logistic": lambda s: s.logistic_regression("flag", "y", epsilon=30),
     "people, secret size": lambda s: s.scatter("y", "plain", "odd", epsilon=30, **SECRET),
@@ -97,6 +100,7 @@ def test_the_same_randomness_gives_the_same_release_wherever_rows_are(kept, ask,
     if kept.table.get_backend().name == "postgres" and ask in ("logistic", "quantile"):
         return  # its rows are read as those of other regressions
     monkeypatch.setattr(QuerySource, "coded", None)
+    monkeypatch.setattr(dealing, "TOGETHER", 1000)
     apply = Layout.apply
     monkeypatch.setattr(Layout, "apply", lambda self, f, batch: apply(self, loads(cloudpickle.dumps(f)), batch))
     assert shown(kept, ask) == in_memory(ask)
@@ -225,6 +229,9 @@ def test_a_table_that_changes_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(QueryRows, "size", ROWS + 1)
     with pytest.raises(UptackError, match=states.CHANGED):
         ours.taken(np.array([3]), complete=False)
+    for n in (ROWS - 1, ROWS + 1):
+        with pytest.raises(UptackError, match=states.CHANGED):
+            next(ours.dealt(np.arange(n), ROWS, 2, complete=False))
 
 
 @pytest.mark.xdist_group("postgres")
@@ -263,6 +270,10 @@ def test_an_order_that_changes_from_scan_to_scan():
             assert (found[:, 0] == -found[:, 1]).all()
             assert np.unique(found[:, 0]).size == found[:, 0].size > (900 if slots is None else 400)
     assert data.sums(lambda b: [b.sum(axis=1)])[0].tolist() == [499 * 999, -499 * 999]
+    slots = np.where(np.arange(999) % 3, np.random.default_rng(0).permutation(999), -1)
+    parts = list(data.table.dealt(slots, 100, 10, complete=False))
+    assert [slot.tolist() for slot, _ in parts] == [[s for s in slots if s // 100 == part] for part in range(10)]
+    assert np.unique(np.concatenate([rows[0] for _, rows in parts])).size == 666
 
 
 def test_a_rehearsal_makes_nothing_of_the_size_of_the_table():

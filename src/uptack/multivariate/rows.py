@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -135,15 +135,20 @@ class FirstColumns:
 
     def sums(self, step: Step) -> list[Whole]:
         """Of these columns."""
-        return self.rows.sums(lambda batch: step(batch[: self.width]))
+        return self.rows.sums(partial(_cut, step, self.width))
 
     def pairs(self, step: PairStep, slots: int | None, entropy: Entropy, most: int = MOST) -> list[Whole]:
         """Of these columns."""
-        return self.rows.pairs(lambda a, b: step(a[: self.width], b[: self.width]), slots, entropy, most)
+        return self.rows.pairs(partial(_cut, step, self.width), slots, entropy, most)
 
     def ordered(self, column: int, reach: int) -> Ordered:
         """Of one of these columns."""
         return self.rows.ordered(column, reach)
+
+
+def _cut(step: Callable[..., Sequence[Whole]], width: int, *batches: Floats) -> Sequence[Whole]:
+    """What a step makes of the first columns: a function that other processes can be sent."""
+    return step(*(batch[:width] for batch in batches))
 
 
 def around_median(n: int, reach: int) -> Window:

@@ -24,6 +24,7 @@ from uptack.multivariate import pairs, rows
 from uptack.multivariate.people import PeopleMatrix, StreamedPeople
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.streams import StreamedRows
+from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
 from uptack.regression import dealing
 
@@ -194,7 +195,7 @@ def test_people_of_an_engine_are_as_people_in_memory(kept, ids, monkeypatch):
 def moments(batch):
     """Whole numbers of every column, and their products."""
     whole = np.rint(np.clip(batch, -1e3, 1e3))
-    return [whole.sum(axis=1), whole @ whole.T]
+    return [Vectors(whole), Squares(whole)]
 
 
 def listed(one, other):
@@ -211,10 +212,10 @@ def test_tables_without_rows_and_with_one(tmp_path):
         for slots in (None, 1, 3):
             (found,) = ours.pairs(lambda a, b: [np.ones(a.shape[1]).sum()], slots, SeededEntropy(1))
             assert found == 0
-        assert ours.sums(lambda b: [b.shape[1]])[0] == n
+        assert ours.sums(lambda b: [Vectors(np.ones(b.shape[1]))])[0] == n
         whose = people(ours.table.source, "all").batched(NAMES[:2])
         assert (whose.size, whose.count(), whose.lacking()) == (n, n, False)
-        assert StreamedPeople(whose).sums(lambda b: [np.array(b.shape[1])])[0] == n
+        assert StreamedPeople(whose).sums(lambda b: [Vectors(np.ones(b.shape[1]))])[0] == n
 
 
 def test_an_error_about_missing_values_is_for_the_curator(tmp_path):
@@ -269,7 +270,7 @@ def test_an_order_that_changes_from_scan_to_scan():
         for found in (one, other):
             assert (found[:, 0] == -found[:, 1]).all()
             assert np.unique(found[:, 0]).size == found[:, 0].size > (900 if slots is None else 400)
-    assert data.sums(lambda b: [b.sum(axis=1)])[0].tolist() == [499 * 999, -499 * 999]
+    assert data.sums(lambda b: [Vectors(b)])[0].tolist() == [499 * 999, -499 * 999]
     slots = np.where(np.arange(999) % 3, np.random.default_rng(0).permutation(999), -1)
     parts = list(data.table.dealt(slots, 100, 10, complete=False))
     assert [slot.tolist() for slot, _ in parts] == [[s for s in slots if s // 100 == part] for part in range(10)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -16,30 +16,28 @@ from uptack.columns.unread import Touched
 
 Places = NDArray[np.int64]
 Picked = tuple[Places, Floats]
-Pick = Callable[[Places, Floats], Picked]
-"""Keeps some of the rows of people, each of whom has a number. What it keeps of all rows it also keeps of what it has
-kept of parts of them."""
+Keys = NDArray[np.uint64]
+Keyed = Callable[[Places, Floats], Keys]
+"""A key for each of some rows, from its values and a number that its person has."""
 
 
-Alike = tuple[int, Floats]
-"""Rows that have the same units."""
-
-
-def alike(rows: Floats, units: NDArray[Any]) -> list[Alike]:
-    """The rows by their units, which are whole numbers."""
+def by_units(rows: Floats, units: NDArray[Any]) -> tuple[Floats, NDArray[np.int64]]:
+    """The rows in the order of their units, which are whole numbers, and these."""
     each = np.unique(units)
     place = np.searchsorted(each, units).astype(np.min_scalar_type(each.size))  # small numbers are sorted in one pass
     order = np.argsort(place, kind="stable")
-    parts = np.split(np.take(rows, order, axis=1), np.cumsum(np.bincount(place, minlength=each.size))[:-1], axis=1)
-    return [(int(unit), part) for unit, part in zip(each.tolist(), parts, strict=False)]
+    return np.take(rows, order, axis=1), units[order].astype(np.int64)
 
 
-def weighed(f: Callable[[Floats], list[Any]], nothing: Floats, parts: Iterable[Alike]) -> list[Any]:
-    """Σ units·f, where f gives integers without a largest, and zeros of `nothing`, rows of which there are none."""
-    totals = f(nothing)
-    for units, rows in parts:
-        totals = [total + units * new for total, new in zip(totals, f(rows), strict=True)]
-    return totals
+def least(slots: Places, keys: Keys, rows: Floats) -> tuple[Places, Keys, Floats]:
+    """Of the rows in each slot the one with the least key; of several the least row. So their order does not matter."""
+    order = np.lexsort((keys, slots))
+    first = np.flatnonzero(np.diff(slots[order], prepend=-1))
+    ties = order[keys[order] == np.repeat(keys[order[first]], np.diff(first, append=order.size))]
+    if ties.size > first.size:
+        ties = ties[np.lexsort((*rows[::-1, ties], slots[ties]))]
+        ties = ties[np.flatnonzero(np.diff(slots[ties], prepend=-1))]
+    return slots[ties], keys[ties], np.take(rows, ties, axis=1)
 
 
 class Batched(ABC):
@@ -114,12 +112,12 @@ class BatchedPeople(Batched):
     of_people = True
 
     @abstractmethod
-    def weighed(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
-        """Σ units·f over complete rows, in any order: f as above, of rows that have the same units."""
+    def weighed(self, f: Callable[[Floats, Places], list[Any]]) -> list[Any]:
+        """Σ f over batches of complete rows, in any order: f as above, of rows by units, and these."""
 
     @abstractmethod
-    def picked(self, places: Places, pick: Pick, complete: bool) -> Picked:
-        """What is picked of the complete rows of the people in these places, of which there are some, in order.
+    def picked(self, places: Places, keyed: Keyed, complete: bool) -> Picked:
+        """One complete row of each of the people in these places, who are some, in order: see `least`.
 
         People are numbered in the order of their ids; `complete` says that only those with a complete row are.
         """

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns.batched import Batched, BatchedPeople, Pick, Picked, Places, alike, weighed
+from uptack.columns.batched import Batched, BatchedPeople, Keyed, Picked, Places, by_units, least
 from uptack.columns.selection import Floats, Window
 from uptack.data import engines, weights
 from uptack.data.batches import Layout, QueryRows
@@ -24,7 +24,7 @@ from uptack.data.shared import SharedScans
 from uptack.data.weights import PeopleScans, Sums
 
 BATCH = 1 << 19
-"""Rows that are sorted by their units at once: so not many of them are alone with theirs."""
+"""Rows that are sorted by their units at once: so that not many of them are alone with theirs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,29 +99,30 @@ class QueryPeopleRows(BatchedPeople):
         """Whether some row is not complete."""
         return self._sums.rows != self.people.spread()[0]
 
-    def weighed(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
-        """Σ units·f over complete rows: on the executors of Spark, otherwise here."""
+    def weighed(self, f: Callable[[Floats, Places], list[Any]]) -> list[Any]:
+        """Σ f over complete rows and their units: on the executors of Spark, otherwise here."""
         rows = weights.weighed(self._rows(), self._complete)
         apply = functools.partial(self._layout.apply, functools.partial(_by_units, f))
-        return engines.batch_sums(rows, apply, f(np.empty((self.width, 0))), BATCH)
+        nothing = f(np.empty((self.width, 0)), np.empty(0, np.int64))
+        return engines.batch_sums(rows, apply, nothing, BATCH)
 
     @property
     def _layout(self) -> Layout:
         """The values of a row, and a whole number."""
         return replace(self.columns.layout, width=self.width + 1)
 
-    def picked(self, places: Places, pick: Pick, complete: bool) -> Picked:
+    def picked(self, places: Places, keyed: Keyed, complete: bool) -> Picked:
         """One scan, in which every row knows the place of its person."""
         theirs = self._complete.table if complete else weights.all_people(self.people.source, self.people.ids).table
         numbered = theirs.select(*self._keys, place=engines.ibis().row_number().over(order_by=list(self._keys)))
         rows = self._rows().join(numbered, list(self._keys))
         read = rows.select(*(f"v{i}" for i in range(self.width)), "place")
-        fold = functools.partial(_picked, self._layout, places, pick)
+        fold = functools.partial(_picked, self._layout, places, keyed)
         if not self.columns.on_spark:
             return engines.folded(read, fold)
         parts = [part for _, part in engines.on_partitions(read, functools.partial(_in_partition, fold), "place")]
         slots = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
-        return pick(slots, np.concatenate([np.empty((self.width, 0)), *(part[1] for part in parts)], axis=1))
+        return slots, np.concatenate([np.empty((self.width, 0)), *(part[1] for part in parts)], axis=1)
 
     def ordered(self, column: int, windows: Sequence[Window]) -> Selected:
         """z of all columns together in two or three scans, once: see `uptack.data.ordering`."""
@@ -141,22 +142,27 @@ class QueryPeopleRows(BatchedPeople):
         return self.people.source.once(f"order of {self.columns.key} {windows}", selected)[column]
 
 
-def _by_units(f: Callable[[Floats], list[Any]], rows: Floats) -> list[Any]:
-    """Σ units·f of rows whose last line are their units."""
-    return weighed(f, rows[:-1, :0], alike(rows[:-1], rows[-1]))
+def _by_units(f: Callable[[Floats, Places], list[Any]], rows: Floats) -> list[Any]:
+    """f of rows whose last line are their units."""
+    return f(*by_units(rows[:-1], rows[-1]))
 
 
-def _picked(layout: Layout, places: Places, pick: Pick, parts: Iterator[Any]) -> Picked:
-    """What is picked of rows whose last line are the places of people, batch after batch."""
+def _picked(layout: Layout, places: Places, keyed: Keyed, parts: Iterator[Any]) -> Picked:
+    """The row of each person that comes first, of rows whose last line are the places of people, batch after batch."""
     best, there = np.empty((layout.width - 1, places.size)), np.zeros(places.size, bool)
+    first = np.zeros(places.size, np.uint64)
     for batch in parts:
         rows = layout.read(batch, complete=True)
         at = np.minimum(np.searchsorted(places, rows[-1]), places.size - 1)
-        wanted = places[at] == rows[-1]
-        slots, found = pick(at[wanted], rows[:-1, wanted])
-        before = slots[there[slots]]
-        slots, found = pick(np.append(slots, before), np.concatenate([found, best[:, before]], axis=1))
-        best[:, slots], there[slots] = found, True
+        wanted = np.flatnonzero(places[at] == rows[-1])
+        slots, rows = at[wanted], np.take(rows[:-1], wanted, axis=1)
+        keys = keyed(slots, rows)
+        near = np.flatnonzero(~there[slots] | (keys <= first[slots]))
+        slots, keys, rows = least(slots[near], keys[near], np.take(rows, near, axis=1))
+        old = slots[there[slots]]
+        rows = np.concatenate([rows, best[:, old]], axis=1)
+        slots, keys, rows = least(np.append(slots, old), np.append(keys, first[old]), rows)
+        best[:, slots], first[slots], there[slots] = rows, keys, True
     return np.flatnonzero(there), best[:, there]
 
 

@@ -7,13 +7,14 @@
 Of people's rows each is weighed by its part of the person, exactly, so that one person moves sums as one row does
 (`uptack.multivariate.people`).
 
-**Exact sums.** Entries of u are integers of at most 2^18, and batches have at most 2^14 rows. So every product and each
-partial sum of Σuuᵀ, in whichever order, is an integer of at most 2^50: floats add them up without rounding.
+Sums of u and of uuᵀ are exact: see `uptack.multivariate.terms`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from uptack.account import Account
 from uptack.mechanisms.additive import real_noise
 from uptack.mechanisms.matrix_laplace import noisy_matrix
 from uptack.multivariate.rows import Floats, Step, Whole, lengths, squares
+from uptack.multivariate.terms import Squares
 from uptack.noise import Grid, L2Ball
 from uptack.privacy import loss
 
@@ -46,14 +48,14 @@ def bounded(columns: Floats, radius: float = 0.0) -> Floats:
     return near if short.all() else np.where(short, near, 0.0)
 
 
-def second_moments(step: Step) -> Step:
-    """The sum of uuᵀ over the rows of a batch."""
+def second_moments(vectors: Callable[[Floats], Sequence[Whole]]) -> Step:
+    """uuᵀ of the rows of a batch, for the only thing that a function gives, u."""
+    return partial(_second_moments, vectors)
 
-    def summed(batch: Floats) -> list[Whole]:
-        (u,) = step(batch)
-        return [u @ u.T]
 
-    return summed
+def _second_moments(vectors: Callable[[Floats], Sequence[Whole]], batch: Floats) -> list[Squares]:
+    (u,) = vectors(batch)
+    return [Squares(u)]
 
 
 def noisy_moments(total: Whole, account: Account) -> Floats:

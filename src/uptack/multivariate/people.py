@@ -35,17 +35,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.batched import Alike, BatchedPeople, Pick, Picked, Places, alike, weighed
+from uptack.columns.batched import BatchedPeople, Keyed, Keys, Picked, Places, by_units, least
 from uptack.columns.numeric import Ordered
 from uptack.columns.owners import Codes
 from uptack.columns.people import UNIT
 from uptack.columns.people_order import PeopleOrder
 from uptack.multivariate.pairs import MOST, chosen, equal
-from uptack.multivariate.rows import Floats, PairStep, Step, Whole, around_median, paired, summed
+from uptack.multivariate.rows import Floats, PairStep, Step, Whole, around_median, paired, weighed
+from uptack.multivariate.terms import Units
 from uptack.noise import Entropy
 
 Indices = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,24 +80,27 @@ class PeopleMatrix:
         return int(np.count_nonzero(self._counts))
 
     @cached_property
-    def _alike(self) -> list[Alike]:
-        """The rows of all people who have m of them, with the units of each row."""
-        return alike(self.values, units_of(self._counts[self.codes]))
+    def _alike(self) -> tuple[Floats, Units]:
+        """The rows in the order of their units, and these."""
+        return by_units(self.values, units_of(self._counts[self.codes]))
 
     def sums(self, step: Step) -> list[Whole]:
-        """Σ units·contribution/U, exactly: rows with equal units are added up first."""
-        return in_people(weighed(partial(summed, step), self.values[:, :0], self._alike))
+        """Σ units·contribution/U, exactly."""
+        return in_people(weighed(step, *self._alike))
 
     def pairs(self, step: PairStep, slots: int | None, entropy: Entropy, most: int = MOST) -> list[Whole]:
         """Over pairs of people, one row of each: see the module."""
         return paired(step, pairs_of(self, self._picked, slots, entropy, most))
 
-    def _picked(self, places: Places, pick: Pick, complete: bool) -> Picked:
+    def _picked(self, places: Places, keyed: Keyed, complete: bool) -> Picked:
         """See `uptack.columns.batched.BatchedPeople`."""
         slot = np.full(self.size, -1)
         slot[np.flatnonzero(self._counts)[places] if complete else places] = np.arange(places.size)
         slots = slot[self.codes]
-        return pick(slots[slots >= 0], self.values[:, slots >= 0])
+        wanted = np.flatnonzero(slots >= 0)
+        slots, rows = slots[wanted], np.take(self.values, wanted, axis=1)
+        found, _, picked = least(slots, keyed(slots, rows), rows)
+        return found, picked
 
     def ordered(self, column: int, reach: int) -> Ordered:
         """z, by selection where that is less work than sorting."""
@@ -127,7 +130,7 @@ class StreamedPeople:
 
     def sums(self, step: Step) -> list[Whole]:
         """One scan."""
-        return in_people(self.table.weighed(partial(summed, step)))
+        return in_people(self.table.weighed(partial(weighed, step)))
 
     def pairs(self, step: PairStep, slots: int | None, entropy: Entropy, most: int = MOST) -> list[Whole]:
         """One scan, after which there are no more rows than twice `most` in memory."""
@@ -150,7 +153,7 @@ def in_people(totals: list[Whole]) -> list[Whole]:
 
 # --------------------------------------------------------------------------------------------------------------- pairs
 
-Picker = Callable[[Places, Pick, bool], Picked]
+Picker = Callable[[Places, Keyed, bool], Picked]
 
 
 def pairs_of(
@@ -165,37 +168,21 @@ def pairs_of(
     places, numbers = sides.reshape(-1), np.concatenate([2 * pair, 2 * pair + 1])
     order, rows = np.argsort(places), np.full((people.width, places.size), np.nan)
     if places.size:
-        found, values = picked(places[order], partial(first_rows, numbers[order]), slots is not None)
+        found, values = picked(places[order], partial(hashed, numbers[order]), slots is not None)
         rows[:, order[found]] = values
     both = rows.reshape(people.width, 2, pair.size)
     return both[:, :, np.isfinite(both).all(axis=(0, 1))]
 
 
-def first_rows(numbers: Indices, slots: Places, rows: Floats) -> Picked:
-    """Of the rows in each slot the one with the least hash, for the number of the slot; of several of these the least.
-
-    So the order of rows does not matter. There is no -0.0.
-    """
-    rows = rows + 0.0
-    hashes = hashed(numbers[slots], rows)
-    order = np.lexsort((hashes, slots))
-    first = np.flatnonzero(np.diff(slots[order], prepend=-1))
-    least = np.repeat(hashes[order[first]], np.diff(first, append=order.size))
-    ties = order[hashes[order] == least]
-    ties = ties[np.lexsort((*rows[::-1, ties], slots[ties]))]
-    kept = ties[np.flatnonzero(np.diff(slots[ties], prepend=-1))]
-    return slots[kept], rows[:, kept]
-
-
-def hashed(numbers: Indices, rows: Floats) -> Hashes:
-    """A fixed function of a number and the values of a row that looks random."""
-    found = mixed(numbers.astype(np.uint64))
+def hashed(numbers: Indices, slots: Places, rows: Floats) -> Keys:
+    """A fixed function of the number of a slot and the values of a row that looks random. -0.0 is 0.0."""
+    found = mixed(numbers[slots].astype(np.uint64))
     for column in rows:
-        found = mixed(found ^ np.ascontiguousarray(column).view(np.uint64))
+        found = mixed(found ^ (column + 0.0).view(np.uint64))
     return found
 
 
-def mixed(numbers: Hashes) -> Hashes:
+def mixed(numbers: Keys) -> Keys:
     """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
     x = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

@@ -1,10 +1,10 @@
 """Rows of several numbers, and what may be asked of them: sums of integers, pair by pair or row by row, and medians.
 
-A step of a multivariate release is a function of a batch of rows that returns integers. Integers add up to the same sum
-in any order and in any batches, so a step gives the same numbers in memory, in batches of a file, and in partitions of
-a cluster. What one row contributes must not depend on the other rows of its batch. So functions use elementwise
-arithmetic only, which IEEE 754 defines to the last bit; a product of matrices would not do, since libraries add up in
-an order that depends on the shape.
+A step of a multivariate release is a function of a batch of rows that says which integers each row contributes
+(`uptack.multivariate.terms`). Integers add up to the same sum in any order and in any batches, so a step gives the same
+numbers in memory, in batches of a file, and in partitions of a cluster. What one row contributes must not depend on the
+other rows of its batch. So functions use elementwise arithmetic only, which IEEE 754 defines to the last bit; a product
+of matrices would not do, since libraries add up in an order that depends on the shape.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from uptack.columns.numeric import Ordered
 from uptack.columns.selection import OrderStatistics, Window
 from uptack.multivariate.pairs import MOST, chosen, equal
+from uptack.multivariate.terms import Terms, Units, exact
 from uptack.noise import Entropy
 
 Floats = NDArray[np.float64]
@@ -27,7 +28,7 @@ Whole = NDArray[Any]
 """Integers: as Python's own, or in a batch as any numbers that are whole and below 2^53. Sums over people are exact
 fractions: see `uptack.multivariate.people`."""
 
-Step = Callable[[Floats], Sequence[Whole]]
+Step = Callable[[Floats], Sequence[Terms]]
 PairStep = Callable[[Floats, Floats], Sequence[Whole]]
 
 BATCH = 1 << 14
@@ -146,7 +147,7 @@ class FirstColumns:
         return self.rows.ordered(column, reach)
 
 
-def _cut(step: Callable[..., Sequence[Whole]], width: int, *batches: Floats) -> Sequence[Whole]:
+def _cut(step: Callable[..., Sequence[Any]], width: int, *batches: Floats) -> Sequence[Any]:
     """What a step makes of the first columns: a function that other processes can be sent."""
     return step(*(batch[:width] for batch in batches))
 
@@ -156,33 +157,34 @@ def around_median(n: int, reach: int) -> Window:
     return (n + 1) // 2 - reach - 1, (n + 1) // 2 + reach + 2
 
 
-def batches(step: Callable[..., Sequence[Whole]], rows: Floats) -> Iterator[Sequence[Whole]]:
-    """What a step returns for one batch after the other. Rows of pairs have a dimension more, for the two sides."""
-    for start in range(0, rows.shape[-1], BATCH):
-        batch = rows[..., start : start + BATCH]
-        yield step(batch) if batch.ndim == 2 else step(*(batch[:, side] for side in range(batch.shape[1])))
+def batches(size: int) -> Iterator[slice]:
+    """One batch of rows after the other; first one without rows, so that sums always have their shape."""
+    yield slice(0)
+    yield from (slice(start, start + BATCH) for start in range(0, size, BATCH))
 
 
 def paired(step: PairStep, rows: Floats) -> list[Whole]:
     """The sums over pairs: rows have a dimension more, for the two sides."""
-    return added(step(rows[:, 0, :0], rows[:, 1, :0]), batches(step, rows))
+    return added(step(rows[:, 0, batch], rows[:, 1, batch]) for batch in batches(rows.shape[2]))
 
 
 def summed(step: Step, rows: Floats) -> list[Whole]:
-    """The sums over rows, batch after batch; first one without rows, so that sums always have their shape."""
-    return added(step(rows[:, :0]), batches(step, rows))
+    """The sums over rows, batch after batch."""
+    return added([terms.total() for terms in step(rows[:, batch])] for batch in batches(rows.shape[1]))
 
 
-def added(first: Sequence[Whole], parts: Iterable[Sequence[Whole]]) -> list[Whole]:
+def weighed(step: Step, rows: Floats, units: Units) -> list[Whole]:
+    """Σ units·contribution. Rows with equal units are next to each other."""
+    return added([terms.weighed(units[batch]) for terms in step(rows[:, batch])] for batch in batches(rows.shape[1]))
+
+
+def added(parts: Iterable[Sequence[Whole]]) -> list[Whole]:
     """The sums of integers, as Python's own: they have no largest."""
-    totals = [_exact(part) for part in first]
+    totals: list[Whole] = []
     for part in parts:
-        totals = [total + _exact(new) for total, new in zip(totals, part, strict=True)]
+        new = [exact(one) for one in part]
+        totals = [a + b for a, b in zip(totals, new, strict=True)] if totals else new
     return totals
-
-
-def _exact(part: Whole) -> Whole:
-    return np.asarray(part).astype(np.int64).astype(object)
 
 
 def products(matrix: Floats, columns: Floats) -> Floats:

@@ -12,7 +12,7 @@ from uptack.columns.people import UNIT
 from uptack.multivariate import levels, standardise
 from uptack.multivariate.bounded import LENGTH, bounded, second_moments
 from uptack.multivariate.people import PeopleMatrix
-from uptack.multivariate.rows import BATCH, products
+from uptack.multivariate.rows import BATCH, products, weighed
 from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
 from uptack.multivariate.terms import Squares, Tally, Vectors
 from uptack.noise import SeededEntropy
@@ -92,11 +92,14 @@ def test_sums_are_means_of_rows_in_units():
 def test_units_times_contributions_are_exact():
     """The largest entries, units and batches, in any runs of equal units: as Python's own integers say."""
     rng, top = np.random.default_rng(1), UNIT
-    for size, most in ((0, 1), (1, 1), (50, 9), (BATCH, 1), (BATCH, 40)):
+    for size, most in ((0, 1), (1, 1), (50, 9), (8200, 0), (BATCH, 40)):
         units = np.sort(np.r_[top, rng.integers(1, top, most)][rng.integers(0, most + 1, size)])
         u = np.where(rng.random((3, size)) < 0.5, LENGTH, -LENGTH + rng.integers(0, 9, (3, size))).astype(float)
         whole, times = u.astype(np.int64).astype(object), units.astype(object)
         assert (Vectors(u).weighed(units) == (whole * times).sum(axis=1)).all()
+        for many in (1, 1000, 8200):  # sums from 2^63 to 2^64, too
+            (found,) = weighed(lambda b: [Vectors(b[0])], np.abs(u[:, :many]), units[:many])
+            assert found == (abs(whole[0]) * times)[:many].sum()
         assert (Squares(u).weighed(units) == (whole * times) @ whole.T).all()
         at = rng.integers(0, 4, size)
         assert Tally(at, 4).weighed(units).tolist() == [sum(times[at == level]) for level in range(4)]

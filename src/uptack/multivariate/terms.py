@@ -95,6 +95,6 @@ class Tally(Terms):
 
 
 def exact(part: Any) -> Whole:
-    """Whole numbers as Python's own."""
-    made = np.asarray(part)
+    """Whole numbers as Python's own. (NumPy takes one of 2^63 or more for another type of 64 bits.)"""
+    made = np.asarray(part, object) if isinstance(part, int) else np.asarray(part)
     return made if made.dtype == object else made.astype(np.int64).astype(object)

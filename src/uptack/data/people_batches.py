@@ -23,7 +23,7 @@ from uptack.data.ordering import Selected
 from uptack.data.shared import SharedScans
 from uptack.data.weights import PeopleScans, Sums
 
-BATCH = 1 << 19
+BATCH = 1 << 18
 """Rows that are sorted by their units at once: so that not many of them are alone with theirs."""
 
 

@@ -27,7 +27,7 @@ CROWD = 16
 """Rows beyond twice the usual number that a block holds where rows choose their blocks; more are left out."""
 
 
-TOGETHER = 1 << 23
+TOGETHER = 1 << 21
 """Numbers in the rows of the blocks that are in memory together, of a table that is read in batches; more where there
 would be too many parts."""
 

@@ -35,7 +35,7 @@ ALLOWED = {
     "limits": GROUND | {"discrete"},
     "random_dp": GROUND | BASE | {"blocks"},
     "multivariate": GROUND | BASE | SHOWN | {"blocks", "statistics"},
-    "regression": GROUND | BASE | SHOWN | {"blocks", "statistics", "multivariate", "progress"},
+    "regression": GROUND | BASE | SHOWN | {"blocks", "discrete", "statistics", "multivariate", "progress"},
     "ranks": GROUND | BASE | SHOWN | {"statistics"},
     "blocks": GROUND | BASE | {"statistics", "progress"},
     "kernels": GROUND | BASE | SHOWN | {"statistics"},

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns.fields import Field
 from uptack.columns.moments import TIMED, Form
 from uptack.columns.selection import Floats, Window
 from uptack.columns.timed import TimedColumn
 from uptack.data import engines, held, states
-from uptack.data.codes import Codes, joined
+from uptack.data.codes import Codes, fields, joined
 from uptack.data.conditions import Condition
 from uptack.data.expressions import (
     as_floats,
@@ -207,6 +208,11 @@ class QuerySource:
         if read != rows:
             raise UptackError(states.CHANGED)
         return matrix, codes
+
+    def mixed(self, numbers: Sequence[str], others: Sequence[str]) -> tuple[Floats, list[Field]]:
+        """Some columns as a matrix, and others as fields, in one pass."""
+        matrix, codes = self.coded(numbers, others)
+        return matrix, fields(codes, [self.columns[name] for name in others])
 
     def restricted(self, name: str, value: Any) -> QuerySource:
         """The rows with this value: the engine filters them."""

@@ -65,7 +65,9 @@ def peoples_rows(name: str, x: Any, whose: Owners) -> Any:
 
 
 def peoples_design(name: str, x: Any, whose: Owners) -> Any:
-    """X or y with the owners of its rows."""
+    """X or y with the owners of its rows. A formula whose categories are to be found reads its table later."""
+    if hasattr(type(x), "owned"):
+        return x.owned(whose)
     return PeopleRows.of(name, column(name, x).floats() if name == "y" else matrix(name, x), whose)
 
 
@@ -193,7 +195,7 @@ def formulas() -> Any:
 def read_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y. The response is named first; a formula names it itself."""
     if given.get("formula") is not None:
-        return formulas().of_source(source, names), None
+        return formulas().of_source(_masked(source), names, given), None
     if isinstance(source, PeopleSource):
         rows = source.points(names)
         return replace(rows, values=rows.values[:, 1:]), replace(rows, values=rows.values[:, 0])
@@ -204,7 +206,7 @@ def read_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 def unread_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y of that size, unread."""
     if given.get("formula") is not None:
-        return formulas().of_nothing(source, names), None
+        return formulas().of_nothing(_masked(source), names, given), None
     zeros = np.broadcast_to(0.0, (source.rows, len(names)))
     if isinstance(source, PeopleSource):
         return _one_row_each(zeros[:, 1:]), _one_row_each(zeros[:, 0])

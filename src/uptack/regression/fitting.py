@@ -89,15 +89,22 @@ class Asked:
     missing: str
     account: Account
     names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @staticmethod
     def of(loss: Loss, design: Given | Streamed, account: Account, given: Mapping[str, Any]) -> Asked:
         """What a call says, with a formula or without."""
+        if isinstance(given["formula"], Columns):
+            return Asked.told(loss, given["formula"], account, given)
         missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
-        public = given["formula"]
-        if isinstance(public, Columns):
-            return Asked(loss, public.binary, leading and public.intercept, missing, account, public.names)
         return Asked(loss, binary_columns(given["binary"], design.columns), leading, missing, account)
+
+    @staticmethod
+    def told(loss: Loss, public: Columns, account: Account, given: Mapping[str, Any]) -> Asked:
+        """What a call with a formula says."""
+        missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
+        words = (public.names, public.notes)
+        return Asked(loss, public.binary, leading and public.intercept, missing, account, *words)
 
     def planned(self, n: float, columns: int, account: Account | None = None) -> Plan | None:
         """The plan for so many rows and predictors; None where noise is too much."""
@@ -235,7 +242,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
     assert step is not None
     if _unsettled(step, before, curvature, plan.loss):
         return None
-    return _answer(model, (curvature, first if plan.loss.flat else curvature), step, rows.width, asked.names)
+    return _answer(model, (curvature, first if plan.loss.flat else curvature), step, rows.width, asked)
 
 
 def _frame(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Frame:
@@ -273,14 +280,12 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
     return step.moved > loss.polish + 2 * step.noise + (0.0 if loss.response else before)
 
 
-def _answer(
-    model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int, names: tuple[str, ...]
-) -> Outcome[Floats]:
+def _answer(model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int, asked: Asked) -> Outcome[Floats]:
     value, errors, lost = in_units(model, curvatures, step, width)
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     spread = step.spread * model.response[0] if model.loss.response else None
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped, spread,
                          model.frame.leading, model.loss.assumed)  # fmt: skip
     usual = coefficient_names(value.size, model.frame.leading)
-    labels = (*usual[: int(model.frame.leading)], *names) if names else usual
-    return Outcome(value, HOW, noise, notes=noise.notes(names), labels=labels)
+    labels = (*usual[: int(model.frame.leading)], *asked.names) if asked.names else usual
+    return Outcome(value, HOW, noise, notes=(*asked.notes, *noise.notes(asked.names)), labels=labels)

@@ -10,7 +10,7 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.data import schema, source
+from uptack.data import schema, schema_text, source
 from uptack.data.schema import Said, Schema
 from uptack.errors import InvalidArgument
 
@@ -130,7 +130,7 @@ def test_what_is_written_is_read():
         "na": ("", "-"),
     }
     made = Schema("", columns, dialect, ("a b", "n"), "visit", "add-remove")
-    found = schema.parse(schema.text(made, "odd\nname.csv"), "")
+    found = schema.parse(schema_text.text(made, "odd\nname.csv"), "")
     assert (dict(found.columns), dict(found.dialect)) == (columns, dialect)
     assert (found.person, found.noun, found.adjacency) == (made.person, made.noun, made.adjacency)
 

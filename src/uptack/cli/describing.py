@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from uptack.cli.common import ANSWER, as_json, opened, say, session_options, stacked, written
-from uptack.data import files
+from uptack.data import files, schema_text
 from uptack.data import schema as schemas
 from uptack.data.look import ColumnLook, Look, look
 from uptack.data.people import MANY, SOUNDS, Repeats, repeats
@@ -103,7 +103,7 @@ def save(path: str, schema: Schema) -> None:
     """Write the schema beside the table."""
     place = new(path)
     with place.open("x", encoding="utf-8") as file:
-        file.write(schemas.text(schema, Path(path).name))
+        file.write(schema_text.text(schema, Path(path).name))
     say(f"uptack: wrote {place}. It is public from now on: read it, and mend what is wrong or says too much.", err=True)
 
 

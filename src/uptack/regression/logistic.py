@@ -26,7 +26,7 @@ from uptack.release import NoReply, Release
 
 def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """A call with 0 and 1 in place of the classes, of a formula or of y itself."""
-    (x, *others), rest = entered(arguments if arguments else (given.get("x"),), given)
+    (x, *others), rest = entered(arguments if arguments else (given.get("x"),), given, classes=True)
     classes, rest = two_classes(rest.get("classes", (0, 1))), {k: v for k, v in rest.items() if k not in ("x", "y")}
     if isinstance(x, Draft):
         return (replace(x, classes=lambda y: labels_of(y, classes)),), {**rest, "classes": (0, 1)}
@@ -72,8 +72,9 @@ def logistic_regression(
     small ridge draws coefficients to 0 by less than a sampling error. `result.interval()` and `result.summary()` allow
     for sampling, if the model holds, for privacy noise and for the ridge.
 
-    `fit_intercept`, `binary`, `formula`, `delta`, `missing`, `person` and ⊥ are as in `linear_regression`. ⊥ is also the answer where a
-    line separates the classes or nearly does: then coefficients run away, and the last step is no polish.
+    `fit_intercept`, `binary`, `formula`, `delta`, `missing`, `person` and ⊥ are as in `linear_regression`. ⊥ is also
+    the answer where a line separates the classes or nearly does: then coefficients run away, and the last step is no
+    polish.
 
     >>> from uptack.noise import SeededEntropy
     >>> rng = np.random.default_rng(0)

@@ -9,7 +9,7 @@ declared, `delta=1e-6` finds those with enough rows privately, for a tenth of ε
 column per level but the first, or for all of them where the rest of the formula leaves room for it.
 """
 
-from uptack.regression.formulas.designs import Columns, Draft, designed, drafted, entered
+from uptack.regression.formulas.designs import Columns, Draft, designed, drafted, entered, names
 from uptack.regression.formulas.grammar import Formula, read
 from uptack.regression.formulas.margins import margins
 from uptack.regression.formulas.tables import Named, of_nothing, of_source
@@ -23,6 +23,7 @@ __all__ = [
     "drafted",
     "entered",
     "margins",
+    "names",
     "of_nothing",
     "of_source",
     "read",

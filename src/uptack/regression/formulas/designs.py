@@ -11,7 +11,7 @@ import numpy as np
 from uptack import checks
 from uptack.account import Account
 from uptack.columns import NUMERIC
-from uptack.columns.fields import Field
+from uptack.columns.fields import Field, no_rows
 from uptack.columns.owners import Owners
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
@@ -123,7 +123,7 @@ def _check_kinds(names: Any, fields: Mapping[str, Field]) -> None:
     """Refuses what is no column of numbers, by its kind."""
     for name in names:
         if fields[name].kind not in NUMERIC:
-            got, fix = f"{name!r} of type {fields[name].kind}", f"C({name}) is its categories."
+            got, fix = f"{name!r} of type {fields[name].kind}", f"C({name}), as a predictor, is its categories."
             raise InvalidArgument("formula", "of columns of numbers but for categories", got, fix)
 
 
@@ -132,6 +132,12 @@ def designed(text: object, data: Any, levels: Any, by: bool = False) -> Design:
     draft = drafted(text, data, levels)
     _check_closed(draft, found=False, by=by)
     return draft.made({})
+
+
+def names(text: object, kinds: Mapping[str, Any], levels: Any) -> tuple[str, ...]:
+    """The names of the columns of X, where all levels are declared. Looks at no data."""
+    fields = {name: no_rows(kinds[name]) for name in read(text).columns}
+    return designed(text, Named(fields), levels)[2].names
 
 
 def _check_closed(draft: Draft, found: bool, by: bool = False) -> None:
@@ -166,10 +172,12 @@ def _columns(
     return [(":".join(names), values, flag) for names, values, flag in found]
 
 
-def entered(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def entered(
+    arguments: tuple[Any, ...], given: dict[str, Any], classes: bool = False
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """A call with a formula as one with X and y. `formula` is then what is public of X.
 
-    Where levels are to be found, X is a `Draft`, and there is no y.
+    Where levels are to be found, X is a `Draft`, and there is no y. The response may be texts if it is one of classes.
     """
     x = arguments[0] if arguments else given.get("x")
     y = arguments[1] if len(arguments) > 1 else given.get("y")
@@ -185,6 +193,7 @@ def entered(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[An
     if given.get("binary") is not None:
         raise InvalidArgument("binary", "left out where there is a formula", "some", "Dummies are declared by it.")
     draft = drafted(given["formula"], x, given.get("levels"))
+    _check_kinds([] if classes else draft.formula.response.columns, draft.table.fields)
     _check_closed(draft, bool(given.get("delta")), given.get("by") is not None)
     rest = {name: value for name, value in given.items() if name not in ("x", "y", "levels")}
     if draft.open:

@@ -280,7 +280,7 @@ def as_text(result: Made) -> str:
     shown = _value_lines(result.value, ends, result.labels)
     stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
     rows = [] if result.rows is None else [str(result.rows)]
-    return "\n".join([*shown, *rows, f"({result.mechanism}, {result.privacy}{stamp})"])
+    return "\n".join([*shown, *rows, *result.notes, f"({result.mechanism}, {result.privacy}{stamp})"])
 
 
 def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:

@@ -144,7 +144,7 @@ def _check_closed(draft: Draft, found: bool, by: bool = False) -> None:
     """Refuses categories without levels, where these are not to be found."""
     if draft.open and not (found and not by):
         name = draft.open[0]
-        fix = f"Pass levels={{{name!r}: [...]}}"
+        fix = f"Pass levels={{{name!r}: [...]}} (--levels {name}=A,B)"
         fix += "." if by else ", or delta, such as 1e-6, to find those with enough rows for a part of epsilon."
         where = " where there is by" if by else ""
         must = f"given for the categories of {name!r}{where}"

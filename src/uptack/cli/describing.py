@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import ANSWER, as_json, opened, say, session_options, stacked, written
+from uptack.cli.common import ANSWER, as_json, opened, say, session_options, written
+from uptack.cli.types import stacked
 from uptack.data import files, schema_text
 from uptack.data import schema as schemas
 from uptack.data.look import ColumnLook, Look, look
@@ -15,6 +16,7 @@ from uptack.data.people import MANY, SOUNDS, Repeats, repeats
 from uptack.data.schema import Said, Schema
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text, label
+from uptack.progress import steps
 from uptack.session import Session
 
 WARNING = "FOR THE CURATOR'S EYES ONLY: exact numbers from the rows, not private. Don't pass them on."
@@ -76,7 +78,8 @@ def looked(path: str, options: dict[str, Any]) -> Look | None:
         return None
     given = files.Options(types=options["types"] or None, **written(options))
     told = files.schema_of(path)
-    seen = look(path, given if told is None else told.filled(given))
+    with steps(f"looking at {Path(path).name}", 1):
+        seen = look(path, given if told is None else told.filled(given))
     if told is None:
         options |= {name: value for name, value in seen.dialect.items() if options[name] in (None, ())}
         options["types"] = {column.name: column.kind for column in seen.columns}

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import ADJACENCIES, ANSWER, Exact, file_options, ledgers, opened, say
+from uptack.cli.common import ADJACENCIES, ANSWER, file_options, ledgers, opened, say
 from uptack.cli.describing import look_lines, looked, new, proposed, save
+from uptack.cli.types import Exact
 from uptack.data import cells
 from uptack.data.look import Look
 from uptack.data.people import repeats

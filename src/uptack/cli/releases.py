@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import Edge, Exact, Range, Step, as_json, release, session_options, stacked
+from uptack.cli.common import as_json, release, session_options
+from uptack.cli.types import Edge, Exact, Range, Step, stacked
 from uptack.cli.wording import keys, levels
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared

@@ -28,6 +28,8 @@ from uptack.multivariate.entrance import (
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import noise_edge, whitened
 from uptack.multivariate.standardise import Frame
+from uptack.progress import Step as Show
+from uptack.progress import steps
 from uptack.regression.arguments import coefficient_names
 from uptack.regression.formulas import Columns
 from uptack.regression.losses import Loss, stretch
@@ -209,18 +211,21 @@ def _found(rows: Rows, asked: Asked) -> Outcome[Floats]:
     if plan is None:
         return Outcome.refusal(HOW, asked.advice(columns))
     try:
-        found = _fitted(rows, size, asked, plan)
+        with steps("fit", 4 + len(plan.loss.stages), inner=True) as show:
+            found = _fitted(rows, size, asked, plan, show)
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
     return found or Outcome.refusal(HOW, asked.advice(columns, 2, "fewer or less correlated columns"))
 
 
-def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats] | None:
+def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Outcome[Floats] | None:
     """All steps one after the other; None where they say that the fit can't be stood behind."""
     account, response = size.account, rows.width - 1
+    show("scales and centres")
     frame = _frame(rows, size, asked, plan)
     if (plan.loss.response and response not in frame.kept) or len(frame.kept) < 1 + plan.loss.response:
         return None
+    show("scatter matrix")
     gentle = GENTLER if hessians(plan.loss) == 1 else GENTLE
     shape = whitened(rows, frame, size.n, plan.rounds, account.part(plan.scatter * plan.rounds), gentle=gentle)
     if not size.exact and asked.planned(shape.rows, response, account) is None:
@@ -229,11 +234,14 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
         whitening, beta = start(shape)
     else:
         whitening, beta = shape.coordinates, _even(rows, frame, shape.rows, account.part(plan.classes))
+    show("radius")
     radius = plan.wide * far_out(rows, frame, whitening, account.part(RADIUS))
     model = Model(frame, whitening, radius, shape.rows, plan.loss)
+    show("curvature")
     first = curvature = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
     rest, step, before = plan.left(shape.rounds), None, 0.0
     for stage in plan.loss.stages:
+        show("Newton's steps")
         parts = Parts(account.part(plan.spread), account.part(SLOPE), account.part(rest * stage.share),
                       account.part(HEAVY * plan.hessian(shape.rounds)) if stage.reweighted else None)  # fmt: skip
         before = 0.0 if step is None else step.noise

@@ -11,6 +11,7 @@ from formulaic import model_matrix
 import uptack as ut
 from uptack.cli import main
 from uptack.columns import field
+from uptack.data.queries import QuerySource
 from uptack.noise import SeededEntropy
 from uptack.regression.formulas import designed, margins, read
 from uptack.regression.formulas.levels import Levels
@@ -130,6 +131,27 @@ def test_levels_are_found_alike_wherever_the_rows_are(tmp_path):
     assert np.abs(by.value[False].value - [2, 3, 1, -1]).max() < 0.2
 
 
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [(4000, {"levels": LEVELS}), (4000, {"delta": 1e-6}), (3, {"delta": 1e-6}),
+     (3, {"formula": "price ~ C(size) + flag + cut - 1", "delta": 1e-6}),
+     (3, {"formula": "price ~ C(flag) + C(half)", "levels": {"flag": [0, 1], "half": [0.5, 1]}})],
+)  # fmt: skip
+def test_an_engine_makes_columns_and_dummies_itself(tmp_path, monkeypatch, others, told):
+    size = np.where(np.arange(20_000) % 5 == 4, np.nan, np.arange(20_000) % 3)
+    table = with_others(others).assign(size=pd.array(size).astype("Int64"), half=np.arange(20_000) % 4 / 2)
+    table.loc[7:9, "cut"] = None
+    table.to_parquet(tmp_path / "d.parquet")
+    told = {"formula": "price ~ carat + cut + x + flag", "epsilon": 4, **told}
+    kinds = table.astype({"cut": "string"})
+    here = ut.open(kinds, entropy=SeededEntropy(1)).where(z=("<", 1)).regression(**told)
+    monkeypatch.setattr(QuerySource, "coded", None)  # which would read all rows
+    there = ut.open(str(tmp_path / "d.parquet"), entropy=SeededEntropy(1)).where(z=("<", 1)).regression(**told)
+    assert here
+    assert (here.labels, here.notes) == (there.labels, there.notes)
+    assert (here.value == there.value).all()
+
+
 def test_what_levels_are_not_found_for():
     for by in ({"by": TABLE.flag, "groups": [True, False]}, {"by": TABLE.flag}):
         with pytest.raises(ut.InvalidArgument, match="where there is by"):
@@ -165,7 +187,7 @@ def test_levels_are_declared_and_never_read():
     for frame in (TABLE, TABLE.astype({"cut": "category"})):
         with pytest.raises(ut.InvalidArgument, match="not read off the rows"):
             ut.linear_regression(frame, **told)
-    for wrong in (["Fair"], ["Fair", "Fair"], "Fair", ["Fair", None], 3):
+    for wrong in (["Fair"], ["Fair", "Fair"], "Fair", ["Fair", None], 3, [1, 2], ["Fair", 1]):
         with pytest.raises(ut.InvalidArgument, match=r"^levels must be"):
             ut.linear_regression(TABLE, **told, levels={"cut": wrong})
     with pytest.raises(ut.InvalidArgument, match="no formula"):

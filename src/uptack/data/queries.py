@@ -216,17 +216,19 @@ class QuerySource:
 
     def restricted(self, name: str, value: Any) -> QuerySource:
         """The rows with this value: the engine filters them."""
+        return QuerySource(self.table.filter(self.has(name, value)), within=self)
+
+    def has(self, name: str, value: Any) -> Any:
+        """The condition that a row has this value."""
         found = self.columns[known(name, self.columns)]
         wanted, values = comparable(name, found, value), self.key(name)
         if wanted is None:
-            there = missing(values)
-        elif found == "integer":
-            there = values == whole(wanted, values.type())
-        elif found == "text":
-            there = values == text_bytes(self._con, wanted)
-        else:
-            there = values == (number(wanted) if found == "number" else wanted)
-        return QuerySource(self.table.filter(there), within=self)
+            return missing(values)
+        if found == "integer":
+            return values == whole(wanted, values.type())
+        if found == "text":
+            return values == text_bytes(self._con, wanted)
+        return values == (number(wanted) if found == "number" else wanted)
 
     def met(self, wanted: Sequence[Condition]) -> Any:
         """The condition that a row meets all conditions."""

@@ -47,13 +47,17 @@ def _listed(loss: Loss, draft: Draft, account: Account, told: Mapping[str, Any])
     """⊥ by public numbers, before any row is looked at; then the levels, and the fit with these."""
     listing = account.allot(account.epsilon * LISTING, account.delta)
     rest = account.allot(account.epsilon - listing.epsilon)
-    least = draft.least()
-    known, wide = Asked.told(loss, least, rest, told), max(len(least.names), 1)
-    if account.adjacency.size_is_public and known.planned(draft.size, wide) is None:
-        return account.close(Outcome.refusal(HOW, known.advice(wide)))
+    least = draft.columns()
+    asked, wide = Asked.told(loss, least, rest, told), max(len(least.names), 1)
+    public_size = account.adjacency.size_is_public
+    if public_size and asked.planned(draft.size, wide) is None:
+        return account.close(Outcome.refusal(HOW, asked.advice(wide)))
     account.entropy.bytes(0)  # rehearsals end here
-    x, y, public = draft.found(listing)
-    if not public.names:
-        return account.close(Outcome.refusal(HOW, replace(known.advice(wide), other=FEW)))
+    levels, notes = draft.found(listing)
+    public = replace(draft.columns(levels), notes=notes)
+    asked, wide = Asked.told(loss, public, rest, told), len(public.names)
+    if not wide or (public_size and asked.planned(draft.size, wide) is None):  # before a wide X is made
+        return account.close(Outcome.refusal(HOW, replace(asked.advice(max(wide, 1)), other=FEW)))
+    x, y, _ = draft.made(levels)
     design = table_of("X", x)
-    return fit(design, response_of(y, design), Asked.told(loss, public, rest, told))
+    return fit(design, response_of(y, design), asked)

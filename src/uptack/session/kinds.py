@@ -86,7 +86,8 @@ def told(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
 def _by_formula(request: Request, kinds: Mapping[str, str]) -> dict[str, Any]:
     """What a request says. A regression of a column on others, some of them categories, is one by a formula."""
     given, names = request.given, request.columns
-    several = [name for name in names[1:] if kinds.get(name) == "text" or name in (given.get("levels") or ())]
+    listed = given["levels"] if isinstance(given.get("levels"), Mapping) else {}
+    several = [name for name in names[1:] if kinds.get(name) == "text" or name in listed]
     if "formula" not in request.declaration.allowed or given.get("formula") is not None or not several:
         return given
     return {**given, "formula": formulas().Formula.of(names[0], names[1:])}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,16 +10,17 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account
-from uptack.columns import NUMERIC
+from uptack.columns import NUMERIC, canonical, labelled
 from uptack.columns.fields import Field, no_rows
 from uptack.columns.owners import Owners
+from uptack.columns.spread import PeopleValues
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.regression.formulas import levels as leveled
 from uptack.regression.formulas.grammar import Formula, known, read
 from uptack.regression.formulas.levels import Levels
 from uptack.regression.formulas.margins import Margin, margins
-from uptack.regression.formulas.tables import Named, of_data
+from uptack.regression.formulas.tables import Named, Wanted, of_data
 
 
 @dataclass(frozen=True)
@@ -65,29 +66,46 @@ class Draft:
         """The rows that are somebody's."""
         return replace(self, table=self.table.owned(whose))
 
-    def least(self) -> Columns:
-        """The columns that X has in any case, whichever levels are found."""
-        return replace(self, table=self.table.unread(), classes=None).made(dict.fromkeys(self.open, Levels()))[2]
+    def columns(self, found: Mapping[str, Levels] | None = None) -> Columns:
+        """What is public of X: with these levels, or what it has in any case, whichever are found. Reads no row."""
+        some = dict.fromkeys(self.open, Levels()) if found is None else found
+        return replace(self, table=self.table.unread(), classes=None).made(some)[2]
 
-    def found(self, account: Account) -> Design:
-        """X and y with levels that are found privately: for each open category an equal part of the account.
+    def found(self, account: Account) -> tuple[dict[str, Levels], tuple[str, ...]]:
+        """The levels of open categories, found privately, each for an equal part of the account; and notes on them.
 
         **Theorem.** Finding them is private for the ε and δ of the account, by composition of `levels.found`. Given the
         levels, X and y are made row by row. So what is (ε', 0)-private for the rows of X and y is so for those of the
         table, and after the search for levels the total is (ε + ε', δ). The number of columns and their names depend on
         the levels that were found, and on nothing else.
         """
-        fields, whose, count = self.table.fields, self.table.owners, len(self.open)
+        count = len(self.open)
         each = account.allot(account.epsilon / count, account.delta / count)
-        bought = {name: leveled.found(name, fields[name], whose, each) for name in self.open}
-        x, y, public = self.made({name: one for name, (one, _) in bought.items()})
-        return x, y, replace(public, notes=tuple(said for _, said in bought.values()))
+        bought = {
+            name: leveled.found(name, self._counted(name), self.table.fields[name].kind, each) for name in self.open
+        }
+        return {name: one for name, (one, _) in bought.items()}, tuple(said for _, said in bought.values())
+
+    def _counted(self, name: str) -> Any:
+        """A column whose values are counted, with whose its rows are."""
+        table = self.table
+        if table.tally is not None:
+            return table.tally(name)
+        whose = table.owners
+        return (
+            table.fields[name] if whose is None else PeopleValues(table.fields[name], Owners(whose.codes, whose.people))
+        )
 
     def made(self, found: Mapping[str, Levels]) -> Design:
         """X and y, and what is public of X."""
         fields, listed = self.table.fields, {**self.levels, **found}
-        several = frozenset(listed)
-        made = [part for margin in margins(self.formula, several) for part in _columns(margin, fields, listed)]
+        parts = margins(self.formula, frozenset(listed))
+        if self.table.made is not None:
+            public = self.columns(found)
+            elsewhere = self.table.made(self.formula.response.column, self._wanted(parts, listed), len(public.names))
+            if elsewhere is not None:
+                return *elsewhere, public
+        made = [part for margin in parts for part in _columns(margin, fields, listed)]
         x = np.column_stack([values for _, values, _ in made]) if made else np.empty((self.table.rows, 0))
         binary = tuple(place for place, (_, _, flag) in enumerate(made) if flag)
         public = Columns(tuple(name for name, _, _ in made), binary, self.formula.intercept)
@@ -95,6 +113,24 @@ class Draft:
         if self.table.owners is not None:
             return replace(self.table.owners, values=x), replace(self.table.owners, values=y), public
         return x, y, public
+
+    def _wanted(self, parts: Sequence[Margin], levels: Mapping[str, Levels]) -> list[Wanted] | None:
+        """The columns of X where they are columns and dummies alone, in the order of `_columns`; None where not."""
+        if not self.formula.response.column or self.classes is not None:
+            return None
+        found: list[Wanted] = []
+        for plain, several in parts:
+            if len(plain) == 1 and not several and plain[0].column:
+                found.append((plain[0].column, None, "", 0))
+            elif len(several) == 1 and not plain:
+                ((factor, full),) = several.items()
+                name, one = factor.column, levels[factor.column]
+                values = tuple(labelled(map(canonical, one.values), self.table.fields[name].kind))
+                places = range(len(one.labels))[0 if full else 1 :]
+                found += [(name, values, one.others, place) for place in places]
+            else:
+                return None
+        return found
 
     def _response(self) -> Any:
         """Numbers, or a column of texts as it is."""
@@ -114,7 +150,7 @@ def drafted(text: object, data: Any, levels: Any) -> Draft:
     categories = [f.column for f in formula.factors if f.category or (f.column and f.column in several)]
     for factor in formula.factors:
         _check_kinds([] if factor.column in categories else factor.columns, fields)
-    listed = {name: leveled.declared(name, declared[name]) for name in categories if name in declared}
+    listed = {name: leveled.declared(name, declared[name], fields[name]) for name in categories if name in declared}
     missing = tuple(dict.fromkeys(name for name in categories if name not in listed))
     return Draft(formula, replace(table, fields=fields), listed, missing)
 

@@ -9,6 +9,7 @@ of the first level. A row without a value is a missing one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -17,10 +18,8 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account
-from uptack.columns import canonical, in_order
+from uptack.columns import Kind, canonical, in_order, labelled
 from uptack.columns.fields import Field
-from uptack.columns.owners import Owners, PeopleRows
-from uptack.columns.spread import PeopleValues
 from uptack.columns.table import Floats
 from uptack.discrete.categories import Screen, tallied, weights_of
 from uptack.errors import InvalidArgument
@@ -34,6 +33,14 @@ OTHERS = "(others)"
 
 LISTED = Fraction(4, 5)
 """The part of what a list of levels costs that finds them. The rest counts the rows that have none of them."""
+
+FITTING: dict[str, Callable[[Any], bool]] = {
+    "integer": lambda level: isinstance(level, int),
+    "number": lambda level: isinstance(level, int | float),
+    "boolean": lambda level: level in (0, 1),
+    "text": lambda level: isinstance(level, str),
+}
+"""Which canonical values rows of a type can have."""
 
 GONE = -1
 Others = Literal["missing", "first", "own"]
@@ -67,18 +74,24 @@ class Levels:
         return [np.where(place == GONE, np.nan, place == level) for level in range(len(self.labels))]
 
 
-def declared(column: str, given: Any) -> Levels:
-    """The declared levels of a column."""
+def declared(column: str, given: Any, data: Field) -> Levels:
+    """The declared levels of a column. Whether rows of its type can have them is public, and found here."""
     values = list(given) if isinstance(given, list | tuple | np.ndarray) else []
     distinct = {canonical(level) for level in values}
     if not 2 <= len(values) == len(distinct) <= MOST_LEVELS or None in distinct:
         must = f"2 to {MOST_LEVELS} values that differ, for {column!r}"
         raise InvalidArgument("levels", must, checks.outline(given))
+    fits = (lambda level: True) if data.categories else FITTING.get(data.kind, lambda level: True)
+    if not all(map(fits, distinct)):
+        must = f"values of a column of type {data.kind}, as {column!r} is"
+        raise InvalidArgument("levels", must, checks.outline(given))
     return Levels(tuple(values), "missing")
 
 
-def found(column: str, data: Field, whose: PeopleRows | None, account: Account) -> tuple[Levels, str]:
+def found(column: str, rows: Any, kind: Kind, account: Account) -> tuple[Levels, str]:
     """The levels of a category that have enough rows, or people, and what is to be said of them.
+
+    `rows` are a column, or a tally of it, with whose they are where people are the unit.
 
     **Theorem.** It is (ε, δ)-differentially private for the ε and δ of its account. *Proof.* The list is that of
     `uptack.discrete.categories.Screen`, which is (4ε/5, δ)-private; that missing values are in no cell, that the list
@@ -88,11 +101,11 @@ def found(column: str, data: Field, whose: PeopleRows | None, account: Account) 
     Whether it reaches the cutoff of the screen is post-processing. Composition, where the second stage may depend on
     the outcome of the first, gives (ε, δ). ∎
     """
-    rows = data if whose is None else PeopleValues(data, Owners(whose.codes, whose.people))
     weights, relation = weights_of(rows), account.adjacency
     listing, rest = account.allot(account.epsilon * LISTED, account.delta), account.part(1 - LISTED)
     screen = Screen.of(listing.epsilon, listing.delta, relation, weights)
     cells, counts = tallied(column, rows)
+    cells = labelled(cells, kind)
     there = np.array([cell is not None for cell in cells], bool)
     shown, _ = screen.shown(cells, np.where(there, counts, 0), account.entropy)
     account.spend(screen.loss)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
-from typing import Any
+from functools import cache
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -13,17 +14,31 @@ from uptack import checks
 from uptack.columns import NUMERIC, containers, field
 from uptack.columns.fields import Field, no_rows
 from uptack.columns.owners import Owners, PeopleRows
+from uptack.columns.tally import Tally
+from uptack.columns.unread import Touched
 from uptack.errors import InvalidArgument
 from uptack.regression.formulas.grammar import read
+
+Wanted = tuple[str, tuple[Any, ...] | None, str, int]
+"""A column of X: a column of numbers, and None; or one of categories, with its levels, what becomes of other values,
+and the number of the level that is 1."""
+
+Made = Callable[[str, Sequence[Wanted] | None, int], tuple[Any, Any] | None]
 
 
 @dataclass(frozen=True)
 class Named:
-    """Columns of a table by name. `levels` are those that types declare. With `owners`, rows are people's."""
+    """Columns of a table by name. `levels` are those that types declare. With `owners`, rows are people's.
+
+    Where the table is elsewhere, `made(response, columns, width)` is X and y without the fields being read, or None
+    where X is not made of columns and dummies alone, and `tally` counts the values of a column.
+    """
 
     fields: Mapping[str, Field]
     levels: Mapping[str, Any] = dataclass_field(default_factory=dict)
     owners: PeopleRows | None = None
+    made: Made | None = None
+    tally: Callable[[str], Tally] | None = None
 
     @property
     def rows(self) -> int:
@@ -98,17 +113,56 @@ def _apart(source: Any, names: Sequence[str], given: Mapping[str, Any]) -> tuple
     several = {*read(given["formula"]).categories, *(told if isinstance(told, Mapping) else ())}
     others = [name for name in names if source.columns[name] not in NUMERIC or name in several]
     if others and not hasattr(source, "mixed"):
-        fix = "Make it numbers of 0 and 1 where the table is."
-        raise InvalidArgument(
-            "formula", "of numeric columns, without categories, in this session", repr(others[0]), fix
-        )
+        must, fix = "of numeric columns, without categories, in this session", "Make it numbers of 0 and 1 first."
+        raise InvalidArgument("formula", must, repr(others[0]), fix)
     return [name for name in names if name not in others], others
 
 
-def of_nothing(source: Any, names: Sequence[str], given: Mapping[str, Any]) -> Named:
-    """The same without rows being read."""
-    n, others = source.rows, _apart(source, names, given)[1]
-    zeros, gone = np.broadcast_to(0.0, n), np.broadcast_to(np.array(None, object), n)
-    unread = {name: Field(source.columns[name], n, lambda: (gone, None)) for name in others}
-    fields = {name: unread[name] if name in unread else _number(source.columns[name], zeros) for name in names}
-    return Named(fields, owners=_owners(np.arange(n), n) if hasattr(source, "points") else None)
+class _Later(Field):
+    """A column that is read with all others, when the first of them is asked for."""
+
+    def __init__(self, kind: Any, size: int, read: Callable[[], Field]) -> None:
+        super().__init__(kind, size, lambda: read().values())
+        self._field = read
+
+    def codes(self) -> tuple[list[Hashable], Any]:
+        """The values that occur, and each row's place among them."""
+        return self._field().codes()
+
+
+def of_engine(
+    source: Any,
+    names: Sequence[str],
+    given: Mapping[str, Any],
+    design: Callable[[str, Sequence[Wanted]], tuple[Any, Any]],
+) -> Named:
+    """The columns of a table that an engine has. They are read only if the engine can't make X and y of them."""
+    _apart(source, names, given)
+    whole = cache(lambda: of_source(source, names, given).fields)
+
+    def later(name: str) -> Field:
+        return _Later(source.columns[name], source.rows, lambda: whole()[name])
+
+    def tally(name: str) -> Tally:
+        keys, counts = source.counts([name])
+        return Tally(tuple(key for (key,) in keys), counts)
+
+    def made(response: str, wanted: Sequence[Wanted] | None, width: int) -> tuple[Any, Any] | None:
+        return None if wanted is None else design(response, wanted)
+
+    return Named({name: later(name) for name in names}, made=made, tally=tally)
+
+
+def of_nothing(
+    source: Any, names: Sequence[str], given: Mapping[str, Any], stand_in: Callable[[int], tuple[Any, Any]]
+) -> Named:
+    """The columns of a table that must not be read yet; `stand_in` makes X of so many columns, and y."""
+    _apart(source, names, given)
+
+    def untouched() -> NoReturn:
+        raise Touched
+
+    n = source.rows
+    fields = {name: Field(source.columns[name], n, untouched) for name in names}
+    owners = _owners(np.arange(n), n) if hasattr(source, "points") else None
+    return Named(fields, owners=owners, made=lambda response, wanted, width: stand_in(width))

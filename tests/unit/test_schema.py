@@ -220,6 +220,8 @@ def test_levels_on_the_command_line(wards, capsys):
     for wrong, said in ((["--levels", "wrad=a,b"], "Did you mean 'ward'"), (["--levels", "ward"], "NAME=VALUE")):
         assert main([*fit, *wrong]) == 2
         assert said in capsys.readouterr().err
+    assert main(["regression", str(wards), "--epsilon", "4"]) == 2
+    assert "TARGET must be given where there is no --formula" in capsys.readouterr().err
     both = ["regression", str(wards), "cost", "--formula", "cost ~ age", "--epsilon", "4"]
     assert main(both) == 2
     assert "left out where there is a formula" in capsys.readouterr().err

@@ -100,6 +100,8 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
 
     def request(session: Session, *names: str, **given: Any) -> Request:
         told = {name: value for name, value in given.items() if value not in ((), None)}
+        if target is None and "formula" in declaration.allowed and "formula" not in told:
+            raise InvalidArgument("TARGET", "given where there is no --formula", "nothing", "It is the response.")
         named: tuple[str, ...] = names if target is None else (target, *names)
         if target is not None and not names and "formula" not in told:
             named = (target, *session.predictors(target, None))

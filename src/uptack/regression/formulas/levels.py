@@ -34,6 +34,9 @@ OTHERS = "(others)"
 LISTED = Fraction(4, 5)
 """The part of what a list of levels costs that finds them. The rest counts the rows that have none of them."""
 
+IDLE = Fraction(1, 10**5)
+"""How often noise alone makes a level of others, at most: there would be no row in it."""
+
 FITTING: dict[str, Callable[[Any], bool]] = {
     "integer": lambda level: isinstance(level, int),
     "number": lambda level: isinstance(level, int | float),
@@ -98,7 +101,7 @@ def found(column: str, rows: Any, kind: Kind, account: Account) -> tuple[Levels,
     is cut off at a public length, and its order are post-processing. Given the list, let N be the number of rows (units
     of people) with a value that is not on it. One person has at most u units, so she moves N by at most u = g·`most`,
     whether she is replaced, added or removed, and N with integer Laplace noise of scale 5u/ε is (ε/5)-private.
-    Whether it reaches the cutoff of the screen is post-processing. Composition, where the second stage may depend on
+    Whether it reaches a public number is post-processing. Composition, where the second stage may depend on
     the outcome of the first, gives (ε, δ). ∎
     """
     weights, relation = weights_of(rows), account.adjacency
@@ -111,15 +114,16 @@ def found(column: str, rows: Any, kind: Kind, account: Account) -> tuple[Levels,
     account.spend(screen.loss)
     values = tuple(sorted(shown[:MOST_LEVELS], key=in_order))
     unlisted = there & np.array([cell not in values for cell in cells], bool)
-    noise = IntegerLaplace(relation.rows_per_person * weights.most / rest.epsilon).draw(1, account.entropy)
+    law = IntegerLaplace(relation.rows_per_person * weights.most / rest.epsilon)
+    noisy = int(counts[unlisted].sum() + law.draw(1, account.entropy)[0])
     account.spend(loss.Pure(rest.epsilon))
-    own = int(counts[unlisted].sum() + noise[0]) >= screen.cutoff
+    own = noisy >= max(screen.cutoff, law.cutoff(IDLE))
     levels = Levels(values, "own" if own else "first")
     return levels, _said(column, levels, account)
 
 
 def _said(column: str, levels: Levels, account: Account) -> str:
-    price = f"ε = {float(account.epsilon):g}, δ = {float(account.delta):g} of the whole"
+    price = f"ε = {float(account.epsilon):.3g}, δ = {float(account.delta):.3g} of the whole"
     which = ", ".join(label(one) for one in levels.labels) or "none"
     rest = "" if levels.others == "own" or not levels.values else f"; others count as {label(levels.values[0])}"
     return f"levels of {label(column)}, found for {price}: {which}{rest}"

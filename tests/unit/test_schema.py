@@ -207,12 +207,8 @@ def test_levels_are_those_of_regressions_and_reports(wards, capsys):
 def test_levels_on_the_command_line(wards, capsys):
     (wards.parent / "wards.csv.uptack.toml").unlink()
     fit = ["regression", str(wards), "cost", "age", "ward", "--epsilon", "4", "--seed", "1"]
-    for told in (
-        ["--levels", 'ward="Fever, tropical",Heart'],
-        ["--levels", "ward=Heart", "--levels", 'ward="Fever, tropical"'],
-    ):
-        assert main([*fit, *told]) == 0
-        assert "ward[" in capsys.readouterr().out
+    assert main([*fit, "--levels", "ward=Heart", "--levels", 'ward="Fever, tropical"']) == 0
+    assert "ward[Fever, tropical]" in capsys.readouterr().out
     assert main([*fit, "--delta", "1e-6"]) == 0
     assert "levels of ward, found for ε = 0.4" in capsys.readouterr().out
     assert main(fit) == 2

@@ -36,7 +36,7 @@ ALLOWED = {
     "random_dp": GROUND | BASE | {"blocks"},
     "multivariate": GROUND | BASE | SHOWN | {"blocks", "statistics", "progress"},
     "regression": GROUND | BASE | SHOWN | {"blocks", "discrete", "statistics", "multivariate", "progress"},
-    "ranks": GROUND | BASE | SHOWN | {"statistics"},
+    "ranks": GROUND | BASE | SHOWN | {"statistics", "progress"},
     "blocks": GROUND | BASE | {"statistics", "progress"},
     "kernels": GROUND | BASE | SHOWN | {"statistics"},
     "densities": GROUND | BASE | {"statistics", "kernels"},

@@ -48,7 +48,8 @@ def describe(path: str, curator: bool, write: bool, **options: Any) -> int:
     seen = looked(path, options) if curator else None
     told = {name: options[name] for name in ("person", "noun", "adjacency")}
     with opened(path, options) as session:
-        ids = repeats(session.whole) if curator else []
+        with steps("looking for ids", 1):
+            ids = repeats(session.whole) if curator else []
         shown, lines = session.to_dict(), [session.describe()]
         if curator:
             shown |= {"curator": [line.to_dict() for line in ids], "proposal": None if seen is None else seen.to_dict()}

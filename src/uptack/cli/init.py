@@ -21,6 +21,7 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read
 from uptack.labels import label
 from uptack.privacy.words import whose
+from uptack.progress import steps
 
 REST = {
     "ledger": None, "dataset": "data", "analyst": None, "adjacency": None, "rows_per_person": 1, "person": (),
@@ -52,7 +53,8 @@ def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: Path | None, **
     asking = _Asking(yes)
     seen = asking.written(path, options)
     with opened(path, {**REST, **options}) as session:
-        ids = repeats(session.source)
+        with steps("looking for ids", 1):
+            ids = repeats(session.source)
         schema = proposed(session, seen, ids, (), None, None)
     schema = asking.people(asking.kinds(schema))
     budget = asking.number("Privacy budget ε of all releases together; 0 for no ledger", epsilon, "1")

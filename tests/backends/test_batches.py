@@ -46,10 +46,12 @@ def table(n=ROWS):
     gaps = [None if i % 97 == 5 else float("nan") if i % 89 == 7 else v for i, v in enumerate(rng.normal(size=n))]
     flags = [None if i == 40 else bool(v) for i, v in enumerate(flag)]
     columns = [y, plain, whole, pa.array(gaps, pa.float64()), odd, pa.array(flags, pa.bool_())]
+    kinds = [("a", "b", "B", "b ", "é", None)[i % 12 % 6 if i % 12 < 6 else i % 2] for i in range(n)]
     number = np.where(rng.random(n) < 0.1, 7, rng.integers(10, 2000, n))
     number[5::97] = np.where(np.arange(number[5::97].size) < 3, 8, number[5::97])
     texts = [None if i % 29 == 0 else f"O'Brien {p}" if p % 3 else f"ß ⊥ {p}" for i, p in enumerate(number.tolist())]
     ids = {"who": pa.array(texts, pa.string()), "number": number % 50, "rest": number // 50, "all": np.zeros(n, int)}
+    ids |= {"kind": pa.array(kinds, pa.string())}
     return pa.table(dict(zip(NAMES, map(pa.array, columns), strict=True)) | ids)
 
 
@@ -64,6 +66,8 @@ SECRET = {"adjacency": uptack.ADD_REMOVE}
 ASKS = {
     "regression": lambda s: s.regression("y", ["plain", "gaps", "flag"], binary=[2], epsilon=20),
     "regression, secret size": lambda s: s.regression("y", ["whole", "odd"], fit_intercept=False, epsilon=20, **SECRET),
+    "levels": lambda s: s.regression("y", ["plain", "kind"], levels={"kind": ["b", "é", "B"]}, epsilon=20),
+    "levels found, secret size": lambda s: s.regression("y", ["kind", "flag"], delta=1e-6, epsilon=20, **SECRET),
     "scatter": lambda s: s.scatter("y", "whole", "gaps", "odd", epsilon=20),
     "scatter, secret size": lambda s: s.scatter("y", "plain", "odd", epsilon=20, **SECRET),
     "logistic": lambda s: s.logistic_regression("flag", "y", "gaps", classes=(True, False), epsilon=30),

@@ -192,8 +192,12 @@ def test_people_of_an_engine_are_as_people_in_memory(kept, ids, monkeypatch):
         assert ours.table.lacking()
         assert not people(kept, ids).batched(["y", "plain"]).lacking()
         ranks = theirs.count() // 2 + np.arange(-20, 20)
-        for column in (0, 2, 3, 5):
-            assert (ours.ordered(column, 20).at(ranks) == theirs.ordered(column, 20).at(ranks)).all()
+        for held in (1 << 25, 200):
+            monkeypatch.setattr(people_batches, "HELD", held)
+            for column in (0, 2, 3, 5):
+                assert (ours.ordered(column, 20).at(ranks) == theirs.ordered(column, 20).at(ranks)).all()
+        ends = ranks[[3, 9]] if ids != ("all",) else (1, 1)
+        assert ours.ordered(0, 20).total(*ends) == theirs.ordered(0, 20).total(*ends)
 
 
 def moments(batch):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from uptack.columns.batched import Batched, BatchedPeople, Keyed, Picked, Places, by_units, least
-from uptack.columns.selection import Floats, Window
+from uptack.columns.selection import Floats, Window, exact_sum
 from uptack.data import engines, weights
 from uptack.data.batches import Layout, QueryRows
 from uptack.data.counting import QueryPeople
@@ -25,6 +25,9 @@ from uptack.data.weights import PeopleScans, Sums
 
 BATCH = 1 << 18
 """Rows that are sorted by their units at once: so that not many of them are alone with theirs."""
+
+HELD = 1 << 25
+"""Rows of which a value and a weight may be in memory, where order statistics are looked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,22 +127,47 @@ class QueryPeopleRows(BatchedPeople):
         slots = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
         return slots, np.concatenate([np.empty((self.width, 0)), *(part[1] for part in parts)], axis=1)
 
-    def ordered(self, column: int, windows: Sequence[Window]) -> Selected:
-        """z of all columns together in two or three scans, once: see `uptack.data.ordering`."""
+    def ordered(self, column: int, windows: Sequence[Window]) -> Ranked:
+        """z in two or three scans for as many columns together as there is memory for: see `uptack.data.ordering`.
 
-        def selected() -> dict[int, Selected]:
-            rows, people, sums = self._rows(), self._complete, self._sums
-            alone = {
-                i: PeopleScans(rows.select(*self._keys, v=rows[f"v{i}"]), people)
-                for i in range(self.width)
-                if i not in self.columns.truth
-            }
-            scans = SharedScans(rows, alone, functools.partial(weights.weighed, people=people))
-            return Selected.several(
-                scans, alone, sums.people, sums.valued, windows, scale=weights.SCALE, rows=sums.rows
-            )
+        For each of them about as many rows are fetched as the people have whose ranks are asked for. What stays in
+        memory is one number per rank.
+        """
+        told, sums = self.columns, self._sums
+        wanted = sum(b - a + 1 for a, b in windows) * sums.rows
+        several = max(HELD * sums.people // max(wanted, 1), 1)
+        free = [i for i in range(self.width) if i not in told.truth]
+        start = free.index(column) // several * several
+        group = free[start : start + several]
+        name = f"order of {told.key} {group} {windows}"
+        return self.people.source.once(name, lambda: self._ordered(group, windows))[column]
 
-        return self.people.source.once(f"order of {self.columns.key} {windows}", selected)[column]
+    def _ordered(self, group: Sequence[int], windows: Sequence[Window]) -> dict[int, Ranked]:
+        rows, people, sums = self._rows(), self._complete, self._sums
+        alone = {i: PeopleScans(rows.select(*self._keys, v=rows[f"v{i}"]), people) for i in group}
+        scans = SharedScans(rows, alone, functools.partial(weights.weighed, people=people))
+        n, scale = sums.people, weights.SCALE
+        found = Selected.several(scans, alone, n, sums.valued, windows, scale=scale, rows=sums.rows)
+        ranks = np.concatenate([np.arange(max(a, 1), min(b, n) + 1) for a, b in windows])
+        return {column: Ranked(n, ranks, one.at(ranks)) for column, one in found.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """z of some ranks, in order."""
+
+    n: int
+    ranks: Places
+    values: Floats
+
+    def at(self, ranks: Places) -> Floats:
+        """z(r) of these; -inf for r < 1 and +inf for r > n."""
+        inside = np.append(self.values, np.nan)[np.searchsorted(self.ranks, ranks)]
+        return np.where(ranks < 1, -np.inf, np.where(ranks > self.n, np.inf, inside))
+
+    def total(self, first: int, last: int) -> int:
+        """Σ of z(first), ..., z(last) in units of 2^-1074, if all of them are there."""
+        return exact_sum(self.at(np.arange(first, last + 1)))
 
 
 def _by_units(f: Callable[[Floats, Places], list[Any]], rows: Floats) -> list[Any]:

@@ -82,7 +82,7 @@ class SharedScans:
                     values = engines.floats(batch.column(place))
                     kept = _between(values, pairs) if pairs else slice(None)
                     found[column].append(Weighed(values[kept], None if weights is None else weights[kept]))
-            return {column: Weighed.joined(parts, self.weigh is not None) for column, parts in found.items()}
+            return {column: Weighed.joined(found.pop(column), self.weigh is not None) for column in ends}
 
         columns = [f"v{column}" for column in ends]
         read = rows.select(*columns) if self.weigh is None else self.weigh(rows).select(*columns, "w")

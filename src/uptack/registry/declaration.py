@@ -192,11 +192,11 @@ def release(
         @functools.wraps(function)
         def public(*arguments: P.args, **given: P.kwargs) -> T:
             made.check(given)
-            made.check_given(arguments, given)
             if enter is not None:
                 arguments, given = enter(arguments, given)  # type: ignore[assignment]
             grouping = {name: given.pop(name, None) for name in options.grouping(function)} if by else {}
             passed, rest = entered(made, arguments, given, grouping.get("by"))
+            made.check_given(passed, rest)
             if not by:
                 return function(*passed, **rest)
             return _asked(made, passed, rest, grouping)  # type: ignore[no-any-return]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 from uptack import checks
@@ -50,17 +50,18 @@ def _steps(epsilon: Fraction) -> int:
     return math.ceil(epsilon / read(STEP))
 
 
-def _numerically(pieces: Counter[loss.Loss], bound: Fraction, adjacency: Adjacency) -> Privacy | None:
-    """The guarantee at this δ by composing distributions; None where no ε will do."""
-    slack = float(bound) * (1 - 1e-12)
-    if any(isinstance(piece, loss.Gaussian) for piece in pieces):
-        epsilon: float | None = _by_google(pieces, slack, adjacency)
+@lru_cache(64)
+def _numerically(pieces: frozenset[tuple[loss.Loss, int]], bound: Fraction, adjacency: Adjacency) -> Privacy | None:
+    """The guarantee at this δ by composing distributions; None where no ε will do. A plan is priced several times."""
+    slack, fixed = float(bound) * (1 - 1e-12), sorted(pieces, key=repr)
+    if any(isinstance(piece, loss.Gaussian) for piece, _ in fixed):
+        epsilon: float | None = _by_google(fixed, slack, adjacency)
     else:
-        epsilon = least_epsilon([(_losses(piece, adjacency), times) for piece, times in pieces.items()], slack)
+        epsilon = least_epsilon([(_losses(piece, adjacency), times) for piece, times in fixed], slack)
     return None if epsilon is None or math.isinf(epsilon) else Privacy(read(epsilon) + MARGIN, bound, adjacency)
 
 
-def _by_google(pieces: Counter[loss.Loss], delta: float, adjacency: Adjacency) -> float:
+def _by_google(pieces: Sequence[tuple[loss.Loss, int]], delta: float, adjacency: Adjacency) -> float:
     """The same by dp-accounting, which knows Gaussian noise. It takes long to import."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
@@ -71,7 +72,7 @@ def _by_google(pieces: Counter[loss.Loss], delta: float, adjacency: Adjacency) -
         masses = dict(zip(known.places.astype(int).tolist(), known.masses.tolist(), strict=True))
         return pld.PrivacyLossDistribution.create_from_rounded_probability(masses, known.infinite, STEP)
 
-    composed = reduce(lambda a, b: a.compose(b), (of(piece).self_compose(times) for piece, times in pieces.items()))
+    composed = reduce(lambda a, b: a.compose(b), (of(piece).self_compose(times) for piece, times in pieces))
     return float(composed.get_epsilon_for_delta(delta))
 
 
@@ -96,7 +97,7 @@ def tight(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SU
         return basic
     ways = [basic if basic.exact_delta <= bound else None, concentrated(every, bound, adjacency)]
     if basic.exact_epsilon <= LARGEST_COMPOSED:
-        ways.append(_numerically(pieces, bound, adjacency))
+        ways.append(_numerically(frozenset(pieces.items()), bound, adjacency))
     known = [way for way in ways if way is not None]
     if not known:
         fix = f"Basic composition of these losses has δ = {basic.delta}."

@@ -12,8 +12,8 @@ about u·δ in δ.
 
 **Theorem.** What `least_epsilon` returns is at least the least ε with δ(ε) ≤ δ, but for rounding in floats. *Proof.*
 The transform is of a circle of m steps: to q(x) it adds q(x + km) for all k ≠ 0, which is not negative. So each p(x) of
-the window is at least what it should be, and so is their sum in δ(ε). Losses above the window are counted as infinite, with
-Chernoff's bound on their probability. Losses below the window are below the ε that is returned, and not counted. ∎
+the window is at least what it should be, and so is their sum in δ(ε). Losses above the window are counted as infinite,
+with Chernoff's bound on their probability. Losses below it are below the ε that is returned, and are not counted. ∎
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -40,7 +40,7 @@ from uptack.statistics.methods import measured, run
 from uptack.statistics.planning import one_draw, ranks
 from uptack.statistics.statistic import Data, Functional, Statistic, least_n
 
-stats = Later("scipy.stats")
+special = Later("scipy.special")
 
 HALF = Fraction(1, 2)
 
@@ -283,18 +283,34 @@ def rank_bounds(least: int, most: int, p: Fraction, q: Fraction, people: bool) -
     return _below(least, p, q / EULER) - 1, _above(most, p, q / EULER) + 1
 
 
+@lru_cache(256)
 def _below(n: int, p: Fraction, q: Fraction) -> int:
-    """A number that Binomial(n, p) is below with a probability of at most q: exact, or by Chernoff's bound."""
+    """A number that Binomial(n, p) is below with a probability of at most q: exact, or by Chernoff's bound.
+
+    P(B ≤ k) is the incomplete beta function of (n - k, k + 1) at 1 - p. All columns of a table ask for the same numbers.
+    """
     if n >= HUGE:
         return math.floor(n * p) - _deviation(n, p, q)
-    return int(stats.binom.ppf(float(q), n, math.nextafter(float(p), 0.0)))
+    chance = math.nextafter(float(p), 0.0)
+    return _first(n, lambda k: float(special.betainc(n - k, k + 1, 1 - chance)) >= q)
 
 
+@lru_cache(256)
 def _above(n: int, p: Fraction, q: Fraction) -> int:
     """A number that Binomial(n, p) is at or above with a probability of at most q."""
     if n >= HUGE:
         return math.ceil(n * p) + _deviation(n, p, q) + 1
-    return int(stats.binom.isf(float(q), n, math.nextafter(float(p), 1.0))) + 1
+    chance = math.nextafter(float(p), 1.0)
+    return _first(n, lambda k: float(special.betainc(k + 1, n - k, chance)) <= q) + 1
+
+
+def _first(n: int, holds: Callable[[int], bool]) -> int:
+    """The first k < n from which on a statement holds, or n."""
+    low, high = 0, n
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return high
 
 
 def _deviation(n: int, p: Fraction, q: Fraction) -> int:

@@ -6,11 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from uptack.privacy import SUBSTITUTE
 from uptack.privacy.accounting import MARGIN, _by_google, _losses
 from uptack.privacy.distributions import STEP, Losses, bounded_range, least_epsilon, worst_case
 from uptack.privacy.loss import Approximate, BoundedRange, Pure
+from uptack.statistics.quantiles import rank_bounds
 
 
 def exactly(pieces, epsilon):
@@ -58,3 +60,12 @@ def test_an_infinite_loss_leaves_no_epsilon():
 def test_dp_accounting_says_the_same(pieces):
     ours = least_epsilon([(_losses(piece, SUBSTITUTE), times) for piece, times in pieces.items()], 1e-6)
     assert ours == pytest.approx(_by_google(list(pieces.items()), 1e-6, SUBSTITUTE), abs=1e-8)
+
+
+@pytest.mark.parametrize("n", [1, 7, 1000, 10**7, 10**14])
+@pytest.mark.parametrize("p", [Fraction(1, 2), Fraction(1, 20), Fraction(999, 1000)])
+def test_ranks_around_a_quantile_are_those_of_the_binomial(n, p):
+    for q in (Fraction(1, 50), Fraction(1, 10**9)):
+        low, high = rank_bounds(n, n, p, q, people=False)
+        assert low == stats.binom.ppf(float(q), n, float(p))
+        assert high == stats.binom.isf(float(q), n, float(p)) + 1

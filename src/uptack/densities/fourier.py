@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,6 @@ from uptack.densities.coordinates import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.density import Floats, FourierDensity
-from uptack.later import Later
 from uptack.noise import Entropy
 from uptack.noise.laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
@@ -49,8 +49,6 @@ from uptack.statistics.arguments import COUNT_SHARE, Question, asked, public_siz
 from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.statistic import least_n
-
-special = Later("scipy.special")
 
 MOST = {1: 1000, 2: 50, 3: 10}
 """The highest degree, by dimension."""
@@ -290,7 +288,7 @@ def _private_box(columns: Sequence[Column], n: int, question: Question, rows: Fr
     For a normal law the ends are then at ±3.5 standard deviations, however far in the quantiles had to be.
     """
     tail = min(max(rows / max(n, 1), _least_tail(n)), MOST_TAIL)
-    outward = NORMAL_REACH / -float(special.ndtri(float(tail)))
+    outward = NORMAL_REACH / -NormalDist().inv_cdf(float(tail))
     lows, highs, d = [], [], len(columns)
     for data, part in zip(columns, question.split(*[Fraction(1, d)] * d), strict=True):
         ends = quantiles(data, n, (tail, 1 - tail), replace(part, granularity=None), quantile_statistic)

@@ -7,16 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
+from statistics import NormalDist
 from typing import Any, Unpack
 
 import numpy as np
+from flint import arb
 
 from uptack import checks
 from uptack.account import Outcome
 from uptack.columns.people import weighted
 from uptack.errors import InvalidArgument, NoInterval
-from uptack.exact import Rational, read
-from uptack.later import Later
+from uptack.exact import Rational, Real, ball, read
 from uptack.mechanisms.inverse import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
 from uptack.noise import MachineNumbers
 from uptack.reach import LStatistic, Reach, Segment
@@ -39,8 +40,6 @@ from uptack.statistics.many import HOW, followed, quantiles
 from uptack.statistics.methods import measured, run
 from uptack.statistics.planning import one_draw, ranks
 from uptack.statistics.statistic import Data, Functional, Statistic, least_n
-
-special = Later("scipy.special")
 
 HALF = Fraction(1, 2)
 
@@ -287,29 +286,42 @@ def rank_bounds(least: int, most: int, p: Fraction, q: Fraction, people: bool) -
 def _below(n: int, p: Fraction, q: Fraction) -> int:
     """A number that Binomial(n, p) is below with a probability of at most q: exact, or by Chernoff's bound.
 
-    P(B ≤ k) is the incomplete beta function of (n - k, k + 1) at 1 - p. All columns of a table ask for the same numbers.
+    It is the first k with P(B ≤ k) > q. All columns of a table ask for the same numbers.
     """
     if n >= HUGE:
         return math.floor(n * p) - _deviation(n, p, q)
-    chance = math.nextafter(float(p), 0.0)
-    return _first(n, lambda k: float(special.betainc(n - k, k + 1, 1 - chance)) >= q)
+    return _first(n, _near(n, p, q), lambda k: beyond(n - k, n, 1 - p) > q)
 
 
 @lru_cache(256)
 def _above(n: int, p: Fraction, q: Fraction) -> int:
-    """A number that Binomial(n, p) is at or above with a probability of at most q."""
+    """A number that Binomial(n, p) is at or above with a probability of at most q: the first k with P(B ≥ k) ≤ q."""
     if n >= HUGE:
         return math.ceil(n * p) + _deviation(n, p, q) + 1
-    chance = math.nextafter(float(p), 1.0)
-    return _first(n, lambda k: float(special.betainc(k + 1, n - k, chance)) <= q) + 1
+    return _first(n, _near(n, p, 1 - q), lambda k: beyond(k + 1, n, p) <= q) + 1
 
 
-def _first(n: int, holds: Callable[[int], bool]) -> int:
-    """The first k < n from which on a statement holds, or n."""
-    low, high = 0, n
+def beyond(k: int, n: int, p: Fraction) -> Fraction:
+    """P(Binomial(n, p) ≥ k) for 1 ≤ k ≤ n, rounded up: the incomplete beta function of (k, n - k + 1) at p."""
+    return Real(lambda: ball(p).beta_lower(arb(k), arb(n - k + 1), 1)).bounds(40 + n.bit_length())[1]
+
+
+def _near(n: int, p: Fraction, q: Fraction) -> int:
+    """About the q-quantile of Binomial(n, p), by Cornish and Fisher's expansion."""
+    z = NormalDist().inv_cdf(float(q))
+    return round(float(n * p) + z * math.sqrt(float(n * p * (1 - p))) + (z * z - 1) * float(1 - 2 * p) / 6)
+
+
+def _first(n: int, near: int, holds: Callable[[int], bool]) -> int:
+    """The first k < n from which on a statement holds, or n. It is most likely next to `near`."""
+    low, high, step = 0, n, 1
     while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+        middle = min(max(near, low), high - 1)
+        if holds(middle):
+            high, near = middle, max(middle - step, (low + middle) // 2)
+        else:
+            low, near = middle + 1, min(middle + step, (middle + high) // 2)
+        step *= 2
     return high
 
 

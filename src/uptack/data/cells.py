@@ -23,6 +23,8 @@ WORDS = "boolean:"
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 GAPS = ("", "na", "n/a", "n.a.", "nan", "null", "none", "-", "--", ".", "?")
 """Words that a guess takes for a missing value, in upper or lower case."""
+FEW = 64
+"""Cells that a guess tries first."""
 BLANKS = " \u00a0\u2009\u202f"
 """What a blank between thousands may be."""
 
@@ -171,6 +173,15 @@ def misfits(found: Any, kind: str, form: Numbers) -> int:
     elif kind != "text":
         some = pc.and_(some, pc.is_null(cast(found, kind, form)))
     return int(pc.sum(some).as_py() or 0)
+
+
+def fitting(found: Any, kind: str, form: Numbers) -> bool:
+    """Whether no cell holds something that is not of a kind: most that don't fit show it at once."""
+    if misfits(found.slice(0, FEW), kind, form):
+        return False
+    if kind in ("integer", "number") and cast(found, kind, form).null_count == found.null_count:
+        return True
+    return not misfits(found, kind, form)
 
 
 def _number(text: str | None, kind: str) -> int | float | None:

@@ -176,7 +176,7 @@ def _fitting(texts: Any, kinds: Sequence[str], form: Numbers) -> list[str]:
     """The kinds that all cells fit. What is an integer is a number, and need not be read twice."""
     found: list[str] = []
     for kind in kinds:
-        if (kind == "number" and "integer" in found) or not cells.misfits(texts, kind, form):
+        if (kind == "number" and "integer" in found) or cells.fitting(texts, kind, form):
             found.append(kind)
     return found
 

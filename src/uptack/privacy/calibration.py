@@ -101,8 +101,8 @@ def boundary(over: Callable[[Fraction], float], fits: Fraction, fails: Fraction,
     """The number on a grid of 2^bits steps from `fits` towards `fails` that is the last with over(x) ≤ 0.
 
     It is what so many halvings would find for a monotone function. Here the next place to look at is interpolated, on a
-    logarithmic scale, where prices are nearly straight lines; an end that stays twice gets half its weight ("Illinois").
-    About five looks do for ten bits, and ten for forty. If not even `fits` fits, it is returned.
+    logarithmic scale, where prices are nearly straight lines. An end that stays twice gets half its weight
+    ("Illinois"). About five looks do for ten bits, and ten for forty. If not even `fits` fits, it is returned.
     """
     step, low, high, last = (fails - fits) / (1 << bits), 0, 1 << bits, 0
     at_low, at_high = over(fits), over(fails)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from uptack.columns.unread import Touched
@@ -73,7 +74,7 @@ class Request:
         """Its options."""
         return dict(self.options)
 
-    @property
+    @cached_property
     def cost(self) -> Privacy:
         """The most that it can cost: what it asks for."""
         given = self.given

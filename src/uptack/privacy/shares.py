@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any, TypeVar
 
 from uptack import checks
@@ -77,13 +78,14 @@ def fair_scale(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy
     unit = summed(build(Fraction(1)), budget.adjacency)
     guess = budget.exact_epsilon / checks.positive("the cost of build(1)", unit.exact_epsilon)
 
+    @cache
     def price(scale: Fraction) -> float:
         """How far the plan is over the budget, by the better of both ways."""
         trees = build(scale)
         ways = (summed(trees, budget.adjacency), concentrated(trees, budget.exact_delta, budget.adjacency))
         return min(over(way, budget) for way in ways if way is not None)
 
-    if price(guess * SMALLEST) > 0:
+    if price(guess) > 0 and price(guess * SMALLEST) > 0:
         least = summed(build(guess * SMALLEST), budget.adjacency)
         fix = "Give the parts of build a smaller δ."
         raise InvalidArgument("budget", f"at least what build takes at the smallest scale, {least}", budget, fix)

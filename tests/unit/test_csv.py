@@ -187,3 +187,14 @@ def test_long_rows_in_another_encoding(tmp_path, monkeypatch):
     path.write_bytes(("n,x\n" + "".join(f"{i},{'ä' * i}\n" for i in range(300))).encode("utf-16"))
     rows = source(path, types={"n": "integer"})
     assert (rows.rows, len(rows.categories("n")), len(rows.categories("x"))) == (300, 300, 300)
+
+
+def test_integers_are_told_by_their_pattern():
+    import itertools
+
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = pa.array(["".join(p) for n in range(5) for p in itertools.product("+-0٣9 .e", repeat=n)] + [None])
+    pattern = pc.match_substring_regex(texts, cells.Numbers().patterns["integer"])
+    assert cells.fits(texts, "integer", cells.Numbers()).equals(pc.fill_null(pattern, False))

@@ -149,6 +149,10 @@ def fits(bare: Any, kind: str, form: Numbers) -> Any:
     """Which texts look like an integer or a number."""
     import pyarrow.compute as pc
 
+    if kind == "integer" and not form.thousands:  # the same as the pattern, in a third of its time
+        digits = pc.ascii_ltrim(bare, characters="+-")
+        signs = pc.subtract(pc.binary_length(bare), pc.binary_length(digits))
+        return pc.fill_null(pc.and_(pc.ascii_is_decimal(digits), pc.less_equal(signs, 1)), False)
     return pc.fill_null(pc.match_substring_regex(bare, form.patterns[kind]), False)
 
 

@@ -77,7 +77,7 @@ def _cells(x: Floats, low: float, side: float) -> Integers:
     """The cell of each row, alone. A row outside the box is wrapped around; what is too far away for that goes to 0."""
     with np.errstate(over="ignore", invalid="ignore"):
         share = (x - low) / side
-        share = np.nan_to_num(share - np.floor(share), posinf=0.0, neginf=0.0)
+        share = np.fmax(share - np.floor(share), 0.0)  # 0 for NaN
     return np.minimum((share * CELLS).astype(np.int64), CELLS - 1)
 
 

@@ -14,6 +14,8 @@ from uptack.privacy.distributions import STEP, Losses, bounded_range, least_epsi
 from uptack.privacy.loss import Approximate, BoundedRange, Pure
 from uptack.statistics.quantile_ends import rank_bounds
 
+TINY = Fraction(1, 10**4)
+
 
 def exactly(pieces, epsilon):
     """δ(ε) of independent losses by direct sums."""
@@ -32,10 +34,10 @@ def exactly(pieces, epsilon):
 @pytest.mark.parametrize(
     "pieces",
     [
-        [(bounded_range(7), 2), (worst_case(5, 0.0), 3)],
-        [(worst_case(4000, 0.0), 20), (worst_case(2500, 1e-17), 3)],
+        [(bounded_range(7), 2), (worst_case(5 * TINY, 0.0), 3)],
+        [(worst_case(Fraction(2, 5), 0.0), 20), (worst_case(Fraction(1, 4) + TINY / 3, 1e-17), 3)],
         [(Losses(3000, np.array([0.2, 0.5, 0.3]), apart=1500), 9)],
-        [(worst_case(0, 0.0), 2)],
+        [(worst_case(Fraction(0), 0.0), 2), (worst_case(TINY / 7, 0.0), 1)],
     ],
 )
 def test_the_least_epsilon_is_that_of_direct_sums(pieces, delta):
@@ -45,8 +47,8 @@ def test_the_least_epsilon_is_that_of_direct_sums(pieces, delta):
 
 
 def test_an_infinite_loss_leaves_no_epsilon():
-    assert least_epsilon([(worst_case(10, 1e-6), 2)], 1e-6) is None
-    assert exactly([(worst_case(10, 1e-6), 2)], 1.0) == pytest.approx(2e-6, rel=1e-5)
+    assert least_epsilon([(worst_case(10 * TINY, 1e-6), 2)], 1e-6) is None
+    assert exactly([(worst_case(10 * TINY, 1e-6), 2)], 1.0) == pytest.approx(2e-6, rel=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -41,13 +41,9 @@ def _pieces(tree: loss.Loss) -> Iterator[loss.Loss]:
 def _losses(piece: loss.Loss, adjacency: Adjacency) -> Losses:
     """The loss distribution of one piece: that of its kind, or else the worst case of its (ε, δ)."""
     if isinstance(piece, loss.BoundedRange) and 0 < Fraction(piece.epsilon) <= LARGEST_RANGE:
-        return bounded_range(_steps(Fraction(piece.epsilon)))
+        return bounded_range(math.ceil(Fraction(piece.epsilon) / read(STEP)))
     guarantee = cost(piece, adjacency)
-    return worst_case(_steps(guarantee.exact_epsilon), guarantee.delta)
-
-
-def _steps(epsilon: Fraction) -> int:
-    return math.ceil(epsilon / read(STEP))
+    return worst_case(guarantee.exact_epsilon, guarantee.delta)
 
 
 @lru_cache(64)

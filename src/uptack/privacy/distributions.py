@@ -21,10 +21,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from uptack.exact import read
 
 Floats = NDArray[np.float64]
 Spectrum = NDArray[np.complex128]
@@ -108,12 +111,14 @@ def bounded_range(steps: int, step: float = STEP) -> Losses:
     return Losses(steps, masses)
 
 
-def worst_case(steps: int, delta: float) -> Losses:
-    """The losses of whatever is (ε, δ)-private, with ε in steps: ±ε and ∞ (Kairouz, Oh and Viswanath 2015)."""
-    if steps == 0:
+def worst_case(epsilon: Fraction, delta: float) -> Losses:
+    """The losses of whatever is (ε, δ)-private: ±ε and ∞ (Kairouz, Oh and Viswanath 2015), rounded up to steps."""
+    steps = epsilon / read(STEP)
+    top, bottom, size = math.ceil(steps), -math.floor(steps), float(epsilon)
+    if top == bottom:
         return Losses(0, np.array([1 - delta]), delta)
-    ends = np.array([1 / (1 + math.exp(-steps * STEP)), 1 / (1 + math.exp(steps * STEP))])
-    return Losses(steps, ends * (1 - delta), delta, apart=2 * steps)
+    ends = np.array([1 / (1 + math.exp(-size)), 1 / (1 + math.exp(size))])
+    return Losses(top, ends * (1 - delta), delta, apart=top - bottom)
 
 
 def least_epsilon(parts: Many, delta: float) -> float | None:

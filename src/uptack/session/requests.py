@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from uptack.columns.unread import Touched
@@ -75,7 +76,7 @@ class Request:
         """Its options."""
         return dict(self.options)
 
-    @property
+    @cached_property
     def cost(self) -> Privacy:
         """The most that it can cost: what it asks for."""
         given = self.given

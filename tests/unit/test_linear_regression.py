@@ -161,7 +161,7 @@ def test_parts_of_the_budget_add_up_to_at_most_all_of_it(loss, n, columns, epsil
         rest = plan.left(rounds)
         total = plan.scales + plan.centres + plan.scatter * rounds + plan.hessian(rounds) * hessians(loss) + rest
         each = plan.spread + Fraction(5, 1000)
-        assert total + Fraction(1, 100) + plan.classes + len(loss.stages) * each == 1
+        assert total + Fraction(1, 100) + plan.classes + plan.variance + len(loss.stages) * each == 1
         assert rest > Fraction(35, 100)
     assert sum(stage.share for stage in loss.stages) == 1
     assert asked.rows_needed(columns) <= n

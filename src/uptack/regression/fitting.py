@@ -32,6 +32,7 @@ from uptack.regression.arguments import coefficient_names
 from uptack.regression.formulas import Columns
 from uptack.regression.losses import Loss, stretch
 from uptack.regression.newton import Hessian, Model, Parts, Step, far_out, hessian, newton, noisy_mean, start
+from uptack.regression.sandwich import COVERS, TRIES, Sandwich, enough, expected, sandwich
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
 from uptack.release import Advice, NoReply, Release
 
@@ -130,6 +131,7 @@ class Plan:
     loss: Loss
     wide: float = 1.0
     leading: bool = True
+    variance: Fraction = Fraction(0)
 
     @property
     def centres(self) -> Fraction:
@@ -152,7 +154,7 @@ class Plan:
 
     def left(self, rounds: int) -> Fraction:
         """The part of ε that gradients get after so many rounds."""
-        prepared = self.scales + self.centres + self.scatter * rounds + RADIUS + self.classes
+        prepared = self.scales + self.centres + self.scatter * rounds + RADIUS + self.classes + self.variance
         return 1 - prepared - hessians(self.loss) * self.hessian(rounds) - len(self.loss.stages) * (self.spread + SLOPE)
 
 
@@ -163,8 +165,7 @@ def hessians(loss: Loss) -> Fraction:
 
 def planned(n: float, columns: int, drawn: int, account: Account, leading: bool, loss: Loss) -> Plan | None:
     """The plan for so many predictors, of which and the response `drawn` need a scale; None where noise is too much."""
-    p, m, epsilon = columns + leading, moved(account), float(account.epsilon)
-    n = max(n, 1.0)
+    p, epsilon, n = columns + leading, float(account.epsilon), max(n, 1.0)
     scales = _part(AMPLE * rows_for_scales(drawn, account.epsilon, account) / n, SCALES)
     edge, more = noise_edge(p + loss.response, n, account, epsilon), hessians(loss)
     fine, most = (FINE, SCATTER) if more == 1 else (FINE * FINER, SCATTER + MORE)
@@ -173,11 +174,31 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):
         return None
     plan = Plan(scales, scatter / (rounds + more), rounds, loss, leading=leading)
-    last = epsilon * float(plan.left(rounds) * loss.stages[-1].share)
-    clipped, wide = loss.clipped(m * p / (LOUD * math.sqrt(n) * last))
+    bare = _clipped(plan, p, n, account)
+    return (_with_variance(plan, p, n, account) if bare and more == 1 else None) or bare
+
+
+def _clipped(plan: Plan, p: int, n: float, account: Account, louder: float = 1.0) -> Plan | None:
+    """The plan with rows clipped as wide as the last gradient's noise allows, or less; None where it is too much."""
+    loss, m, epsilon = plan.loss, moved(account), float(account.epsilon)
+    last = epsilon * float(plan.left(plan.rounds) * loss.stages[-1].share)
+    clipped, wide = loss.clipped(louder * m * p / (LOUD * math.sqrt(n) * last))
     room = m * clipped.limit * wide * p**1.5 / (n * last * loss.expected[0])
     bent = noise_edge(p, n, account, epsilon * float(HEAVY * plan.scatter)) * max(wide, 1.0) ** 2 / loss.bent
     return replace(plan, loss=clipped, wide=wide) if room < ROOM and bent < DROWNED else None
+
+
+def _with_variance(plan: Plan, p: int, n: float, account: Account) -> Plan | None:
+    """The plan with a part of ε for the variance of gradients, as little as does; None where noise would cover it.
+
+    Its noise grows with the fourth power of how wide rows are clipped, so they may be clipped less wide for it.
+    """
+    for part, louder in TRIES:
+        found = _clipped(replace(plan, variance=part), p, n, account, louder)
+        off = expected(p, n, account, part, found.loss.limit * found.wide) if found else math.inf
+        if found is None or enough(off, part, found.wide):
+            break
+    return found if off < COVERS else None
 
 
 def _part(wanted: float, most: Fraction) -> Fraction:
@@ -235,7 +256,9 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
     assert step is not None
     if _unsettled(step, before, curvature, plan.loss):
         return None
-    return _answer(model, (curvature, first if plan.loss.flat else curvature), step, rows.width, asked.names)
+    measured = sandwich(rows, model, curvature, step, account.part(plan.variance)) if plan.variance else None
+    meat = first if plan.loss.flat else curvature
+    return _answer(model, (curvature, meat), step, rows.width, asked.names, measured)
 
 
 def _frame(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Frame:
@@ -274,13 +297,18 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
 
 
 def _answer(
-    model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int, names: tuple[str, ...]
+    model: Model,
+    curvatures: tuple[Hessian, Hessian],
+    step: Step,
+    width: int,
+    names: tuple[str, ...],
+    measured: Sandwich | None,
 ) -> Outcome[Floats]:
-    value, errors, lost = in_units(model, curvatures, step, width)
+    value, errors, lost = in_units(model, curvatures, step, width, measured)
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     spread = step.spread * model.response[0] if model.loss.response else None
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped, spread,
-                         model.frame.leading, model.loss.assumed)  # fmt: skip
+                         model.frame.leading, model.loss.assumed, measured is not None)  # fmt: skip
     usual = coefficient_names(value.size, model.frame.leading)
     labels = (*usual[: int(model.frame.leading)], *names) if names else usual
     return Outcome(value, HOW, noise, notes=noise.notes(names), labels=labels)

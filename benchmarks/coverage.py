@@ -206,9 +206,7 @@ def run(cell: Cell, seed: int) -> dict[str, Any] | None:
     """Which intervals hold the truth, and how wide they are beside those without privacy; None without a reply."""
     rows = drawn(cell, np.random.default_rng(seed))
     told: dict[str, Any] = {} if rows.ids is None else {"person": rows.ids}
-    fit = FITS[cell.loss](
-        rows.x, rows.y, epsilon=cell.epsilon, missing="drop", entropy=ut.SeededEntropy(seed), **told
-    )
+    fit = FITS[cell.loss](rows.x, rows.y, epsilon=cell.epsilon, missing="drop", entropy=ut.SeededEntropy(seed), **told)
     if not fit:
         return None
     low, high = (np.asarray(end)[rows.first :] for end in fit.interval(0.95))

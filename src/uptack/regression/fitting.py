@@ -32,7 +32,7 @@ from uptack.regression.arguments import coefficient_names
 from uptack.regression.formulas import Columns
 from uptack.regression.losses import Loss, stretch
 from uptack.regression.newton import Hessian, Model, Parts, Step, far_out, hessian, newton, noisy_mean, start
-from uptack.regression.sandwich import COVERS, TRIES, Sandwich, enough, expected, sandwich
+from uptack.regression.sandwich import COVERS, Sandwich, enough, expected, sandwich, tries
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
 from uptack.release import Advice, NoReply, Release
 
@@ -193,10 +193,11 @@ def _with_variance(plan: Plan, p: int, n: float, account: Account) -> Plan | Non
 
     Its noise grows with the fourth power of how wide rows are clipped, so they may be clipped less wide for it.
     """
-    for part, louder in TRIES:
+    tried = tries(plan.left(plan.rounds))
+    for part, louder in tried:
         found = _clipped(replace(plan, variance=part), p, n, account, louder)
         off = expected(p, n, account, part, found.loss.limit * found.wide) if found else math.inf
-        if found is None or enough(off, part, found.wide):
+        if found is None or enough(off, found.wide, part == tried[-1][0]):
             break
     return found if off < COVERS else None
 
@@ -257,6 +258,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
     if _unsettled(step, before, curvature, plan.loss):
         return None
     measured = sandwich(rows, model, curvature, step, account.part(plan.variance)) if plan.variance else None
+    step = measured.remade(step, model, curvature) if measured else step
     meat = first if plan.loss.flat else curvature
     return _answer(model, (curvature, meat), step, rows.width, asked.names, measured)
 

@@ -28,29 +28,28 @@ variance that is noise: residuals that spread alike have equal ones.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack.account import Account
 from uptack.columns.table import Floats
 from uptack.mechanisms.matrix_laplace import deviation, edge
 from uptack.multivariate.bounded import bounded, moved, noisy_blocks
 from uptack.multivariate.rows import Rows, Whole
-from uptack.multivariate.signs import shrunk
-from uptack.regression.newton import Hessian, Model, Step
+from uptack.regression.newton import Contributions, Hessian, Model, Step
 
-MOST = Fraction(4, 100)
-TRIES = (*((MOST * k / 4, 1.0) for k in (1, 2, 3)), *((MOST, 1.5**k) for k in range(5)))
-"""What may be taken for it, the least first: a part of ε, and how many times louder a gradient's noise is taken to be:
-rows are clipped less wide then."""
+MOST, GRAIN = Fraction(1, 10), 100
+"""The most that is taken for it, over what gradients get; parts of ε are multiples of one over the second."""
 
-SURE, UNSURE, COVERS, NARROW = 0.3, 0.6, 1.0, 1.6
+LOUDER = tuple(1.5**k for k in range(5))
+"""How many times louder a gradient's noise may be taken to be for it: rows are clipped less wide then."""
+
+SURE, UNSURE, COARSE, COVERS, NARROW = 0.3, 0.6, 1.0, 1.5, 2.0
 """The deviation of a coefficient's variance for noise, over that variance. The first is as good as none. For the second
-rows are clipped less wide, until R is as many times the quantile of |z| as the last says. Beyond the third it is not
-measured."""
+rows are clipped less wide, until R is as many times the quantile of |z| as the last says; from there on for the third.
+Beyond the fourth it is not measured."""
 
 FULL = 1.5
 """R² over the mean of |wz|²·ψ², for rows and a cutoff that are clipped at 1: about that of normal ones."""
@@ -66,24 +65,28 @@ larger: 95% intervals cover 0.277·τ²/2 less for an uncertain variance of mean
 
 @dataclass(frozen=True, eq=False)
 class Sandwich:
-    """A and M/n, and the deviation of aᵀMa/n for noise over |a|²."""
+    """A, at least and at most what it may be, M/n, and the deviation of aᵀMa/n for the noise of both over |a|²."""
 
+    least: Floats
     bread: Floats
     meat: Floats
     noise: float
 
-    def variances(self, lines: Floats) -> Floats:
-        """Those of linear forms in b, one per line; more at the edge of noise."""
-        turned = np.linalg.solve(self.bread, lines.T)
-        found = np.einsum("ji,jk,ki->i", turned, self.meat, turned)
-        off = self.noise * (turned**2).sum(axis=0)
-        sure = np.maximum(found, math.sqrt(SAFE) * off)
-        return np.asarray(sure + SAFE * off**2 / sure, np.float64)
+    def variances(self, lines: Floats, private: float) -> Floats:
+        """Those of linear forms in b, one per line, for sampling, with more at the edge of noise, and for a gradient's
+        privacy noise, which has this variance in all directions.
+        """
+        turned = np.linalg.solve(self.least, lines.T)
+        found, size = np.einsum("ji,jk,ki->i", turned, self.meat, turned), (turned**2).sum(axis=0)
+        sure = np.maximum(found, math.sqrt(SAFE) * self.noise * size)
+        return np.asarray(sure + SAFE * (self.noise * size) ** 2 / sure + private * size, np.float64)
 
-    def late(self, curvature: Floats) -> Floats:
-        """E·B⁻¹ for the B of steps and E = 1 - B⁻¹A: what the last step leaves of the noise of the one before."""
-        inverse = np.linalg.inv(curvature)
-        return np.asarray((np.eye(len(inverse)) - inverse @ self.bread) @ inverse, np.float64)
+    def remade(self, step: Step, model: Model, curvature: Hessian) -> Step:
+        """The last step with A in place of k·H: what it was made from has been released, so this costs nothing."""
+        penalty = step.bend * step.ridge
+        right = (step.bend * curvature.matrix + penalty) @ step.change
+        change = np.asarray(np.linalg.solve(self.bread + penalty, right), np.float64)
+        return replace(step, change=change, beta=step.beta + model.whitening.T @ (change - step.change))
 
 
 def expected(p: int, n: float, account: Account, part: Fraction, clip: float) -> float:
@@ -96,47 +99,72 @@ def expected(p: int, n: float, account: Account, part: Fraction, clip: float) ->
     return math.sqrt(2 * (p + 1)) * theta * p * FULL * clip**2
 
 
-def enough(off: float, part: Fraction, wide: float) -> bool:
-    """Whether no more is to be taken for it."""
-    return off < SURE or (part == MOST and off < (UNSURE if wide > NARROW else COVERS))
+def tries(left: Fraction) -> list[tuple[Fraction, float]]:
+    """What may be taken, the least first: a part of ε, of what gradients get, and one of `LOUDER`."""
+    parts = [Fraction(k, GRAIN) for k in range(1, max(math.ceil(left * MOST * GRAIN), 2))]
+    return [*((part, 1.0) for part in parts), *((parts[-1], louder) for louder in LOUDER[1:])]
+
+
+def enough(off: float, wide: float, most: bool) -> bool:
+    """Whether no more is to be taken, where there is more, and rows need not be clipped less wide."""
+    return off < SURE or (most and off < (UNSURE if wide > NARROW else COARSE))
 
 
 def sandwich(rows: Rows, model: Model, curvature: Hessian, step: Step, account: Account) -> Sandwich:
     """A and M at the coefficients that a step led to, in the coordinates of z."""
+    near, far = noisy_blocks(rows.sums(blocks(model, step.beta, step.spread)), account)
+    p, each, bound = model.p, model.radius**2 / model.n, model.loss.limit**2
+    theta, steep = each * moved(account) / float(account.epsilon), model.loss.steep(step.spread)
+    inside, outside = (Drawn.of(curvature, part * each, theta) for part in (near, far))
+    meat = bound * (inside.matrix(inside.values) + outside.matrix(outside.values))
+    share = float(np.mean(np.clip(outside.values, 0.0, FAR)))
+    tilt = 1 + 2 * (max(float(np.mean(inside.values)), 0.0) + share) / (1 - share)
+    noise = math.sqrt((p + 1) * (outside.kept * tilt**2 + inside.kept)) * theta * bound
+    least, bread = (
+        outside.matrix(1 - np.clip(far, 0.0, FAR)) * steep for far in (outside.values, 1 - step.slope + outside.apart)
+    )
+    return Sandwich(least, bread, meat / model.n, noise / model.n)
+
+
+def blocks(model: Model, beta: Floats, s: float) -> Contributions:
+    """Λ²·N and Λ²·F of a batch, with wz·ψ/(cR) as integers of length at most Λ. Rows without a curvature are far."""
 
     def sums(batch: Floats) -> list[Whole]:
-        u, far = scores(model, batch, step.beta, step.spread)
-        outside = u[:, far]
+        z, y, eta, w = model.at(batch, beta)
+        u = bounded(z * (model.loss.score(y, eta, w, s, True) / model.radius), 1.0)
+        outside = u[:, ~(model.loss.bend(y, eta, w, s) > 0)]
         beyond = outside @ outside.T
         return [u @ u.T - beyond, beyond]
 
-    near, far = noisy_blocks(rows.sums(sums), account)
-    p, each, bound = model.p, model.radius**2 / model.n, model.loss.limit**2
-    theta = each * moved(account) / float(account.epsilon)
-    factor = np.asarray(np.linalg.cholesky(curvature.matrix), np.float64)
-    wide = theta * deviation(p) * float(np.mean(1 / curvature.values))
-    outside, axes, _ = _drawn(factor, far * each, wide)
-    bread = (axes * (1 - np.clip(outside, 0.0, FAR))) @ axes.T * model.loss.steep(step.spread)
-    both, axes, kept = _drawn(factor, (near + far) * each * bound, math.sqrt(2) * wide * bound)
-    meat = (axes * np.maximum(both, 0.0)) @ axes.T
-    noise = math.sqrt(2 * (p + 1) * (kept + (1 - kept) / p)) * theta * bound
-    return Sandwich(bread, meat / model.n, noise / model.n)
+    return sums
 
 
-def scores(model: Model, batch: Floats, beta: Floats, s: float) -> tuple[Floats, NDArray[np.bool_]]:
-    """wz·ψ/(cR) as integers of length at most Λ, and which rows are far: those without a curvature."""
-    z, y, eta, w = model.at(batch, beta)
-    score = model.loss.score(y, eta, w, s, True)
-    return bounded(z * (score / model.radius), 1.0), ~(model.loss.bend(y, eta, w, s) > 0)
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Eigenvalues in the coordinates in which H is 1, the axes, and the part of the variance of noise that is left.
 
-
-def _drawn(factor: Floats, matrix: Floats, noise: float) -> tuple[Floats, Floats, float]:
-    """Eigenvalues in the coordinates in which LLᵀ is 1, drawn to their mean; the axes L·U; and which part of what they
-    differ by was kept.
+    They are drawn to their mean by the part of their variance that is noise (Ledoit and Wolf 2004); those above it
+    less, and not at all beyond the edge of noise. `apart` is what noise can't explain of how they differ:
+    sqrt(λ² - e²), for the edge e in the direction where it is farthest (Gavish and Donoho 2017).
     """
-    left = np.linalg.solve(factor, matrix)
-    values, vectors = np.linalg.eigh(np.linalg.solve(factor, left.T))
-    above, beyond = values - float(np.mean(values)), noise * edge(len(matrix)) / deviation(len(matrix))
-    signal = np.where(above > 0, np.sqrt(np.maximum(above**2 - beyond**2, 0.0)), 0.0)
-    found = np.maximum(shrunk(values, noise), values - above + signal)
-    return found, factor @ vectors, float(np.ptp(found) / max(float(np.ptp(values)), 1e-300))
+
+    values: Floats
+    apart: Floats
+    axes: Floats
+    kept: float
+
+    @staticmethod
+    def of(curvature: Hessian, matrix: Floats, theta: float) -> Drawn:
+        """Of a matrix with noise of this θ."""
+        p, roots = len(matrix), np.sqrt(curvature.values)
+        inverse = curvature.vectors / roots
+        raw, vectors = np.linalg.eigh(inverse.T @ matrix @ inverse)
+        away, wide = raw - float(np.mean(raw)), theta * float(np.mean(1 / curvature.values))
+        part = min(1.0, (wide * deviation(p)) ** 2 / max(float(np.var(raw)), 1e-300))
+        values = np.where(away < 0, raw - part * away, np.where(away > wide * edge(p), raw, raw - part**2 * away))
+        apart = np.sign(away) * np.sqrt(np.maximum(away**2 - (theta * edge(p) / float(roots.min()) ** 2) ** 2, 0.0))
+        return Drawn(values, apart, (curvature.vectors * roots) @ vectors, 1 - part**2 + part**2 / p)
+
+    def matrix(self, values: Floats) -> Floats:
+        """That with these eigenvalues, none below 0."""
+        return np.asarray((self.axes * np.maximum(values, 0.0)) @ self.axes.T, np.float64)

@@ -56,19 +56,21 @@ def in_units(
     """
     curvature, meat = curvatures
     back, kept = _back(model, width)
-    turned = back @ model.whitening.T @ curvature.vectors
-    filling = np.zeros((model.p, model.p))
-    if measured is None:
-        filling += curvature.vectors.T @ meat.matrix @ curvature.vectors * model.loss.noise(step.slope) / model.n
+    lines = back @ model.whitening.T
+    turned = lines @ curvature.vectors
     steps = step.bend * curvature.noise * float(np.linalg.norm(step.change))
-    filling += ((model.p + 1) * step.scale**2 + steps**2) * np.eye(model.p)
-    outer = turned / (curvature.values * step.bend)
+    private = (model.p + 1) * step.scale**2 + steps**2
+    if measured is None:
+        filling = curvature.vectors.T @ meat.matrix @ curvature.vectors * model.loss.noise(step.slope) / model.n
+        outer = turned / (curvature.values * step.bend)
+        variance = np.einsum("ij,jk,ik->i", outer, filling + private * np.eye(model.p), outer)
+    else:
+        variance = measured.variances(lines, private)
     b = np.linalg.solve(model.whitening.T, step.beta)
-    bias = back @ model.whitening.T @ curvature.solve(step.ridge, step.ridge @ b)
+    bias = lines @ curvature.solve(step.ridge, step.ridge @ b)
     part = turned**2
     lost = part[:, curvature.raw < curvature.edge].sum(axis=1) > LOST * part.sum(axis=1)
-    sampled = 0.0 if measured is None else _sampled(measured, model, curvature, step, back @ model.whitening.T)
-    error = np.sqrt(sampled + np.einsum("ij,jk,ik->i", outer, filling, outer) + bias**2)
+    error = np.sqrt(variance + bias**2)
     value = back @ step.beta
     if model.frame.leading:
         unit, centre = model.response
@@ -76,14 +78,6 @@ def in_units(
     error[lost] = np.inf
     error[~kept] = np.inf
     return value, error, lost & kept
-
-
-def _sampled(measured: Sandwich, model: Model, curvature: Hessian, step: Step, lines: Floats) -> Floats:
-    """The measured variance of linear forms in b, and what is left of the noise of the step before the last."""
-    before, last = (float(stage.share) for stage in model.loss.stages[-2:])
-    late = lines @ measured.late(curvature.matrix * step.bend)
-    noise = (model.p + 1) * (step.scale * last / before) ** 2 * (late**2).sum(axis=1)
-    return np.asarray(measured.variances(lines) + noise, np.float64)
 
 
 def _back(model: Model, width: int) -> tuple[Floats, NDArray[np.bool_]]:

@@ -43,7 +43,7 @@ from uptack.multivariate.standardise import Frame
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.regression.losses import Loss
-from uptack.statistics.arguments import noisy_size
+from uptack.statistics.sizes import noisy_size
 
 Contributions = Callable[[Floats], list[Whole]]
 SAFE = 0.5

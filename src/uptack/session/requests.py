@@ -23,8 +23,8 @@ from uptack.registry.reads import DESIGN, STREAMED, named_groups
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
 from uptack.session.unread import NoEntropy, UnreadGroups
-from uptack.statistics.arguments import COUNT_SHARE
 from uptack.statistics.planning import buys_size, ranks
+from uptack.statistics.sizes import COUNT_SHARE
 
 Made = Release[Any] | NoReply
 

@@ -32,7 +32,7 @@ from uptack.regression.arguments import coefficient_names
 from uptack.regression.formulas import Columns
 from uptack.regression.losses import Loss, stretch
 from uptack.regression.newton import Hessian, Model, Parts, Step, far_out, hessian, newton, noisy_mean, start
-from uptack.regression.sandwich import COVERS, Sandwich, enough, expected, sandwich, tries
+from uptack.regression.sandwich import COVERS, Sandwich, enough, expected, sandwich, splits, tries
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
 from uptack.release import Advice, NoReply, Release
 
@@ -175,7 +175,7 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
         return None
     plan = Plan(scales, scatter / (rounds + more), rounds, loss, leading=leading)
     bare = _clipped(plan, p, n, account)
-    return (_with_variance(plan, p, n, account) if bare and more == 1 else None) or bare
+    return (_with_variance(plan, p, n, account) if bare and splits(loss) else None) or bare
 
 
 def _clipped(plan: Plan, p: int, n: float, account: Account, louder: float = 1.0) -> Plan | None:
@@ -257,7 +257,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
     assert step is not None
     if _unsettled(step, before, curvature, plan.loss):
         return None
-    measured = sandwich(rows, model, curvature, step, account.part(plan.variance)) if plan.variance else None
+    measured = sandwich(rows, model, first, step, account.part(plan.variance)) if plan.variance else None
     step = measured.remade(step, model, curvature) if measured else step
     meat = first if plan.loss.flat else curvature
     return _answer(model, (curvature, meat), step, rows.width, asked.names, measured)

@@ -12,7 +12,7 @@ quantile of |z|. For a loss with |ψ| ≤ c and 0 ≤ κ ≤ k (`uptack.regressi
 
 and s, where ψ has a unit, is a private quantile of |w·r|, r = y - η. So neither a row far away nor a far residual
 counts for much. With H over its weight, the step is (H + Q)⁻¹·(g/(k·m) - Q·b), with a small ridge Q, in the coordinates
-of z.
+of z. Standard errors need more: see `uptack.regression.sandwich`.
 
 **Theorem.** Every one of these is ε'-differentially private for its part ε' of ε, whatever the rows, given what was
 released before: rows enter as vectors of integers of certified length (`uptack.multivariate.bounded`), as counts on

@@ -21,8 +21,12 @@ mean of ψ²·(wz)(wz)ᵀ over her rows, however they hang together, also if slo
 what it should be: as large as that if the rows of one person are copies of each other, else intervals are wider than
 they need be.
 
-**Noise.** In coordinates in which H is 1, eigenvalues of M and of F are drawn to their mean by the part of their
-variance that is noise: residuals that spread alike have equal ones.
+**Noise.** In coordinates in which H is 1, eigenvalues of N and of F are drawn to their mean by the part of their
+variance that is noise, since residuals that spread alike have equal ones.
+
+**The last step.** It was made with k·H for A, k the mean curvature. Where the two differ, a part E = 1 - A/(k·H) of the
+noise of the steps before is left, which no standard error would show. So the step is made again, with the same gradient
+and the A that noise can't explain.
 """
 
 from __future__ import annotations
@@ -38,6 +42,7 @@ from uptack.columns.table import Floats
 from uptack.mechanisms.matrix_laplace import deviation, edge
 from uptack.multivariate.bounded import bounded, moved, noisy_blocks
 from uptack.multivariate.rows import Rows, Whole
+from uptack.regression.losses import Loss
 from uptack.regression.newton import Contributions, Hessian, Model, Step
 
 MOST, GRAIN = Fraction(1, 10), 100
@@ -65,7 +70,7 @@ larger: 95% intervals cover 0.277·τ²/2 less for an uncertain variance of mean
 
 @dataclass(frozen=True, eq=False)
 class Sandwich:
-    """A, at least and at most what it may be, M/n, and the deviation of aᵀMa/n for the noise of both over |a|²."""
+    """The least that A may be, A as it likely is, M/n, and the deviation of aᵀMa/n for the noise of both over |a|²."""
 
     least: Floats
     bread: Floats
@@ -110,12 +115,17 @@ def enough(off: float, wide: float, most: bool) -> bool:
     return off < SURE or (most and off < (UNSURE if wide > NARROW else COARSE))
 
 
-def sandwich(rows: Rows, model: Model, curvature: Hessian, step: Step, account: Account) -> Sandwich:
-    """A and M at the coefficients that a step led to, in the coordinates of z."""
+def splits(loss: Loss) -> bool:
+    """Whether residuals are near or far, as of Huber's loss."""
+    return loss.response and not loss.flat
+
+
+def sandwich(rows: Rows, model: Model, first: Hessian, step: Step, account: Account) -> Sandwich:
+    """A and M at the coefficients that a step led to, in the coordinates of z. H is the one without curvatures."""
     near, far = noisy_blocks(rows.sums(blocks(model, step.beta, step.spread)), account)
     p, each, bound = model.p, model.radius**2 / model.n, model.loss.limit**2
     theta, steep = each * moved(account) / float(account.epsilon), model.loss.steep(step.spread)
-    inside, outside = (Drawn.of(curvature, part * each, theta) for part in (near, far))
+    inside, outside = (Drawn.of(first, part * each, theta) for part in (near, far))
     meat = bound * (inside.matrix(inside.values) + outside.matrix(outside.values))
     share = float(np.mean(np.clip(outside.values, 0.0, FAR)))
     tilt = 1 + 2 * (max(float(np.mean(inside.values)), 0.0) + share) / (1 - share)
@@ -132,7 +142,7 @@ def blocks(model: Model, beta: Floats, s: float) -> Contributions:
     def sums(batch: Floats) -> list[Whole]:
         z, y, eta, w = model.at(batch, beta)
         u = bounded(z * (model.loss.score(y, eta, w, s, True) / model.radius), 1.0)
-        outside = u[:, ~(model.loss.bend(y, eta, w, s) > 0)]
+        outside = np.where(model.loss.bend(y, eta, w, s) > 0, 0.0, u)
         beyond = outside @ outside.T
         return [u @ u.T - beyond, beyond]
 
@@ -154,16 +164,16 @@ class Drawn:
     kept: float
 
     @staticmethod
-    def of(curvature: Hessian, matrix: Floats, theta: float) -> Drawn:
+    def of(first: Hessian, matrix: Floats, theta: float) -> Drawn:
         """Of a matrix with noise of this θ."""
-        p, roots = len(matrix), np.sqrt(curvature.values)
-        inverse = curvature.vectors / roots
+        p, roots = len(matrix), np.sqrt(first.values)
+        inverse = first.vectors / roots
         raw, vectors = np.linalg.eigh(inverse.T @ matrix @ inverse)
-        away, wide = raw - float(np.mean(raw)), theta * float(np.mean(1 / curvature.values))
+        away, wide = raw - float(np.mean(raw)), theta * float(np.mean(1 / first.values))
         part = min(1.0, (wide * deviation(p)) ** 2 / max(float(np.var(raw)), 1e-300))
         values = np.where(away < 0, raw - part * away, np.where(away > wide * edge(p), raw, raw - part**2 * away))
         apart = np.sign(away) * np.sqrt(np.maximum(away**2 - (theta * edge(p) / float(roots.min()) ** 2) ** 2, 0.0))
-        return Drawn(values, apart, (curvature.vectors * roots) @ vectors, 1 - part**2 + part**2 / p)
+        return Drawn(values, apart, (first.vectors * roots) @ vectors, 1 - part**2 + part**2 / p)
 
     def matrix(self, values: Floats) -> Floats:
         """That with these eigenvalues, none below 0."""

@@ -268,9 +268,8 @@ def main() -> None:
     print("", table(pooled(found, "design")), sep="\n")
     below = [row for row in found if row["intervals"] and row["held"] < LEAST]
     by_far = [row for row in below if row["held"] < LEAST - 2 * np.sqrt(LEAST * (1 - LEAST) / row["intervals"])]
-    print(
-        f"\nwanted: {LEAST:.0%} in every cell; {len(below)} of {len(found)} are below, {len(by_far)} by more than chance"
-    )
+    print(f"\nwanted: {LEAST:.0%} in every cell; {len(below)} of {len(found)} are below", end=", ")
+    print(f"{len(by_far)} by more than chance")
     write_json(options.json, found, machine("uptack", "numpy"))
     print(f"\nNumbers: {options.json}")
 

@@ -107,6 +107,11 @@ class Model:
             return 1.0, 0.0
         return float(self.frame.units[-1]), float(self.frame.centres[-1])
 
+    @property
+    def reach(self) -> float:
+        """The longest row of the Hessian."""
+        return self.radius
+
     def scaled(self, batch: Floats) -> tuple[Floats, Floats, Floats]:
         """(1, x) and y standardised, and wz, with the weights w. All row by row."""
         a = self.frame.standardised(batch)
@@ -124,6 +129,10 @@ class Model:
         z, y, eta, w = self.at(batch, beta)
         bend = np.clip(self.loss.bend(y, eta, w, s), 0.0, 1.0)
         return [bounded(z * (self.loss.score(y, eta, w, s, sharp) / self.radius), 1.0), np.rint(bend * LENGTH)]
+
+    def even(self, batch: Floats) -> list[Whole]:
+        """Rows of the Hessian over the longest, as integers of length at most Λ."""
+        return [bounded(self.scaled(batch)[1], self.reach)]
 
     def bent(self, batch: Floats, beta: Floats, s: float) -> list[Whole]:
         """The square root of κ/k times wz/R, as integers of length at most Λ."""
@@ -164,11 +173,7 @@ def far_out(rows: Rows, frame: Frame, whitening: Floats, account: Account) -> fl
 
 def hessian(rows: Rows, model: Model, account: Account) -> Hessian:
     """H/n, with eigenvalues brought to at least the edge of their noise."""
-
-    def step(batch: Floats) -> list[Whole]:
-        return [bounded(model.scaled(batch)[1], model.radius)]
-
-    found, least = _moments(rows, model, 1.0, account, step)
+    found, least = _moments(rows, model, 1.0, account, model.even)
     values, vectors, raw = floored(found, least)
     return Hessian(vectors, values + SAFE * least**2 / values, raw, least, least * deviation(model.p) / edge(model.p))
 

@@ -40,7 +40,7 @@ import numpy as np
 from uptack.account import Account
 from uptack.columns.table import Floats
 from uptack.mechanisms.matrix_laplace import deviation, edge
-from uptack.multivariate.bounded import bounded, moved, noisy_blocks
+from uptack.multivariate.bounded import moved, noisy_blocks
 from uptack.multivariate.rows import Rows, Whole
 from uptack.regression.losses import Loss
 from uptack.regression.newton import Contributions, Hessian, Model, Step
@@ -123,13 +123,13 @@ def splits(loss: Loss) -> bool:
 def sandwich(rows: Rows, model: Model, first: Hessian, step: Step, account: Account) -> Sandwich:
     """A and M at the coefficients that a step led to, in the coordinates of z. H is the one without curvatures."""
     near, far = noisy_blocks(rows.sums(blocks(model, step.beta, step.spread)), account)
-    p, each, bound = model.p, model.radius**2 / model.n, model.loss.limit**2
-    theta, steep = each * moved(account) / float(account.epsilon), model.loss.steep(step.spread)
-    inside, outside = (Drawn.of(first, part * each, theta) for part in (near, far))
+    p, bound, steep = model.p, model.loss.limit**2, model.loss.steep(step.spread)
+    theta, (one, other) = moved(account) / float(account.epsilon), (r**2 / model.n for r in (model.radius, model.reach))
+    inside, outside = Drawn.of(first, near * one, theta * one), Drawn.of(first, far * other, theta * other)
     meat = bound * (inside.matrix(inside.values) + outside.matrix(outside.values))
     share = float(np.mean(np.clip(outside.values, 0.0, FAR)))
     tilt = 1 + 2 * (max(float(np.mean(inside.values)), 0.0) + share) / (1 - share)
-    noise = math.sqrt((p + 1) * (outside.kept * tilt**2 + inside.kept)) * theta * bound
+    noise = math.sqrt((p + 1) * (outside.kept * (tilt * other) ** 2 + inside.kept * one**2)) * theta * bound
     least, bread = (
         outside.matrix(1 - np.clip(far, 0.0, FAR)) * steep for far in (outside.values, 1 - step.slope + outside.apart)
     )
@@ -137,14 +137,12 @@ def sandwich(rows: Rows, model: Model, first: Hessian, step: Step, account: Acco
 
 
 def blocks(model: Model, beta: Floats, s: float) -> Contributions:
-    """Λ²·N and Λ²·F of a batch, with wz·ψ/(cR) as integers of length at most Λ. Rows without a curvature are far."""
+    """Λ²·N and Λ²·F of a batch, of vectors of integers of length at most Λ. Rows without a curvature are far."""
 
     def sums(batch: Floats) -> list[Whole]:
-        z, y, eta, w = model.at(batch, beta)
-        u = bounded(z * (model.loss.score(y, eta, w, s, True) / model.radius), 1.0)
-        outside = np.where(model.loss.bend(y, eta, w, s) > 0, 0.0, u)
-        beyond = outside @ outside.T
-        return [u @ u.T - beyond, beyond]
+        (scores, bends), (rows,) = model.slopes(batch, beta, s, True), model.even(batch)
+        near, far = np.where(bends > 0, scores, 0.0), np.where(bends > 0, 0.0, rows)
+        return [near @ near.T, far @ far.T]
 
     return sums
 

@@ -196,7 +196,7 @@ def _with_variance(plan: Plan, p: int, n: float, account: Account) -> Plan | Non
     tried = tries(plan.left(plan.rounds))
     for part, louder in tried:
         found = _clipped(replace(plan, variance=part), p, n, account, louder)
-        off = expected(p, n, account, part, found.loss.limit * found.wide) if found else math.inf
+        off = expected(p, n, account, part, (found.loss.limit, found.wide)) if found else math.inf
         if found is None or enough(off, found.wide, part == tried[-1][0]):
             break
     return found if off < COVERS else None

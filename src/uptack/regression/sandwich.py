@@ -56,9 +56,6 @@ SURE, UNSURE, COARSE, COVERS, NARROW = 0.3, 0.6, 1.0, 1.5, 2.0
 rows are clipped less wide, until R is as many times the quantile of |z| as the last says; from there on for the third.
 Beyond the fourth it is not measured."""
 
-FULL = 1.5
-"""R² over the mean of |wz|²·ψ², for rows and a cutoff that are clipped at 1: about that of normal ones."""
-
 FAR = 0.9
 """No direction has more far residuals than this part: beyond, the Hessian would say nothing."""
 
@@ -94,14 +91,14 @@ class Sandwich:
         return replace(step, change=change, beta=step.beta + model.whitening.T @ (change - step.change))
 
 
-def expected(p: int, n: float, account: Account, part: Fraction, clip: float) -> float:
+def expected(p: int, n: float, account: Account, part: Fraction, clip: tuple[float, float]) -> float:
     """The deviation of a coefficient's variance for the noise of both matrices, over that variance, by public numbers.
 
-    `clip` is the largest |ψ| times the radius, over a typical |z|. An entry of the diagonal of each matrix has a
-    deviation of sqrt(p + 1)·θ.
+    An entry of the diagonal of each matrix has a deviation of sqrt(p + 1)·θ. With c and R over the quantile of |z|, for
+    normal rows and residuals, c² is about 1 + 0.85·c² times the mean of ψ², and R² 0.4 + 1.2·R² times that of |wz|².
     """
-    theta = moved(account) / (float(account.epsilon * part) * n)
-    return math.sqrt(2 * (p + 1)) * theta * p * FULL * clip**2
+    theta, (cutoff, wide) = moved(account) / (float(account.epsilon * part) * n), clip
+    return math.sqrt(2 * (p + 1)) * theta * p * (1 + 0.85 * cutoff**2) * max(0.4 + 1.2 * wide**2, 1.0)
 
 
 def tries(left: Fraction) -> list[tuple[Fraction, float]]:

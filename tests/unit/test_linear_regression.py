@@ -16,7 +16,7 @@ from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
-from uptack.regression.fitting import Asked, hessians
+from uptack.regression.fitting import RADIUS, SLOPE, TAILS, Asked, hessians
 from uptack.regression.losses import Check, Huber, Logistic
 from uptack.regression.newton import Model
 
@@ -160,8 +160,8 @@ def test_parts_of_the_budget_add_up_to_at_most_all_of_it(loss, n, columns, epsil
     for rounds in range(1, plan.rounds + 1):
         rest = plan.left(rounds)
         total = plan.scales + plan.centres + plan.scatter * rounds + plan.hessian(rounds) * hessians(loss) + rest
-        each = plan.spread + Fraction(5, 1000)
-        assert total + Fraction(1, 100) + plan.classes + plan.variance + len(loss.stages) * each == 1
+        steps = sum(plan.spread + plan.small * (SLOPE + TAILS * stage.tails) for stage in loss.stages)
+        assert total + plan.small * RADIUS + plan.classes + steps + plan.worth + plan.variance == 1
         assert rest > Fraction(35, 100)
     assert sum(stage.share for stage in loss.stages) == 1
     assert asked.rows_needed(columns) <= n

@@ -2,12 +2,14 @@
 
 With ψ the score and κ the curvature of a loss (`uptack.regression.losses`), at the coefficients of a fit,
 
-    V = A⁻¹·M·A⁻¹/n,   M = Σ ψ²·(wz)(wz)ᵀ/n,   A = Σ κ·(wz)(wz)ᵀ/n
+    V = A⁻¹·M·A⁻¹/n,   M = Σ ψ²·(wz)(wz)ᵀ/n,   A = Σ κ·wv·zzᵀ/n
 
 is the variance of the coefficients, whatever the law of residuals is for each x (Huber 1967, White 1980). Of Huber's
 loss a residual is near, |t| < c, and has κ = 1/s, or it is far, and has κ = 0 and |ψ| = c. Rows are in one of the sums
 
-    N = Σ near ψ²/c²·(wz)(wz)ᵀ/R²,   F = Σ far (wz)(wz)ᵀ/R²,   M = (cR)²·(N + F)/n,   A = (H - R²·F/n)/s.
+    N = Σ near ψ²/c²·(wz)(wz)ᵀ/R²,   F = Σ far wv·zzᵀ/(ρR²),   M ≼ (cR)²·(N + ρF)/n,   A = (H - ρR²·F/n)/s.
+
+The third is an equation but for rows with w below v, those farther out than R, for which it is on the safe side.
 
 **Theorem.** N and F, with matrix Laplace noise for ε' each, are ε'-differentially private together. *Proof.* A row adds
 uuᵀ with |u| ≤ Λ, in integers, to one of them and nothing to the other. So a row that is replaced moves the nuclear norm

@@ -54,7 +54,7 @@ SCALES, CENTRES, SCATTER = Fraction(8, 100), Fraction(4, 100), Fraction(32, 100)
 than that needs, it is less."""
 
 RADIUS, SPREAD, SLOPE, CLASS = Fraction(1, 100), Fraction(15, 1000), Fraction(5, 1000), Fraction(2, 100)
-TAILS = Fraction(1, 100)
+TAILS = Fraction(2, 100)
 """Parts of ε for the radius, for the spread and the slope of each step, for how many rows are of the second class, and
 for the tails of residuals. Gradients get the rest."""
 
@@ -81,7 +81,7 @@ line separates them, coefficients grow with every step, and few rows are left wi
 DROWNED = 0.5
 """⊥ where the noise's edge would exceed this part of a Hessian whose curvatures a fit can't do without."""
 
-ROOM, QUIET = 0.5, 0.05
+ROOM, QUIET = 0.5, 0.03
 """⊥ where the last gradient's noise would move predictions by more than this part of a spread. With a long tail,
 residuals are clipped as wide as leaves it at the second."""
 

@@ -145,7 +145,7 @@ RESIDUALS, ROWS = (0.45, 0.57), (0.45, 0.25)
 FAR = 1.5
 """Times R: up to there rows count with their whole residual."""
 
-LEAST, MOST, LONG = (0.6, 0.5), (4.0, 3.0), 5.0
+LEAST, MOST, LONG = (0.8, 0.5), (4.0, 3.0), 5.0
 """The least and the most that c and R are, and c with a long tail to one side."""
 
 
@@ -170,7 +170,7 @@ class Huber:
     cutoff: float = HUBER
 
     stages = (Stage(Fraction(1, 10)), Stage(Fraction(2, 10), tails=True), Stage(Fraction(7, 10)))
-    ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, 0.2, 0.5, math.inf
+    ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, 0.2, 0.3, math.inf
     expected = (1.0, 1.0)
     assumed = "standard errors hold if residuals spread alike for all x"
     near = Fraction(1, 2), QUARTILE

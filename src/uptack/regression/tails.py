@@ -9,7 +9,7 @@ noise allows. Residuals beyond 30 spreads, and rows that are far out, are not a 
 
 **Worth.** A fit gains (y - m)² - r² over the constant m, per row and in squared spreads, cut to ±4. It is hardly the
 fit of rows that are far out, with w below 1/4 and some column at more than four scales, which no 0 or 1 is: of those
-the worst is taken, a loss of 14, as if it were off by four spreads at all of them. A fit whose gain does not make up
+the worst is taken, a loss of 16, as if it were off by four spreads at all of them. A fit whose gain does not make up
 for that may be worse than none. (Rows a hundred times as far are outliers again.)
 """
 
@@ -25,17 +25,17 @@ from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.rows import Rows, Whole, products
 from uptack.regression.newton import Model, noisy_mean
 
-TAIL, GONE = 3.0, 30.0
+TAIL, GONE = 2.5, 30.0
 """A residual of so many spreads up to so many is in the tail."""
 
 NEAR, OUT = 0.25, 0.0025
 """Rows with a w below the first are far out, and with one below the second outliers."""
 
-LOPSIDED, DOUBT = 0.04, 2
+LOPSIDED, DOUBT = 0.03, 2
 """One tail is longer if it holds a share of the rows by this larger than that of the other one, and so many times the
 scale of the noise. A fit is not worth it if it loses that many."""
 
-GAIN, LOSS, FAR = 4.0, 14.0, 4.0
+GAIN, LOSS, FAR = 4.0, 16.0, 4.0
 """The most that a row can show in squared spreads for a fit or against it, what one far out does, and how many scales
 from its centre a column is then."""
 

@@ -110,6 +110,11 @@ class LinearErrors:
     assumed: str
     measured: bool = False
 
+    @property
+    def holds(self) -> str:
+        """When they hold."""
+        return MEASURED if self.measured else self.assumed
+
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The value ± so many standard errors, for the population's coefficients."""
         reach = float(special.ndtri((1 + float(read(confidence))) / 2)) * np.array(self.standard_errors)
@@ -131,7 +136,7 @@ class LinearErrors:
 
     def notes(self, names: Sequence[str] = ()) -> tuple[str, ...]:
         """What a reader should know. Without names columns go by their numbers."""
-        said = [] if self.measured else [self.assumed]
+        said = [self.holds]
         if self.unresolved:
             said.append(f"{len(self.unresolved)} coefficients hang on directions of x that noise covers")
         if self.dropped:
@@ -173,8 +178,10 @@ class RegressionRelease(Release[Floats]):
                                                 low, high, errors.remarks(), strict=True)
         ]  # fmt: skip
         spread = "" if errors.spread is None else f"spread of residuals {errors.spread:.4g}; "
-        holds = MEASURED if errors.measured else f"{errors.assumed}{PANELS if self._of_people else ''}"
-        return "\n".join([*_aligned([head, *body]), f"{spread}{self.privacy}", holds])
+        found = self.notes[: self.notes.index(errors.holds)] if errors.holds in self.notes else ()  # levels
+        panels = PANELS if self._of_people and not errors.measured else ""
+        said = [f"{spread}{self.privacy}", *found, f"{errors.holds}{panels}"]
+        return "\n".join([*_aligned([head, *body]), *said])
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Coefficients with their intervals, in their units or with `scale="errors"` in those of their errors: see

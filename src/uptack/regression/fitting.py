@@ -233,7 +233,7 @@ def _found(rows: Rows, asked: Asked) -> Outcome[Floats]:
     if plan is None:
         return Outcome.refusal(HOW, asked.advice(columns))
     try:
-        with steps("fit", 4 + len(plan.loss.stages), inner=True) as show:
+        with steps("fit", 4 + len(plan.loss.stages) + bool(plan.variance), inner=True) as show:
             found = _fitted(rows, size, asked, plan, show)
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
@@ -272,8 +272,11 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
     assert step is not None
     if _unsettled(step, before, curvature, plan.loss):
         return None
-    measured = sandwich(rows, model, first, step, account.part(plan.variance)) if plan.variance else None
-    step = measured.remade(step, model, curvature) if measured else step
+    measured = None
+    if plan.variance:
+        show("standard errors")
+        measured = sandwich(rows, model, first, step, account.part(plan.variance))
+        step = measured.remade(step, model, curvature)
     meat = first if plan.loss.flat else curvature
     return _answer(model, (curvature, meat), step, rows.width, asked, measured)
 

@@ -1,40 +1,136 @@
-"""A progress line for long work, on standard error, if that is a terminal."""
+"""A progress line for long work, on standard error, if that is a terminal.
+
+    columns [█████████                     ] 3/10 · age 1/4
+
+It says what is under way, the outermost first, and how many of the planned steps are done. Steps, their names and their
+number are planned from public things before any row is read; nothing of the line is counted while rows are. So it says
+no more than when a step ended, which whoever waits sees anyway.
+"""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import threading
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TypeVar
 
 T = TypeVar("T")
+Step = Callable[..., None]
 PATIENCE = 1.0
 """Seconds of silence before the line appears: short work shows nothing."""
+WIDTH = 30
 
 
-def track(items: Iterable[T], label: str, *, show: bool | None = None, total: int | None = None) -> Iterator[T]:
-    """The items, with a line that shows the progress. `show=None` shows it if standard error is a terminal.
+@dataclass
+class _Task:
+    """Steps one after the other: the name of the one under way, how many are done, and how many there are."""
+
+    label: str
+    count: int | None
+    done: int = -1
+
+    def step(self, label: str | None = None) -> None:
+        self.done, self.label = self.done + 1, self.label if label is None else label
+
+    def shown(self, outermost: bool) -> str:
+        label, done = "".join(sign if sign.isprintable() else "?" for sign in self.label), max(self.done, 0)
+        if self.count == 1:
+            return label
+        if not self.count:
+            return f"{label} {done}"
+        filled = WIDTH * min(done, self.count) // self.count
+        bar = f" [{'█' * filled}{' ' * (WIDTH - filled)}]" if outermost else ""
+        return f"{label}{bar} {done}/{self.count}"
+
+
+class _Line:
+    """The tasks of one thread, drawn in one line. It appears by itself, also in the middle of a long step."""
+
+    def __init__(self) -> None:
+        self.tasks: list[_Task] = []
+        self._start, self._shown = time.monotonic(), False
+        self._lock, self._over = threading.Lock(), threading.Event()
+
+    def begin(self) -> None:
+        """From now on it appears after a while."""
+        threading.Thread(target=self._appear, daemon=True).start()
+
+    def _appear(self) -> None:
+        if not self._over.wait(PATIENCE):
+            self.draw(now=True)
+
+    def draw(self, now: bool = False) -> None:
+        """What is under way; nothing while the work may still be short."""
+        with self._lock:
+            if self._over.is_set() or not (now or time.monotonic() - self._start >= PATIENCE):
+                return
+            parts = [task.shown(place == 0) for place, task in enumerate(list(self.tasks))]
+            text = " · ".join(parts)[: max(shutil.get_terminal_size().columns - 1, 1)]
+            sys.stderr.write(f"\r{text}\x1b[K")
+            sys.stderr.flush()
+            self._shown = True
+
+    def close(self) -> None:
+        """Remove what was drawn."""
+        self._over.set()
+        with self._lock:
+            if self._shown:
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
+
+
+class _Here(threading.local):
+    line: _Line | None = None
+
+
+_HERE = _Here()
+
+
+@contextmanager
+def steps(label: str, count: int | None = None, *, show: bool | None = None, inner: bool = False) -> Iterator[Step]:
+    """So many steps: what is yielded is called at the beginning of each, with its name where it has one.
+
+    Inside other steps they share one line. `show=None` shows it if standard error is a terminal. With `inner` they are
+    shown inside others only: functions that are quiet by themselves.
+    """
+    line, outermost = _HERE.line, _HERE.line is None
+    wanted = show if show is not None else not outermost or (not inner and sys.stderr.isatty())
+    if not wanted or (outermost and inner):
+        yield lambda label=None: None
+        return
+    line = _HERE.line = line or _Line()
+    task = _Task(label, count)
+    line.tasks.append(task)
+    if outermost:
+        line.begin()
+
+    def step(label: str | None = None) -> None:
+        task.step(label)
+        line.draw()
+
+    try:
+        yield step
+    finally:
+        line.tasks.remove(task)
+        if outermost:
+            _HERE.line = None
+            line.close()
+
+
+def track(
+    items: Iterable[T], label: str, *, show: bool | None = None, total: int | None = None, inner: bool = False
+) -> Iterator[T]:
+    """The items, with a line that shows the progress: see `steps`.
 
     >>> list(track(range(3), "counting"))
     [0, 1, 2]
     """
-    wanted = sys.stderr.isatty() if show is None else show
     count = total if total is not None else len(items) if isinstance(items, Sized) else None
-    start, shown = time.monotonic(), False
-    for done, item in enumerate(items):
-        if wanted and time.monotonic() - start > PATIENCE:
-            _show(label, done, count)
-            shown = True
-        yield item
-    if shown:
-        sys.stderr.write("\r\x1b[K")
-
-
-def _show(label: str, done: int, count: int | None) -> None:
-    if count:
-        filled = 30 * done // count
-        line = f"{label} [{'█' * filled}{' ' * (30 - filled)}] {done}/{count}"
-    else:
-        line = f"{label} {done}"
-    sys.stderr.write(f"\r{line}\x1b[K")
-    sys.stderr.flush()
+    with steps(label, count, show=show, inner=inner) as step:
+        for item in items:
+            step()
+            yield item

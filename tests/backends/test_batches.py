@@ -39,7 +39,8 @@ def table(n=ROWS):
     gaps = [None if i % 97 == 5 else float("nan") if i % 89 == 7 else v for i, v in enumerate(rng.normal(size=n))]
     flags = [None if i == 40 else bool(v) for i, v in enumerate(flag)]
     columns = [y, plain, whole, pa.array(gaps, pa.float64()), odd, pa.array(flags, pa.bool_())]
-    return pa.table(dict(zip(NAMES, map(pa.array, columns), strict=True)))
+    kinds = [("a", "b", "B", "b ", "é", None)[i % 12 % 6 if i % 12 < 6 else i % 2] for i in range(n)]
+    return pa.table(dict(zip([*NAMES, "kind"], map(pa.array, [*columns, pa.array(kinds, pa.string())]), strict=True)))
 
 
 @pytest.fixture(scope="session", params=ENGINES)
@@ -53,6 +54,8 @@ SECRET = {"adjacency": uptack.ADD_REMOVE}
 ASKS = {
     "regression": lambda s: s.regression("y", ["plain", "gaps", "flag"], binary=[2], epsilon=20),
     "regression, secret size": lambda s: s.regression("y", ["whole", "odd"], fit_intercept=False, epsilon=20, **SECRET),
+    "levels": lambda s: s.regression("y", ["plain", "kind"], levels={"kind": ["b", "é", "B"]}, epsilon=20),
+    "levels found, secret size": lambda s: s.regression("y", ["kind", "flag"], delta=1e-6, epsilon=20, **SECRET),
     "scatter": lambda s: s.scatter("y", "whole", "gaps", "odd", epsilon=20),
     "scatter, secret size": lambda s: s.scatter("y", "plain", "odd", epsilon=20, **SECRET),
 }

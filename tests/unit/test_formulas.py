@@ -1,5 +1,7 @@
 """Formulas: what is parsed, what is refused, and that a row becomes what it is by itself."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,8 +10,11 @@ from formulaic import model_matrix
 
 import uptack as ut
 from uptack.cli import main
+from uptack.columns import field
+from uptack.data.queries import QuerySource
 from uptack.noise import SeededEntropy
 from uptack.regression.formulas import designed, margins, read
+from uptack.regression.formulas.levels import Levels
 
 CUTS = ["Fair", "Good", "Ideal"]
 
@@ -86,12 +91,102 @@ def test_what_is_no_formula(text):
         ut.linear_regression(TABLE, formula=text, epsilon=1, levels=LEVELS)
 
 
+FOUND = {"formula": "price ~ log(carat) + C(cut)", "epsilon": 2, "delta": 1e-6}
+
+
+def with_others(rows):
+    """So many rows have a cut that nobody else has."""
+    return TABLE.assign(cut=[f"odd {i}" if i < rows else cut for i, cut in enumerate(TABLE.cut)])
+
+
+@pytest.mark.parametrize("told", [{}, {"adjacency": ut.ADD_REMOVE}, {"person": np.arange(20_000) // 2}])
+def test_levels_are_found_for_a_tenth_of_epsilon(told):
+    few = ut.linear_regression(with_others(3), **FOUND, **told, entropy=SeededEntropy(1))
+    assert few.labels == ("intercept", "log(carat)", "cut[Good]", "cut[Ideal]")
+    assert np.abs(few.value - [2, 3, 1, -1]).max() < 0.2
+    assert (few.privacy.exact_epsilon, few.privacy.delta) == (2, 1e-6)
+    said = "levels of cut, found for ε = 0.2, δ = 1e-06 of the whole: Fair, Good, Ideal; others count as Fair"
+    assert few.notes[0] == said
+    assert said in few.summary()
+    listing, count, *fit = few.loss.parts
+    assert listing == ut.privacy.loss.Approximate(Fraction(4, 25), Fraction(1, 10**6))
+    assert count == ut.privacy.loss.Pure(Fraction(1, 25))
+    assert ut.privacy.cost(ut.privacy.loss.Composed(tuple(fit)), few.privacy.adjacency).exact_epsilon <= Fraction(9, 5)
+    many = ut.linear_regression(with_others(4000), **FOUND, **told, entropy=SeededEntropy(1))
+    assert many.labels[-3:] == ("cut[Good]", "cut[Ideal]", "cut[(others)]")
+    assert np.isfinite(many.interval()[1]).all()
+
+
+def test_levels_are_found_alike_wherever_the_rows_are(tmp_path):
+    table = with_others(4000).assign(id=np.arange(20_000) // 2)
+    table.to_parquet(tmp_path / "d.parquet")
+    for whose in ({}, {"person": "id"}):
+        made = [ut.open(data, **whose, entropy=SeededEntropy(1)) for data in (table, str(tmp_path / "d.parquet"))]
+        first, second = (one.where(x=(">", 0)).regression(**FOUND) for one in made)
+        assert first.labels == second.labels == (*first.labels[:-1], "cut[(others)]")
+        assert (first.value == second.value).all()
+        assert [one.spent.exact_epsilon for one in made] == [2, 2]
+    by = made[0].regression(**{**FOUND, "delta": 0}, levels=LEVELS, by="flag", groups=[True, False])
+    assert np.abs(by.value[False].value - [2, 3, 1, -1]).max() < 0.2
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [(4000, {"levels": LEVELS}), (4000, {"delta": 1e-6}),
+     (3, {"formula": "price ~ C(size) + flag + cut - 1", "delta": 1e-6}),
+     (3, {"formula": "price ~ C(flag) + C(half)", "levels": {"flag": [0, 1], "half": [0.5, 1]}})],
+)  # fmt: skip
+def test_an_engine_makes_columns_and_dummies_itself(tmp_path, monkeypatch, others, told):
+    size = np.where(np.arange(20_000) % 5 == 4, np.nan, np.arange(20_000) % 3)
+    table = with_others(others).assign(size=pd.array(size).astype("Int64"), half=np.arange(20_000) % 4 / 2)
+    table.loc[7:9, "cut"] = None
+    table.to_parquet(tmp_path / "d.parquet")
+    told = {"formula": "price ~ carat + cut + x + flag", "epsilon": 4, **told}
+    kinds = table.astype({"cut": "string"})
+    here = ut.open(kinds, entropy=SeededEntropy(1)).where(z=("<", 1)).regression(**told)
+    monkeypatch.setattr(QuerySource, "coded", None)  # which would read all rows
+    there = ut.open(str(tmp_path / "d.parquet"), entropy=SeededEntropy(1)).where(z=("<", 1)).regression(**told)
+    assert here
+    assert (here.labels, here.notes) == (there.labels, there.notes)
+    assert (here.value == there.value).all()
+
+
+def test_what_levels_are_not_found_for():
+    for by in ({"by": TABLE.flag, "groups": [True, False]}, {"by": TABLE.flag}):
+        with pytest.raises(ut.InvalidArgument, match="where there is by"):
+            ut.linear_regression(TABLE, **FOUND, **by)
+    for told in ({"formula": "price ~ x"}, {"formula": "price ~ cut", "levels": LEVELS}):
+        with pytest.raises(ut.InvalidArgument, match=r"^delta must be left out"):
+            ut.linear_regression(TABLE, **told, epsilon=1, delta=1e-6)
+    with pytest.raises(ut.InvalidArgument, match="'cut' of type text"):
+        ut.linear_regression(TABLE, formula="price ~ log(cut)", epsilon=1, delta=1e-6)
+    public = ut.linear_regression(TABLE[:200], **FOUND)
+    assert not public
+    assert public.privacy.exact_epsilon == 0
+    alone = ut.linear_regression(TABLE.assign(cut=np.arange(20_000)), formula="price ~ C(cut)", epsilon=1, delta=1e-6)
+    assert alone.privacy.delta == 1e-6  # one level at most, that of the others
+    assert not alone
+
+
+def test_rows_of_found_levels_are_what_they_are_by_themselves():
+    rows = ["b", "a", None, "c", "b", np.nan]
+    cases = {
+        "first": [[0, 1, None, 1, 0, None], [1, 0, None, 0, 1, None]],
+        "missing": [[0, 1, None, None, 0, None], [1, 0, None, None, 1, None]],
+        "own": [[0, 1, None, 0, 0, None], [1, 0, None, 0, 1, None], [0, 0, None, 1, 0, None]],
+    }
+    for others, wanted in cases.items():
+        made = Levels(("a", "b"), others).dummies(field("x", rows))
+        assert np.array_equal(made, np.array(wanted, float), equal_nan=True)
+    assert Levels(("(others)", "a"), "own").labels == ("(others)", "a", "((others))")
+
+
 def test_levels_are_declared_and_never_read():
     told = {"formula": "price ~ cut", "epsilon": 1}
     for frame in (TABLE, TABLE.astype({"cut": "category"})):
         with pytest.raises(ut.InvalidArgument, match="not read off the rows"):
             ut.linear_regression(frame, **told)
-    for wrong in (["Fair"], ["Fair", "Fair"], "Fair", ["Fair", None], 3):
+    for wrong in (["Fair"], ["Fair", "Fair"], "Fair", ["Fair", None], 3, [1, 2], ["Fair", 1]):
         with pytest.raises(ut.InvalidArgument, match=r"^levels must be"):
             ut.linear_regression(TABLE, **told, levels={"cut": wrong})
     with pytest.raises(ut.InvalidArgument, match="no formula"):
@@ -126,9 +221,10 @@ def test_a_session_and_a_command(tmp_path, capsys):
     session = ut.open(str(tmp_path / "d.parquet"), entropy=SeededEntropy(1))
     found = session.regression(formula="price ~ log(carat) + x*z", epsilon=2)
     assert np.abs(found.value - [2, 3, 0, 0, 0.5]).max() < 0.15
-    with pytest.raises(ut.InvalidArgument, match="numeric columns"):
-        session.regression(formula="price ~ cut", levels=LEVELS, epsilon=2)
     spent = session.spent.epsilon
+    for told in ({"formula": "price ~ cut"}, {"formula": "price ~ C(cut)", "by": "flag", "groups": [True]}):
+        with pytest.raises(ut.InvalidArgument, match=r"levels=\{'cut'"):
+            session.regression(**told, epsilon=2)
     with pytest.raises(ut.InvalidArgument, match="poly"):
         session.regression(formula="price ~ poly(x, 2)", epsilon=2)
     assert session.spent.epsilon == spent

@@ -10,7 +10,7 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.data import schema, source
+from uptack.data import schema, schema_text, source
 from uptack.data.schema import Said, Schema
 from uptack.errors import InvalidArgument
 
@@ -107,6 +107,15 @@ def test_a_report_knows_where_values_lie(visits):
         ("columns = 3", "columns of"),
         ("[file]", "a table for each column"),
         ("[columns.a", "can't be read"),
+        ("[columns.a]\nkind = 'date'\nplausible = [0, 9]", r"two dates or times such as \["),
+        ("[columns.a]\nkind = 'datetime-utc'\nplausible = [2020-01-01, 2021-01-01]", "T00:00Z"),
+        ("[columns.a]\nkind = 'number'\nplausible = [2020-01-01, 2021-01-01]", "two numbers such as"),
+        ("[columns.a]\nplausible = [2021-01-01, 2020-01-01]", "plausible of"),
+        ("[columns.a]\nplausible = [2020-01-01, 2021-01-01T00:00:00Z]", "plausible of"),
+        ("[columns.a]\nplausible = ['x', 'y']", "plausible of"),
+        ("[columns.a]\nkind = 'date'\ngranularity = 2", "such as 'day'"),
+        ("[columns.a]\nkind = 'integer'\ngranularity = 'day'", "granularity of"),
+        ("[columns.a]\nkind = 'text'\nlevels = [1, 2]", "levels of"),
     ],
 )
 def test_what_is_wrong_is_named(text, wrong):
@@ -114,8 +123,109 @@ def test_what_is_wrong_is_named(text, wrong):
         schema.parse(text, "x.csv.uptack.toml")
 
 
+def test_dates_are_where_they_are_plausible(tmp_path):
+    days = np.datetime64("2024-01-01") + np.arange(400) % 90
+    pq.write_table(pa.table({"day": days}), tmp_path / "a.parquet")
+    place = tmp_path / "a.parquet.uptack.toml"
+    place.write_text('[columns.day]\ngranularity = "week"\nplausible = [2024-01-01, "2024-12-31"]')
+    session = ut.open(tmp_path / "a.parquet", entropy=ut.SeededEntropy(1))
+    full = session.complete(ut.Request("median", "day", epsilon=1)).given
+    assert (full["granularity"], full["plausible"]) == ("week", ("2024-01-01", "2024-12-31"))
+    assert session["day"].median(epsilon=1).value.year == 2024
+    place.write_text("[columns.day]\nplausible = [0, 9]")
+    with pytest.raises(InvalidArgument, match="two dates or times such as"):
+        ut.open(tmp_path / "a.parquet")
+
+
+def test_a_schema_holds_no_rows(tmp_path):
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    (tmp_path / "a.csv.uptack.toml").write_text("[columns.x]\n" + "#\n" * schema.LARGEST_FILE)
+    with pytest.raises(InvalidArgument, match="at most 4 MB"):
+        ut.open(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "sign"),
+    [("age town\n31 x\n44 y\n", [], " "), ("age;town\n31;x\n", [], ";"), ("note\nas it is\nor not\n", [], ","),
+     ("3,5;x\n4,5;y\n", ["--no-header", "--type", "age=number", "--type", "town=text"], ";"),
+     ("3|x\n4|y\n", ["--no-header", "--type", "age=number", "--type", "town=text"], "|"),
+     ("a 3\n31 x\n44 y\n", [], ",")],
+)  # fmt: skip
+def test_the_look_proposes_what_is_between_cells(tmp_path, capsys, text, options, sign):
+    (tmp_path / "a.csv").write_text(text)
+    assert main(["describe", str(tmp_path / "a.csv"), "--curator", "--write", "--json", *options]) == 0
+    assert json.loads(capsys.readouterr().out)["proposal"]["file"]["delimiter"] == sign
+    assert schema.beside(str(tmp_path / "a.csv")).dialect["delimiter"] == sign
+
+
+WARDS = """
+[columns.cost]
+kind = "number"
+[columns.age]
+kind = "integer"
+[columns.ward]
+kind = "text"
+levels = ["Fever, tropical", "Heart"]
+"""
+
+
+@pytest.fixture
+def wards(tmp_path):
+    rng, n = np.random.default_rng(0), 6000
+    age, ward = rng.integers(20, 80, size=n), rng.choice(["Heart", '"Fever, tropical"'], size=n)
+    cost = 10 + 0.5 * age + 4 * (ward == "Heart") + rng.normal(size=n)
+    rows = "".join(f"{c:.2f},{a},{w}\n" for c, a, w in zip(cost, age, ward, strict=True))
+    (tmp_path / "wards.csv").write_text("cost,age,ward\n" + rows)
+    (tmp_path / "wards.csv.uptack.toml").write_text(WARDS)
+    return tmp_path / "wards.csv"
+
+
+def test_levels_are_those_of_regressions_and_reports(wards, capsys):
+    session = ut.open(wards, entropy=ut.SeededEntropy(1))
+    told = {"epsilon": 4}
+    made = [
+        session.regression("cost", ["age", "ward"], **told),
+        session.regression(formula="cost ~ age + C(ward)", **told),
+    ]
+    for fit in made:
+        assert fit.labels == ("intercept", "age", "ward[Heart]")
+        assert np.abs(fit.value - [10, 0.5, 4]).max() < 0.5
+        assert fit.privacy.pure
+    own = session.regression("cost", ["age", "ward"], levels={"ward": ["Heart", "Fever, tropical"]}, **told)
+    assert own.labels[-1] == "ward[Fever, tropical]"
+    found = session.regression("cost", ["age", "ward"], **told, delta=1e-6)
+    assert found.notes[0].startswith("levels of ward, found for ε = 0.4")
+    page = session.report(epsilon=6, delta=0, target="cost")
+    assert list(page.columns[2]["counts"].value) == ["Fever, tropical", "Heart"]
+    assert page.regression[0] == ("cost", "age", "ward[Heart]")
+    assert page.to_dict()["regression"]["predictors"] == ["age", "ward[Heart]"]
+    assert page.spent.pure
+    assert r"ward\[Heart\]" in page.to_markdown()
+    assert "ward[Heart]" in page.to_html()
+
+
+def test_levels_on_the_command_line(wards, capsys):
+    (wards.parent / "wards.csv.uptack.toml").unlink()
+    fit = ["regression", str(wards), "cost", "age", "ward", "--epsilon", "4", "--seed", "1"]
+    assert main([*fit, "--levels", "ward=Heart", "--levels", 'ward="Fever, tropical"']) == 0
+    assert "ward[Fever, tropical]" in capsys.readouterr().out
+    assert main([*fit, "--delta", "1e-6"]) == 0
+    assert "levels of ward, found for ε = 0.4" in capsys.readouterr().out
+    assert main(fit) == 2
+    assert "--levels ward=A,B" in capsys.readouterr().err
+    for wrong, said in ((["--levels", "wrad=a,b"], "Did you mean 'ward'"), (["--levels", "ward"], "NAME=VALUE")):
+        assert main([*fit, *wrong]) == 2
+        assert said in capsys.readouterr().err
+    assert main(["regression", str(wards), "--epsilon", "4"]) == 2
+    assert "TARGET must be given where there is no --formula" in capsys.readouterr().err
+    both = ["regression", str(wards), "cost", "--formula", "cost ~ age", "--epsilon", "4"]
+    assert main(both) == 2
+    assert "left out where there is a formula" in capsys.readouterr().err
+
+
 def test_what_is_written_is_read():
     columns = {
+        "day": Said("date", "week", ("2024-01-01", "2024-12-31")),
         "a b": Said("boolean:ja/nein"),
         'quote"\n\x7f\u2028é': Said("number", Fraction(1, 1000), (-1.5, 1e6)),
         "": Said(None, None, None, ("x\\", "😀")),
@@ -130,7 +240,7 @@ def test_what_is_written_is_read():
         "na": ("", "-"),
     }
     made = Schema("", columns, dialect, ("a b", "n"), "visit", "add-remove")
-    found = schema.parse(schema.text(made, "odd\nname.csv"), "")
+    found = schema.parse(schema_text.text(made, "odd\nname.csv"), "")
     assert (dict(found.columns), dict(found.dialect)) == (columns, dialect)
     assert (found.person, found.noun, found.adjacency) == (made.person, made.noun, made.adjacency)
 

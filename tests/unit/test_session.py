@@ -151,7 +151,7 @@ def test_what_is_refused_after_a_look_has_been_paid_for(tmp_path):
         (lambda s: s["age"].median(epsilon=-1), "epsilon must be"),
         (lambda s: s["age"].median(epsilon=1, method="ptr"), "delta"),
         (lambda s: s["age"].median(epsilon=1, by="nowhere"), "nowhere"),
-        (lambda s: s.regression("cost", ["town"], epsilon=1), "text"),
+        (lambda s: s.regression("cost", ["town"], epsilon=1), "levels must be given"),
         (lambda s: s["cost"].kde(epsilon=1, delta=0), "delta"),
         (lambda s: Request("mode", "age", epsilon=1), "statistic"),
         (lambda s: Request("median", "age"), "epsilon"),

@@ -36,6 +36,15 @@ def named(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
     return function({"x": x[:, 0], "y": y}, **options, entropy=entropy)
 
 
+def with_categories(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
+    """f(table, ...) by a formula, with a column of texts that nobody listed; a hostile row has one of its own."""
+    x, y = data
+    rows = zip(x[:, 0].tolist(), y.tolist(), strict=True)
+    kinds = ["b" if abs(a) < 9 and 0 != b < 99 else f"odd {a} {b}" for a, b in rows]
+    kinds[: len(kinds) // 2] = ["a"] * (len(kinds) // 2)
+    return function({"x": x[:, 0], "y": y, "kind": kinds}, **options, entropy=entropy)
+
+
 def side_by_side(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
     """f(x, y, ...) of two columns, and what its interval says."""
     x, y = data

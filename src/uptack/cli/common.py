@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,17 +15,17 @@ import click
 import numpy as np
 
 from uptack.cli.stdin import kept
+from uptack.cli.types import Exact, Missing, pairs, stacked
 from uptack.cli.wording import narrowed
 from uptack.columns.declared import FORMS
-from uptack.columns.moments import UNITS, spoken
 from uptack.data import files
 from uptack.data.textfiles import GUESS
 from uptack.errors import NoInterval
-from uptack.exact import read
 from uptack.labels import json_text, label, lines
 from uptack.later import Later
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
+from uptack.progress import steps
 from uptack.release import NoReply, Release
 from uptack.session import Request, Session
 from uptack.session import open as open_session
@@ -40,101 +39,6 @@ ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
 SIGNALS: list[int] = []
 """The signals that have come to stop the command. An engine may have turned one into an error of its own."""
 ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
-
-
-class Exact(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A number as it is written, without a detour over floats: 0.1 is one tenth."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The text as a rational."""
-        try:
-            return read(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a number", param, ctx)
-
-
-class Step(Exact):
-    """A number, or the name of a duration such as day."""
-
-    name = "number|day|hour|..."
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """A name as it is."""
-        return value if value in UNITS else super().convert(value, param, ctx)
-
-
-class Edge(Exact):
-    """A number, or a date or time as ISO 8601 writes it."""
-
-    name = "number|date"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """A date as it is: the function reads it."""
-        return value if spoken(value) is not None else super().convert(value, param, ctx)
-
-
-class Range(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """Two numbers, LOW:HIGH."""
-
-    name = "LOW:HIGH"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The text as two floats: which of them may be less is for the function to say."""
-        try:
-            return span(value)
-        except ValueError:
-            self.fail(f"{value!r} is not LOW:HIGH, such as 0:120", param, ctx)
-
-
-def span(text: str) -> tuple[Any, Any]:
-    """LOW:HIGH as two numbers, or as two dates."""
-    parts = text.split(":")
-    if len(parts) == 2 and all(spoken(part) is not None for part in parts):
-        return parts[0], parts[1]
-    try:
-        low, high = (float(read(end)) for end in text.split(":"))
-    except OverflowError:
-        raise ValueError(text) from None
-    return low, high
-
-
-class Missing(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """What to do with missing values."""
-
-    name = "drop|error|low|high|NUMBER"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """One of the words, or a number."""
-        words = ("drop", "error", "low", "high")
-        try:
-            return value if value in words or spoken(value) is not None else read(value)
-        except ValueError:
-            self.fail(f"{value!r} is not one of {', '.join(words)}, nor a number", param, ctx)
-
-
-def pairs(read: Callable[[str], Any], example: str) -> Callable[..., dict[str, Any]]:
-    """A callback for options of the form NAME=SOMETHING, as many as there are."""
-
-    def found(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
-        made = {}
-        for value in values:
-            name, equals, text = value.rpartition("=")
-            try:
-                made[name] = read(text)
-            except ValueError:
-                equals = ""
-            if not equals:
-                raise click.BadParameter(f"{value!r} is not of the form NAME={example}", ctx, param)
-        return made
-
-    return found
-
-
-def stacked(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Several decorators as one, in the order in which they are listed."""
-    return lambda f: functools.reduce(lambda inner, decorate: decorate(inner), reversed(decorators), f)
 
 
 epsilon = click.option("--epsilon", "-e", type=Exact(), required=True, help="The privacy budget, such as 0.5.")
@@ -190,25 +94,32 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
     """A session on a file, or on CSV from standard input. Takes its own options out of the others."""
     own = {name: options.pop(name) for name in SESSION}
     with kept(sys.stdin.buffer) if path == "-" else nullcontext(path) as data:
-        types = _types(data, own)
-        session = open_session(
-            data,
-            table=own["table"],
-            types=types,
-            **written(own),
-            ledger=None if own["ledger"] is None else ledgers.Ledger(own["ledger"], dataset=own["dataset"]),
-            analyst=own["analyst"],
-            adjacency=ADJACENCIES.get(own["adjacency"]),
-            rows_per_person=own["rows_per_person"],
-            person=own["person"] or None,
-            noun=own["noun"],
-            missing=own["missing"],
-            entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
-        )
+        with steps(f"opening {'standard input' if path == '-' else Path(path).name}", 1):
+            session, types = _session(data, own)
         _show_guesses(session, types)
         for text in own["where"]:
             session = narrowed(session, text)
         yield session
+
+
+def _session(data: str | Path, own: dict[str, Any]) -> tuple[Session, dict[str, str] | None]:
+    """A session on a file, and the kinds of its columns that were stated or are guessed."""
+    types = _types(data, own)
+    session = open_session(
+        data,
+        table=own["table"],
+        types=types,
+        **written(own),
+        ledger=None if own["ledger"] is None else ledgers.Ledger(own["ledger"], dataset=own["dataset"]),
+        analyst=own["analyst"],
+        adjacency=ADJACENCIES.get(own["adjacency"]),
+        rows_per_person=own["rows_per_person"],
+        person=own["person"] or None,
+        noun=own["noun"],
+        missing=own["missing"],
+        entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
+    )
+    return session, types
 
 
 def written(own: dict[str, Any]) -> dict[str, Any]:
@@ -258,7 +169,9 @@ def release(
     json_wanted = options.pop("as_json")
     with opened(path, options) as session:
         given = {name: value for name, value in options.items() if value is not None}
-        result = session.run(request(session, *columns, **given))
+        asked = request(session, *columns, **given)
+        with steps(asked.statistic.replace("_", " "), 1):
+            result = session.run(asked)
         if finish is not None and isinstance(result, Release):
             shown = finish(result.value)
             result = result if shown is result.value else replace(result, value=shown, noise=None)
@@ -280,7 +193,7 @@ def as_text(result: Made) -> str:
     shown = _value_lines(result.value, ends, result.labels)
     stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
     rows = [] if result.rows is None else [str(result.rows)]
-    return "\n".join([*shown, *rows, f"({result.mechanism}, {result.privacy}{stamp})"])
+    return "\n".join([*shown, *rows, *result.notes, f"({result.mechanism}, {result.privacy}{stamp})"])
 
 
 def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:

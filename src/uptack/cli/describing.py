@@ -7,14 +7,16 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import ANSWER, as_json, opened, say, session_options, stacked, written
-from uptack.data import files
+from uptack.cli.common import ANSWER, as_json, opened, say, session_options, written
+from uptack.cli.types import stacked
+from uptack.data import files, schema_text
 from uptack.data import schema as schemas
 from uptack.data.look import ColumnLook, Look, look
 from uptack.data.people import MANY, SOUNDS, Repeats, repeats
 from uptack.data.schema import Said, Schema
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text, label
+from uptack.progress import steps
 from uptack.session import Session
 
 WARNING = "FOR THE CURATOR'S EYES ONLY: exact numbers from the rows, not private. Don't pass them on."
@@ -46,7 +48,8 @@ def describe(path: str, curator: bool, write: bool, **options: Any) -> int:
     seen = looked(path, options) if curator else None
     told = {name: options[name] for name in ("person", "noun", "adjacency")}
     with opened(path, options) as session:
-        ids = repeats(session.whole) if curator else []
+        with steps("looking for ids", 1):
+            ids = repeats(session.whole) if curator else []
         shown, lines = session.to_dict(), [session.describe()]
         if curator:
             shown |= {"curator": [line.to_dict() for line in ids], "proposal": None if seen is None else seen.to_dict()}
@@ -76,7 +79,8 @@ def looked(path: str, options: dict[str, Any]) -> Look | None:
         return None
     given = files.Options(types=options["types"] or None, **written(options))
     told = files.schema_of(path)
-    seen = look(path, given if told is None else told.filled(given))
+    with steps(f"looking at {Path(path).name}", 1):
+        seen = look(path, given if told is None else told.filled(given))
     if told is None:
         options |= {name: value for name, value in seen.dialect.items() if options[name] in (None, ())}
         options["types"] = {column.name: column.kind for column in seen.columns}
@@ -103,7 +107,7 @@ def save(path: str, schema: Schema) -> None:
     """Write the schema beside the table."""
     place = new(path)
     with place.open("x", encoding="utf-8") as file:
-        file.write(schemas.text(schema, Path(path).name))
+        file.write(schema_text.text(schema, Path(path).name))
     say(f"uptack: wrote {place}. It is public from now on: read it, and mend what is wrong or says too much.", err=True)
 
 

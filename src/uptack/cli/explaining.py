@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import ANSWER, Exact, say
+from uptack.cli.common import ANSWER, say
+from uptack.cli.types import Exact
 from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import lines
 from uptack.privacy import Adjacency, Privacy

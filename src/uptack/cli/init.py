@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import ADJACENCIES, ANSWER, Exact, file_options, ledgers, opened, say
+from uptack.cli.common import ADJACENCIES, ANSWER, file_options, ledgers, opened, say
 from uptack.cli.describing import look_lines, looked, new, proposed, save
+from uptack.cli.types import Exact
 from uptack.data import cells
 from uptack.data.look import Look
 from uptack.data.people import repeats
@@ -20,6 +21,7 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read
 from uptack.labels import label
 from uptack.privacy.words import whose
+from uptack.progress import steps
 
 REST = {
     "ledger": None, "dataset": "data", "analyst": None, "adjacency": None, "rows_per_person": 1, "person": (),
@@ -51,7 +53,8 @@ def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: Path | None, **
     asking = _Asking(yes)
     seen = asking.written(path, options)
     with opened(path, {**REST, **options}) as session:
-        ids = repeats(session.source)
+        with steps("looking for ids", 1):
+            ids = repeats(session.source)
         schema = proposed(session, seen, ids, (), None, None)
     schema = asking.people(asking.kinds(schema))
     budget = asking.number("Privacy budget ε of all releases together; 0 for no ledger", epsilon, "1")

@@ -15,7 +15,8 @@ from typing import Any
 import click
 
 from uptack.cli import describing, explaining, init, reporting
-from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, Exact, as_json, say
+from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, as_json, say
+from uptack.cli.types import Exact
 from uptack.errors import UptackError
 from uptack.labels import json_text
 from uptack.later import Later

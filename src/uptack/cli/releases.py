@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import Edge, Exact, Range, Step, as_json, release, session_options, stacked
-from uptack.cli.wording import keys
+from uptack.cli.common import as_json, release, session_options
+from uptack.cli.types import Edge, Exact, Range, Step, stacked
+from uptack.cli.wording import keys, levels
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared
 from uptack.registry.options import GROUPING
@@ -27,6 +28,7 @@ TYPES: dict[str, Any] = {
     "word": str,
     "words": str,
     "keys": str,
+    "levels": str,
     "range": Range(),
 }
 
@@ -35,10 +37,11 @@ def written(option: Option) -> Callable[[Any], Any] | None:
     """An option of a function as one of a command; None where it can't be written, or is the session's."""
     if option.form == "object" or option.name in FROM_SESSION:
         return None
-    several = option.form in ("numbers", "keys", "edges", "words")
+    several = option.form in ("numbers", "keys", "edges", "words", "levels")
     if option.positional and option.required:
         return click.argument(option.name, nargs=-1 if several else 1, required=True, type=TYPES[option.form])
-    flag = f"--{option.name.removesuffix('s') if several else option.name.replace('_', '-')}"
+    single = several and option.form != "levels"  # of which one word has several
+    flag = f"--{option.name.removesuffix('s') if single else option.name.replace('_', '-')}"
     if option.form == "flag":
         return click.option(flag, option.name, is_flag=True, default=None, help=option.help)
     kind = click.Choice(option.choices) if option.form == "choice" else TYPES[option.form]
@@ -96,13 +99,19 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
     """How the words of a command become a request."""
 
     def request(session: Session, *names: str, **given: Any) -> Request:
-        named: tuple[str, ...] = names if target is None else (target, *session.predictors(target, names or None))
         told = {name: value for name, value in given.items() if value not in ((), None)}
+        if target is None and "formula" in declaration.allowed and "formula" not in told:
+            raise InvalidArgument("TARGET", "given where there is no --formula", "nothing", "It is the response.")
+        named: tuple[str, ...] = names if target is None else (target, *names)
+        if target is not None and not names and "formula" not in told:
+            named = (target, *session.predictors(target, None))
         for option in declaration.options:
             if option.form == "keys" and option.name in told:
                 columns = named[-1:] if option.name in GROUPING else named[:1]  # the labels, where there are any
                 columns = tuple(given.get("by") or columns) if option.name in GROUPING else columns
                 told[option.name] = [keys(session, columns, text) for text in told[option.name]]
+            if option.form == "levels" and option.name in told:
+                told[option.name] = levels(session, told[option.name])
             if option.form == "words" and option.name in told:
                 told[option.name] = list(told[option.name])
             if option.form in ("numbers", "edges") and option.name in told:

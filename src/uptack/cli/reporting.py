@@ -10,21 +10,8 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import (
-    ANSWER,
-    BROKEN,
-    NO_REPLY,
-    SIGNALS,
-    Exact,
-    as_json,
-    epsilon,
-    opened,
-    pairs,
-    say,
-    session_options,
-    span,
-    stacked,
-)
+from uptack.cli.common import ANSWER, BROKEN, NO_REPLY, SIGNALS, as_json, epsilon, opened, say, session_options
+from uptack.cli.types import Exact, pairs, span, stacked
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.labels import json_text

@@ -75,6 +75,21 @@ def keys(session: Session, columns: Sequence[str], text: str) -> Any:
     return tuple(value(kind, part) for kind, part in zip(kinds, parts, strict=True))
 
 
+def levels(session: Session, texts: Sequence[str]) -> dict[str, list[Any]]:
+    """NAME=VALUE,VALUE as the levels of columns. A value with a comma is quoted, or has an option of its own."""
+    found: dict[str, list[Any]] = {}
+    columns = session.source.columns
+    for text in texts:
+        name = max((one for one in columns if text.startswith(f"{one}=")), key=len, default=None)
+        if name is None:
+            if "=" in text:
+                known(text.partition("=")[0], columns)
+            raise InvalidArgument("--levels", "NAME=VALUE,VALUE, such as cut=Fair,Good", repr(text))
+        parts = next(csv.reader([text[len(name) + 1 :]], skipinitialspace=True), [])
+        found.setdefault(name, []).extend(value(columns[name], part) for part in parts)
+    return found
+
+
 def value(kind: Kind, text: str) -> Any:
     """A value as a column of this kind has them."""
     return _KINDS.get(kind, str)(text)

@@ -51,6 +51,10 @@ class Field:
             values = values.astype(np.int64)
         return values, missing
 
+    def values(self) -> tuple[Array, Mask | None]:
+        """The values as they are held, and the rows without one."""
+        return self._values
+
     @property
     def missing(self) -> Mask | None:
         """The rows without a value, where the container can say so."""

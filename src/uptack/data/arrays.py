@@ -86,6 +86,11 @@ class MemorySource:
             made[:, place] = self._fields[name].floats()
         return made
 
+    def mixed(self, numbers: Sequence[str], others: Sequence[str]) -> tuple[Floats, list[Field]]:
+        """Some columns as a matrix, and others as fields."""
+        matrix = self.matrix(numbers) if numbers else np.empty((self.rows, 0))
+        return matrix, [self.field(name) for name in others]
+
     def blocks(
         self, names: Sequence[str], count: int, *, id: str | None = None, entropy: Entropy | None = None
     ) -> tuple[NDArray[np.int64], Floats]:

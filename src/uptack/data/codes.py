@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns import canonical, in_order
+from uptack.columns import Field, Kind, canonical, in_order
+from uptack.columns.coded import CodedField
 from uptack.data.expressions import decoded
 
 Integers = NDArray[np.int64]
@@ -45,3 +46,8 @@ def joined(columns: Sequence[Integers]) -> Integers:
     for codes in columns:  # numbered anew after each column, so that they stay below rows²
         made = np.unique(made * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
     return made
+
+
+def fields(columns: Sequence[Codes], kinds: Sequence[Kind]) -> list[Field]:
+    """Columns that were read as codes, as columns of their kinds."""
+    return [CodedField(kind, one.labels(), one.numbers()) for one, kind in zip(columns, kinds, strict=True)]

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns import labelled
+from uptack.columns import Field, labelled
 from uptack.columns.numeric import LARGEST
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.spread import PeopleValues, Weights
 from uptack.data import engines, weights
-from uptack.data.codes import joined
+from uptack.data.codes import fields, joined
 from uptack.data.conditions import Condition
 from uptack.data.expressions import decoded, missing
 from uptack.data.protocol import Counts, tidy
@@ -137,6 +137,13 @@ class QueryPeople:
         """Numeric columns, and whose each row is, streamed into arrays."""
         values, codes = self.source.streamed(names, self.ids)
         return PeopleRows(values[:, 0] if len(names) == 1 else values, codes, int(codes.max(initial=-1)) + 1)
+
+    def mixed(self, numbers: Sequence[str], others: Sequence[str]) -> tuple[PeopleRows, list[Field]]:
+        """Some columns as numbers, with whose each row is, and others as fields, in one pass."""
+        matrix, read = self.source.coded(numbers, (*self.ids, *others))
+        codes = joined([part.numbers() for part in read[: len(self.ids)]])
+        found = fields(read[len(self.ids) :], [self.source.columns[name] for name in others])
+        return PeopleRows(matrix, codes, int(codes.max(initial=-1)) + 1), found
 
     def values(self, name: str) -> PeopleValues:
         """All rows of a column, and whose they are, in memory."""

@@ -7,6 +7,7 @@ it is public from then on. Nobody else calls this: a file that is opened is read
 from __future__ import annotations
 
 import codecs
+import csv
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from uptack.data.cells import Numbers
 from uptack.data.files import Options, local, text_layout
 from uptack.data.schema import Said
 from uptack.data.states import guarded
+from uptack.errors import InvalidArgument
 
 SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"))
 FORMS = tuple(Numbers(*signs) for signs in SIGNS)
@@ -30,6 +32,11 @@ NUMBERS, TIMES = ("integer", "number"), ("date", "datetime", "datetime-utc")
 KINDS = ("boolean", *NUMBERS, *TIMES)
 """Kinds that are looked for; what is none of them is a text."""
 SHOWN, KEPT = 3, 1000
+BETWEEN = "\t;|, "
+"""What may be between two cells. Of several that fit the first is proposed: a comma may be a decimal sign, and a blank
+may be anything."""
+SAMPLE = 1 << 18
+"""Bytes by which that is decided."""
 FINEST = 4
 """Decimal places up to which they are taken for a step of measurement."""
 
@@ -80,7 +87,9 @@ def _looked(path: str, options: Options) -> Look:
     stated = dict(options.types) if isinstance(options.types, Mapping) else {}
     types = options.types if options.header is False else textfiles.GUESS
     encoding = options.encoding or _encoding(path, options)
-    paths, made = text_layout(path, replace(options, types=types, encoding=encoding))
+    told = replace(options, types=types, encoding=encoding)
+    paths, made = text_layout(path, told)
+    made = _divided(path, made, told)
     made = replace(made, numbers=_form(paths, made, options))
     seen, odd = _seen(paths, made)
     gaps = Counter[str]()
@@ -113,6 +122,35 @@ def _encoding(path: str, options: Options) -> str:
         if _decodes(name, encoding):
             return encoding
     return "latin-1"
+
+
+def _divided(path: str, made: textfiles.Layout, options: Options) -> textfiles.Layout:
+    """The layout with the sign that seems to be between cells, where nobody says it and no line of names shows it.
+
+    That is a sign which gives nearly all rows one number of cells: that of the columns, or of the names.
+    """
+    if options.delimiter is not None or (options.header is not False and len(made.names) > 1):
+        return made
+    with streams.opened(local(path, (".csv", ".tsv"))[0], made.encoding) as file:
+        start = bytes(file.read(SAMPLE))
+    lines = start.decode("utf-8-sig", "ignore").splitlines(keepends=True)
+    whole = lines[:-1] if len(start) == SAMPLE else lines
+    for sign in BETWEEN:
+        rows = _rows(whole, sign)
+        wanted = len(made.names) if options.header is False else len(rows[0]) if rows else 0
+        if wanted > 1 and sum(len(row) == wanted for row in rows) >= MOST * len(rows):
+            try:
+                return text_layout(path, replace(options, delimiter=sign))[1]
+            except InvalidArgument:  # what would be names are none
+                continue
+    return made
+
+
+def _rows(lines: Sequence[str], sign: str) -> list[list[str]]:
+    try:
+        return [row for row in csv.reader(lines, delimiter=sign) if row]
+    except csv.Error:
+        return []
 
 
 def _decodes(path: str, encoding: str) -> bool:

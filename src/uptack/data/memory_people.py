@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.each import places
+from uptack.columns.fields import Field
 from uptack.columns.owners import Owners, PeopleRows, numbered, of_fields
 from uptack.columns.people import PeopleColumn
 from uptack.columns.spread import PeopleValues, Weights, added, favourites
@@ -66,6 +67,11 @@ class MemoryPeople:
         """Numeric columns, and whose each row is."""
         values = self.table.matrix(names)
         return PeopleRows(values[:, 0] if len(names) == 1 else values, self.codes, self.size)
+
+    def mixed(self, numbers: Sequence[str], others: Sequence[str]) -> tuple[PeopleRows, list[Field]]:
+        """Some columns as numbers, with whose each row is, and others as fields."""
+        matrix, fields = self.table.mixed(numbers, others)
+        return PeopleRows(matrix, self.codes, self.size), fields
 
     def values(self, name: str) -> PeopleValues:
         """All rows of a column, and whose they are."""

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 from uptack import checks
-from uptack.columns.fields import no_rows
+from uptack.columns.fields import Field, no_rows
 from uptack.columns.moments import TIMED, Form
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import People
@@ -73,6 +73,10 @@ class Rows(Protocol):
 
     def points(self, names: Sequence[str]) -> PeopleRows:
         """Numeric columns side by side, and whose each row is."""
+        ...
+
+    def mixed(self, numbers: Sequence[str], others: Sequence[str]) -> tuple[PeopleRows, list[Field]]:
+        """Some columns as numbers, with whose each row is, and others as fields."""
         ...
 
     def values(self, name: str) -> PeopleValues:
@@ -186,6 +190,11 @@ class PeopleSource:
     def points(self, names: Sequence[str]) -> PeopleRows:
         """Numeric columns side by side, and whose each row is."""
         return self._inner.points([self._known(name, NUMERIC) for name in names])
+
+    def mixed(self, numbers: Sequence[str], others: Sequence[str]) -> tuple[PeopleRows, list[Field]]:
+        """Some columns as numbers, with whose each row is, and others as fields."""
+        names = [self._known(name, NUMERIC) for name in numbers]
+        return self._inner.mixed(names, [self._known(name) for name in others])
 
     def counts(self, names: Sequence[str]) -> NoReturn:
         """Refused: see `tally`."""

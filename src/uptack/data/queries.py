@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.columns.fields import Field
 from uptack.columns.moments import TIMED, Form
 from uptack.columns.selection import Floats, Window
 from uptack.columns.timed import TimedColumn
 from uptack.data import engines, held, states
-from uptack.data.codes import Codes, joined
+from uptack.data.codes import Codes, fields, joined
 from uptack.data.conditions import Condition
 from uptack.data.expressions import (
     as_floats,
@@ -208,19 +209,26 @@ class QuerySource:
             raise UptackError(states.CHANGED)
         return matrix, codes
 
+    def mixed(self, numbers: Sequence[str], others: Sequence[str]) -> tuple[Floats, list[Field]]:
+        """Some columns as a matrix, and others as fields, in one pass."""
+        matrix, codes = self.coded(numbers, others)
+        return matrix, fields(codes, [self.columns[name] for name in others])
+
     def restricted(self, name: str, value: Any) -> QuerySource:
         """The rows with this value: the engine filters them."""
+        return QuerySource(self.table.filter(self.has(name, value)), within=self)
+
+    def has(self, name: str, value: Any) -> Any:
+        """The condition that a row has this value."""
         found = self.columns[known(name, self.columns)]
         wanted, values = comparable(name, found, value), self.key(name)
         if wanted is None:
-            there = missing(values)
-        elif found == "integer":
-            there = values == whole(wanted, values.type())
-        elif found == "text":
-            there = values == text_bytes(self._con, wanted)
-        else:
-            there = values == (number(wanted) if found == "number" else wanted)
-        return QuerySource(self.table.filter(there), within=self)
+            return missing(values)
+        if found == "integer":
+            return values == whole(wanted, values.type())
+        if found == "text":
+            return values == text_bytes(self._con, wanted)
+        return values == (number(wanted) if found == "number" else wanted)
 
     def met(self, wanted: Sequence[Condition]) -> Any:
         """The condition that a row meets all conditions."""

@@ -8,12 +8,11 @@ refused: names of columns are public, so the difference is shown.
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +20,9 @@ from typing import Any
 
 from uptack import checks
 from uptack.columns.kinds import LARGEST
+from uptack.columns.moments import UNITS, spoken
 from uptack.data import cells
+from uptack.data.time_cells import FORMS
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 
@@ -32,6 +33,12 @@ FILE_KEYS: Mapping[str, Any] = {
 COLUMN_KEYS = ("kind", "granularity", "plausible", "levels")
 TABLE_KEYS = ("person", "noun", "adjacency", "file", "columns")
 ADJACENCIES = ("substitute", "add-remove")
+LARGEST_FILE = 1 << 22
+"""Bytes that a schema may have: some ten thousand columns."""
+LEVEL_TYPES = {"text": str, "integer": int, "boolean": bool}
+NUMBERS = ("integer", "number")
+DATES = {"datetime-utc": '["2020-01-01T00:00Z", "2024-12-31T00:00Z"]'}
+USUAL_DATES = '["2020-01-01", "2024-12-31"]'
 
 
 @dataclass(frozen=True)
@@ -39,12 +46,13 @@ class Said:
     """What a schema says of one column.
 
     `kind` is what its cells hold. `granularity` and `plausible` are what statistics of it are told where they are told
-    nothing else, and `levels` are its categories.
+    nothing else, and `levels` are its categories. Of a column of times `granularity` is the name of a duration, and
+    `plausible` are two dates or times as ISO 8601 writes them.
     """
 
     kind: str | None = None
-    granularity: Fraction | None = None
-    plausible: tuple[float, float] | None = None
+    granularity: Fraction | str | None = None
+    plausible: tuple[float, float] | tuple[str, str] | None = None
     levels: tuple[str | int | bool, ...] | None = None
 
 
@@ -64,9 +72,13 @@ class Schema:
         """The kinds of columns that it says."""
         return {name: said.kind for name, said in self.columns.items() if said.kind is not None}
 
-    def plausible(self, column: str) -> tuple[float, float] | None:
+    def plausible(self, column: str) -> tuple[Any, Any] | None:
         """Where the values of a column lie, as it says."""
         return self.columns.get(column, Said()).plausible
+
+    def levels(self, column: str) -> tuple[str | int | bool, ...]:
+        """The public categories of a column, as it says; none where it does not."""
+        return self.columns.get(column, Said()).levels or ()
 
     def filled(self, options: Any) -> Any:
         """The options of a file, with what nobody said taken from here (`uptack.data.files.Options`)."""
@@ -88,6 +100,13 @@ class Schema:
             fix = f"{' and '.join(only)}. Mend {self.name}, or remove it and run `uptack init` again."
             raise InvalidArgument("schema", "about the columns that the file has", "others", fix[0].upper() + fix[1:])
 
+    def fits(self, kinds: Mapping[str, str]) -> None:
+        """Whether what it says of columns goes with what these hold, where it does not say that itself."""
+        called, reading = {"time": "date", "number": "number", "integer": "integer"}, _Reading(self.name)
+        for name, said in self.columns.items():
+            if said.kind is None and kinds.get(name) in called:
+                reading.agree(called[kinds[name]], said, f" of [columns.{name}]")
+
 
 def place(path: str) -> Path:
     """Where the schema of a file or folder is."""
@@ -104,12 +123,22 @@ def beside(path: str) -> Schema | None:
     if not Path(path).name or not os.path.lexists(where):
         return None
     try:
-        text = where.read_text("utf-8") if where.is_file() else None
+        text = _read(where) if where.is_file() else None
     except (OSError, UnicodeDecodeError):
         text = None
     if text is None:
         raise InvalidArgument("schema", f"a text file in UTF-8 ({where.name})", "one that can't be read")
     return parse(text, where.name)
+
+
+def _read(where: Path) -> str:
+    """The text of a file, which is not read further than a schema may go."""
+    with where.open("rb") as file:
+        found = file.read(LARGEST_FILE + 1)
+    if len(found) > LARGEST_FILE:
+        fix = "It says what is public of each column, and holds no rows."
+        raise InvalidArgument("schema", f"of at most {LARGEST_FILE >> 20} MB ({where.name})", "a larger file", fix)
+    return found.decode("utf-8")
 
 
 def parse(text: str, name: str = "schema") -> Schema:
@@ -181,20 +210,49 @@ class _Reading:
         if kind is not None and not cells.is_kind(kind):
             must = f"one of {', '.join(map(repr, (*cells.TYPES, 'boolean:yes/no')))}"
             self.refuse("kind" + where, must, kind)
-        if step is not None and not (_is_number(step) and step > 0):
-            self.refuse("granularity" + where, "a positive number", step)
-        ends = found.get("plausible")
-        pair = isinstance(ends, list) and len(ends) == 2 and all(map(_is_float, ends)) and ends[0] < ends[1]
-        if ends is not None and not pair:
-            self.refuse("plausible" + where, "two numbers such as [0, 120]", ends)
+        if step is not None and not ((_is_number(step) and step > 0) or step in tuple(UNITS)):
+            self.refuse("granularity" + where, "a positive number, or for times the name of a duration", step)
+        ends = self.ends(found.get("plausible"), where)
         if levels is not None and not _are_levels(levels):
             self.refuse("levels" + where, "a list of different texts, whole numbers or truth values", levels)
-        return Said(
-            kind,
-            None if step is None else Fraction(step),
-            None if ends is None else (float(ends[0]), float(ends[1])),
-            None if levels is None else tuple(levels),
-        )
+        wanted = LEVEL_TYPES.get(str(kind).partition(":")[0])
+        if levels is not None and wanted is not None and type(levels[0]) is not wanted:
+            self.refuse("levels" + where, f"values of a column of kind {kind!r}", levels[0])
+        exact = step if step is None or isinstance(step, str) else Fraction(step)
+        said = Said(kind, exact, ends, None if levels is None else tuple(levels))
+        if kind is not None:
+            self.agree(kind, said, where)
+        return said
+
+    def ends(self, found: Any, where: str) -> Any:
+        """Where values lie: two numbers, or two dates or times."""
+        if found is None:
+            return None
+        both = found if isinstance(found, list) and len(found) == 2 else []
+        if both and all(map(_is_float, both)) and both[0] < both[1]:
+            return float(both[0]), float(both[1])
+        texts = [one.isoformat() if isinstance(one, date) else one for one in both]
+        spans = [span for one in texts if isinstance(one, str) and (span := spoken(one)) is not None]
+        if len(spans) < 2 or spans[0].word != spans[1].word or not spans[0].ticks < spans[1].ticks:
+            self.refuse("plausible" + where, f"two numbers such as [0, 120], or two dates such as {USUAL_DATES}", found)
+        return tuple(texts)
+
+    def agree(self, kind: str, said: Said, where: str) -> None:
+        """Refuses numbers for a column of times, and times for one of numbers."""
+        ends, step = said.plausible, said.granularity
+        times, numbers = kind in FORMS, kind in NUMBERS
+        zoned = spoken(ends[0]) if ends is not None and isinstance(ends[0], str) else None
+        wrong = zoned is None or (kind == "datetime-utc") != (zoned.word == "utc")
+        if ends is not None and ((times and wrong) or (numbers and zoned is not None)):
+            such = (
+                f"two dates or times such as {DATES.get(kind, USUAL_DATES)}"
+                if times
+                else "two numbers such as [0, 120]"
+            )
+            self.refuse("plausible" + where, f"{such}, for a column of kind {kind!r}", list(ends))
+        if step is not None and ((times and not isinstance(step, str)) or (numbers and isinstance(step, str))):
+            such = "the name of a duration, such as 'day'" if times else "a positive number"
+            self.refuse("granularity" + where, f"{such}, for a column of kind {kind!r}", step)
 
 
 def _is_number(value: object) -> bool:
@@ -210,62 +268,3 @@ def _are_levels(levels: object) -> bool:
         return False
     kinds = {type(level) for level in levels}
     return len(kinds) == 1 and kinds <= {str, int, bool} and len(set(levels)) == len(levels)
-
-
-HEADING = """\
-# What is public of {file}. Whoever may read a release may read this; edit it as you like.
-# Every command and uptack.open read it. `uptack describe {file}` shows what they make of it.
-#
-# Beside its kind ("integer", "number", "boolean", "boolean:yes/no", "text", "date", "datetime",
-# "datetime-utc") a column may have
-#   granularity = 0.5        a step that all values are multiples of, and answers will be
-#   plausible = [0, 120]     where its values lie, by what everybody knows; it need not be right
-#   levels = ["A", "B"]      its categories, where they are public
-"""
-
-
-def text(schema: Schema, file: str) -> str:
-    """The schema of a file as TOML, with comments. `parse` reads it.
-
-    >>> made = Schema(columns={"age": Said("integer", Fraction(5))}, dialect={"na": ["NA"]}, noun="visit")
-    >>> print(text(made, "visits.csv").split("\\n\\n", 1)[1])
-    noun = "visit"
-    <BLANKLINE>
-    [file]
-    na = ["NA"]
-    <BLANKLINE>
-    [columns.age]
-    kind = "integer"
-    granularity = 5
-    <BLANKLINE>
-    >>> dict(parse(text(made, "visits.csv")).columns) == made.columns
-    True
-    """
-    table = {"person": list(schema.person), "noun": schema.noun, "adjacency": schema.adjacency}
-    parts = [HEADING.format(file=_printable(file)), _lines({key: value for key, value in table.items() if value})]
-    if schema.dialect:
-        parts.append("[file]\n" + _lines(schema.dialect))
-    parts += [f"[columns.{_key(name)}]\n{_lines(vars(said))}" for name, said in schema.columns.items()]
-    return "\n".join(part for part in parts if part)
-
-
-def _lines(table: Mapping[str, Any]) -> str:
-    return "".join(f"{key} = {_value(value)}\n" for key, value in table.items() if value is not None)
-
-
-def _printable(file: str) -> str:
-    return "".join(sign if sign.isprintable() else "?" for sign in file)
-
-
-def _key(name: str) -> str:
-    return name if name.isascii() and name.replace("-", "a").replace("_", "a").isalnum() else _value(name)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, Fraction | float):
-        exact = Fraction(value)
-        return format(Decimal(exact.numerator) / Decimal(exact.denominator), "f")
-    written = json.dumps(value, ensure_ascii=False)  # texts, whole numbers and truth values are written alike
-    return written.replace("\x7f", "\\u007f")

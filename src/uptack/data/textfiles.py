@@ -25,6 +25,7 @@ from uptack.data.protocol import known
 from uptack.data.states import guarded
 from uptack.data.time_cells import PATTERNS
 from uptack.errors import InvalidArgument
+from uptack.progress import track
 
 GUESS = "guess"
 Types = Mapping[str, str] | str | None
@@ -165,7 +166,7 @@ def guess(paths: Sequence[str], made: Layout) -> dict[str, str]:
 def _guessed(paths: Sequence[str], made: Layout) -> dict[str, str]:
     possible = {name: ["boolean", "integer", "number", *PATTERNS] for name in made.names}
     seen = dict.fromkeys(made.names, False)
-    for batch in batches(paths, made):
+    for batch in batches(paths, made, label="guessing what columns hold"):
         for name, texts in zip(made.names, batch, strict=True):
             seen[name] = seen[name] or bool(cells.misfits(texts, "text", made.numbers))
             possible[name] = _fitting(texts, possible[name], made.numbers)
@@ -191,7 +192,7 @@ def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder:
 
     def write() -> None:
         with pq.ParquetWriter(copy, schema) as file:
-            for batch in batches(paths, made):
+            for batch in batches(paths, made, label="converting to Parquet"):
                 columns = [
                     cells.cast(texts, kinds[name], made.numbers) for name, texts in zip(made.names, batch, strict=True)
                 ]
@@ -201,14 +202,16 @@ def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder:
     return copy
 
 
-def batches(paths: Sequence[str], made: Layout, odd: Callable[[int], None] = lambda rows: None) -> Iterator[list[Any]]:
+def batches(
+    paths: Sequence[str], made: Layout, odd: Callable[[int], None] = lambda rows: None, *, label: str = "reading"
+) -> Iterator[list[Any]]:
     """The cells of all rows as texts, column by column; then as many rows of nothing as had another number of cells.
 
-    `odd` is told how many those are.
+    `odd` is told how many those are. `label` is what progress is called, which counts files and nothing in them.
     """
     import pyarrow as pa
 
-    for path in paths:
+    for path in track(paths, label, inner=True):
         done, block, skips = 0, BLOCK, 0
         while block and not _empty(path, made):
             try:

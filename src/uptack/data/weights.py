@@ -7,8 +7,6 @@ queries of one release.
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -237,9 +235,9 @@ class PeopleScans:
             return Counted([], [], [], [])
         ends = sorted(set(pivots))
         rows = self.weighed(self.rows.filter(self.rows.v <= number(ends[-1])))
-        sides = [side.cast("int32") for end in ends for side in (rows.v >= number(end), rows.v > number(end))]
-        part = functools.reduce(operator.add, sides)
-        parts = rows.group_by(part=part).aggregate(units=rows.w.sum(), rows=rows.count())
+        sides = [side for end in ends for side in (rows.v < number(end), rows.v <= number(end))]
+        part = engines.ibis().cases(*((side, i) for i, side in enumerate(sides)))
+        parts = rows.group_by(part=part.cast("int16")).aggregate(units=rows.w.sum(), rows=rows.count())
         found = np.zeros((2, 2 * len(ends)), np.int64)
         for line in engines.whole(parts):
             found[:, int(line["part"])] = int(line["units"]), int(line["rows"])

@@ -45,9 +45,10 @@ from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.registry.reads import POINTS
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import COUNT_SHARE, Question, asked, public_size
+from uptack.statistics.arguments import Question, asked
 from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
+from uptack.statistics.sizes import COUNT_SHARE, public_size
 from uptack.statistics.statistic import least_n
 
 special = Later("scipy.special")

@@ -30,9 +30,10 @@ from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.registry.reads import POINTS
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Question, asked, count_noise, public_size
+from uptack.statistics.arguments import Question, asked
 from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic
+from uptack.statistics.sizes import public_size
 
 FINENESS = {1: 64, 2: 16, 3: 8}
 """Bins to a bandwidth, by dimension: every row is moved to the middle of its bin."""
@@ -221,7 +222,7 @@ def _most_rows(n: int, question: Question) -> tuple[int, Fraction]:
         return n, question.delta
     part = question.delta * EXCESS
     question.account.spend(loss.Approximate(0, part))
-    return n + count_noise(question).cutoff(part) + question.rows, question.delta - part
+    return n + question.count_noise.cutoff(part) + question.rows, question.delta - part
 
 
 def _private_bandwidths(

@@ -33,9 +33,10 @@ from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Question, asked, public_size
+from uptack.statistics.arguments import Question, asked
 from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
+from uptack.statistics.sizes import public_size
 
 SLACK = Fraction(1, 100)
 """What the solver may add to the sensitivity."""

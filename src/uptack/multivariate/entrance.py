@@ -22,7 +22,7 @@ from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.multivariate.streams import StreamedRows
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.statistics.arguments import noisy_size
+from uptack.statistics.sizes import noisy_size
 
 MISSING = ("error", "drop", "ignore")
 COUNT = Fraction(1, 50)

@@ -30,6 +30,7 @@ from uptack.mechanisms.matrix_laplace import TraceNoise, deviation, edge
 from uptack.multivariate.bounded import LENGTH, bounded, moved, noisy_moments, second_moments
 from uptack.multivariate.rows import Floats, Rows, Whole, products
 from uptack.multivariate.standardise import Frame
+from uptack.progress import Step, steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +90,17 @@ def whitened(rows: Rows, frame: Frame, n: float | None, rounds: int, account: Ac
 
     n is the number of rows where it is public, and else what the trace says.
     """
+    with steps("round", rounds, inner=True) as show:
+        return _whitened(rows, frame, n, rounds, account, gentle, show)
+
+
+def _whitened(
+    rows: Rows, frame: Frame, n: float | None, rounds: int, account: Account, gentle: float, show: Step
+) -> Shape:
     d, part = frame.width, account.part(Fraction(1, rounds))
     coordinates, done = np.eye(d), 0
     while True:
+        show()
         (total,) = rows.sums(second_moments(partial(_directions, frame, coordinates)))
         found, done = noisy_moments(total, part), done + 1
         size = max(float(np.trace(found)), 1.0) if n is None else n

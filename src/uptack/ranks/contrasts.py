@@ -32,9 +32,10 @@ from uptack.reach.order import quantile_rank
 from uptack.registry import release
 from uptack.registry.reads import LABELLED
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import COUNT_SHARE, Question, asked, level
+from uptack.statistics.arguments import Question, asked, level
 from uptack.statistics.methods import inverse_advice, sight
-from uptack.statistics.quantiles import HALF, NEAR, OFFSETS, PopulationInterval, Shifted, confidence_of, rank_bounds
+from uptack.statistics.quantile_ends import HALF, NEAR, OFFSETS, PopulationInterval, Shifted, confidence_of, rank_bounds
+from uptack.statistics.sizes import COUNT_SHARE
 from uptack.statistics.statistic import least_n
 
 HOW = "inverse sensitivity"

@@ -20,6 +20,7 @@ from uptack.later import Later
 from uptack.mechanisms.additive import k_norm
 from uptack.noise import LInfBall
 from uptack.privacy import loss
+from uptack.progress import track
 from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened, sampled
 from uptack.ranks.counting import Floats, concordance
 from uptack.ranks.tau import MOVES, from_tau
@@ -129,7 +130,7 @@ def _measured(rows: Any, account: Account, dropped: bool) -> Outcome[Correlation
     if account.adjacency.size_is_public and rows.size < least:
         return Outcome.refusal(HOW, advice)
     pairs, values = list(combinations(range(d), 2)), rows.values
-    counts = [int(concordance(values[:, j], values[:, k]).sum()) // 2 for j, k in pairs]
+    counts = [int(concordance(values[:, j], values[:, k]).sum()) // 2 for j, k in track(pairs, "pairs", inner=True)]
     n = len(values)
     unit = MOVES * GRID + 1  # what a rounded A, and unit·m, move by
     if secret:

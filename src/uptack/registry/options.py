@@ -16,11 +16,12 @@ from uptack.columns.calendar import CALENDAR
 from uptack.columns.each import HOWS
 
 Form = Literal[
-    "number", "numbers", "integer", "flag", "word", "words", "choice", "range", "step", "edges", "keys", "object"
-]
+    "number", "numbers", "integer", "flag", "word", "words", "choice", "range", "step", "edges", "keys", "levels",
+    "object",
+]  # fmt: skip
 """How an option is written on a command line. "words" are names of columns, once for each. "keys" are values of a
-column, a "range" is LOW:HIGH, a "step" a number or a word such as day, and "edges" are numbers or dates. An "object"
-can't be written there."""
+column, "levels" are NAME=VALUE,VALUE, a "range" is LOW:HIGH, a "step" a number or a word such as day, and "edges" are
+numbers or dates. An "object" can't be written there."""
 
 REQUIRED: Any = inspect.Parameter.empty
 """The default of an option that has none."""
@@ -119,7 +120,8 @@ KNOWN = {
         Option("coordinates", "In which coordinates block medians are taken.", "choice", ("columns", "scatter")),
         Option("fit_intercept", "Whether there is an intercept."),
         Option("formula", "Response and predictors, such as 'price ~ log(carat) + x:y'.", "word"),
-        Option("levels", "The declared levels of the categories in a formula."),
+        Option("levels", "NAME=A,B,C: the levels of a category; more than once for several. Without: those with "
+               "enough rows (needs δ).", "levels"),
         Option("quantile", "The quantile whose plane is fitted.", "number"),
         Option("standard_errors", "Spend a third on standard errors.", "flag"),
         Option("progress", "Whether to show how far a long computation is."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from uptack.columns.unread import UnreadColumn, UnreadRows
 from uptack.data import Source
 from uptack.data.arrays import numeric_column
 from uptack.data.batches import QueryRows
+from uptack.data.dummies import design
 from uptack.data.filtered import FilteredSource
 from uptack.data.people import PeopleSource
 from uptack.data.protocol import comparable, form_of
@@ -65,7 +67,9 @@ def peoples_rows(name: str, x: Any, whose: Owners) -> Any:
 
 
 def peoples_design(name: str, x: Any, whose: Owners) -> Any:
-    """X or y with the owners of its rows."""
+    """X or y with the owners of its rows. A formula whose categories are to be found reads its table later."""
+    if hasattr(type(x), "owned"):
+        return x.owned(whose)
     return PeopleRows.of(name, column(name, x).floats() if name == "y" else matrix(name, x), whose)
 
 
@@ -193,7 +197,7 @@ def formulas() -> Any:
 def read_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y. The response is named first; a formula names it itself."""
     if given.get("formula") is not None:
-        return formulas().of_source(source, names), None
+        return formulas().of_source(_masked(source), names, given), None
     if isinstance(source, PeopleSource):
         rows = source.points(names)
         return replace(rows, values=rows.values[:, 1:]), replace(rows, values=rows.values[:, 0])
@@ -204,8 +208,13 @@ def read_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
 def unread_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y of that size, unread."""
     if given.get("formula") is not None:
-        return formulas().of_nothing(source, names), None
-    zeros = np.broadcast_to(0.0, (source.rows, len(names)))
+        return formulas().of_nothing(_masked(source), names, given, partial(_zeros, source)), None
+    return _zeros(source, len(names) - 1)
+
+
+def _zeros(source: Source, width: int) -> tuple[Any, Any]:
+    """X of so many columns, and y, that stand for those of a source."""
+    zeros = np.broadcast_to(0.0, (source.rows, width + 1))
     if isinstance(source, PeopleSource):
         return _one_row_each(zeros[:, 1:]), _one_row_each(zeros[:, 0])
     return zeros[:, 1:], zeros[:, 0]
@@ -214,16 +223,25 @@ def unread_design(source: Source, names: Names, given: Given) -> tuple[Any, ...]
 def read_stream(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y, of an engine in batches."""
     rows = _masked(source)
-    if isinstance(rows, QuerySource) and given.get("formula") is None:
-        return QueryRows.of(rows, names[1:]), QueryRows.of(rows, names[:1])
-    return read_design(source, names, given)
+    if not isinstance(rows, QuerySource):
+        return read_design(source, names, given)
+    if given.get("formula") is not None:
+        return formulas().of_engine(rows, names, given, partial(design, rows)), None
+    return QueryRows.of(rows, names[1:]), QueryRows.of(rows, names[:1])
 
 
 def unread_stream(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """The same in batches, unread."""
-    if isinstance(source, PeopleSource) or given.get("formula") is not None:
+    if isinstance(source, PeopleSource):
         return unread_design(source, names, given)
-    return UnreadTable(source.rows, len(names) - 1), UnreadTable(source.rows, 1)
+    if given.get("formula") is not None:
+        return formulas().of_nothing(_masked(source), names, given, partial(_batches, source)), None
+    return _batches(source, len(names) - 1)
+
+
+def _batches(source: Source, width: int) -> tuple[Any, Any]:
+    """The same in batches."""
+    return UnreadTable(source.rows, width), UnreadTable(source.rows, 1)
 
 
 def _one_row_each(values: Any) -> PeopleRows:

@@ -59,9 +59,12 @@ class Reads:
 
     def named(self, names: Names, given: Given) -> Names:
         """The columns that are asked about: those named, or those of a formula."""
-        if given.get("formula") is None or names:
+        if given.get("formula") is None:
             return names
-        return tuple(readers.formulas().read(given["formula"]).columns)
+        found = tuple(readers.formulas().read(given["formula"]).columns)
+        if names and names != found:
+            raise InvalidArgument("columns", "left out where there is a formula", ", ".join(map(repr, names)))
+        return found
 
     def check(self, what: str, names: Names, source: Source, given: Given) -> None:
         """Whether the source has such columns: names and kinds are public. Edges ask for numbers."""

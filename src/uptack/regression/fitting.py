@@ -28,6 +28,8 @@ from uptack.multivariate.entrance import (
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import Shape, noise_edge, whitened
 from uptack.multivariate.standardise import Frame
+from uptack.progress import Step as Show
+from uptack.progress import steps
 from uptack.regression.arguments import coefficient_names
 from uptack.regression.formulas import Columns
 from uptack.regression.losses import Loss, stretch
@@ -110,15 +112,22 @@ class Asked:
     missing: str
     account: Account
     names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @staticmethod
     def of(loss: Loss, design: Given | Streamed, account: Account, given: Mapping[str, Any]) -> Asked:
         """What a call says, with a formula or without."""
+        if isinstance(given["formula"], Columns):
+            return Asked.told(loss, given["formula"], account, given)
         missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
-        public = given["formula"]
-        if isinstance(public, Columns):
-            return Asked(loss, public.binary, leading and public.intercept, missing, account, public.names)
         return Asked(loss, binary_columns(given["binary"], design.columns), leading, missing, account)
+
+    @staticmethod
+    def told(loss: Loss, public: Columns, account: Account, given: Mapping[str, Any]) -> Asked:
+        """What a call with a formula says."""
+        missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
+        words = (public.names, public.notes)
+        return Asked(loss, public.binary, leading and public.intercept, missing, account, *words)
 
     def planned(self, n: float, columns: int, account: Account | None = None) -> Plan | None:
         """The plan for so many rows and predictors; None where noise is too much."""
@@ -237,18 +246,21 @@ def _found(rows: Rows, asked: Asked) -> Outcome[Floats]:
     if plan is None:
         return Outcome.refusal(HOW, asked.advice(columns))
     try:
-        found = _fitted(rows, size, asked, plan)
+        with steps("fit", 4 + len(plan.loss.stages), inner=True) as show:
+            found = _fitted(rows, size, asked, plan, show)
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
     return found or Outcome.refusal(HOW, asked.advice(columns, 2, "fewer or less correlated columns"))
 
 
-def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats] | None:
+def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Outcome[Floats] | None:
     """All steps one after the other; None where they say that the fit can't be stood behind."""
     account, response = size.account, rows.width - 1
+    show("scales and centres")
     frame = _frame(rows, size, asked, plan)
     if (plan.loss.response and response not in frame.kept) or len(frame.kept) < 1 + plan.loss.response:
         return None
+    show("scatter matrix")
     gentle = min(max(RARE * frame.width, LEAST), MOST) if hessians(plan.loss) == 1 else GENTLE
     shape = whitened(rows, frame, size.n, plan.rounds, account.part(plan.scatter * plan.rounds), gentle=gentle)
     if not size.exact and asked.planned(shape.rows, response, account) is None:
@@ -257,11 +269,14 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
         whitening, beta = start(shape)
     else:
         whitening, beta = shape.coordinates, _even(rows, frame, shape.rows, account.part(plan.classes))
+    show("radius")
     radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
     model = Model(frame, whitening, radius, shape.rows, plan.loss)
+    show("curvature")
     first = curvature = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
     rest, step, before = plan.left(shape.rounds), None, 0.0
     for stage in plan.loss.stages:
+        show("Newton's steps")
         s = spread(rows, model, beta, account.part(plan.spread))
         if stage.tails:
             model = widened(rows, model, beta, s, QUIET / plan.room, account.part(plan.small * TAILS))
@@ -276,7 +291,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Outcome[Floats
         and worthless(rows, model, (beta, step.spread), _constant(shape, asked.leading), account.part(plan.worth))
     ):
         return None
-    return _answer(model, (curvature, first if plan.loss.flat else curvature), step, rows.width, asked.names)
+    return _answer(model, (curvature, first if plan.loss.flat else curvature), step, rows.width, asked)
 
 
 def _constant(shape: Shape, leading: bool) -> float:
@@ -319,14 +334,12 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
     return step.moved > loss.polish + 2 * step.noise + (0.0 if loss.response else before)
 
 
-def _answer(
-    model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int, names: tuple[str, ...]
-) -> Outcome[Floats]:
+def _answer(model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int, asked: Asked) -> Outcome[Floats]:
     value, errors, lost = in_units(model, curvatures, step, width)
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     spread = step.spread * model.response[0] if model.loss.response else None
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped, spread,
                          model.frame.leading, model.loss.assumed)  # fmt: skip
     usual = coefficient_names(value.size, model.frame.leading)
-    labels = (*usual[: int(model.frame.leading)], *names) if names else usual
-    return Outcome(value, HOW, noise, notes=noise.notes(names), labels=labels)
+    labels = (*usual[: int(model.frame.leading)], *asked.names) if asked.names else usual
+    return Outcome(value, HOW, noise, notes=(*asked.notes, *noise.notes(asked.names)), labels=labels)

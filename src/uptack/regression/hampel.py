@@ -42,7 +42,8 @@ from uptack.regression.dealing import dealt, rows_needed
 from uptack.regression.fits import fit_blocks
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Question, asked, public_size
+from uptack.statistics.arguments import Question, asked
+from uptack.statistics.sizes import public_size
 
 HOW = "propose-test-release"
 MOST = 4

@@ -7,13 +7,12 @@ from typing import Any, Unpack
 from uptack.account import Account
 from uptack.columns.table import Floats
 from uptack.exact import Rational
-from uptack.multivariate.entrance import response_of, table_of
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.registry.options import PureGrouping
+from uptack.registry.options import Grouping
 from uptack.registry.reads import STREAMED
-from uptack.regression.fitting import Asked, fit
+from uptack.regression.calls import regress
 from uptack.regression.formulas import entered
 from uptack.regression.losses import Huber
 from uptack.release import NoReply, Release
@@ -34,6 +33,7 @@ def linear_regression(
     y: Any = None,
     *,
     epsilon: Rational,
+    delta: Rational = 0,
     fit_intercept: bool = True,
     binary: Any = None,
     formula: Any = None,
@@ -43,7 +43,7 @@ def linear_regression(
     rows_per_person: int = 1,
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
-    **_: Unpack[PureGrouping],
+    **_: Unpack[Grouping],
 ) -> Release[Floats] | NoReply:
     """Coefficients of a linear regression, intercept first, with no bounds on the data: ε-differentially private.
 
@@ -56,7 +56,8 @@ def linear_regression(
     are 0 or 1 by their numbers in `binary`, and they need no private scale.
 
     With a frame in place of X, `formula="price ~ log(carat) + C(cut)"` names the columns, and `levels` declares the
-    levels of categories (`uptack.regression.formulas`).
+    levels of categories (`uptack.regression.formulas`). Where nobody declares them, `delta` finds those with enough
+    rows for a tenth of ε: by composition the whole is (ε, δ)-private (`uptack.regression.calls.regress`).
 
     `result.interval()` is an interval for the population's coefficients: sampling, privacy noise and the bias of a
     small ridge. It is infinite for a coefficient that hangs on directions of x that noise covers. `result.summary()`
@@ -80,8 +81,7 @@ def linear_regression(
     (True, Privacy(epsilon=1.0))
     """
     account = Account.open(
-        "linear regression", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
+        "linear regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
-    design = table_of("X", x)
-    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula}
-    return fit(design, response_of(y, design), Asked.of(Huber(), design, account, told))
+    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
+    return regress(Huber(), x, y, account, told)

@@ -14,21 +14,22 @@ from uptack.columns.owners import PeopleRows
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.multivariate.entrance import response_of, table_of
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
-from uptack.regression.fitting import Asked, fit
-from uptack.regression.formulas import entered
+from uptack.regression.calls import regress
+from uptack.regression.formulas import Draft, entered
 from uptack.regression.losses import Logistic
 from uptack.release import NoReply, Release
 
 
 def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """A call with 0 and 1 in place of the classes, of a formula or of y itself."""
-    (x, *others), rest = entered(arguments if arguments else (given.get("x"),), given)
+    (x, *others), rest = entered(arguments if arguments else (given.get("x"),), given, classes=True)
     classes, rest = two_classes(rest.get("classes", (0, 1))), {k: v for k, v in rest.items() if k not in ("x", "y")}
+    if isinstance(x, Draft):
+        return (replace(x, classes=lambda y: labels_of(y, classes)),), {**rest, "classes": (0, 1)}
     y = others[0] if others else given.get("y")
     labels = labels_of(y, classes)
     return (x, labels, *others[1:]), {**rest, "classes": (0, 1)}
@@ -47,6 +48,7 @@ def logistic_regression(
     y: Any = None,
     *,
     epsilon: Rational,
+    delta: Rational = 0,
     classes: Any = (0, 1),
     fit_intercept: bool = True,
     binary: Any = None,
@@ -70,8 +72,9 @@ def logistic_regression(
     small ridge draws coefficients to 0 by less than a sampling error. `result.interval()` and `result.summary()` allow
     for sampling, if the model holds, for privacy noise and for the ridge.
 
-    `fit_intercept`, `binary`, `missing`, `person` and ⊥ are as in `linear_regression`. ⊥ is also the answer where a
-    line separates the classes or nearly does: then coefficients run away, and the last step is no polish.
+    `fit_intercept`, `binary`, `formula`, `delta`, `missing`, `person` and ⊥ are as in `linear_regression`. ⊥ is also
+    the answer where a line separates the classes or nearly does: then coefficients run away, and the last step is no
+    polish.
 
     >>> from uptack.noise import SeededEntropy
     >>> rng = np.random.default_rng(0)
@@ -82,11 +85,10 @@ def logistic_regression(
     (True, Privacy(epsilon=1.0))
     """
     account = Account.open(
-        "logistic regression", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
+        "logistic regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
-    design = table_of("X", x)
-    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula}
-    return fit(design, response_of(y, design), Asked.of(Logistic(), design, account, told))
+    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
+    return regress(Logistic(), x, y, account, told)
 
 
 def two_classes(classes: Any) -> tuple[Any, Any]:
@@ -102,7 +104,8 @@ def two_classes(classes: Any) -> tuple[Any, Any]:
 def labels_of(y: Any, classes: tuple[Any, Any]) -> Any:
     """0 for rows of the first class, 1 for those of the second, NaN for others: each row by itself."""
     if isinstance(y, PeopleRows):
-        return replace(y, values=_coded(*(y.values == canonical(one) for one in classes)))
+        values = np.asarray(y.values, object)  # numbers, or texts of a formula
+        return replace(y, values=_coded(*(values == canonical(one) for one in classes)))
     found = field("y", y, "one column of classes")
     return _coded(*(found.equal(one) for one in classes))
 

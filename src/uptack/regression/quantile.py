@@ -9,12 +9,11 @@ from uptack.account import Account
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.multivariate.entrance import response_of, table_of
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import STREAMED
-from uptack.regression.fitting import Asked, fit
+from uptack.regression.calls import regress
 from uptack.regression.formulas import entered
 from uptack.regression.losses import Check
 from uptack.release import NoReply, Release
@@ -36,6 +35,7 @@ def quantile_regression(
     y: Any = None,
     *,
     epsilon: Rational,
+    delta: Rational = 0,
     quantile: float = 0.5,
     fit_intercept: bool = True,
     binary: Any = None,
@@ -57,8 +57,8 @@ def quantile_regression(
     which is a private count of rows near the plane, and the steps before the last have a slightly smoothed score.
 
     `result.interval()` and `result.summary()` allow for sampling, for privacy noise and for a small ridge, also where
-    residuals spread differently for different x. `fit_intercept`, `binary`, `missing`, `person` and ⊥ are as in
-    `linear_regression`.
+    residuals spread differently for different x. `fit_intercept`, `binary`, `formula`, `delta`, `missing`, `person` and
+    ⊥ are as in `linear_regression`.
 
     >>> import numpy as np
     >>> from uptack.noise import SeededEntropy
@@ -71,11 +71,10 @@ def quantile_regression(
     """
     level = level_of(quantile)
     account = Account.open(
-        "quantile regression", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
+        "quantile regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
-    design = table_of("X", x)
-    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula}
-    return fit(design, response_of(y, design), Asked.of(Check(level), design, account, told))
+    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
+    return regress(Check(level), x, y, account, told)
 
 
 def level_of(quantile: Any) -> float:

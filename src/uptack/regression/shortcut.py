@@ -48,9 +48,10 @@ from uptack.regression.fits import fit_blocks, fit_people
 from uptack.regression.hampel_fit import normalised
 from uptack.regression.intervals import QUARTILE, CoefficientErrors, Draw
 from uptack.release import Advice, EachNoise, NoReply, Release
-from uptack.statistics.arguments import COUNT_SHARE, Question, asked, public_size
+from uptack.statistics.arguments import Question, asked
 from uptack.statistics.methods import run
 from uptack.statistics.quantiles import statistic as quantile_statistic
+from uptack.statistics.sizes import COUNT_SHARE, public_size
 
 HOW = "inverse sensitivity"
 FITS = ("huber", "lad", "hampel", "ols")

@@ -163,7 +163,8 @@ class RegressionRelease(Release[Floats]):
                                                 low, high, errors.remarks(), strict=True)
         ]  # fmt: skip
         spread = "" if errors.spread is None else f"spread of residuals {errors.spread:.4g}; "
-        said = [f"{spread}{self.privacy}", f"{errors.assumed}{PANELS if self._of_people else ''}"]
+        found = self.notes[: self.notes.index(errors.assumed)] if errors.assumed in self.notes else ()  # levels
+        said = [f"{spread}{self.privacy}", *found, f"{errors.assumed}{PANELS if self._of_people else ''}"]
         return "\n".join([*_aligned([head, *body]), *said])
 
     def plot(self, ax: Any = None, **style: Any) -> Any:

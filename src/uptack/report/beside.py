@@ -39,16 +39,18 @@ def beside(session: Session, epsilon: Fraction, target: str | None, correlations
 
 def _planned(session: Session, label: str, share: Fraction, request: Request) -> Beside:
     (line,) = session.plan([request]).releases
+    full = session.complete(request)
+    names = (*request.columns[:1], *full.predictors(session.source.columns))
     if line.refusal is not None:
-        return Beside(label, request.columns, share, refused=str(line.refusal.advice))
-    cost = session.complete(request).cost.under(session.adjacency)
-    return Beside(label, request.columns, share, request, cost)
+        return Beside(label, names, share, refused=str(line.refusal.advice))
+    return Beside(label, names, share, request, full.cost.under(session.adjacency))
 
 
 def _regression(session: Session, target: str, epsilon: Fraction) -> Request:
-    """The target on all other numbers."""
+    """The target on all other numbers, and on texts whose levels are public."""
     known(target, session.source.columns, NUMERIC)
-    predictors = session.predictors(target, None)
+    texts = () if session.adjacency.person else tuple(n for n in session.texts if len(session.schema.levels(n)) > 1)
+    predictors = (*session.predictors(target, None), *texts)
     if not predictors:
         raise InvalidArgument("target", "one of several columns of numbers", repr(target))
     names = (target, *predictors)

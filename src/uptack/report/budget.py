@@ -49,6 +49,7 @@ class Part:
     unit: Fraction = Fraction(0)
     refusals: Mapping[str, NoReply] = field(default_factory=dict, hash=False, compare=False)
     form: Form | None = None
+    keys: tuple[Any, ...] = ()
 
     @property
     def alike(self) -> tuple[Any, ...]:
@@ -62,8 +63,8 @@ class Part:
 
     @property
     def countable(self) -> bool:
-        """Whether its categories can be counted: those of a text are not known beforehand, which needs some δ."""
-        return self.kind == "boolean" or (self.kind in COUNTED and self.delta > 0)
+        """Whether its categories can be counted: those of a text, unless a schema has them, need some δ."""
+        return self.kind == "boolean" or (self.kind in COUNTED and (self.delta > 0 or bool(self.keys)))
 
     @property
     def possible(self) -> tuple[str, ...]:
@@ -77,7 +78,7 @@ class Part:
         if self.numeric or self.countable:
             return ""
         if self.kind in COUNTED:
-            return "Counting categories that nobody listed beforehand needs δ > 0: pass --delta 1e-6."
+            return "Counting categories that nobody listed beforehand needs δ > 0: pass --delta 1e-6, or list them."
         return f"Columns of type {self.kind} are not reported."
 
     @property
@@ -99,7 +100,7 @@ class Part:
     def request(self, draw: Draw, released: Mapping[Fraction, float] | None = None) -> Request:
         """The release of a draw, given the quantiles of its column that have been released."""
         rest = (self.delta, self.plausible, self.levels, released or {})
-        return draw.ask(Asked(self.name, self.kind, self.epsilon(draw), *rest, form=self.form))
+        return draw.ask(Asked(self.name, self.kind, self.epsilon(draw), *rest, form=self.form, keys=self.keys))
 
     def lacks(self, figure: str, rows: int) -> float:
         """How many times its budget a figure needs: at most 1 where the budget carries it."""
@@ -191,16 +192,18 @@ def _parts(
         known(name, kinds)
     for name in plausible:
         known(name, kinds, (*NUMERIC, *TIMED))
-    careful = sum(kinds[name] in COUNTED for name in names)
+    listed = {name: session.schema.levels(name) if kinds[name] == "text" else () for name in names}
+    careful = sum(kinds[name] in COUNTED and not listed[name] for name in names)
     each = delta / (2 * careful) if careful else Fraction(0)
     parts = [
         Part(
             name,
             kinds[name],
             checks.positive(f"share of {name}", shares.get(name, 1)),
-            each if kinds[name] in COUNTED else Fraction(0),
+            each if kinds[name] in COUNTED and not listed[name] else Fraction(0),
             plausible.get(name) or session.schema.plausible(name),
             form=form_of(session.source, name),
+            keys=listed[name],
         )
         for name in names
     ]

@@ -57,6 +57,7 @@ class Asked:
     levels: tuple[Fraction, ...]
     released: Mapping[Fraction, float]
     form: Form | None = None
+    keys: tuple[Any, ...] = ()
 
 
 Ask = Callable[[Asked], Request]
@@ -134,9 +135,10 @@ def drawable(released: Mapping[Fraction, float]) -> bool:
 
 
 def counts(asked: Asked) -> Request:
-    """How often the truth values occur, or whatever categories there are."""
-    if asked.kind == "boolean":
-        return Request("histogram", asked.name, epsilon=asked.epsilon, keys=[False, True])
+    """How often the truth values occur, or the public categories, or whatever categories there are."""
+    if asked.kind == "boolean" or asked.keys:
+        keys = list(asked.keys) or [False, True]
+        return Request("histogram", asked.name, epsilon=asked.epsilon, keys=keys)
     return Request("histogram", asked.name, epsilon=asked.epsilon, delta=asked.delta)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -12,7 +12,7 @@ from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval, UptackErr
 from uptack.exact import Rational
 from uptack.privacy import Privacy
 from uptack.privacy.guarantee import total
-from uptack.progress import track
+from uptack.progress import Step, steps, track
 from uptack.report.advice import FigureAdvice, hints
 from uptack.report.beside import Beside
 from uptack.report.budget import Division, Part, divide, losses
@@ -215,7 +215,8 @@ def profile(
     """
     choices: dict[str, Any] = {"columns": columns, "shares": shares, "plausible": plausible}
     choices |= {"target": target, "correlations": correlations}
-    division = divide(session, epsilon, delta, **choices)
+    with steps("planning", 1, show=progress):
+        division = divide(session, epsilon, delta, **choices)
     before, rows = session.spent, session.source.rows if session.adjacency.size_is_public else None
     if rows == 0:
         raise InvalidArgument("data", "a table with at least one row", "none", "Nothing was spent.")
@@ -227,8 +228,9 @@ def profile(
         session.pay(trees, division.budget.exact_delta, f"report of {len(division.parts)} columns") if trees else None
     )
     releases = _Releases(session, division, paid)
-    found = tuple(_column(releases, part) for part in track(division.parts, "columns", show=progress))
-    others = {one.label: releases.beside(one) for one in division.beside}
+    with steps("figures of columns", len(division.parts) + len(division.beside), show=progress) as step:
+        found = tuple(_column(releases, part) for part in _each(division.parts, step))
+        others = {one.label: releases.beside(one) for one in _each(division.beside, step)}
     spent = _difference(session.spent, before)
     said = hints(session, division, choices, sum(map(_unanswered, found)))
     words = (said, session.adjacency.unit, session.whose)
@@ -236,6 +238,12 @@ def profile(
         title, rows, found, others.get("regression"), division.budget, spent, session.private, *words,
         correlations=others.get("correlations"),
     )  # fmt: skip
+
+
+def _each(items: Iterable[T], step: Step) -> Iterator[T]:
+    for item in items:
+        step()
+        yield item
 
 
 def _difference(after: Privacy, before: Privacy) -> Privacy:
@@ -251,7 +259,7 @@ def _column(releases: _Releases, part: Part) -> ColumnProfile:
     """The figures of a column in their order, and what is worked out from them."""
     made: dict[str, Figure] = {}
     released: dict[Fraction, float] = {}
-    for draw in part.draws:
+    for draw in track(part.draws, part.name, inner=True):
         if draw.label == "density" and not drawable(released):
             made["density"] = Figure("density", None, None, "no density without a spread of the quantiles")
         elif draw.label == "interval" and not released:

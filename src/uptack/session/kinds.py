@@ -14,6 +14,7 @@ from uptack.data import textfiles
 from uptack.data.files import Options, is_text, text_layout
 from uptack.data.schema import Said, Schema
 from uptack.privacy import Privacy
+from uptack.registry.readers import formulas
 from uptack.session.requests import Request
 
 if TYPE_CHECKING:
@@ -62,23 +63,46 @@ def _read(ledger: Ledger, file: str) -> dict[str, str]:
     return found
 
 
-def told(request: Request, schema: Schema | None) -> Request:
-    """The request with what a schema says of its column: granularity and plausible values, and public categories.
+def told(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
+    """The request with what a schema says of its columns: granularity and plausible values, and public categories.
 
     The first two are about the values of the column itself. So they are not used for one number per person, nor for
     methods that have no candidates. Categories are used where δ is 0, which can't find any.
     """
-    if schema is None or len(request.columns) != 1:
-        return request
-    given, said, usual = request.given, schema.columns.get(request.columns[0], Said()), dict[str, Any]()
-    if given.get("method", "inverse") == "inverse" and given.get("per_person") is None:
-        usual |= {"granularity": said.granularity, "plausible": said.plausible}
+    given, usual, allowed = _by_formula(request, kinds), dict[str, Any](), request.declaration.allowed
+    if len(request.columns) == 1:
+        said = schema.columns.get(request.columns[0], Said())
+        if given.get("method", "inverse") == "inverse" and given.get("per_person") is None:
+            usual |= {"granularity": said.granularity, "plausible": said.plausible}
+        usual |= {"keys": said.levels} if given.get("edges") is None and not given.get("delta") else {}
     if not given.get("delta"):
         usual |= {"groups": _groups(schema, given["by"])} if "by" in given else {}
-        usual |= {"keys": said.levels} if given.get("edges") is None else {}
-    allowed = request.declaration.allowed
+        usual |= {"levels": _levels(schema, given)} if given.get("formula") is not None else {}
     fresh = {name: value for name, value in usual.items() if value is not None and name in allowed}
-    return Request(request.statistic, *request.columns, **{**fresh, **given})
+    both = {"levels": {**fresh["levels"], **(given.get("levels") or {})}} if "levels" in fresh else {}
+    return Request(request.statistic, *request.columns, **{**fresh, **given, **both})
+
+
+def _by_formula(request: Request, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """What a request says. A regression of a column on others, some of them categories, is one by a formula."""
+    given, names = request.given, request.columns
+    listed = given["levels"] if isinstance(given.get("levels"), Mapping) else {}
+    several = [name for name in names[1:] if kinds.get(name) == "text" or name in listed]
+    if "formula" not in request.declaration.allowed or given.get("formula") is not None or not several:
+        return given
+    return {**given, "formula": formulas().Formula.of(names[0], names[1:])}
+
+
+def _levels(schema: Schema, given: Mapping[str, Any]) -> dict[str, tuple[Any, ...]] | None:
+    """The levels that a schema has of the categories in a formula: of texts, and of what C() makes categories of."""
+    formula = formulas().read(given["formula"])
+    levels = {name: schema.columns.get(name, Said()).levels or () for name in formula.columns}
+    found = {n: some for n, some in levels.items() if len(some) > 1 and (n in formula.categories or _texts(some))}
+    return found if found and isinstance(given.get("levels"), Mapping | None) else None
+
+
+def _texts(levels: tuple[Any, ...]) -> bool:
+    return all(isinstance(level, str) for level in levels)
 
 
 def _groups(schema: Schema, by: Any) -> list[Any] | None:

@@ -83,6 +83,7 @@ def open(
         thousands=thousands, na=na,
     )  # fmt: skip
     rows = source(data, **settled(data, schema.filled(how), ledger).given())
+    schema.fits(rows.columns)
     theirs = people(rows, relation.person) if relation.person else rows
     word = called((schema.noun or "row") if noun is None else noun)
     return Session(theirs, ledger, analyst, relation, missing, entropy_source(entropy), word, schema)

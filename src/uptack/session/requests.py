@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -19,12 +20,13 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
 from uptack.registry.people import proved
+from uptack.registry.readers import formulas
 from uptack.registry.reads import DESIGN, STREAMED, named_groups
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
 from uptack.session.unread import NoEntropy, UnreadGroups
-from uptack.statistics.arguments import COUNT_SHARE
 from uptack.statistics.planning import buys_size, ranks
+from uptack.statistics.sizes import COUNT_SHARE
 
 Made = Release[Any] | NoReply
 
@@ -88,6 +90,14 @@ class Request:
         spends, cost = self.declaration.spends, self.cost
         known = None if spends is None or "by" in self.given else spends(self.given, cost, rows)
         return Approximate(cost.exact_epsilon, cost.exact_delta) if known is None else known
+
+    def predictors(self, kinds: Mapping[str, str]) -> tuple[str, ...]:
+        """The names of the columns of X, in a regression with declared levels: by a formula its own."""
+        given = self.given
+        if given.get("formula") is None:
+            return self.columns[1:]
+        found: tuple[str, ...] = formulas().names(given["formula"], kinds, given.get("levels"))
+        return found
 
     def with_defaults(self, missing: Any, **defaults: Any) -> Request:
         """The same request, with what it leaves open filled in."""

@@ -179,8 +179,11 @@ class Session(ShownSession):
     ) -> Made:
         """A linear regression of one column on others, or on all other numeric ones: `uptack.linear_regression`.
 
-        With `formula=` the formula names the columns.
+        With `formula=` the formula names the columns. A column of texts is a category: its levels are given in
+        `levels=`, or by the schema of the file, or found for a part of ε with `delta=`.
         """
+        if y is None and options.get("formula") is None:
+            raise InvalidArgument("y", "given where there is no formula", "nothing", "It names the response.")
         named = () if y is None else (y, *self.predictors(y, x))
         return self.run(Request("regression", *named, epsilon=epsilon, **options))
 
@@ -215,6 +218,11 @@ class Session(ShownSession):
     def numeric(self) -> tuple[str, ...]:
         """The names of the columns of numbers."""
         return tuple(name for name, kind in self.source.columns.items() if kind in ("integer", "number"))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The names of the columns of texts."""
+        return tuple(name for name, kind in self.source.columns.items() if kind == "text")
 
     @property
     def private(self) -> bool:
@@ -282,7 +290,9 @@ class Session(ShownSession):
     def complete(self, request: Request) -> Request:
         """The request with the session's defaults, which it may tighten and not loosen."""
         plain, rows = self.adjacency.per_person(1), self.adjacency.rows_per_person
-        full = told(request, self.schema).with_defaults(missing=self._missing, adjacency=plain, rows_per_person=rows)
+        full = told(request, self.schema, self.source.columns).with_defaults(
+            missing=self._missing, adjacency=plain, rows_per_person=rows
+        )
         full = full.about(self.adjacency.person)
         if full.cost.adjacency.rows_per_person < rows:
             raise InvalidArgument("rows_per_person", f"at least {rows}, as the session has it", "fewer")

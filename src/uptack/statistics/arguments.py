@@ -29,12 +29,6 @@ from uptack.release import Advice, Noise
 from uptack.statistics.showing import shown
 from uptack.statistics.told import CENTURIES, agree, named, ticked, told
 
-COUNT_SHARE = Fraction(1, 10)
-"""The part of ε that goes into the number of rows where it is secret."""
-
-WORTH = "people's worth of rows"
-"""What is counted where rows weigh alike: rows over the most that one person has (`uptack.columns.people`)."""
-
 FOLLOWED = 11
 """Up to so many quantiles a secret number of rows is not bought: the error of boxes, about m/ε ranks, is less."""
 
@@ -135,12 +129,17 @@ class Question:
             advice = self._with_room_for_the_count(advice)
         return Outcome.refusal(how, advice)
 
+    @property
+    def count_noise(self) -> IntegerLaplace:
+        """The law of the noise in the number of rows: as it was paid for, or as all of ε would buy it."""
+        return self.count or IntegerLaplace(self.rows / self.epsilon)
+
     def _with_room_for_the_count(self, advice: Advice) -> Advice:
         """Advice where a tenth of ε is first spent on a noisy number of rows, which may come out too small.
 
         What ε would do is not said: it depends on a number of rows that is secret.
         """
-        n = None if advice.n is None else advice.n + count_noise(self).cutoff(Fraction(1, 1000))
+        n = None if advice.n is None else advice.n + self.count_noise.cutoff(Fraction(1, 1000))
         return replace(advice, n=n, epsilon=None)
 
 
@@ -333,46 +332,3 @@ def in_memory(x: Any) -> Column:
     must = "a one-dimensional column of numbers"
     found = columns.field("x", x, must, "Pick one numeric column.")
     return shown_column(found if found.kind in TIMED else numeric("x", found, must))
-
-
-def public_size(n: int, question: Question) -> tuple[int, Question]:
-    """The number of rows as everybody may know it, and what is left of the budget.
-
-    Under SUBSTITUTE it is n. Under ADD_REMOVE it is n with integer Laplace noise, at a tenth of ε; ranks and weights
-    that are worked out from it are then public constants, as the proofs for added and removed rows need them.
-
-    The same where missing rows are dropped, also under SUBSTITUTE: there a replaced row may be one that stays, one that
-    comes or one that goes. Each moves the number of rows by at most 1 and, at public ranks, every order statistic by at
-    most one rank, so the reaches are those of the proofs.
-
-    The noisy number is an outcome that has been paid for, and comes with the answer (`Account.bought`).
-    """
-    if not question.size_is_secret:
-        return n, question
-    share = question.epsilon * COUNT_SHARE
-    law = IntegerLaplace(question.rows / share)
-    noisy = noisy_size(n, law, question.entropy)
-    question.account.spend(loss.Pure(share))
-    question.account.bought(noisy, law, WORTH if question.capped else "")
-    return noisy, replace(question.worth(question.epsilon - share, question.delta), count=law)
-
-
-def noisy_size(n: int, law: IntegerLaplace, entropy: Entropy) -> int:
-    """A number of rows with noise of this law, at least 0."""
-    return max(n + law.sample(entropy=entropy), 0)
-
-
-def count_noise(question: Question) -> IntegerLaplace:
-    """The law of the noise in the number of rows: as it was paid for, or as all of ε would buy it."""
-    return question.count or IntegerLaplace(question.rows / question.epsilon)
-
-
-def size_bounds(n: int, question: Question, failure: Fraction) -> tuple[int, int]:
-    """Between which numbers the true number of rows lies: surely where n is public, else but for `failure`.
-
-    With t the least integer with P(z ≥ t) ≤ failure/2, and so P(|z| ≥ t) ≤ failure, it is within t - 1 of n.
-    """
-    if not question.size_is_secret:
-        return n, n
-    off = count_noise(question).cutoff(failure / 2) - 1
-    return max(n - off, 0), n + off

@@ -38,8 +38,9 @@ from uptack.mechanisms.integer_sums import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.reach.protocol import Floats
-from uptack.statistics.arguments import Question, public_size
+from uptack.statistics.arguments import Question
 from uptack.statistics.frames import MOST_PER_ROW, Frame, Plan, drawn_frame, enough, refusal, tails_of
+from uptack.statistics.sizes import public_size
 from uptack.statistics.statistic import Data
 
 BITS = 24

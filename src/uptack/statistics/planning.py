@@ -13,7 +13,8 @@ from uptack.mechanisms.inverse import inverse_loss, steps_needed
 from uptack.privacy import Privacy, loss
 from uptack.reach.order import quantile_rank
 from uptack.statistics import trees
-from uptack.statistics.arguments import COUNT_SHARE, FOLLOWED
+from uptack.statistics.arguments import FOLLOWED
+from uptack.statistics.sizes import COUNT_SHARE
 
 LIKELY = Fraction(1, 20)
 

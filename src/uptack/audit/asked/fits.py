@@ -61,6 +61,7 @@ def regressions() -> list[Ask]:
     short, robust, linear = (f"uptack.{name}_regression" for name in ("shortcut", "hampel", "linear"))
     logistic, quantile = (f"uptack.{name}_regression" for name in ("logistic", "quantile"))
     formula = {"formula": "y ~ log(x) + I(x ** 2)", "levels": {"z": [0, 1]}, "missing": "drop"}
+    found = {"formula": "y ~ x + C(kind)", "missing": "drop", "delta": DELTA}
     two, plain = makers.two, {**LOUD, "fit_intercept": False}
     one_row = {**plain, "rows_per_person": 2}
     unlisted = {"by": (["a"] * ROWS, [1] * ROWS), "groups": None, "delta": DELTA, "share": 0.2}
@@ -79,14 +80,17 @@ def regressions() -> list[Ask]:
         Ask(linear, "table with gaps", {**one_row, "missing": "drop", "standard_errors": True}, two, MAY_REFUSE),
         Ask(linear, "table", {**SECRET, "binary": [0]}, two, COUNTED),
         Ask(linear, "table", {**LOUD, **formula}, makers.named, COUNTED),
+        Ask(linear, "table", {**LOUD, **found}, makers.with_categories, COUNTED | LABELS),
         Ask(logistic, "table", LOUD, makers.classes, COUNTED, basic=True),
         Ask(logistic, "table with gaps", {**one_row, "missing": "drop", "classes": (1, 0)}, makers.classes, COUNTED),
         Ask(logistic, "table", {**SECRET, "binary": [0]}, makers.classes, COUNTED),
         Ask(logistic, "table", {**LOUD, **formula}, makers.named, COUNTED),
+        Ask(logistic, "table", {**LOUD, **found}, makers.with_categories, COUNTED | LABELS),
         Ask(quantile, "table", LOUD, two, COUNTED, basic=True),
         Ask(quantile, "table with gaps", {**one_row, "missing": "drop", "quantile": 0.9}, two, COUNTED),
         Ask(quantile, "table", {**SECRET, "binary": [0]}, two, COUNTED),
         Ask(quantile, "table", {**LOUD, **formula}, makers.named, COUNTED),
+        Ask(quantile, "table", {**LOUD, **found}, makers.with_categories, COUNTED | LABELS),
         Ask("uptack.scatter", "plane", LOUD, makers.one, MAY_REFUSE, basic=True),
         Ask("uptack.scatter", "plane", {**SECRET, "missing": "drop", "rows_per_person": 2}, makers.one, COUNTED),
         Ask(robust, "table", {**plain, "delta": DELTA}, two, MAY_REFUSE, basic=True),

@@ -1,0 +1,31 @@
+"""Formulas such as "price ~ log(carat) + C(cut) + x:y": how a table becomes X and y, row by row.
+
+A formula is read (`grammar`), looks up its columns (`tables`), and becomes columns of X (`margins`, `designs`). What a
+row becomes depends on no other row. So whatever holds for the rows of X and y holds for those of the table.
+
+*Categories* have levels: `levels={"cut": ["Fair", "Good"]}`, or the type of the column lists them (an Enum of polars).
+Those of a Categorical of pandas may have been read off the rows, so they do not count as declared. Where none are
+declared, `delta=1e-6` finds those with enough rows privately, for a tenth of ε (`levels`). As usual a category has one
+column per level but the first, or for all of them where the rest of the formula leaves room for it.
+"""
+
+from uptack.regression.formulas.designs import Columns, Draft, designed, drafted, entered, names
+from uptack.regression.formulas.grammar import Formula, read
+from uptack.regression.formulas.margins import margins
+from uptack.regression.formulas.tables import Named, of_engine, of_nothing, of_source
+
+__all__ = [
+    "Columns",
+    "Draft",
+    "Formula",
+    "Named",
+    "designed",
+    "drafted",
+    "entered",
+    "margins",
+    "names",
+    "of_engine",
+    "of_nothing",
+    "of_source",
+    "read",
+]

@@ -1,0 +1,238 @@
+"""How a formula and a table become X and y."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from uptack import checks
+from uptack.account import Account
+from uptack.columns import NUMERIC, canonical, labelled
+from uptack.columns.fields import Field, no_rows
+from uptack.columns.owners import Owners
+from uptack.columns.spread import PeopleValues
+from uptack.columns.table import Floats
+from uptack.errors import InvalidArgument
+from uptack.regression.formulas import levels as leveled
+from uptack.regression.formulas.grammar import Formula, known, read
+from uptack.regression.formulas.levels import Levels
+from uptack.regression.formulas.margins import Margin, margins
+from uptack.regression.formulas.tables import Named, Wanted, of_data
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is public of X: the names of its columns, those that are 0 or 1, and whether there is an intercept.
+
+    `notes` say which levels were found.
+    """
+
+    names: tuple[str, ...]
+    binary: tuple[int, ...]
+    intercept: bool
+    notes: tuple[str, ...] = ()
+
+
+Design = tuple[Any, Any, Columns]
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A formula and its table. X and y can be made once all categories have levels; `open` are those that have none.
+
+    `classes` makes numbers of the response, row by row, where it is one of classes.
+    """
+
+    formula: Formula
+    table: Named
+    levels: Mapping[str, Levels]
+    open: tuple[str, ...]
+    classes: Callable[[Any], Floats] | None = field(default=None)
+
+    @property
+    def of_people(self) -> bool:
+        """Whether rows have owners."""
+        return self.table.owners is not None
+
+    @property
+    def size(self) -> int:
+        """The number of rows, or of people."""
+        return self.table.rows if self.table.owners is None else self.table.owners.people
+
+    def owned(self, whose: Owners) -> Draft:
+        """The rows that are somebody's."""
+        return replace(self, table=self.table.owned(whose))
+
+    def columns(self, found: Mapping[str, Levels] | None = None) -> Columns:
+        """What is public of X: with these levels, or what it has in any case, whichever are found. Reads no row."""
+        some = dict.fromkeys(self.open, Levels()) if found is None else found
+        return replace(self, table=self.table.unread(), classes=None).made(some)[2]
+
+    def found(self, account: Account) -> tuple[dict[str, Levels], tuple[str, ...]]:
+        """The levels of open categories, found privately, each for an equal part of the account; and notes on them.
+
+        **Theorem.** Finding them is private for the ε and δ of the account, by composition of `levels.found`. Given the
+        levels, X and y are made row by row. So what is (ε', 0)-private for the rows of X and y is so for those of the
+        table, and after the search for levels the total is (ε + ε', δ). The number of columns and their names depend on
+        the levels that were found, and on nothing else.
+        """
+        count = len(self.open)
+        each = account.allot(account.epsilon / count, account.delta / count)
+        bought = {
+            name: leveled.found(name, self._counted(name), self.table.fields[name].kind, each) for name in self.open
+        }
+        return {name: one for name, (one, _) in bought.items()}, tuple(said for _, said in bought.values())
+
+    def _counted(self, name: str) -> Any:
+        """A column whose values are counted, with whose its rows are."""
+        table = self.table
+        if table.tally is not None:
+            return table.tally(name)
+        whose = table.owners
+        return (
+            table.fields[name] if whose is None else PeopleValues(table.fields[name], Owners(whose.codes, whose.people))
+        )
+
+    def made(self, found: Mapping[str, Levels]) -> Design:
+        """X and y, and what is public of X."""
+        fields, listed = self.table.fields, {**self.levels, **found}
+        parts = margins(self.formula, frozenset(listed))
+        if self.table.made is not None:
+            public = self.columns(found)
+            elsewhere = self.table.made(self.formula.response.column, self._wanted(parts, listed), len(public.names))
+            if elsewhere is not None:
+                return *elsewhere, public
+        made = [part for margin in parts for part in _columns(margin, fields, listed)]
+        x = np.column_stack([values for _, values, _ in made]) if made else np.empty((self.table.rows, 0))
+        binary = tuple(place for place, (_, _, flag) in enumerate(made) if flag)
+        public = Columns(tuple(name for name, _, _ in made), binary, self.formula.intercept)
+        y = self._response() if self.classes is None else self.classes(self._response())
+        if self.table.owners is not None:
+            return replace(self.table.owners, values=x), replace(self.table.owners, values=y), public
+        return x, y, public
+
+    def _wanted(self, parts: Sequence[Margin], levels: Mapping[str, Levels]) -> list[Wanted] | None:
+        """The columns of X where they are columns and dummies alone, in the order of `_columns`; None where not."""
+        if not self.formula.response.column or self.classes is not None:
+            return None
+        found: list[Wanted] = []
+        for plain, several in parts:
+            if len(plain) == 1 and not several and plain[0].column:
+                found.append((plain[0].column, None, "", 0))
+            elif len(several) == 1 and not plain:
+                ((factor, full),) = several.items()
+                name, one = factor.column, levels[factor.column]
+                values = tuple(labelled(map(canonical, one.values), self.table.fields[name].kind))
+                places = range(len(one.labels))[0 if full else 1 :]
+                found += [(name, values, one.others, place) for place in places]
+            else:
+                return None
+        return found
+
+    def _response(self) -> Any:
+        """Numbers, or a column of texts as it is."""
+        response, fields = self.formula.response, self.table.fields
+        texts = bool(response.column) and fields[response.column].kind == "text"
+        return fields[response.column].rows() if texts else response.numbers(fields)
+
+
+def drafted(text: object, data: Any, levels: Any) -> Draft:
+    """A formula on a table, with the levels that are declared. Looks at names, kinds and levels only."""
+    formula, table = read(text), of_data(data)
+    if not isinstance(levels, Mapping | None):
+        raise InvalidArgument("levels", "levels by column, as in {'cut': ['Fair', 'Good']}", checks.outline(levels))
+    declared = {**table.levels, **(levels or {})}
+    fields = {name: known(table.fields, name) for name in formula.columns}
+    several = {name for name, one in fields.items() if name in declared or one.kind == "text"}
+    categories = [f.column for f in formula.factors if f.category or (f.column and f.column in several)]
+    for factor in formula.factors:
+        _check_kinds([] if factor.column in categories else factor.columns, fields)
+    listed = {name: leveled.declared(name, declared[name], fields[name]) for name in categories if name in declared}
+    missing = tuple(dict.fromkeys(name for name in categories if name not in listed))
+    return Draft(formula, replace(table, fields=fields), listed, missing)
+
+
+def _check_kinds(names: Any, fields: Mapping[str, Field]) -> None:
+    """Refuses what is no column of numbers, by its kind."""
+    for name in names:
+        if fields[name].kind not in NUMERIC:
+            got, fix = f"{name!r} of type {fields[name].kind}", f"C({name}), as a predictor, is its categories."
+            raise InvalidArgument("formula", "of columns of numbers but for categories", got, fix)
+
+
+def designed(text: object, data: Any, levels: Any, by: bool = False) -> Design:
+    """X and y, and what is public of X, where all levels are declared: so `by` groups."""
+    draft = drafted(text, data, levels)
+    _check_closed(draft, found=False, by=by)
+    return draft.made({})
+
+
+def names(text: object, kinds: Mapping[str, Any], levels: Any) -> tuple[str, ...]:
+    """The names of the columns of X, where all levels are declared. Looks at no data."""
+    fields = {name: no_rows(kinds[name]) for name in read(text).columns}
+    return designed(text, Named(fields), levels)[2].names
+
+
+def _check_closed(draft: Draft, found: bool, by: bool = False) -> None:
+    """Refuses categories without levels, where these are not to be found."""
+    if draft.open and not (found and not by):
+        name = draft.open[0]
+        fix = f"Pass levels={{{name!r}: [...]}} (--levels {name}=A,B)"
+        fix += "." if by else ", or delta, such as 1e-6, to find those with enough rows for a part of epsilon."
+        where = " where there is by" if by else ""
+        must = f"given for the categories of {name!r}{where}"
+        raise InvalidArgument("levels", must, "none", f"{fix} They are not read off the rows.")
+
+
+def _columns(
+    margin: Margin, fields: Mapping[str, Field], levels: Mapping[str, Levels]
+) -> list[tuple[str, Floats, bool]]:
+    """Names, values, and whether they are 0 or 1: one column per combination of levels."""
+    plain, several = margin
+    found: list[tuple[list[str], Floats, bool]] = [([], np.ones(next(iter(fields.values())).size), True)]
+    for factor in plain:
+        values, flag = factor.numbers(fields), bool(factor.column) and fields[factor.column].kind == "boolean"
+        with np.errstate(all="ignore"):
+            found = [([*names, factor.text], one * values, both and flag) for names, one, both in found]
+    for factor, full in several.items():
+        chosen = levels[factor.column]
+        dummies = list(zip(chosen.labels, chosen.dummies(fields[factor.column]), strict=True))[0 if full else 1 :]
+        found = [
+            ([*names, f"{factor.column}[{level}]"], one * dummy, both)
+            for names, one, both in found
+            for level, dummy in dummies
+        ]
+    return [(":".join(names), values, flag) for names, values, flag in found]
+
+
+def entered(
+    arguments: tuple[Any, ...], given: dict[str, Any], classes: bool = False
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A call with a formula as one with X and y. `formula` is then what is public of X.
+
+    Where levels are to be found, X is a `Draft`, and there is no y. The response may be texts if it is one of classes.
+    """
+    x = arguments[0] if arguments else given.get("x")
+    y = arguments[1] if len(arguments) > 1 else given.get("y")
+    if given.get("formula") is None or isinstance(given["formula"], Columns):
+        if given.get("levels") is not None:
+            raise InvalidArgument("levels", "left out where there is no formula", "some")
+        if y is None:
+            fix = 'Or name it in a formula, as in formula="price ~ carat".'
+            raise InvalidArgument("y", "given where there is no formula", "nothing", fix)
+        return arguments, given
+    if y is not None:
+        raise InvalidArgument("y", "left out where there is a formula", "some", "The formula names it.")
+    if given.get("binary") is not None:
+        raise InvalidArgument("binary", "left out where there is a formula", "some", "Dummies are declared by it.")
+    draft = drafted(given["formula"], x, given.get("levels"))
+    _check_kinds([] if classes else draft.formula.response.columns, draft.table.fields)
+    _check_closed(draft, bool(given.get("delta")), given.get("by") is not None)
+    rest = {name: value for name, value in given.items() if name not in ("x", "y", "levels")}
+    if draft.open:
+        return (draft,), {**rest, "formula": draft.formula}
+    design, response, public = draft.made({})
+    return (design, response), {**rest, "formula": public}

@@ -1,0 +1,185 @@
+"""What a formula says, and the value of a factor in every row.
+
+`formulaic` reads the algebra of a formula, and that is all it does. Rows are looked at here, each by itself: a factor
+is a column, a few functions of columns (`FUNCTIONS`), or the categories of one. Transformations that learn from all
+rows (center, scale, poly, splines) are refused by name. So what a row becomes depends on no other row, and whatever
+holds for the rows of X and y holds for those of the table. A result that is no finite number is a missing value.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from uptack import checks
+from uptack.columns.fields import Field
+from uptack.columns.table import Floats
+from uptack.errors import InvalidArgument
+from uptack.later import Later
+
+formulaic = Later("formulaic")
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "log": np.log, "log1p": np.log1p, "log2": np.log2, "log10": np.log10, "exp": np.exp, "expm1": np.expm1,
+    "sqrt": np.sqrt, "abs": np.abs, "I": np.positive,
+}  # fmt: skip
+OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.Pow: np.power,
+    ast.USub: np.negative, ast.UAdd: np.positive,
+}  # fmt: skip
+CATEGORY = "C"
+SHAPE = "a formula such as 'price ~ log(carat) + C(cut) + x:y'"
+ALLOWED = f"Row by row there are {', '.join(FUNCTIONS)}, + - * / **, and C() for categories."
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A column, a function of columns, or the categories of a column."""
+
+    text: str
+    column: str = ""
+    category: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads."""
+        return (self.column,) if self.column else tuple(_names(_tree(self.text)))
+
+    def numbers(self, table: Mapping[str, Field]) -> Floats:
+        """Its value in every row."""
+        if self.column:
+            return known(table, self.column).floats()
+        rows = next(iter(table.values())).size
+        with np.errstate(all="ignore"):
+            return np.asarray(np.broadcast_to(_value(_tree(self.text), table), rows), np.float64)
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A response, and products of factors. `intercept` says whether there is one."""
+
+    response: Factor
+    terms: tuple[tuple[Factor, ...], ...]
+    intercept: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that it reads, those of the response first."""
+        return tuple(dict.fromkeys(name for factor in (self.response, *self.factors) for name in factor.columns))
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The factors of all terms."""
+        return tuple(dict.fromkeys(factor for term in self.terms for factor in term))
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The columns that it makes categories of by C()."""
+        return tuple(dict.fromkeys(factor.column for factor in self.factors if factor.category))
+
+    @staticmethod
+    def of(response: str, predictors: Sequence[str]) -> Formula:
+        """One column on others, whatever their names are."""
+        return Formula(Factor(response, response), tuple((Factor(name, name),) for name in predictors), True)
+
+
+def read(text: object) -> Formula:
+    """A formula, or what was read of one. Looks at no data.
+
+    >>> read("log(price) ~ carat*depth - 1").columns
+    ('price', 'carat', 'depth')
+    """
+    if isinstance(text, Formula):
+        return text
+    formula = _parsed(text)
+    (response,) = formula.lhs
+    terms = [tuple(_factor(part) for part in term.factors) for term in formula.rhs]
+    products = tuple(term for term in terms if [factor.text for factor in term] != ["1"])
+    (target,) = (_factor(part) for part in response.factors)
+    if not products or target.category:
+        raise InvalidArgument("formula", SHAPE, checks.describe(text))
+    return Formula(target, products, len(products) < len(terms))
+
+
+def _parsed(text: object) -> Any:
+    """What formulaic makes of it: one response, and terms."""
+    try:
+        found: Any = formulaic.Formula(text) if isinstance(text, str) else None
+        sound = len(list(found.lhs)) == 1 == len(next(iter(found.lhs)).factors) and all(t.factors for t in found.rhs)
+    except ImportError:
+        raise ImportError('formulas need formulaic: pip install "uptack[formula]"') from None
+    except Exception:
+        sound = False
+    if not sound:
+        raise InvalidArgument("formula", SHAPE, checks.describe(text))
+    return found
+
+
+def _factor(part: Any) -> Factor:
+    if part.eval_method.value == "lookup":
+        return Factor(part.expr, part.expr)
+    tree = _tree(part.expr)
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CATEGORY:
+        if len(tree.args) == 1 and isinstance(tree.args[0], ast.Name) and not tree.keywords:
+            return Factor(part.expr, tree.args[0].id, category=True)
+        raise InvalidArgument("formula", "with C() of one column", part.expr)
+    _check(tree, part.expr)
+    return Factor(part.expr)
+
+
+def _tree(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _check(tree: ast.AST, text: str) -> None:
+    """Refuses whatever is not computed row by row, by its name."""
+    if isinstance(tree, ast.Name) or (isinstance(tree, ast.Constant) and isinstance(tree.value, int | float)):
+        return
+    parts: Sequence[ast.AST] = ()
+    if isinstance(tree, ast.Call) and _function(tree) in FUNCTIONS and len(tree.args) == 1 and not tree.keywords:
+        parts = tree.args
+    elif isinstance(tree, ast.BinOp) and type(tree.op) in OPERATORS:
+        parts = tree.left, tree.right
+    elif isinstance(tree, ast.UnaryOp) and type(tree.op) in OPERATORS:
+        parts = (tree.operand,)
+    if not parts:
+        what = _function(tree) if isinstance(tree, ast.Call) else ""
+        raise InvalidArgument("formula", "made of functions of single rows", repr(what or text), ALLOWED)
+    for part in parts:
+        _check(part, text)
+
+
+def _function(tree: ast.Call) -> str:
+    """log, or np.log."""
+    name = ast.unparse(tree.func)
+    return name.removeprefix("np.")
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    inner = {id(sub) for node in ast.walk(tree) if id(node) in called for sub in ast.walk(node)}
+    return (node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in inner)
+
+
+def _value(tree: ast.AST, table: Mapping[str, Field]) -> Any:
+    if isinstance(tree, ast.Constant):
+        return float(tree.value)  # type: ignore[arg-type]
+    if isinstance(tree, ast.Name):
+        return known(table, tree.id).floats()
+    if isinstance(tree, ast.Call):
+        return FUNCTIONS[_function(tree)](_value(tree.args[0], table))
+    if isinstance(tree, ast.BinOp):
+        return OPERATORS[type(tree.op)](_value(tree.left, table), _value(tree.right, table))
+    assert isinstance(tree, ast.UnaryOp)
+    return OPERATORS[type(tree.op)](_value(tree.operand, table))
+
+
+def known(fields: Mapping[str, Field], name: str) -> Field:
+    """A column by its name."""
+    if name not in fields:
+        raise InvalidArgument("formula", f"of columns that there are, {', '.join(map(repr, fields))}", repr(name))
+    return fields[name]

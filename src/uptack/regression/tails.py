@@ -31,7 +31,7 @@ TAIL, GONE = 2.5, 30.0
 NEAR, OUT = 0.25, 0.0025
 """Rows with a w below the first are far out, and with one below the second outliers."""
 
-LOPSIDED, DOUBT = 0.03, 2
+LOPSIDED, DOUBT = 0.05, 2
 """One tail is longer if it holds a share of the rows by this larger than that of the other one, and so many times the
 scale of the noise. A fit is not worth it if it loses that many."""
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from uptack.multivariate.bounded import LENGTH, bounded
+from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.standardise import Frame
 from uptack.regression.losses import Check, Huber, Logistic
 from uptack.regression.newton import Model
+from uptack.regression.tails import one_sided, shown
 from uptack.statistics.variances import fourth_powers
 
 HOSTILE = np.array([0.0, -0.0, 1.0, 5e-324, 1e-160, 1e-200, 1e154, 1e200, -1e308, 1.7e308, 2.0**53, np.pi, 1e-3, 3.3])
@@ -31,11 +32,19 @@ def test_a_row_adds_the_same_to_a_fit_in_any_batch_and_never_too_much(loss):
         def steps(batch, model=model, d=d):
             beta = np.linspace(-1, 1, d)
             slopes, bends = model.slopes(batch, beta, 0.7, True)
-            second = bounded(model.scaled(batch)[1], model.radius), *model.bent(batch, beta, 0.7)
-            return slopes, bends[None], *second
+            return slopes, bends[None], *model.even(batch), *model.bent(batch, beta, 0.7)
+
+        def tails(batch, model=model, d=d):
+            beta = np.linspace(-1, 1, d)
+            return one_sided(model, batch, beta, 0.7), shown(model, batch, beta, 0.7, 0.3)
 
         with np.errstate(all="ignore"):
             for i in range(rows.shape[1]):
                 for whole, alone in zip(steps(rows), steps(rows[:, i : i + 1]), strict=True):
                     assert whole[:, i].tolist() == alone[:, 0].tolist()
                     assert sum(int(v) ** 2 for v in alone[:, 0]) <= LENGTH**2
+                if loss.response and d < 5:
+                    for whole, alone in zip(tails(rows), tails(rows[:, i : i + 1]), strict=True):
+                        assert whole[i] == alone[0] == int(alone[0])
+                        assert whole.max() - whole.min() <= LENGTH
+                        assert whole.min() <= 0 <= whole.max()

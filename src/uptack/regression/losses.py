@@ -157,14 +157,15 @@ def _within(wide: float, least: float, most: float) -> float:
 class Huber:
     """Huber's ψ(t) = min(max(t, -c), c) of t = r/s, with r = y - η: κ = 1/s where |t| < c.
 
-    Rows that are far out count with w, and not also with smaller residuals (Mallows 1975). Both have the same bound,
-    and the same influence of the worst row; but far rows that fit are worth more, and where x is not quite linear the
-    fit follows them more.
+    Rows count with w = min(1, R/|z|), and their residuals as they are up to |z| = ρR (Mallows 1975), from there on with
+    v = ρw. For ρ = 1 both would shrink alike, for ρ = ∞ residuals never. The bound on what a row adds is the same; but
+    rows a little far out say more, and Hessians still have a bound, ρR².
 
-    **How wide.** Let rows and residuals be normal, p(p + 1)·t²·(cR)²/p² the noise's share of the variance. With A the
-    mean of w·κ·|z|²/p and B that of w²·ψ²·|z|²/p, the error of the fit is (B + noise)/A² of that of least squares. Its
-    least is at about c = 0.45 + 0.57·log(1/t) and R = (0.45 + 0.25·log(1/t)) times the upper quartile of |z|, to less
-    than a hundredth of the error for p from 2 to 40 and t from 0.03 to 0.6.
+    **How wide.** With t = m·p/(ε'·sqrt(n)) for the part ε' of the last gradient, of which a person moves m rows, noise
+    has (p + 1)/p²·(t·c·R)² times the sampling variance of a residual. Let rows and residuals be normal, A the mean of
+    w·κ·|z|²/p, B that of w²·ψ²·|z|²/p. Then the error of the fit is (B + noise)/A² times that of least squares, squared
+    both. Its least is at about c = 0.45 + 0.57·log(1/t), and R = (0.45 + 0.25·log(1/t)) times the upper quartile of |z|,
+    for p from 2 to 40 and t from 0.03 to 0.5.
     """
 
     cutoff: float = HUBER

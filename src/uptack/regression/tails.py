@@ -22,7 +22,7 @@ import numpy as np
 from uptack.account import Account
 from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH
-from uptack.multivariate.rows import Rows, Whole, products
+from uptack.multivariate.rows import Rows, products
 from uptack.regression.newton import Model, noisy_mean
 
 TAIL, GONE = 2.5, 30.0
@@ -31,7 +31,7 @@ TAIL, GONE = 2.5, 30.0
 NEAR, OUT = 0.25, 0.0025
 """Rows with a w below the first are far out, and with one below the second outliers."""
 
-LOPSIDED, DOUBT = 0.03, 2
+LOPSIDED, DOUBT = 0.05, 2
 """One tail is longer if it holds a share of the rows by this larger than that of the other one, and so many times the
 scale of the noise. A fit is not worth it if it loses that many."""
 
@@ -40,34 +40,36 @@ GAIN, LOSS, FAR = 4.0, 16.0, 4.0
 from its centre a column is then."""
 
 
+def one_sided(model: Model, batch: Floats, beta: Floats, s: float) -> Floats:
+    """Λ/2 for residuals in the upper tail, -Λ/2 for those in the lower one, else 0."""
+    _, y, eta, w = model.at(batch, beta)
+    away = np.abs(y - eta)
+    tail = (away > TAIL * s) & (away <= GONE * s) & (w >= NEAR)
+    return np.where(tail, np.copysign(LENGTH / 2, y - eta), 0.0)
+
+
 def widened(rows: Rows, model: Model, beta: Floats, s: float, times: float, account: Account) -> Model:
     """The model, with residuals clipped wider if one of their tails is longer: up to so many times."""
-
-    def step(batch: Floats) -> list[Whole]:
-        _, y, eta, w = model.at(batch, beta)
-        away = np.abs(y - eta)
-        tail = (away > TAIL * s) & (away <= GONE * s) & (w >= NEAR)
-        return [np.where(tail, np.copysign(LENGTH / 2, y - eta), 0.0).sum(axis=-1)]
-
-    (total,) = rows.sums(step)
+    (total,) = rows.sums(lambda batch: [one_sided(model, batch, beta, s).sum()])
     share = abs(2 * noisy_mean(total, model.n, account))
     least = LOPSIDED + DOUBT * 2 * account.rows / (model.n * float(account.epsilon))
     return replace(model, loss=model.loss.wider(times)) if share > least else model
 
 
+def shown(model: Model, batch: Floats, beta: Floats, s: float, constant: float) -> Floats:
+    """What rows show for a fit, as integers from -Λ·16/20 to Λ·4/20."""
+    a, _, w = model.scaled(batch)
+    y, x = a[model.p], a[int(model.frame.leading) : model.p]
+    away = (y - products(beta[None], a[: model.p])[0]) / s
+    gain = np.clip(((y - constant) / s) ** 2 - away**2, -GAIN, GAIN)
+    far = (w < NEAR) & (w >= OUT) & (np.abs(x) > FAR).any(axis=0)
+    found = np.where(far, -LOSS, np.where(np.isnan(gain), -GAIN, gain))
+    return np.trunc(found * (LENGTH / (GAIN + LOSS)))
+
+
 def worthless(rows: Rows, model: Model, at: tuple[Floats, float], constant: float, account: Account) -> bool:
     """Whether the fit β with a spread s may be worse than a constant, beyond noise."""
     (beta, s), whole = at, GAIN + LOSS
-
-    def step(batch: Floats) -> list[Whole]:
-        a, _, w = model.scaled(batch)
-        y, x = a[model.p], a[int(model.frame.leading) : model.p]
-        away = (y - products(beta[None], a[: model.p])[0]) / s
-        gain = np.clip(((y - constant) / s) ** 2 - away**2, -GAIN, GAIN)
-        far = (w < NEAR) & (w >= OUT) & (np.abs(x) > FAR).any(axis=0)
-        shown = np.where(far, -LOSS, np.where(np.isnan(gain), -GAIN, gain))
-        return [np.trunc(shown * (LENGTH / whole)).sum(axis=-1)]
-
-    (total,) = rows.sums(step)
+    (total,) = rows.sums(lambda batch: [shown(model, batch, beta, s, constant).sum()])
     noise = whole * account.rows / (model.n * float(account.epsilon))
     return whole * noisy_mean(total, model.n, account) < -DOUBT * noise

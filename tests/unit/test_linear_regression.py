@@ -17,7 +17,7 @@ from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
-from uptack.regression.fitting import Asked, hessians
+from uptack.regression.fitting import RADIUS, SLOPE, TAILS, Asked, hessians
 from uptack.regression.losses import Check, Huber, Logistic
 from uptack.regression.newton import Model
 
@@ -161,8 +161,8 @@ def test_parts_of_the_budget_add_up_to_at_most_all_of_it(loss, n, columns, epsil
     for rounds in range(1, plan.rounds + 1):
         rest = plan.left(rounds)
         total = plan.scales + plan.centres + plan.scatter * rounds + plan.hessian(rounds) * hessians(loss) + rest
-        each = plan.spread + Fraction(5, 1000)
-        assert total + Fraction(1, 100) + plan.classes + len(loss.stages) * each == 1
+        steps = sum(plan.spread + plan.small * (SLOPE + TAILS * stage.tails) for stage in loss.stages)
+        assert total + plan.small * RADIUS + plan.classes + steps + plan.worth + plan.variance == 1
         assert rest > Fraction(35, 100)
     assert sum(stage.share for stage in loss.stages) == 1
     assert asked.rows_needed(columns) <= n
@@ -180,7 +180,8 @@ def test_sums_move_by_no_more_than_is_claimed(loss):
         def step(batch):
             slopes, bends = model.slopes(batch, beta, 0.7, sharp)
             (bent,) = model.bent(batch, beta, 0.7)
-            return [Vectors(slopes), Vectors(bends), Squares(bent)]
+            (even,) = model.even(batch)
+            return [Vectors(slopes), Vectors(bends), Squares(bent), Squares(even)]
 
         with np.errstate(all="ignore"):
             return [np.asarray(found, float) for found in MatrixRows.of(table).sums(step)]
@@ -193,11 +194,53 @@ def test_sums_move_by_no_more_than_is_claimed(loss):
             for b in hostile:
                 other = table.copy()
                 other[3] = a, b, -a if loss.response else a > 0
-                gradient, bend, moments = (one - two for one, two in zip(sums(other, sharp), without, strict=True))
+                gradient, bend, *moments = (one - two for one, two in zip(sums(other, sharp), without, strict=True))
                 assert np.linalg.norm(gradient) <= LENGTH
                 assert 0 <= bend <= LENGTH
-                assert np.abs(np.linalg.eigvalsh(moments)).sum() <= LENGTH**2 * (1 + 1e-9)
+                for moved in moments:
+                    assert np.abs(np.linalg.eigvalsh(moved)).sum() <= LENGTH**2 * (1 + 1e-9)
         assert np.linalg.norm(mine[0] - without[0]) <= LENGTH
+
+
+@pytest.mark.parametrize("loss", [Huber(1.9), Logistic(), Check(0.5)])
+def test_the_hessian_is_the_derivative_of_the_gradient(loss):
+    """Where no curvature has a corner: all residuals inside, and for rows near, far, and farther."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 2)) * np.repeat([0.3, 3.0, 30.0, 300.0], 100)[:, None]
+    y = (rng.random(400) < 0.5) if not loss.response else 1 + x @ [2.0, 3.0] + 1e-3 * rng.normal(size=400)
+    frame = Frame((0, 1, 2) if loss.response else (0, 1), np.ones(2 + loss.response), np.zeros(2 + loss.response))
+    model = Model(frame, np.tril(rng.normal(size=(3, 3))), 2.5, 400, loss)
+    beta, s, h, batch = np.array([1.0, 2.0, 3.0]) * loss.response, 0.1, 1e-4, np.column_stack([x, y]).T
+    moments = model.bent(batch, beta, s)[0] * (model.reach / LENGTH)
+    columns = []
+    for direction in np.eye(3):
+        ends = (model.slopes(batch, beta + sign * h * (model.whitening.T @ direction), s, False)[0] for sign in (1, -1))
+        up, down = (found.sum(axis=1) * (model.loss.limit * model.radius / LENGTH) for found in ends)
+        columns.append((down - up) / (2 * h))
+    assert np.allclose(np.array(columns).T, moments @ moments.T * loss.steep(s), rtol=0.02, atol=20)
+
+
+def test_one_long_tail_is_clipped_less_and_outliers_are_as_before():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20_000, 2))
+    skewed = x @ [0.3, 0.0] + rng.lognormal(sigma=1.2, size=20_000)
+    apart = ut.linear_regression(x, skewed, epsilon=2, entropy=SeededEntropy(1)).value[0] - skewed.mean()
+    assert abs(apart) < 0.25 * (skewed.mean() - np.median(skewed))
+    wrong = x @ [0.3, 0.0] + np.where(np.arange(20_000) < 2000, 1e6, rng.normal(size=20_000))
+    assert abs(ut.linear_regression(x, wrong, epsilon=2, entropy=SeededEntropy(1)).value[0]) < 0.4
+
+
+def test_a_fit_that_rows_far_out_may_turn_against_is_refused():
+    """Most rows have a slope, and those far out, which count least, none: as they would be off by far, there is ⊥."""
+    rng = np.random.default_rng(0)
+    far = rng.random(6000) < 0.05
+    x = np.where(far, rng.uniform(8, 30, size=6000), rng.normal(size=6000))
+    others = rng.normal(size=(6000, 5))
+    y = np.where(far, 0.0, 0.3 * x) + rng.normal(size=6000)
+    assert not ut.linear_regression(np.column_stack([x, others]), y, epsilon=1, entropy=SeededEntropy(1))
+    held = rng.normal(size=6000)
+    x = np.column_stack([held, others])
+    assert ut.linear_regression(x, 0.1 * held + rng.normal(size=6000), epsilon=1, entropy=SeededEntropy(1))
 
 
 def test_a_summary_and_json():

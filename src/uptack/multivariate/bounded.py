@@ -60,11 +60,22 @@ def _second_moments(vectors: Callable[[Floats], Sequence[Whole]], batch: Floats)
 
 def noisy_moments(total: Whole, account: Account) -> Floats:
     """Σuuᵀ/Λ² with matrix Laplace noise: spends all of the account, which is pure ε by `matrix_laplace`."""
+    (found,) = noisy_blocks([total], account)
+    return found
+
+
+def noisy_blocks(totals: Sequence[Whole], account: Account) -> list[Floats]:
+    """The same for several sums, where a row adds to one of them only. It costs what one of them does.
+
+    The nuclear norms of blocks add up to that of the matrix that has them on its diagonal, which a row moves as it
+    would one sum; and so do the logarithms of what their noises' densities change by.
+    """
     theta = moved(account) * LENGTH**2 / account.epsilon
-    exact = [[Fraction(v) for v in line] for line in np.asarray(total, object)]
-    found = noisy_matrix(exact, theta, Grid.finer_than(theta, FINE), account.entropy)
+    grid = Grid.finer_than(theta, FINE)
+    blocks = [[[Fraction(v) for v in line] for line in np.asarray(total, object)] for total in totals]
+    found = [noisy_matrix(block, theta, grid, account.entropy) / float(LENGTH) ** 2 for block in blocks]
     account.spend(loss.Pure(account.epsilon))
-    return found / float(LENGTH) ** 2
+    return found
 
 
 def noisy_total(total: Whole, account: Account) -> Floats:

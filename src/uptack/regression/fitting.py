@@ -26,7 +26,7 @@ from uptack.multivariate.entrance import (
     sized,
 )
 from uptack.multivariate.rows import Rows
-from uptack.multivariate.signs import noise_edge, whitened
+from uptack.multivariate.signs import Shape, noise_edge, whitened
 from uptack.multivariate.standardise import Frame
 from uptack.multivariate.terms import Vectors
 from uptack.progress import Step as Show
@@ -34,8 +34,21 @@ from uptack.progress import steps
 from uptack.regression.arguments import coefficient_names
 from uptack.regression.formulas import Columns
 from uptack.regression.losses import Loss, stretch
-from uptack.regression.newton import Hessian, Model, Parts, Step, far_out, hessian, newton, noisy_mean, start
+from uptack.regression.newton import (
+    Hessian,
+    Model,
+    Parts,
+    Step,
+    far_out,
+    hessian,
+    newton,
+    noisy_mean,
+    spread,
+    start,
+)
+from uptack.regression.sandwich import COVERS, Sandwich, enough, expected, sandwich, splits, tries
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
+from uptack.regression.tails import widened, worthless
 from uptack.release import Advice, NoReply, Release
 
 HOW = "bounded sums"
@@ -44,8 +57,13 @@ SCALES, CENTRES, SCATTER = Fraction(8, 100), Fraction(4, 100), Fraction(32, 100)
 than that needs, it is less."""
 
 RADIUS, SPREAD, SLOPE, CLASS = Fraction(1, 100), Fraction(15, 1000), Fraction(5, 1000), Fraction(2, 100)
-"""Parts of ε for the radius, for the spread and the slope of each step, and for how many rows are of the second class.
-Gradients get the rest."""
+TAILS = Fraction(2, 100)
+"""Parts of ε for the radius, for the spread and the slope of each step, for how many rows are of the second class, and
+for the tails of residuals. Gradients get the rest."""
+
+MANY = 20_000
+"""Where n·ε is larger, these parts fall with it, down to a quarter: they find a share of the rows, or a quantile. Not
+so of a loss with curvatures, whose steps hang on them."""
 
 ROUNDS = 3
 USELESS, FINE = 0.5, 0.03
@@ -56,7 +74,7 @@ HEAVY, FINER, MORE = Fraction(3, 2), 0.2, Fraction(8, 100)
 """A Hessian with curvatures gets so many times the part of another one, since it is smaller, and all matrices of a loss
 that has some are to be finer by this, for at most so much more."""
 
-AMPLE = 3
+AMPLE = 2
 """Times the rows that scales need, from which on they get less of ε."""
 
 RUNAWAY = 0.25
@@ -66,14 +84,18 @@ line separates them, coefficients grow with every step, and few rows are left wi
 DROWNED = 0.5
 """⊥ where the noise's edge would exceed this part of a Hessian whose curvatures a fit can't do without."""
 
-LOUD = 0.4
-"""Clip as wide as leaves the last gradient's noise at so many sampling errors."""
+ROOM, QUIET = 0.5, 0.03
+"""⊥ where the last gradient's noise would move predictions by more than this part of a spread. With a long tail,
+residuals are clipped as wide as leaves it at the second."""
 
-ROOM = 0.5
-"""⊥ where the last gradient's noise would move predictions by more than this part of a spread."""
+FIRM, WORTH, CLOSE = 500.0, Fraction(8, 100), 0.8
+"""Where R is below the last of these times the quantile of |z|, noise leaves little weight to rows far out: then ⊥ if
+the fit may be worse than a constant for them. The test gets the first over n, and up to the second part of ε."""
 
-GENTLE, GENTLER = 0.5, 0.2
-"""Coordinates need not be rounder than that, since the Hessian does the rest: the second where it has no curvatures."""
+GENTLE, RARE, LEAST, MOST = 0.5, 0.05, 0.2, 0.8
+"""Coordinates need not be rounder than that, since the Hessian does the rest. Where it has no curvatures: so round that
+a column that is 0 but in a share of 5% of the rows is left as it is, which in d dimensions shows as 0.05·d; between the
+last two."""
 
 COVERED = 1 / 3
 """⊥ where noise covers more than this part of the directions of x: too much of the fit could lie there."""
@@ -140,16 +162,20 @@ class Plan:
     loss: Loss
     wide: float = 1.0
     leading: bool = True
+    room: float = ROOM
+    small: Fraction = Fraction(1)
+    worth: Fraction = Fraction(0)
+    variance: Fraction = Fraction(0)
 
     @property
     def centres(self) -> Fraction:
         """The part of ε for centres."""
-        return self.scales * CENTRES / SCALES
+        return min(self.scales * 3 / 4, CENTRES)
 
     @property
     def classes(self) -> Fraction:
         """The part of ε for the number of rows of the second class, which the intercept starts from."""
-        return CLASS if self.leading and not self.loss.response else Fraction(0)
+        return self.small * CLASS if self.leading and not self.loss.response else Fraction(0)
 
     def hessian(self, rounds: int) -> Fraction:
         """The part of ε for a Hessian after so many rounds: that of one, and half of what was saved."""
@@ -158,12 +184,17 @@ class Plan:
     @property
     def spread(self) -> Fraction:
         """The part of ε for each spread of residuals."""
-        return SPREAD if self.loss.response else Fraction(0)
+        return self.small * SPREAD if self.loss.response else Fraction(0)
 
     def left(self, rounds: int) -> Fraction:
         """The part of ε that gradients get after so many rounds."""
-        prepared = self.scales + self.centres + self.scatter * rounds + RADIUS + self.classes
-        return 1 - prepared - hessians(self.loss) * self.hessian(rounds) - len(self.loss.stages) * (self.spread + SLOPE)
+        prepared = self.scales + self.centres + self.scatter * rounds + self.small * RADIUS + self.classes
+        steps = sum(self.spread + self.small * (SLOPE + TAILS * stage.tails) for stage in self.loss.stages)
+        return 1 - prepared - hessians(self.loss) * self.hessian(rounds) - steps - self.worth - self.variance
+
+    def last(self, epsilon: float) -> float:
+        """The ε of the last gradient, after all rounds."""
+        return epsilon * float(self.left(self.rounds) * self.loss.stages[-1].share)
 
 
 def hessians(loss: Loss) -> Fraction:
@@ -173,8 +204,7 @@ def hessians(loss: Loss) -> Fraction:
 
 def planned(n: float, columns: int, drawn: int, account: Account, leading: bool, loss: Loss) -> Plan | None:
     """The plan for so many predictors, of which and the response `drawn` need a scale; None where noise is too much."""
-    p, m, epsilon = columns + leading, moved(account), float(account.epsilon)
-    n = max(n, 1.0)
+    p, epsilon, n = columns + leading, float(account.epsilon), max(n, 1.0)
     scales = _part(AMPLE * rows_for_scales(drawn, account.epsilon, account) / n, SCALES)
     edge, more = noise_edge(p + loss.response, n, account, epsilon), hessians(loss)
     fine, most = (FINE, SCATTER) if more == 1 else (FINE * FINER, SCATTER + MORE)
@@ -182,17 +212,45 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     rounds = min(int(USELESS * float(scatter) / edge - float(more)), ROUNDS)
     if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):
         return None
-    plan = Plan(scales, scatter / (rounds + more), rounds, loss, leading=leading)
-    last = epsilon * float(plan.left(rounds) * loss.stages[-1].share)
-    clipped, wide = loss.clipped(m * p / (LOUD * math.sqrt(n) * last))
+    small = _part(MANY * account.rows / (n * epsilon), Fraction(1)) if more == 1 else Fraction(1)
+    plan = Plan(scales, scatter / (rounds + more), rounds, loss, leading=leading, small=small)
+    if any(stage.tails for stage in loss.stages) and _wide(plan, p, n, account)[1] < CLOSE:
+        plan = replace(plan, worth=_part(FIRM * account.rows / (n * epsilon), WORTH, Fraction(0)))
+    bare = _clipped(plan, p, n, account)
+    return (_with_variance(plan, p, n, account) if bare and splits(loss) else None) or bare
+
+
+def _wide(plan: Plan, p: int, n: float, account: Account, louder: float = 1.0) -> tuple[Loss, float]:
+    """How wide residuals and rows are clipped for the noise of the last gradient, or for a louder one."""
+    return plan.loss.clipped(louder * moved(account) * p / (math.sqrt(n) * plan.last(float(account.epsilon))))
+
+
+def _clipped(plan: Plan, p: int, n: float, account: Account, louder: float = 1.0) -> Plan | None:
+    """The plan with rows clipped as wide as the last gradient's noise allows, or less; None where it is too much."""
+    loss, m, epsilon = plan.loss, moved(account), float(account.epsilon)
+    last, (clipped, wide) = plan.last(epsilon), _wide(plan, p, n, account, louder)
     room = m * clipped.limit * wide * p**1.5 / (n * last * loss.expected[0])
     bent = noise_edge(p, n, account, epsilon * float(HEAVY * plan.scatter)) * max(wide, 1.0) ** 2 / loss.bent
-    return replace(plan, loss=clipped, wide=wide) if room < ROOM and bent < DROWNED else None
+    return replace(plan, loss=clipped, wide=wide, room=room) if room < ROOM and bent < DROWNED else None
 
 
-def _part(wanted: float, most: Fraction) -> Fraction:
+def _with_variance(plan: Plan, p: int, n: float, account: Account) -> Plan | None:
+    """The plan with a part of ε for the variance of gradients, as little as does; None where noise would cover it.
+
+    Its noise grows with the fourth power of how wide rows are clipped, so they may be clipped less wide for it.
+    """
+    tried = tries(plan.left(plan.rounds))
+    for part, louder in tried:
+        found = _clipped(replace(plan, variance=part), p, n, account, louder)
+        off = expected(p, n, account, part, (found.loss.limit, found.wide)) if found else math.inf
+        if found is None or enough(off, found.wide, part == tried[-1][0]):
+            break
+    return found if off < COVERS else None
+
+
+def _part(wanted: float, most: Fraction, least: Fraction = Fraction(1, 4)) -> Fraction:
     """A part of ε, of a quarter of the most up to all of it."""
-    return min(max(Fraction(math.ceil(wanted * GRAIN), GRAIN), most / 4), most)
+    return min(max(Fraction(math.ceil(wanted * GRAIN), GRAIN), most * least), most)
 
 
 def fit(design: Given | Streamed, response: Any, asked: Asked) -> Release[Floats] | NoReply:
@@ -212,7 +270,7 @@ def _found(rows: Rows, asked: Asked) -> Outcome[Floats]:
     if plan is None:
         return Outcome.refusal(HOW, asked.advice(columns))
     try:
-        with steps("fit", 4 + len(plan.loss.stages), inner=True) as show:
+        with steps("fit", 4 + len(plan.loss.stages) + bool(plan.variance), inner=True) as show:
             found = _fitted(rows, size, asked, plan, show)
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
@@ -227,7 +285,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
     if (plan.loss.response and response not in frame.kept) or len(frame.kept) < 1 + plan.loss.response:
         return None
     show("scatter matrix")
-    gentle = GENTLER if hessians(plan.loss) == 1 else GENTLE
+    gentle = min(max(RARE * frame.width, LEAST), MOST) if hessians(plan.loss) == 1 else GENTLE
     shape = whitened(rows, frame, size.n, plan.rounds, account.part(plan.scatter * plan.rounds), gentle=gentle)
     if not size.exact and asked.planned(shape.rows, response, account) is None:
         return None
@@ -236,22 +294,39 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
     else:
         whitening, beta = shape.coordinates, _even(rows, frame, shape.rows, account.part(plan.classes))
     show("radius")
-    radius = plan.wide * far_out(rows, frame, whitening, account.part(RADIUS))
+    radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
     model = Model(frame, whitening, radius, shape.rows, plan.loss)
     show("curvature")
     first = curvature = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
     rest, step, before = plan.left(shape.rounds), None, 0.0
     for stage in plan.loss.stages:
         show("Newton's steps")
-        parts = Parts(account.part(plan.spread), account.part(SLOPE), account.part(rest * stage.share),
+        s = spread(rows, model, beta, account.part(plan.spread))
+        if stage.tails:
+            model = widened(rows, model, beta, s, QUIET / plan.room, account.part(plan.small * TAILS))
+        parts = Parts(account.part(plan.small * SLOPE), account.part(rest * stage.share),
                       account.part(HEAVY * plan.hessian(shape.rounds)) if stage.reweighted else None)  # fmt: skip
         before = 0.0 if step is None else step.noise
-        step, curvature = newton(rows, model, curvature, beta, stage.sharp, parts)
+        step, curvature = newton(rows, model, curvature, (beta, s), stage.sharp, parts)
         beta = step.beta * (stretch(step.moved, step.noise) if stage.stretched else 1.0)
     assert step is not None
-    if _unsettled(step, before, curvature, plan.loss):
+    if _unsettled(step, before, curvature, plan.loss) or (
+        plan.worth
+        and worthless(rows, model, (beta, step.spread), _constant(shape, asked.leading), account.part(plan.worth))
+    ):
         return None
-    return _answer(model, (curvature, first if plan.loss.flat else curvature), step, rows.width, asked)
+    measured = None
+    if plan.variance:
+        show("standard errors")
+        measured = sandwich(rows, model, first, step, account.part(plan.variance))
+        step = measured.remade(step, model, curvature)
+    meat = first if plan.loss.flat else curvature
+    return _answer(model, (curvature, meat), step, rows.width, asked, measured)
+
+
+def _constant(shape: Shape, leading: bool) -> float:
+    """Where y is, by the scatter matrix of (1, x, y); 0 without an intercept."""
+    return float(shape.scatter[-1, 0] / shape.scatter[0, 0]) if leading else 0.0
 
 
 def _frame(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Frame:
@@ -289,12 +364,19 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
     return step.moved > loss.polish + 2 * step.noise + (0.0 if loss.response else before)
 
 
-def _answer(model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int, asked: Asked) -> Outcome[Floats]:
-    value, errors, lost = in_units(model, curvatures, step, width)
+def _answer(
+    model: Model,
+    curvatures: tuple[Hessian, Hessian],
+    step: Step,
+    width: int,
+    asked: Asked,
+    measured: Sandwich | None,
+) -> Outcome[Floats]:
+    value, errors, lost = in_units(model, curvatures, step, width, measured)
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     spread = step.spread * model.response[0] if model.loss.response else None
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped, spread,
-                         model.frame.leading, model.loss.assumed)  # fmt: skip
+                         model.frame.leading, model.loss.assumed, measured is not None)  # fmt: skip
     usual = coefficient_names(value.size, model.frame.leading)
     labels = (*usual[: int(model.frame.leading)], *asked.names) if asked.names else usual
     return Outcome(value, HOW, noise, notes=(*asked.notes, *noise.notes(asked.names)), labels=labels)

@@ -59,9 +59,10 @@ def linear_regression(
     levels of categories (`uptack.regression.formulas`). Where nobody declares them, `delta` finds those with enough
     rows for a tenth of ε: by composition the whole is (ε, δ)-private (`uptack.regression.calls.regress`).
 
-    `result.interval()` is an interval for the population's coefficients: sampling, privacy noise and the bias of a
-    small ridge. It is infinite for a coefficient that hangs on directions of x that noise covers. `result.summary()`
-    shows all of it. (`standard_errors` is there for callers of the short cut: a fit has them anyway.)
+    `result.interval()` is an interval for the population's coefficients: sampling, however residuals spread for
+    different x (`uptack.regression.sandwich`), privacy noise and the bias of a small ridge. It is infinite for a
+    coefficient that hangs on directions of x that noise covers. `result.summary()` shows all of it. (`standard_errors`
+    is there for callers of the short cut: a fit has them anyway.)
 
     `missing` is "error" (default) or "drop" ("ignore" is the same): a row without all its values contributes nothing.
     With `person=` a person adds the mean of what her rows would to every sum, so the fit is that of a random row of a
@@ -69,7 +70,9 @@ def linear_regression(
     the rows of one person hang together. Numbers of rows in what is said here are numbers of people.
 
     ⊥ by public numbers costs nothing, where the number of rows is public. ⊥ is also the answer, at the price of what
-    was done, where the last step was too long to be a polish, or noise covers a third of the directions of x.
+    was done, where the last step was too long to be a polish, or noise covers a third of the directions of x. With few
+    rows for their noise, it is also ⊥ where the fit would not beat a constant if it were off by four spreads for all
+    rows far out, which it hardly follows (`uptack.regression.tails`).
 
     >>> import numpy as np
     >>> from uptack.noise import SeededEntropy

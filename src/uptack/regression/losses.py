@@ -25,13 +25,15 @@ from uptack.columns.table import Floats
 @dataclass(frozen=True)
 class Stage:
     """One Newton step: its part of what gradients get, whether the Hessian is measured anew with the curvatures at
-    its start, whether the loss has its corners, and whether the step is stretched (`stretch`).
+    its start, whether the loss has its corners, whether the step is stretched (`stretch`), and whether the tails of the
+    residuals decide how wide they are clipped from here on (`uptack.regression.newton.one_sided`).
     """
 
     share: Fraction
     reweighted: bool = False
     sharp: bool = True
     stretched: bool = False
+    tails: bool = False
 
 
 class Loss(Protocol):
@@ -86,10 +88,24 @@ class Loss(Protocol):
         """Which quantile of |w·r| a spread is found by, and what it is of a standard normal law."""
         ...
 
-    def clipped(self, ratio: float) -> tuple[Loss, float]:
-        """The loss, and how wide rows are clipped, such that R·limit times the ratio is about a standard deviation of
-        ψ: where there is a choice, as wide as the noise of the last gradient allows.
+    @property
+    def ridge(self) -> float:
+        """Times min(1, s)/sqrt(n): the penalty on the coefficients of standardised columns."""
+        ...
+
+    @property
+    def far(self) -> float:
+        """How many times R a row is away from where on its residual is smaller, too."""
+        ...
+
+    def clipped(self, noise: float) -> tuple[Loss, float]:
+        """The loss, and R over the quantile of |z|, for a noise of the last gradient of so many sampling errors if
+        both were 1.
         """
+        ...
+
+    def wider(self, times: float) -> Loss:
+        """The loss for residuals with a long tail to one side, at most so many times as wide."""
         ...
 
     def steep(self, s: float) -> float:
@@ -120,19 +136,42 @@ NARROW, WIDE, BENT = 0.8, 3.0, 1.5
 """The least and the most that R is, over the quantile of |z|; the most where Hessians have curvatures: their noise is
 larger by R², and by the curvature's mean."""
 
+LOUD = 0.4
+"""Rows of such a loss are clipped as wide as leaves the last gradient's noise at so many sampling errors."""
 
-def _within(wide: float, most: float) -> float:
-    return min(max(wide, NARROW), most)
+RESIDUALS, ROWS = (0.45, 0.57), (0.45, 0.25)
+"""What Huber's c and R are, over the quantile of |z|: a + b·log(1/t), at a noise t."""
+
+FAR = 1.5
+"""Times R: up to there rows count with their whole residual."""
+
+LEAST, MOST, LONG = (0.8, 0.5), (4.0, 3.0), 5.0
+"""The least and the most that c and R are, and c with a long tail to one side."""
+
+
+def _within(wide: float, least: float, most: float) -> float:
+    return min(max(wide, least), most)
 
 
 @dataclass(frozen=True)
 class Huber:
-    """Huber's ψ(t) = min(max(t, -c), c) of t = w·r/s, with r = y - η: κ = 1/s where |t| < c."""
+    """Huber's ψ(t) = min(max(t, -c), c) of t = r/s, with r = y - η: κ = 1/s where |t| < c.
+
+    Rows count with w = min(1, R/|z|), and their residuals as they are up to |z| = ρR (Mallows 1975), from there on with
+    v = ρw. For ρ = 1 both would shrink alike, for ρ = ∞ residuals never. The bound on what a row adds is the same; but
+    rows a little far out say more, and Hessians still have a bound, ρR².
+
+    **How wide.** With t = m·p/(ε'·sqrt(n)) for the part ε' of the last gradient, of which a person moves m rows, noise
+    has (p + 1)/p²·(t·c·R)² times the sampling variance of a residual. Let rows and residuals be normal, A the mean of
+    w·κ·|z|²/p, B that of w²·ψ²·|z|²/p. Then the error of the fit is (B + noise)/A² times that of least squares, squared
+    both. Its least is at about c = 0.45 + 0.57·log(1/t), and R = (0.45 + 0.25·log(1/t)) times the upper quartile of |z|,
+    for p from 2 to 40 and t from 0.03 to 0.5.
+    """
 
     cutoff: float = HUBER
 
-    stages = (Stage(Fraction(1, 10)), Stage(Fraction(2, 10)), Stage(Fraction(7, 10)))
-    response, flat, least, polish, bent = True, False, 0.3, 0.5, math.inf
+    stages = (Stage(Fraction(1, 10)), Stage(Fraction(2, 10), tails=True), Stage(Fraction(7, 10)))
+    ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, 0.2, 0.3, math.inf
     expected = (1.0, 1.0)
     assumed = "standard errors hold if residuals spread alike for all x"
     near = Fraction(1, 2), QUARTILE
@@ -142,10 +181,16 @@ class Huber:
         """c."""
         return self.cutoff
 
-    def clipped(self, ratio: float) -> tuple[Huber, float]:
-        """Rows and residuals both: c is 1.345 times as wide."""
-        wide = _within(math.sqrt(1 / (ratio * HUBER)), WIDE)
-        return Huber(HUBER * wide), wide
+    def clipped(self, noise: float) -> tuple[Huber, float]:
+        """Rows and residuals both."""
+        found = (_within(a - b * math.log(noise), least, most)
+                 for (a, b), least, most in zip((RESIDUALS, ROWS), LEAST, MOST, strict=True))  # fmt: skip
+        cutoff, wide = found
+        return Huber(cutoff), wide
+
+    def wider(self, times: float) -> Huber:
+        """c of up to 5."""
+        return Huber(max(self.cutoff, min(LONG, times * self.cutoff)))
 
     def steep(self, s: float) -> float:
         """1/s."""
@@ -174,14 +219,18 @@ class Logistic:
         Stage(Fraction(17, 100), reweighted=True),
         Stage(Fraction(58, 100), reweighted=True),
     )
-    response, flat, limit, least, polish, bent = False, False, 1.0, 0.02, 0.25, 0.6
+    ridge, response, flat, far, limit, least, polish, bent = 0.5, False, False, 1.0, 1.0, 0.02, 0.25, 0.6
     expected = (0.15, 0.15)
     assumed = "standard errors hold if log-odds are linear in x"
     near = Fraction(1, 2), QUARTILE
 
-    def clipped(self, ratio: float) -> tuple[Logistic, float]:
+    def clipped(self, noise: float) -> tuple[Logistic, float]:
         """Rows alone."""
-        return self, _within(math.sqrt(self.expected[1]) / (ratio * self.limit), BENT)
+        return self, _within(LOUD * math.sqrt(self.expected[1]) / (noise * self.limit), NARROW, BENT)
+
+    def wider(self, times: float) -> Logistic:
+        """The same: classes have no tails."""
+        return self
 
     def steep(self, s: float) -> float:
         """1/4."""
@@ -219,7 +268,7 @@ class Check:
         Stage(Fraction(15, 100), sharp=False),
         Stage(Fraction(65, 100), reweighted=True),
     )
-    response, flat, least, polish, bent = True, True, 0.02, 0.5, math.inf
+    ridge, response, flat, far, least, polish, bent = 0.5, True, True, 1.0, 0.02, 0.5, math.inf
 
     assumed = "standard errors hold if the quantile is linear in x"
 
@@ -242,9 +291,13 @@ class Check:
         """A density at 0 in spreads, and q·(1 - q)."""
         return self._share / (2 * WINDOW), self.quantile * (1 - self.quantile)
 
-    def clipped(self, ratio: float) -> tuple[Check, float]:
+    def clipped(self, noise: float) -> tuple[Check, float]:
         """Rows alone."""
-        return self, _within(math.sqrt(self.expected[1]) / (ratio * self.limit), BENT)
+        return self, _within(LOUD * math.sqrt(self.expected[1]) / (noise * self.limit), NARROW, BENT)
+
+    def wider(self, times: float) -> Check:
+        """The same: tails do not matter to a quantile."""
+        return self
 
     def steep(self, s: float) -> float:
         """1/(2h)."""

@@ -4,15 +4,17 @@ Rows a = (1, x, y) are standardised, and A are coordinates in which they are abo
 A is lower triangular. Its first p lines and columns are B, and z = B·(1, x) are about round coordinates of the
 predictors. The last line of the same without gentleness is a start for the coefficients, β = -A_y/A_yy. (Where y has no
 scale, as a class, rows are (1, x).) A row is scaled by w = min(1, R/|z|), for a radius R that comes from a private
-quantile of |z|. For a loss with |ψ| ≤ c and 0 ≤ κ ≤ k (`uptack.regression.losses`) at η = (1, x)·β,
+quantile of |z|, and its residual by v = min(1, ρR/|z|), with ρ of the loss. For a loss with |ψ| ≤ c and 0 ≤ κ ≤ k
+(`uptack.regression.losses`) at η = (1, x)·β,
 
-    H = Σ (wz)(wz)ᵀ or Σ κ/k·(wz)(wz)ᵀ    terms of nuclear norm at most R²: matrix Laplace noise
-    g = Σ wz·ψ                            terms of length at most cR: Gamma noise
-    m = Σ κ/k                             terms in [0, 1]: integer Laplace noise
+    H = Σ wv·zzᵀ or Σ κ/k·wv·zzᵀ    terms of nuclear norm at most ρR²: matrix Laplace noise
+    g = Σ wz·ψ(v·r)                 terms of length at most cR: Gamma noise
+    m = Σ κ/k                       terms in [0, 1]: integer Laplace noise
 
-and s, where ψ has a unit, is a private quantile of |w·r|, r = y - η. So neither a row far away nor a far residual
-counts for much. With H over its weight, the step is (H + Q)⁻¹·(g/(k·m) - Q·b), with a small ridge Q, in the coordinates
-of z.
+and s, where ψ has a unit, is a private quantile of |v·r|, r = y - η. So neither a row far away nor a far residual
+counts for much. The first is the derivative of the second. With H over its weight, the step is
+(H + Q)⁻¹·(g/(k·m) - Q·b), with a small ridge Q, in the coordinates of z. Standard errors need more:
+see `uptack.regression.sandwich`.
 
 **Theorem.** Every one of these is ε'-differentially private for its part ε' of ε, whatever the rows, given what was
 released before: rows enter as vectors of integers of certified length (`uptack.multivariate.bounded`), as counts on
@@ -44,14 +46,10 @@ from uptack.multivariate.terms import Tally, Vectors
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.regression.losses import Loss
-from uptack.statistics.sizes import noisy_size
 
 Contributions = Callable[[Floats], list[Whole]]
 SAFE = 0.5
 """At the edge of its noise the Hessian is taken to be by this part larger, so that no step is much too long."""
-
-RIDGE = 0.5
-"""Times min(1, s)/sqrt(n): the penalty on the coefficients of standardised columns."""
 
 FAR_OUT = Fraction(3, 4)
 """R comes from this quantile of |z|."""
@@ -108,6 +106,11 @@ class Model:
             return 1.0, 0.0
         return float(self.frame.units[-1]), float(self.frame.centres[-1])
 
+    @property
+    def reach(self) -> float:
+        """The longest row of the Hessian, which is the square root of w·v times z."""
+        return math.sqrt(self.loss.far) * self.radius
+
     def scaled(self, batch: Floats) -> tuple[Floats, Floats, Floats]:
         """(1, x) and y standardised, and wz, with the weights w. All row by row."""
         a = self.frame.standardised(batch)
@@ -120,16 +123,27 @@ class Model:
         a, z, w = self.scaled(batch)
         return z, a[self.p] if self.loss.response else batch[-1], products(beta[None], a[: self.p])[0], w
 
+    def near(self, w: Floats) -> Floats:
+        """v."""
+        return np.minimum(1.0, self.loss.far * w)
+
     def slopes(self, batch: Floats, beta: Floats, s: float, sharp: bool) -> list[Whole]:
         """wz·ψ/(cR) as integers of length at most Λ, and κ/k as integers of [0, Λ]."""
         z, y, eta, w = self.at(batch, beta)
-        bend = np.clip(self.loss.bend(y, eta, w, s), 0.0, 1.0)
-        return [bounded(z * (self.loss.score(y, eta, w, s, sharp) / self.radius), 1.0), np.rint(bend * LENGTH)]
+        v = self.near(w)
+        bend = np.clip(self.loss.bend(y, eta, v, s), 0.0, 1.0)
+        return [bounded(z * (self.loss.score(y, eta, v, s, sharp) / self.radius), 1.0), np.rint(bend * LENGTH)]
+
+    def even(self, batch: Floats) -> list[Whole]:
+        """The square root of w·v times z, over the longest of those, as integers of length at most Λ."""
+        _, z, w = self.scaled(batch)
+        return [bounded(z * np.sqrt(np.minimum(1 / np.maximum(w, 1e-300), self.loss.far)), self.reach)]
 
     def bent(self, batch: Floats, beta: Floats, s: float) -> list[Whole]:
-        """The square root of κ/k times wz/R, as integers of length at most Λ."""
+        """The same times the square root of κ/k."""
         z, y, eta, w = self.at(batch, beta)
-        return [bounded(z * np.sqrt(np.clip(self.loss.bend(y, eta, w, s), 0.0, 1.0)), self.radius)]
+        bend = np.clip(self.loss.bend(y, eta, self.near(w), s), 0.0, 1.0)
+        return [bounded(z * np.sqrt(bend * np.minimum(1 / np.maximum(w, 1e-300), self.loss.far)), self.reach)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,11 +179,7 @@ def far_out(rows: Rows, frame: Frame, whitening: Floats, account: Account) -> fl
 
 def hessian(rows: Rows, model: Model, account: Account) -> Hessian:
     """H/n, with eigenvalues brought to at least the edge of their noise."""
-
-    def step(batch: Floats) -> list[Whole]:
-        return [bounded(model.scaled(batch)[1], model.radius)]
-
-    found, least = _moments(rows, model, 1.0, account, step)
+    found, least = _moments(rows, model, 1.0, account, model.even)
     values, vectors, raw = floored(found, least)
     return Hessian(vectors, values + SAFE * least**2 / values, raw, least, least * deviation(model.p) / edge(model.p))
 
@@ -191,18 +201,18 @@ def bent(rows: Rows, model: Model, before: Hessian, at: tuple[Floats, float, flo
 def _moments(rows: Rows, model: Model, mean: float, account: Account, of_rows: Contributions) -> tuple[Floats, float]:
     """Second moments over n times a mean, and the edge of their noise."""
     (total,) = rows.sums(second_moments(of_rows))
-    each = model.radius**2 / (model.n * mean)
+    each = model.reach**2 / (model.n * mean)
     return noisy_moments(total, account) * each, edge(model.p) * moved(account) / float(account.epsilon) * each
 
 
 def spread(rows: Rows, model: Model, beta: Floats, account: Account) -> float:
-    """s: a quantile of |w·r|, as a normal law's standard deviation. A class has none."""
+    """s: a quantile of |v·r|, as a normal law's standard deviation. A class has none."""
     if not model.loss.response:
         return 1.0
 
     def step(batch: Floats) -> list[Tally]:
         _, y, eta, w = model.at(batch, beta)
-        return size_counts(np.abs(w * (y - eta)))
+        return size_counts(np.abs(model.near(w) * (y - eta)))
 
     (counts,) = rows.sums(step)
     level, normal = model.loss.near
@@ -210,9 +220,11 @@ def spread(rows: Rows, model: Model, beta: Floats, account: Account) -> float:
 
 
 def noisy_mean(total: Whole, n: float, account: Account) -> float:
-    """The mean of integers of [0, Λ], over Λ. A row that is replaced, added or removed moves their sum by at most Λ."""
+    """The mean of integers of an interval of length Λ with 0 in it, over Λ. A row that is replaced, added or removed
+    moves their sum by at most Λ.
+    """
     law = IntegerLaplace(account.rows * LENGTH / account.epsilon)
-    found = noisy_size(int(total), law, account.entropy) / LENGTH
+    found = (int(total) + law.sample(entropy=account.entropy)) / LENGTH
     account.spend(loss.Pure(account.epsilon))
     return found / n
 
@@ -221,17 +233,18 @@ def noisy_mean(total: Whole, n: float, account: Account) -> float:
 class Parts:
     """Parts of the account for one step; the last one where the Hessian is measured anew."""
 
-    spread: Account
     slope: Account
     gradient: Account
     hessian: Account | None = None
 
 
 def newton(
-    rows: Rows, model: Model, curvature: Hessian, beta: Floats, sharp: bool, parts: Parts
+    rows: Rows, model: Model, curvature: Hessian, at: tuple[Floats, float], sharp: bool, parts: Parts
 ) -> tuple[Step, Hessian]:
-    """One step from β, and the Hessian that it was made with: the one given, or one with the curvatures at β."""
-    s, limit = spread(rows, model, beta, parts.spread), model.loss.limit * model.radius
+    """One step from β, at a spread s, and the Hessian that it was made with: the one given, or one with the curvatures
+    at β.
+    """
+    (beta, s), limit = at, model.loss.limit * model.radius
 
     def step(batch: Floats) -> list[Vectors]:
         return [Vectors(found) for found in model.slopes(batch, beta, s, sharp)]
@@ -242,7 +255,7 @@ def newton(
     scale = moved(parts.gradient) * limit / (model.n * float(parts.gradient.epsilon))
     if parts.hessian is not None:
         curvature = bent(rows, model, curvature, (beta, s, slope), parts.hessian)
-    ridge = min(1.0, s) * RIDGE / math.sqrt(model.n) * _penalised(model)
+    ridge = min(1.0, s) * model.loss.ridge / math.sqrt(model.n) * _penalised(model)
     b, bend = np.linalg.solve(model.whitening.T, beta), slope * model.loss.steep(s)
     change = curvature.solve(ridge, gradient / bend - ridge @ b)
     across = curvature.vectors.T @ change

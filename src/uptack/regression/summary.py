@@ -17,6 +17,7 @@ from uptack.later import Later
 from uptack.privacy import Privacy
 from uptack.regression.newton import Hessian, Model, Step
 from uptack.regression.plot import plot_coefficients
+from uptack.regression.sandwich import Sandwich
 from uptack.release import Release
 
 special = Later("scipy.special")
@@ -24,12 +25,14 @@ special = Later("scipy.special")
 PANELS = ", so not if slopes differ between people"
 """What is said of people's rows. Of them it is often not so."""
 
+MEASURED = "standard errors hold however residuals spread"
+
 LOST = 0.1
 """A coefficient hangs on lost directions if they make up more than this part of it."""
 
 
 def in_units(
-    model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int
+    model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int, measured: Sandwich | None = None
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Coefficients and standard errors in the units of the columns, and which of them hang on lost directions.
 
@@ -41,7 +44,8 @@ def in_units(
 
     The last term is what a last step Δ is off by for the noise σ of H.
 
-    It takes residuals to spread alike for all x; of classes, the model to hold; of a quantile, that it is linear in x.
+    That takes residuals to spread alike for all x; of classes, the model to hold; of a quantile, that it is linear in
+    x. Where the variance of gradients was measured, the first term comes from there (`uptack.regression.sandwich`).
 
     **People.** A person adds the mean g of what her rows would, and n is the number of people. By Jensen's inequality
     ggᵀ ≼ mean of (wz)(wz)ᵀψ² over her rows, whatever they have in common. So the sampling error of a gradient's
@@ -52,16 +56,21 @@ def in_units(
     """
     curvature, meat = curvatures
     back, kept = _back(model, width)
-    turned = back @ model.whitening.T @ curvature.vectors
-    filling = curvature.vectors.T @ meat.matrix @ curvature.vectors * model.loss.noise(step.slope) / model.n
+    lines = back @ model.whitening.T
+    turned = lines @ curvature.vectors
     steps = step.bend * curvature.noise * float(np.linalg.norm(step.change))
-    filling += ((model.p + 1) * step.scale**2 + steps**2) * np.eye(model.p)
-    outer = turned / (curvature.values * step.bend)
+    private = (model.p + 1) * step.scale**2 + steps**2
+    if measured is None:
+        filling = curvature.vectors.T @ meat.matrix @ curvature.vectors * model.loss.noise(step.slope) / model.n
+        outer = turned / (curvature.values * step.bend)
+        variance = np.einsum("ij,jk,ik->i", outer, filling + private * np.eye(model.p), outer)
+    else:
+        variance = measured.variances(lines, private)
     b = np.linalg.solve(model.whitening.T, step.beta)
-    bias = back @ model.whitening.T @ curvature.solve(step.ridge, step.ridge @ b)
+    bias = lines @ curvature.solve(step.ridge, step.ridge @ b)
     part = turned**2
     lost = part[:, curvature.raw < curvature.edge].sum(axis=1) > LOST * part.sum(axis=1)
-    error = np.sqrt(np.einsum("ij,jk,ik->i", outer, filling, outer) + bias**2)
+    error = np.sqrt(variance + bias**2)
     value = back @ step.beta
     if model.frame.leading:
         unit, centre = model.response
@@ -99,6 +108,12 @@ class LinearErrors:
     spread: float | None
     intercept: bool
     assumed: str
+    measured: bool = False
+
+    @property
+    def holds(self) -> str:
+        """When they hold."""
+        return MEASURED if self.measured else self.assumed
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The value ± so many standard errors, for the population's coefficients."""
@@ -121,7 +136,7 @@ class LinearErrors:
 
     def notes(self, names: Sequence[str] = ()) -> tuple[str, ...]:
         """What a reader should know. Without names columns go by their numbers."""
-        said = [self.assumed]
+        said = [self.holds]
         if self.unresolved:
             said.append(f"{len(self.unresolved)} coefficients hang on directions of x that noise covers")
         if self.dropped:
@@ -163,8 +178,9 @@ class RegressionRelease(Release[Floats]):
                                                 low, high, errors.remarks(), strict=True)
         ]  # fmt: skip
         spread = "" if errors.spread is None else f"spread of residuals {errors.spread:.4g}; "
-        found = self.notes[: self.notes.index(errors.assumed)] if errors.assumed in self.notes else ()  # levels
-        said = [f"{spread}{self.privacy}", *found, f"{errors.assumed}{PANELS if self._of_people else ''}"]
+        found = self.notes[: self.notes.index(errors.holds)] if errors.holds in self.notes else ()  # levels
+        panels = PANELS if self._of_people and not errors.measured else ""
+        said = [f"{spread}{self.privacy}", *found, f"{errors.holds}{panels}"]
         return "\n".join([*_aligned([head, *body]), *said])
 
     def plot(self, ax: Any = None, **style: Any) -> Any:

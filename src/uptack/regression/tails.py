@@ -1,0 +1,76 @@
+"""What the tails of residuals and of rows say about a fit: two shares of rows with noise, and nothing else.
+
+Contributions of rows are integers of an interval of length Λ with 0 in it (`uptack.regression.newton.noisy_mean`), so
+each of the two is ε'-differentially private for its part ε' of ε, whatever the rows.
+
+**One tail.** Where the tails of residuals are alike, a clipped fit estimates what least squares do, with less noise.
+Else it is drawn away from the longer one, to where most rows are. Then it is better to clip few of them, as far as
+noise allows. Residuals beyond 30 spreads, and rows that are far out, are not a tail but outliers, and do not count.
+
+**Worth.** A fit gains (y - m)² - r² over the constant m, per row and in squared spreads, cut to ±4. It is hardly the
+fit of rows that are far out, with w below 1/4 and some column at more than four scales, which no 0 or 1 is: of those
+the worst is taken, a loss of 16, as if it were off by four spreads at all of them. A fit whose gain does not make up
+for that may be worse than none. (Rows a hundred times as far are outliers again.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from uptack.account import Account
+from uptack.columns.table import Floats
+from uptack.multivariate.bounded import LENGTH
+from uptack.multivariate.rows import Rows, products
+from uptack.multivariate.terms import Vectors
+from uptack.regression.newton import Model, noisy_mean
+
+TAIL, GONE = 2.5, 30.0
+"""A residual of so many spreads up to so many is in the tail."""
+
+NEAR, OUT = 0.25, 0.0025
+"""Rows with a w below the first are far out, and with one below the second outliers."""
+
+LOPSIDED, DOUBT = 0.05, 2
+"""One tail is longer if it holds a share of the rows by this larger than that of the other one, and so many times the
+scale of the noise. A fit is not worth it if it loses that many."""
+
+GAIN, LOSS, FAR = 4.0, 16.0, 4.0
+"""The most that a row can show in squared spreads for a fit or against it, what one far out does, and how many scales
+from its centre a column is then."""
+
+
+def one_sided(model: Model, batch: Floats, beta: Floats, s: float) -> Floats:
+    """Λ/2 for residuals in the upper tail, -Λ/2 for those in the lower one, else 0."""
+    _, y, eta, w = model.at(batch, beta)
+    away = np.abs(y - eta)
+    tail = (away > TAIL * s) & (away <= GONE * s) & (w >= NEAR)
+    return np.where(tail, np.copysign(LENGTH / 2, y - eta), 0.0)
+
+
+def widened(rows: Rows, model: Model, beta: Floats, s: float, times: float, account: Account) -> Model:
+    """The model, with residuals clipped wider if one of their tails is longer: up to so many times."""
+    (total,) = rows.sums(lambda batch: [Vectors(one_sided(model, batch, beta, s))])
+    share = abs(2 * noisy_mean(total, model.n, account))
+    least = LOPSIDED + DOUBT * 2 * account.rows / (model.n * float(account.epsilon))
+    return replace(model, loss=model.loss.wider(times)) if share > least else model
+
+
+def shown(model: Model, batch: Floats, beta: Floats, s: float, constant: float) -> Floats:
+    """What rows show for a fit, as integers from -Λ·16/20 to Λ·4/20."""
+    a, _, w = model.scaled(batch)
+    y, x = a[model.p], a[int(model.frame.leading) : model.p]
+    away = (y - products(beta[None], a[: model.p])[0]) / s
+    gain = np.clip(((y - constant) / s) ** 2 - away**2, -GAIN, GAIN)
+    far = (w < NEAR) & (w >= OUT) & (np.abs(x) > FAR).any(axis=0)
+    found = np.where(far, -LOSS, np.where(np.isnan(gain), -GAIN, gain))
+    return np.trunc(found * (LENGTH / (GAIN + LOSS)))
+
+
+def worthless(rows: Rows, model: Model, at: tuple[Floats, float], constant: float, account: Account) -> bool:
+    """Whether the fit β with a spread s may be worse than a constant, beyond noise."""
+    (beta, s), whole = at, GAIN + LOSS
+    (total,) = rows.sums(lambda batch: [Vectors(shown(model, batch, beta, s, constant))])
+    noise = whole * account.rows / (model.n * float(account.epsilon))
+    return whole * noisy_mean(total, model.n, account) < -DOUBT * noise

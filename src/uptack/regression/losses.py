@@ -164,7 +164,7 @@ class Huber:
     **How wide.** With t = m·p/(ε'·sqrt(n)) for the part ε' of the last gradient, of which a person moves m rows, noise
     has (p + 1)/p²·(t·c·R)² times the sampling variance of a residual. Let rows and residuals be normal, A the mean of
     w·κ·|z|²/p, B that of w²·ψ²·|z|²/p. Then the error of the fit is (B + noise)/A² times that of least squares, squared
-    both. Its least is at about c = 0.45 + 0.57·log(1/t), and R = (0.45 + 0.25·log(1/t)) times the upper quartile of |z|,
+    both. Its least is about at c = 0.45 + 0.57·log(1/t), R = (0.45 + 0.25·log(1/t)) times the upper quartile of |z|,
     for p from 2 to 40 and t from 0.03 to 0.5.
     """
 

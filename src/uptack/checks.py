@@ -29,9 +29,14 @@ LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 1 << 40), Fraction(10**9)
 def rational(name: str, value: object, must: str = "a finite rational number") -> Fraction:
     """The argument as a rational that is not beyond the floats."""
     number = _read(value)
-    if number is None or abs(number) > LARGEST:
+    if number is None or (_large(number) and abs(number) > LARGEST):
         raise InvalidArgument(name, must + (", at most 1.8e308" if number is not None else ""), describe(value))
     return number
+
+
+def _large(number: Fraction) -> bool:
+    """Whether a number may be beyond the floats: found without the long products of a comparison."""
+    return number.numerator.bit_length() - number.denominator.bit_length() > 1000
 
 
 def _read(value: object) -> Fraction | None:
@@ -64,7 +69,7 @@ def epsilon(value: object, name: str = "epsilon", fix: str = "") -> Fraction:
 def nonnegative(name: str, value: object) -> Fraction:
     """A rational of at least 0."""
     number = rational(name, value, "a number of at least 0")
-    if number < 0:
+    if number.numerator < 0:
         raise InvalidArgument(name, "a number of at least 0", describe(value))
     return number
 
@@ -90,6 +95,8 @@ def inside_unit(name: str, value: object, fix: str = "") -> Fraction:
 def delta(name: str, value: object) -> Fraction:
     """A rational in [0, 1): 0, or at least 10^-300."""
     number = rational(name, value, "a number in [0, 1)")
+    if number.numerator == 0:
+        return number
     if not 0 <= number < 1 or float(number) == 1:
         fix = "δ is the chance that the guarantee fails: choose it far below one over the number of rows."
         raise InvalidArgument(name, "a number in [0, 1)", describe(value), fix)

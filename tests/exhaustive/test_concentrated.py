@@ -17,7 +17,7 @@ from uptack.mechanisms.inverse import Boxes, boxes, decay, inverse_loss
 from uptack.mechanisms.joint import Bin, chain_decay
 from uptack.noise import MachineNumbers
 from uptack.privacy import concentrated_epsilon, loss, tight, zcdp
-from uptack.privacy.accounting import bounded_range_masses
+from uptack.privacy.distributions import bounded_range
 from uptack.reach import LStatistic
 
 ORDERS = (2, 3, 5, 20)
@@ -119,7 +119,8 @@ def excess(p, q, factor):
 def test_the_profile_of_bounded_range(seed):
     """The composed distribution's δ(x) is at least that of any two laws with the range, and met by some."""
     steps, step = 40, 0.01
-    masses = bounded_range_masses(steps, step)
+    found = bounded_range(steps, step)
+    masses = dict(zip(found.places.tolist(), found.masses.tolist(), strict=True))
     assert sum(masses.values()) == pytest.approx(1, abs=1e-12)
     rng = np.random.default_rng(seed)
     for k in range(-steps, steps + 1):

@@ -12,8 +12,9 @@ from uptack.columns.people import UNIT
 from uptack.multivariate import levels, standardise
 from uptack.multivariate.bounded import LENGTH, bounded, second_moments
 from uptack.multivariate.people import PeopleMatrix
-from uptack.multivariate.rows import products
+from uptack.multivariate.rows import BATCH, products, weighed
 from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
+from uptack.multivariate.terms import Squares, Tally, Vectors
 from uptack.noise import SeededEntropy
 from uptack.regression.losses import Check, Huber, Logistic
 from uptack.regression.newton import Model
@@ -41,7 +42,7 @@ CALM = [tuple(map(tuple, RNG.normal(size=(m, 3)) * [1, 1e-18, 1e18])) for m in (
 
 def gradient(batch, loss):
     model = Model(FRAME, WHITENING, 2.5, 50, loss)
-    return [part.sum(axis=-1) for part in model.slopes(batch, BETA, 1.9, True)]
+    return [Vectors(part) for part in model.slopes(batch, BETA, 1.9, True)]
 
 
 def directions(batch):
@@ -82,10 +83,26 @@ def test_no_person_adds_more_than_one_row_can(loss):
 def test_sums_are_means_of_rows_in_units():
     rows = np.arange(1.0, 8.0)
     people = [[(v,) for v in part] for part in (rows[:1], rows[1:4], rows[4:])]
-    (found,) = matrix(people).sums(lambda b: [b.sum(axis=1)])
+    (found,) = matrix(people).sums(lambda b: [Vectors(b)])
     assert found.tolist() == [1 + 3 + 6]
-    many = matrix([[(1.0,)] * 25]).sums(lambda b: [b.sum(axis=1)])[0][0]
+    many = matrix([[(1.0,)] * 25]).sums(lambda b: [Vectors(b)])[0][0]
     assert many == Fraction(25 * (UNIT // 25), UNIT) < 1
+
+
+def test_units_times_contributions_are_exact():
+    """The largest entries, units and batches, in any runs of equal units: as Python's own integers say."""
+    rng, top = np.random.default_rng(1), UNIT
+    for size, most in ((0, 1), (1, 1), (50, 9), (8200, 0), (BATCH, 40)):
+        units = np.sort(np.r_[top, rng.integers(1, top, most)][rng.integers(0, most + 1, size)])
+        u = np.where(rng.random((3, size)) < 0.5, LENGTH, -LENGTH + rng.integers(0, 9, (3, size))).astype(float)
+        whole, times = u.astype(np.int64).astype(object), units.astype(object)
+        assert (Vectors(u).weighed(units) == (whole * times).sum(axis=1)).all()
+        for many in (1, 1000, 8200):  # sums from 2^63 to 2^64, too
+            (found,) = weighed(lambda b: [Vectors(b[0])], np.abs(u[:, :many]), units[:many])
+            assert found == (abs(whole[0]) * times)[:many].sum()
+        assert (Squares(u).weighed(units) == (whole * times) @ whole.T).all()
+        at = rng.integers(0, 4, size)
+        assert Tally(at, 4).weighed(units).tolist() == [sum(times[at == level]) for level in range(4)]
 
 
 # -------------------------------------------------------------------------------------------------- scores and medians
@@ -118,7 +135,7 @@ def test_intervals_of_sizes_are_a_reach(share):
     near = universe(PERSONS[::3], 3)
 
     def of(people):
-        (counts,) = matrix(people).sums(lambda b: [np.array([np.count_nonzero(b[0] == v) for v in VALUES])])
+        (counts,) = matrix(people).sums(lambda b: [Tally(np.searchsorted(VALUES, b[0]), len(VALUES))])
         return ends(*levels.intervals(counts, share, 5))
 
     reach({t: of(t) for t in near}, near)
@@ -138,7 +155,7 @@ def test_a_person_without_a_complete_row_is_nobody_in_sums_and_medians():
     with_her, without = matrix(people), matrix([PERSONS[5], PERSONS[20]])
     assert (with_her.size, with_her.count()) == (3, 2)
     assert ends(*standardise.centre_ends(with_her, 0, 0.5, 4)) == ends(*standardise.centre_ends(without, 0, 0.5, 4))
-    for step in (lambda b: [b.sum(axis=1)], lambda b: levels.size_counts(np.abs(b[0]))):
+    for step in (lambda b: [Vectors(b)], lambda b: levels.size_counts(np.abs(b[0]))):
         assert (with_her.sums(step)[0] == without.sums(step)[0]).all()
 
 

@@ -187,3 +187,17 @@ def test_long_rows_in_another_encoding(tmp_path, monkeypatch):
     path.write_bytes(("n,x\n" + "".join(f"{i},{'ä' * i}\n" for i in range(300))).encode("utf-16"))
     rows = source(path, types={"n": "integer"})
     assert (rows.rows, len(rows.categories("n")), len(rows.categories("x"))) == (300, 300, 300)
+
+
+@pytest.mark.parametrize("form", [cells.Numbers(), cells.Numbers(",")])
+def test_numbers_are_told_as_by_their_pattern(form):
+    import itertools
+
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    words = ["".join(p) for n in range(5) for p in itertools.product("+-0٣9 .,eE", repeat=n)]
+    texts = pa.array([*words, None, "inf", "-INF", "nan", "nan(1)", "1e+12", "1e5x", "-.5E-7"])
+    for kind, pattern in form.patterns.items():
+        wanted = pc.fill_null(pc.match_substring_regex(texts, pattern), False)
+        assert cells.fits(texts, kind, form).equals(wanted)

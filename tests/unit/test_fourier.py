@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from flint import acb, ctx, fmpq, fmpq_mat
+from flint import acb, arb, ctx, fmpq, fmpq_mat
 from scipy import integrate, stats
 
 import uptack as ut
@@ -26,6 +26,7 @@ from uptack.densities.caratheodory import (
     moments,
 )
 from uptack.densities.fourier import _kept, _Plan, fourier_density
+from uptack.exact import working
 from uptack.kernels.density import DensityCurve, FourierDensity
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, loss
@@ -155,6 +156,12 @@ def test_cosines_are_the_nearest_integers():
     assert cosines().shape == (CELLS,)
     assert np.abs(cosines() - exact).max() <= 0.5 + 1e-6
     assert cosines()[[0, CELLS // 4, CELLS // 2]].tolist() == [UNIT, 0, -UNIT]
+    quarter = range(CELLS // 4 + 1)
+    with working(96):
+        shifted = [UNIT * arb(fmpq(2 * k, CELLS)).cos_pi() + arb(0.5) for k in quarter]
+        found = [int(value.floor().unique_fmpz()) for value in shifted]
+    assert cosines()[quarter].tolist() == found
+    assert min(abs(float(value) - round(float(value))) for value in shifted) > 1e-6
 
 
 @pytest.mark.parametrize(("degree", "dimension", "count"), [(1, 1, 1), (7, 1, 7), (1, 2, 4), (2, 2, 12), (1, 3, 13)])

@@ -15,6 +15,7 @@ from uptack.account import Account
 from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
 from uptack.regression.fitting import RADIUS, SLOPE, TAILS, Asked, hessians
 from uptack.regression.losses import Check, Huber, Logistic
@@ -180,7 +181,7 @@ def test_sums_move_by_no_more_than_is_claimed(loss):
             slopes, bends = model.slopes(batch, beta, 0.7, sharp)
             (bent,) = model.bent(batch, beta, 0.7)
             (even,) = model.even(batch)
-            return [slopes.sum(axis=1), bends.sum(), bent @ bent.T, even @ even.T]
+            return [Vectors(slopes), Vectors(bends), Squares(bent), Squares(even)]
 
         with np.errstate(all="ignore"):
             return [np.asarray(found, float) for found in MatrixRows.of(table).sums(step)]

@@ -15,6 +15,7 @@ from uptack.multivariate.entrance import framed, sized
 from uptack.multivariate.rows import BATCH, MatrixRows, lengths, products
 from uptack.multivariate.scatter import normal_size
 from uptack.multivariate.standardise import DROPPED, Frame, first_copy, number_of, scale_ends
+from uptack.multivariate.terms import Vectors
 from uptack.noise import SeededEntropy
 
 HOSTILE = [0.0, -0.0, 1e-320, -1e-320, 5e-324, 1.0, -1.0, 1e150, -1e150, 2.0**200, 1e308, -1e308, np.inf, np.nan]
@@ -142,7 +143,7 @@ def test_the_law_of_a_draw_over_two_columns_is_private():
 
 def test_sizes_fall_on_quarters_of_powers_of_two():
     sizes = np.array([1.0, 1.09, 1.1, 2.0**0.25, 1.95, 2.0, 0.5, 1e-320, 0.0, -1.0, 1e308])
-    found = np.repeat(np.arange(2 * 960 + 1), levels.size_counts(sizes)[0]) - 960
+    found = np.repeat(np.arange(2 * 960 + 1), levels.size_counts(sizes)[0].total()) - 960
     wanted = sorted([0, 0, 1, 1, 4, 4, -4, -960, -960, -960, 960])
     assert found.tolist() == wanted
 
@@ -150,7 +151,7 @@ def test_sizes_fall_on_quarters_of_powers_of_two():
 def test_private_sizes_are_close():
     x = np.exp(np.random.default_rng(1).normal(size=5000))
     account = Account.open("size", 1, entropy=SeededEntropy(1))
-    found = levels.private_size(levels.size_counts(x)[0], Fraction(1, 2), account)
+    found = levels.private_size(levels.size_counts(x)[0].total(), Fraction(1, 2), account)
     assert 0.8 < found < 1.25
     assert account.spent[0].epsilon == 1
 
@@ -199,7 +200,7 @@ def test_sums_move_by_no_more_than_is_claimed():
         data = MatrixRows.of(values)
         with np.errstate(all="ignore"):
             return data.sums(step)[0], data.sums(
-                lambda b: [bounded(products(matrix, frame.standardised(b)), 3.0).sum(axis=1)]
+                lambda b: [Vectors(bounded(products(matrix, frame.standardised(b)), 3.0))]
             )[0]
 
     second, first = sums(table)

@@ -43,6 +43,16 @@ def test_with_one_row_each_people_are_rows_bit_for_bit(adjacency, missing):
     assert both(x, y, **told) == both(x, y, person=np.arange(len(x)), **told)
 
 
+def test_with_one_row_each_classes_of_people_are_those_of_rows():
+    x = np.random.default_rng(7).normal(size=(20_000, 1))
+    told = {"epsilon": 2, "adjacency": ut.ADD_REMOVE}
+    rows, people = (
+        ut.logistic_regression(x, x[:, 0] > 0.5 * x[::-1, 0], **told, **whose, entropy=SeededEntropy(1))
+        for whose in ({}, {"person": np.arange(len(x))})
+    )
+    assert rows.value.tobytes() == people.value.tobytes()
+
+
 def test_a_row_that_is_written_several_times_counts_once_and_order_does_not_matter():
     times = np.random.default_rng(0).integers(1, 24, len(ONE[0]))
     rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(ONE[0])), times))

@@ -6,6 +6,7 @@ interrupted.
 
 from __future__ import annotations
 
+import gc
 import io
 import signal
 import sys
@@ -180,6 +181,8 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    gc.freeze()  # what has been imported stays: it need not be looked at again and again
+    gc.set_threshold(100_000, 50, 100)
     _catch_signals()
     try:
         code = main()

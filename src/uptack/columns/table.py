@@ -56,13 +56,13 @@ class Table:
 def table(x: Any, y: Any, *, fit_intercept: bool, missing: str) -> Table:
     """X and y as floats. Rows that are not finite are an error, or with `missing="ignore"` are not complete."""
     if isinstance(x, PeopleRows) and isinstance(y, PeopleRows):
-        made = _finite(*_checked(x.values, y.values), fit_intercept, missing)
+        made = finite(*_checked(x.values, y.values), fit_intercept, missing)
         return replace(made, whose=x.codes, people=x.people)
     response = column("y", y)
     lines, _ = _checked(matrix("X", x, "a table of numbers with at least one column"), response.floats())
     if len(lines) != response.size:
         raise InvalidArgument("y", "as long as X", "another number of rows")
-    return _finite(lines, response.floats(), fit_intercept, missing)
+    return finite(lines, response.floats(), fit_intercept, missing)
 
 
 def _checked(design: Floats, response: Floats) -> tuple[Floats, Floats]:
@@ -75,14 +75,19 @@ def _checked(design: Floats, response: Floats) -> tuple[Floats, Floats]:
     return design, response
 
 
-def _finite(design: Floats, response: Floats, fit_intercept: bool, missing: str) -> Table:
+def finite(design: Floats, response: Floats, fit_intercept: bool, missing: str) -> Table:
     """The table, with rows that are not finite refused, or set to 0 and marked."""
     if fit_intercept:
         design = np.column_stack([np.ones(len(design)), design])
     broken = ~(np.isfinite(design).all(axis=1) & np.isfinite(response))
     if broken.any():
         if missing == "error":
-            fix = "Pass missing='ignore' to leave each such row out of its fit."
-            raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
+            raise lacking()
         design, response = np.where(broken[:, None], 0.0, design), np.where(broken, 0.0, response)
     return Table(design, response, ~broken)
+
+
+def lacking() -> InvalidArgument:
+    """What the curator is told where rows must not lack a value and some do."""
+    fix = "Pass missing='ignore' to leave each such row out of its fit."
+    return InvalidArgument("X and y", "free of NaN and infinities", "some", fix)

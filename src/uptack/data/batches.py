@@ -9,28 +9,30 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from uptack.columns.batched import Batched, Places
+from uptack.columns import canonical
+from uptack.columns.batched import Batched, BatchedRows, Picked, Places
 from uptack.columns.selection import Floats, Window
 from uptack.data import engines, states
-from uptack.data.expressions import as_floats, infinite, missing
-from uptack.data.ordering import Count, Fetch, Sample, Selected
-from uptack.data.places import Counted, Weighed
+from uptack.data.dealt import Fold, dealt
+from uptack.data.expressions import as_floats, infinite, missing, number
+from uptack.data.ordering import Selected
 from uptack.data.protocol import NUMERIC, known_all
 from uptack.data.queries import QuerySource
-from uptack.data.scans import QueryScans, at_pivots, between, sample
+from uptack.data.scans import QueryScans
+from uptack.data.shared import SharedScans
 from uptack.errors import UptackError
 
 Sizes = dict[int, tuple[int, int]]
 """Of every partition, how many rows it has and how many are complete."""
 
-Ends = tuple[float | None, float | None]
+
+Classes = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,17 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class QueryRows(Batched):
-    """Columns of an engine by their names; `truth` are the numbers of those that are brought to between 0 and 1."""
+class QueryRows(BatchedRows):
+    """Columns of an engine by their names.
+
+    `truth` are the numbers of those that are brought to between 0 and 1, and `classes` two values of each of those
+    that are 0 and 1 for them.
+    """
 
     source: QuerySource
     names: tuple[str, ...]
     truth: tuple[int, ...] = ()
+    classes: tuple[tuple[int, Classes], ...] = ()
 
     @staticmethod
     def of(source: QuerySource, names: Sequence[str]) -> QueryRows:
@@ -84,65 +91,94 @@ class QueryRows(Batched):
         assert isinstance(other, QueryRows)
         assert other.source.table is self.source.table
         more = tuple(self.width + column for column in other.truth)
-        return QueryRows(self.source, self.names + other.names, self.truth + more)
+        classes = tuple((self.width + column, both) for column, both in other.classes)
+        return QueryRows(self.source, self.names + other.names, self.truth + more, self.classes + classes)
 
     def clipped(self, columns: Sequence[int]) -> QueryRows:
         """The same with some columns brought to between 0 and 1."""
         return replace(self, truth=tuple(sorted({*self.truth, *columns})))
 
+    def coded(self, first: Any, second: Any) -> QueryRows:
+        """The only column as 0 and 1 for two values."""
+        return replace(self, classes=((0, (first, second)),))
+
     @property
-    def _layout(self) -> Layout:
+    def layout(self) -> Layout:
+        """How a record batch of these columns is read."""
         return Layout(self.width, self.truth)
 
-    def _rows(self) -> Any:
-        table = self.source.table
-        return table.select(**{f"v{i}": as_floats(table[name]) for i, name in enumerate(self.names)})
+    @property
+    def key(self) -> str:
+        """What tells these columns from others of the same source."""
+        return f"{self.names} {self.truth} {self.classes}"
 
-    def _complete(self, rows: Any) -> Any:
+    def rows(self, **beside: Any) -> Any:
+        """An expression with floats v0, v1, ... and what is to be beside them."""
+        return self.source.table.select(**{f"v{i}": self._value(i) for i in range(self.width)}, **beside)
+
+    def _value(self, i: int) -> Any:
+        values = as_floats(self.source.table[self.names[i]])
+        both = dict(self.classes).get(i)
+        return values if both is None else _classified(values, *both)
+
+    def complete(self, rows: Any) -> Any:
         """The condition that a row is complete. What is brought to between 0 and 1 is finite if it is not missing."""
         whole = [~missing(rows[f"v{i}"]) for i in range(self.width)]
         bounded = [~infinite(rows[f"v{i}"]) for i in range(self.width) if i not in self.truth]
         return functools.reduce(operator.and_, whole + bounded)
 
     @property
-    def _on_spark(self) -> bool:
+    def on_spark(self) -> bool:
+        """Whether rows stay on the executors of Spark."""
         return bool(engines.backend(self.source.table).name == "pyspark")
 
     def count(self) -> int:
         """How many rows are complete: one scan, once."""
 
         def counted() -> int:
-            rows = self._rows()
-            return engines.tally(rows, [self._complete(rows)])[0]
+            rows = self.rows()
+            return engines.tally(rows, [self.complete(rows)])[0]
 
-        if self._on_spark:
+        if self.on_spark:
             return sum(complete for _, complete in self._partitions().values())
-        return self.source.once(f"complete rows of {self.names} {self.truth}", counted)
+        return self.source.once(f"complete rows of {self.key}", counted)
+
+    def lacking(self) -> bool:
+        """Whether some row is not complete."""
+        return self.count() != self.size
 
     def sums(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
         """Σ f over batches of complete rows: on the executors of Spark, otherwise here."""
-        return engines.batch_sums(self._rows(), functools.partial(self._layout.apply, f), f(np.empty((self.width, 0))))
+        return engines.batch_sums(self.rows(), functools.partial(self.layout.apply, f), f(np.empty((self.width, 0))))
 
     def taken(self, places: Places, complete: bool) -> Floats:
         """The rows in these places, by one scan."""
         order = np.argsort(places, kind="stable")
         wanted, out = places[order], np.empty((self.width, places.size))
-        if self._on_spark:
+        if self.on_spark:
             found = self._taken_on_spark(wanted, complete)
         else:
-            read, found = engines.folded(self._rows(), functools.partial(_picked, self._layout, wanted, complete))
+            read, found = engines.folded(self.rows(), functools.partial(_picked, self.layout, wanted, complete))
             if read != (self.count() if complete else self.size):
                 raise UptackError(states.CHANGED)
         out[:, order] = found
         return out
 
+    def dealt(self, slots: Places, size: int, parts: int, complete: bool) -> Iterator[Picked]:
+        """By one scan, and files on a disk."""
+
+        def scan(fold: Fold) -> int:
+            return engines.folded(self.rows(), lambda batches: fold(self.layout.read(b, complete) for b in batches))
+
+        return dealt(scan, self.width, slots, size, parts)
+
     def _partitions(self) -> Sizes:
         """One scan, once: Spark does the same with the same rows."""
 
         def counted() -> Sizes:
-            return dict(sorted(engines.on_partitions(self._rows(), functools.partial(_sized, self._layout))))
+            return dict(sorted(engines.on_partitions(self.rows(), functools.partial(_sized, self.layout))))
 
-        return self.source.once(f"partitions of {self.names} {self.truth}", counted)
+        return self.source.once(f"partitions of {self.key}", counted)
 
     def _taken_on_spark(self, wanted: Places, complete: bool) -> Floats:
         """Every partition sends its own. One that has another number of rows than it had is an error."""
@@ -152,8 +188,8 @@ class QueryRows(Batched):
         local = {
             place: wanted[a:b] - start for place, a, b, start in zip(sizes, cuts[:-1], cuts[1:], ends[:-1], strict=True)
         }
-        pick = functools.partial(_picked_in, self._layout, local, complete)
-        found = dict(sorted(engines.on_partitions(self._rows(), pick), key=lambda part: part[0]))
+        pick = functools.partial(_picked_in, self.layout, local, complete)
+        found = dict(sorted(engines.on_partitions(self.rows(), pick), key=lambda part: part[0]))
         if {place: read for place, (read, _) in found.items()} != sizes:
             raise UptackError(states.CHANGED)
         return np.concatenate([np.empty((self.width, 0)), *(rows for _, rows in found.values())], axis=1)
@@ -162,64 +198,30 @@ class QueryRows(Batched):
         """Order statistics in two or three scans for all columns together, once: see `uptack.data.ordering`."""
 
         def selected() -> dict[int, Selected]:
-            rows, n = self._rows(), self.count()
+            rows, n = self.rows(), self.count()
             if n != self.size:
-                rows = rows.filter(self._complete(rows))
+                rows = rows.filter(self.complete(rows))
             alone = {i: QueryScans(rows.select(v=rows[f"v{i}"])) for i in range(self.width) if i not in self.truth}
-            return Selected.several(SharedScans(rows, alone), alone, n, windows)
+            return Selected.several(SharedScans(rows, alone), alone, n, n, windows)
 
-        return self.source.once(f"order of {self.names} {self.truth} {windows}", selected)[column]
-
-
-@dataclass(frozen=True)
-class SharedScans:
-    """The questions of `uptack.data.ordering.Together`, of an expression with columns v0, v1, ... without nulls."""
-
-    rows: Any
-    alone: Mapping[int, QueryScans]
-
-    def sample(self, asked: Mapping[int, Sample]) -> Mapping[int, Weighed]:
-        """The first sample is one of rows, for all columns; later ones, which are rare, are of other rows for each."""
-        if any((gap.low, gap.high) != (None, None) for ask in asked.values() for gap in ask.gaps):
-            return {column: self.alone[column].sample(ask.gaps, ask.part) for column, ask in asked.items()}
-        return self._read(sample(self.rows, max(ask.part for ask in asked.values())), dict.fromkeys(asked, ()))
-
-    def count(self, asked: Mapping[int, Count]) -> Mapping[int, Counted]:
-        """All pivots of all columns in one scan."""
-        conditions = [at_pivots(self.rows[f"v{column}"], ask.pivots) for column, ask in asked.items()]
-        counts, found = iter(engines.tally(self.rows, [one for some in conditions for one in some])), {}
-        for column, ask in asked.items():
-            below, up_to = ([next(counts) for _ in ask.pivots] for _ in range(2))
-            found[column] = Counted(below, up_to)
-        return found
-
-    def fetch(self, asked: Mapping[int, Fetch]) -> Mapping[int, Weighed]:
-        """The rows that lie in a gap of one of the columns, in one scan. Of them each column keeps its own."""
-        ends = {column: [(gap.low, gap.high) for gap in ask.gaps] for column, ask in asked.items()}
-        every = [between(self.rows[f"v{column}"], *pair) for column, pairs in ends.items() for pair in pairs]
-        some = not any(condition is None for condition in every)
-        return self._read(self.rows.filter(functools.reduce(operator.or_, every)) if some else self.rows, ends)
-
-    def _read(self, rows: Any, ends: Mapping[int, Sequence[Ends]]) -> dict[int, Weighed]:
-        """Of each column its values that are strictly between two ends, or all where no ends are given."""
-
-        def fold(parts: Iterator[Any]) -> dict[int, Weighed]:
-            found: dict[int, list[Floats]] = {column: [np.empty(0)] for column in ends}
-            for batch in parts:
-                for place, (column, pairs) in enumerate(ends.items()):
-                    values = engines.floats(batch.column(place))
-                    found[column].append(values[_between(values, pairs)] if pairs else values)
-            return {column: Weighed(np.concatenate(values)) for column, values in found.items()}
-
-        return engines.folded(rows.select(*(f"v{column}" for column in ends)), fold)
+        return self.source.once(f"order of {self.key} {windows}", selected)[column]
 
 
-def _between(values: Floats, ends: Sequence[Ends]) -> NDArray[np.bool_]:
-    """Which values are strictly between two ends, of which one may be left out."""
-    found = np.zeros(values.size, bool)
-    for low, high in ends:
-        found |= (values > (-np.inf if low is None else low)) & (values < (np.inf if high is None else high))
+def _classified(values: Any, first: Any, second: Any) -> Any:
+    """0 where a value is the first, 1 where it is the second, and null elsewhere: what is no float no row is."""
+    ibis = engines.ibis()
+    found = ibis.null().cast("float64")
+    for code, one in ((0.0, canonical(first)), (1.0, canonical(second))):
+        if isinstance(one, int | float) and _is_float(one):
+            found = ibis.ifelse(values == number(one), number(code), found)
     return found
+
+
+def _is_float(value: float) -> bool:
+    try:
+        return float(value) == value
+    except OverflowError:
+        return False
 
 
 def _picked(layout: Layout, wanted: Places, complete: bool, parts: Iterator[Any]) -> tuple[int, Floats]:

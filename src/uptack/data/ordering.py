@@ -81,11 +81,21 @@ class Selected:
         self._totals: dict[Window, int] = {}
 
     @staticmethod
-    def several(scans: Together, alone: Mapping[int, Scans], n: int, windows: Sequence[Window]) -> dict[int, Selected]:
-        """The same windows of several columns that have a value in each of n rows. Scans are shared by all of them."""
-        inside = _inside(windows, n, n, Scale())
-        found = together(scans, {column: search(Gap(None, None, 1, n, n, 0), inside) for column in alone})
-        made = {column: Selected(each, n, n, ()) for column, each in alone.items()}
+    def several(
+        scans: Together,
+        alone: Mapping[int, Scans],
+        n: int,
+        valued: int,
+        windows: Sequence[Window],
+        *,
+        scale: Scale | None = None,
+        rows: int | None = None,
+    ) -> dict[int, Selected]:
+        """The same windows of several columns that have a value in each row. Scans are shared by all of them."""
+        made = {column: Selected(each, n, valued, (), scale=scale, rows=rows) for column, each in alone.items()}
+        inside = _inside(windows, n, valued, scale or Scale())
+        whole = Gap(None, None, 1, valued, valued if rows is None else rows, 0)
+        found = together(scans, {column: search(whole, inside) for column in alone})
         for column, one in made.items():
             one._pieces = found[column]
         return made

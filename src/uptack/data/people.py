@@ -26,6 +26,7 @@ from uptack.data.arrays import MemorySource
 from uptack.data.conditions import Condition
 from uptack.data.counting import QueryPeople, can_be_an_id
 from uptack.data.memory_people import MemoryPeople
+from uptack.data.people_batches import QueryPeopleRows
 from uptack.data.protocol import NUMERIC, Counts, Kind, Source, form_of, known, known_all
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument, UptackError
@@ -190,6 +191,12 @@ class PeopleSource:
     def points(self, names: Sequence[str]) -> PeopleRows:
         """Numeric columns side by side, and whose each row is."""
         return self._inner.points([self._known(name, NUMERIC) for name in names])
+
+    def batched(self, names: Sequence[str]) -> QueryPeopleRows | None:
+        """The same in batches; None for rows that are in memory."""
+        if not isinstance(self._inner, QueryPeople):
+            return None
+        return QueryPeopleRows.of(self._inner, [self._known(name, NUMERIC) for name in names])
 
     def mixed(self, numbers: Sequence[str], others: Sequence[str]) -> tuple[PeopleRows, list[Field]]:
         """Some columns as numbers, with whose each row is, and others as fields."""

@@ -5,6 +5,7 @@ Places are counted in units, which a row may have several of: see `uptack.data.o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,6 +24,13 @@ class Weighed:
 
     values: Floats
     weights: Integers | None = None
+
+    @staticmethod
+    def joined(parts: Sequence[Weighed], weighed: bool) -> Weighed:
+        """Rows of all parts; whether they have weights, which no part says where there is none."""
+        values = np.concatenate([np.empty(0), *(part.values for part in parts)])
+        weights = [part.weights for part in parts if part.weights is not None]
+        return Weighed(values, np.concatenate([np.empty(0, np.int64), *weights]) if weighed else None)
 
     def sorted(self) -> Weighed:
         """In the order of their values."""

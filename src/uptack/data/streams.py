@@ -17,6 +17,8 @@ import codecs
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from uptack import checks
 from uptack.data.states import guarded
 from uptack.errors import InvalidArgument
@@ -37,7 +39,7 @@ WIDE = tuple(f"utf-{width}{order}" for width in (16, 32) for order in ("-le", "-
 MARKED = ("utf-16", "utf-32")
 """Encodings whose order of bytes is said by a mark."""
 CHUNK = 1 << 20
-PAIRS = bytes(byte for first in range(256) for second in range(256) for byte in (first, second))
+PAIRS = np.arange(1 << 16, dtype=">u2").tobytes()
 """Each byte after each other one. An encoding in which a byte says how later ones are read shows it here: escapes as in
 ISO 2022 and HZ, and those of Python's texts."""
 BROKEN = "uptack-broken"

@@ -177,7 +177,7 @@ def _fitting(texts: Any, kinds: Sequence[str], form: Numbers) -> list[str]:
     """The kinds that all cells fit. What is an integer is a number, and need not be read twice."""
     found: list[str] = []
     for kind in kinds:
-        if (kind == "number" and "integer" in found) or not cells.misfits(texts, kind, form):
+        if (kind == "number" and "integer" in found) or cells.fitting(texts, kind, form):
             found.append(kind)
     return found
 
@@ -189,12 +189,13 @@ def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder:
 
     schema = cells.schema({name: kinds[name] for name in made.names})
     copy = folder / "rows.parquet"
+    texts = [name for name in made.names if kinds[name] == "text"]  # a dictionary of numbers takes longer than they do
 
     def write() -> None:
-        with pq.ParquetWriter(copy, schema) as file:
+        with pq.ParquetWriter(copy, schema, use_dictionary=texts, write_statistics=False) as file:
             for batch in batches(paths, made, label="converting to Parquet"):
                 columns = [
-                    cells.cast(texts, kinds[name], made.numbers) for name, texts in zip(made.names, batch, strict=True)
+                    cells.cast(found, kinds[name], made.numbers) for name, found in zip(made.names, batch, strict=True)
                 ]
                 file.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
 

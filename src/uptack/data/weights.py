@@ -213,6 +213,13 @@ def column(source: QuerySource, ids: tuple[str, ...], name: str, order: str | No
     return PeopleQueryColumn(source, ids, name, values, source.columns[name] != "number")
 
 
+def weighed(rows: Any, people: engines.Kept, at_most: int | None = None) -> Any:
+    """Rows with their weights, w, in place of their ids k0, k1, ... Those of people who are not there are left out."""
+    ids, theirs = [name for name in rows.columns if name.startswith("k")], people.table
+    values = [name for name in rows.columns if name not in ids]
+    return rows.join(theirs.select(*ids, w=weight(theirs.m, at_most)), ids).select(*values, "w")
+
+
 @dataclass(frozen=True)
 class PeopleScans:
     """The questions of `uptack.data.ordering.Scans` on rows (ids and v, none missing) and people (ids and m)."""
@@ -223,8 +230,7 @@ class PeopleScans:
 
     def weighed(self, rows: Any) -> Any:
         """Values and weights of some rows."""
-        ids, theirs = [name for name in rows.columns if name.startswith("k")], self.people.table
-        return rows.join(theirs.select(*ids, w=weight(theirs.m, self.at_most)), ids).select("v", "w")
+        return weighed(rows, self.people, self.at_most).select("v", "w")
 
     def counts(self, pivots: Sequence[float]) -> Counted:
         """Units and rows below and up to each pivot: one scan of the rows up to the largest pivot.
@@ -263,7 +269,7 @@ class PeopleScans:
         def add(batches: Any) -> int:
             total, units = 0, before
             for batch in batches:
-                read = Weighed(engines.floats(batch.column(0)), _integers(batch.column(1)))
+                read = Weighed(engines.floats(batch.column(0)), engines.integers(batch.column(1)))
                 total += crossed(read, units, SCALE)
                 units += int(_weights(read).sum())
             return total
@@ -276,17 +282,10 @@ def _weights(read: Weighed) -> NDArray[np.int64]:
     return read.weights
 
 
-def _integers(values: Any) -> NDArray[np.int64]:
-    made: NDArray[Any] = values.to_numpy(zero_copy_only=False)
-    return made.astype(np.int64, copy=False)
-
-
 def _read(rows: Any) -> Weighed:
     """Values and weights of an expression."""
 
-    def parts(batches: Any) -> list[tuple[Any, Any]]:
-        return [(engines.floats(batch.column(0)), _integers(batch.column(1))) for batch in batches]
+    def parts(batches: Any) -> list[Weighed]:
+        return [Weighed(engines.floats(batch.column(0)), engines.integers(batch.column(1))) for batch in batches]
 
-    found = engines.folded(rows, parts)
-    values, weights = zip(*found, strict=True) if found else ([np.empty(0)], [np.empty(0, np.int64)])
-    return Weighed(np.concatenate(values), np.concatenate(weights))
+    return Weighed.joined(engines.folded(rows, parts), weighed=True)

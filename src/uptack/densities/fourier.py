@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,6 @@ from uptack.densities.coordinates import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.density import Floats, FourierDensity
-from uptack.later import Later
 from uptack.noise import Entropy
 from uptack.noise.laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
@@ -50,8 +50,6 @@ from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.sizes import COUNT_SHARE, public_size
 from uptack.statistics.statistic import least_n
-
-special = Later("scipy.special")
 
 MOST = {1: 1000, 2: 50, 3: 10}
 """The highest degree, by dimension."""
@@ -79,7 +77,7 @@ def _cells(x: Floats, low: float, side: float) -> Integers:
     """The cell of each row, alone. A row outside the box is wrapped around; what is too far away for that goes to 0."""
     with np.errstate(over="ignore", invalid="ignore"):
         share = (x - low) / side
-        share = np.nan_to_num(share - np.floor(share), posinf=0.0, neginf=0.0)
+        share = np.fmax(share - np.floor(share), 0.0)  # 0 for NaN
     return np.minimum((share * CELLS).astype(np.int64), CELLS - 1)
 
 
@@ -291,7 +289,7 @@ def _private_box(columns: Sequence[Column], n: int, question: Question, rows: Fr
     For a normal law the ends are then at ±3.5 standard deviations, however far in the quantiles had to be.
     """
     tail = min(max(rows / max(n, 1), _least_tail(n)), MOST_TAIL)
-    outward = NORMAL_REACH / -float(special.ndtri(float(tail)))
+    outward = NORMAL_REACH / -NormalDist().inv_cdf(float(tail))
     lows, highs, d = [], [], len(columns)
     for data, part in zip(columns, question.split(*[Fraction(1, d)] * d), strict=True):
         ends = quantiles(data, n, (tail, 1 - tail), replace(part, granularity=None), quantile_statistic)

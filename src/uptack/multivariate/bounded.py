@@ -7,20 +7,22 @@
 Of people's rows each is weighed by its part of the person, exactly, so that one person moves sums as one row does
 (`uptack.multivariate.people`).
 
-**Exact sums.** Entries of u are integers of at most 2^18, and batches have at most 2^13 rows. So every product and each
-partial sum of Σuuᵀ, in whichever order, is an integer of at most 2^49: floats add them up without rounding.
+Sums of u and of uuᵀ are exact: see `uptack.multivariate.terms`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from uptack.account import Account
 from uptack.mechanisms.additive import real_noise
 from uptack.mechanisms.matrix_laplace import noisy_matrix
-from uptack.multivariate.rows import Floats, Step, Whole, lengths
+from uptack.multivariate.rows import Floats, Step, Whole, lengths, squares
+from uptack.multivariate.terms import Squares
 from uptack.noise import Grid, L2Ball
 from uptack.privacy import loss
 
@@ -36,23 +38,24 @@ def bounded(columns: Floats, radius: float = 0.0) -> Floats:
     """The rows as vectors of integers near Λ·v/max(|v|, radius), none longer than Λ.
 
     A row that came out too long, which rounding can't do unless floats are broken, is 0. So is one without a direction.
+
+    Squares of entries up to Λ, and their sums up to Λ², are whole numbers that floats have: there nothing is rounded.
+    Rounding is monotone, so a longer vector has a sum above Λ², or infinity, or NaN, and none of these is at most Λ².
     """
-    away = lengths(columns)
-    near = np.rint(columns * ((LENGTH - len(columns)) / np.maximum(away, radius)))
-    sound = (np.abs(near) <= LENGTH).all(axis=0)
-    near = np.where(sound, near, 0.0)
-    square = (near * near).sum(axis=0)  # integers of at most d·2^36: exact in any order
-    return np.where(square <= float(LENGTH) ** 2, near, 0.0)
+    near = columns * ((LENGTH - len(columns)) / np.maximum(lengths(columns), radius))
+    np.rint(near, out=near)
+    short = squares(near) <= float(LENGTH) ** 2
+    return near if short.all() else np.where(short, near, 0.0)
 
 
-def second_moments(step: Step) -> Step:
-    """The sum of uuᵀ over the rows of a batch."""
+def second_moments(vectors: Callable[[Floats], Sequence[Whole]]) -> Step:
+    """uuᵀ of the rows of a batch, for the only thing that a function gives, u."""
+    return partial(_second_moments, vectors)
 
-    def summed(batch: Floats) -> list[Whole]:
-        (u,) = step(batch)
-        return [u @ u.T]
 
-    return summed
+def _second_moments(vectors: Callable[[Floats], Sequence[Whole]], batch: Floats) -> list[Squares]:
+    (u,) = vectors(batch)
+    return [Squares(u)]
 
 
 def noisy_moments(total: Whole, account: Account) -> Floats:

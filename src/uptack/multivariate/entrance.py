@@ -13,10 +13,10 @@ import numpy as np
 from uptack import checks
 from uptack.account import Account
 from uptack.columns import column, matrix
-from uptack.columns.batched import Batched
+from uptack.columns.batched import Batched, BatchedPeople, BatchedRows
 from uptack.columns.owners import Codes, PeopleRows
 from uptack.errors import InvalidArgument
-from uptack.multivariate.people import PeopleMatrix
+from uptack.multivariate.people import PeopleMatrix, StreamedPeople
 from uptack.multivariate.rows import Floats, MatrixRows, Rows
 from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.multivariate.streams import StreamedRows
@@ -71,7 +71,7 @@ class Streamed:
 
     @property
     def size(self) -> int:
-        """The number of rows."""
+        """The number of rows, or of people."""
         return self.table.size
 
     @property
@@ -81,8 +81,11 @@ class Streamed:
 
     def rows(self, missing: str) -> Rows:
         """The rows, as those of a table in memory."""
-        if missing == "error" and self.table.count() != self.table.size:
+        if missing == "error" and self.table.lacking():
             raise _lacking()
+        if isinstance(self.table, BatchedPeople):
+            return StreamedPeople(self.table)
+        assert isinstance(self.table, BatchedRows)
         return StreamedRows(self.table)
 
 

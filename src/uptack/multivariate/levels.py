@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from uptack.account import Account
 from uptack.mechanisms.inverse import Boxes, decay, inverse_loss, steps_needed
 from uptack.multivariate.rows import Floats, Whole
+from uptack.multivariate.terms import Tally
 
 Integers = NDArray[np.int64]
 
@@ -101,12 +102,12 @@ def drawn(boxes: Boxes, account: Account) -> list[int]:
     return found
 
 
-def size_counts(sizes: Floats) -> list[Whole]:
-    """How many numbers lie on each level of `SIZES`; those that are not above 0 on the lowest."""
+def size_counts(sizes: Floats) -> list[Tally]:
+    """The level of `SIZES` that each number lies on; those that are not above 0 on the lowest."""
     mantissa, power = np.frexp(np.where(sizes > 0, sizes, 0.0))
     above = sum(2 * mantissa >= threshold for threshold in THRESHOLDS)
     level = np.where(mantissa > 0, 4 * (power.astype(np.int64) - 1) + above, -QUARTERS)
-    return [np.bincount(np.clip(level, -QUARTERS, QUARTERS) + QUARTERS, minlength=2 * QUARTERS + 1)]
+    return [Tally(np.clip(level, -QUARTERS, QUARTERS) + QUARTERS, 2 * QUARTERS + 1)]
 
 
 def private_size(counts: Whole, share: Fraction, account: Account) -> float:

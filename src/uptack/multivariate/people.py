@@ -17,29 +17,32 @@ score by at most 1. *Proof.* She counts between -q and 1 - q in L, and in R betw
 at most a rank, as one row does.
 
 **Pairs** are pairs of people: everybody is in at most one, with one of her rows. Which one is a function of her rows
-and the number of the pair: they are sorted, and a fixed random-looking function of the number says which. (Rows in the
-order of the table would not do: of a year, or the number of a visit, everybody's first rows may hold the same.) So one
-person changes one pair.
+and the number of the pair: a fixed random-looking function of the number and the row's values is least there. (Rows
+that are equal stand for one. The least rows themselves would not do: of a year, or the number of a visit, everybody's
+least may be the same.) So one person changes one pair, in whichever order and batches rows come.
 
 With one row per person all these are those of rows. Integers are exact, so sums do not tell how rows were put together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.columns.batched import BatchedPeople, Keyed, Keys, Picked, Places, by_units, least
 from uptack.columns.numeric import Ordered
 from uptack.columns.owners import Codes
 from uptack.columns.people import UNIT
 from uptack.columns.people_order import PeopleOrder
 from uptack.multivariate.pairs import MOST, chosen, equal
-from uptack.multivariate.rows import Floats, PairStep, Step, Whole, added, around_median, batches, paired
+from uptack.multivariate.rows import Floats, PairStep, Step, Whole, around_median, paired, weighed
+from uptack.multivariate.terms import Units
 from uptack.noise import Entropy
 
 Indices = NDArray[np.int64]
@@ -47,7 +50,7 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class PeopleMatrix:
-    """The complete rows of people in memory, one line per column: person after person, and sorted within each.
+    """The complete rows of people in memory, one line per column.
 
     `codes` says whose each row is, of `size` people. Some of them may have none.
     """
@@ -60,9 +63,7 @@ class PeopleMatrix:
     def of(rows: Floats, codes: Codes, people: int) -> PeopleMatrix:
         """The lines of a matrix as rows. Those with something that is no finite number are left out."""
         complete = np.flatnonzero(np.isfinite(rows).all(axis=1))
-        columns, whose = rows[complete].T, codes[complete]
-        order = np.lexsort((*columns[::-1], whose))
-        return PeopleMatrix(np.ascontiguousarray(columns[:, order]), whose[order], people)
+        return PeopleMatrix(np.ascontiguousarray(rows[complete].T), codes[complete], people)
 
     @property
     def width(self) -> int:
@@ -79,41 +80,27 @@ class PeopleMatrix:
         return int(np.count_nonzero(self._counts))
 
     @cached_property
-    def _alike(self) -> list[tuple[int, Floats]]:
-        """The rows of all people who have m of them, with the units of each row."""
-        each = self._counts[self.codes]
-        order = np.argsort(each, kind="stable")
-        numbers, starts = np.unique(each[order], return_index=True)
-        parts = np.split(self.values[:, order], starts[1:], axis=1)
-        return [(units_of(m), np.ascontiguousarray(part)) for m, part in zip(numbers.tolist(), parts, strict=False)]
+    def _alike(self) -> tuple[Floats, Units]:
+        """The rows in the order of their units, and these."""
+        return by_units(self.values, units_of(self._counts[self.codes]))
 
     def sums(self, step: Step) -> list[Whole]:
-        """Σ units·contribution/U, exactly: rows with equal units are added up first."""
-        totals = added(step(self.values[:, :0]), ())
-        for units, rows in self._alike:
-            for part in batches(step, rows):
-                totals = [total + units * new for total, new in zip(totals, added(part, ()), strict=True)]
-        return [total * Fraction(1, UNIT) for total in totals]
+        """Σ units·contribution/U, exactly."""
+        return in_people(weighed(step, *self._alike))
 
     def pairs(self, step: PairStep, slots: int | None, entropy: Entropy, most: int = MOST) -> list[Whole]:
         """Over pairs of people, one row of each: see the module."""
-        pair, one, other = self._paired(slots, entropy, most)
-        sides = np.array([self._row(person, 2 * pair + side) for side, person in enumerate((one, other))])
-        return paired(step, self.values[:, sides])
+        return paired(step, pairs_of(self, self._picked, slots, entropy, most))
 
-    def _paired(self, slots: int | None, entropy: Entropy, most: int) -> tuple[Indices, Indices, Indices]:
-        """The numbers of pairs in which both have a row, and who they are."""
-        if slots is not None:
-            number, places = chosen(self.count(), slots, most, entropy)
-            return number, *np.flatnonzero(self._counts)[places]
-        one, other = equal(self.size, most, entropy)
-        pair = np.flatnonzero((self._counts[one] > 0) & (self._counts[other] > 0))
-        return pair, one[pair], other[pair]
-
-    def _row(self, people: Indices, numbers: Indices) -> Indices:
-        """One row of each of the people, by a number that has nothing to do with rows."""
-        first, counts = np.cumsum(self._counts) - self._counts, self._counts[people].astype(np.uint64)
-        return np.asarray(first[people] + (mixed(numbers) % counts).astype(np.int64))
+    def _picked(self, places: Places, keyed: Keyed, complete: bool) -> Picked:
+        """See `uptack.columns.batched.BatchedPeople`."""
+        slot = np.full(self.size, -1)
+        slot[np.flatnonzero(self._counts)[places] if complete else places] = np.arange(places.size)
+        slots = slot[self.codes]
+        wanted = np.flatnonzero(slots >= 0)
+        slots, rows = slots[wanted], np.take(self.values, wanted, axis=1)
+        found, _, picked = least(slots, keyed(slots, rows), rows)
+        return found, picked
 
     def ordered(self, column: int, reach: int) -> Ordered:
         """z, by selection where that is less work than sorting."""
@@ -121,14 +108,83 @@ class PeopleMatrix:
         return PeopleOrder(self.values[column], units, UNIT, self.count(), [around_median(self.count(), reach)])
 
 
+@dataclass(frozen=True, eq=False)
+class StreamedPeople:
+    """The same of a table that is read in batches, to the last bit."""
+
+    table: BatchedPeople
+
+    @property
+    def size(self) -> int:
+        """How many people there are."""
+        return self.table.size
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.table.width
+
+    def count(self) -> int:
+        """How many people have a complete row."""
+        return self.table.count()
+
+    def sums(self, step: Step) -> list[Whole]:
+        """One scan."""
+        return in_people(self.table.weighed(partial(weighed, step)))
+
+    def pairs(self, step: PairStep, slots: int | None, entropy: Entropy, most: int = MOST) -> list[Whole]:
+        """One scan, after which there are no more rows than twice `most` in memory."""
+        return paired(step, pairs_of(self, self.table.picked, slots, entropy, most))
+
+    def ordered(self, column: int, reach: int) -> Ordered:
+        """By selection where the rows are."""
+        return self.table.ordered(column, [around_median(self.count(), reach)])
+
+
 def units_of(rows: Any) -> Any:
     """The units of each row of a person with so many of them."""
     return UNIT // rows
 
 
-def mixed(numbers: Indices) -> NDArray[np.uint64]:
-    """A fixed function that looks random: the finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
-    x = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+def in_people(totals: list[Whole]) -> list[Whole]:
+    """Sums in units as sums over people, exactly."""
+    return [total * Fraction(1, UNIT) for total in totals]
+
+
+# --------------------------------------------------------------------------------------------------------------- pairs
+
+Picker = Callable[[Places, Keyed, bool], Picked]
+
+
+def pairs_of(
+    people: PeopleMatrix | StreamedPeople, picked: Picker, slots: int | None, entropy: Entropy, most: int
+) -> Floats:
+    """The rows of all pairs in which both have a complete one: columns, sides, pairs."""
+    if slots is None:
+        sides = equal(people.size, most, entropy)
+        pair = np.arange(sides.shape[1])
+    else:
+        pair, sides = chosen(people.count(), slots, most, entropy)
+    places, numbers = sides.reshape(-1), np.concatenate([2 * pair, 2 * pair + 1])
+    order, rows = np.argsort(places), np.full((people.width, places.size), np.nan)
+    if places.size:
+        found, values = picked(places[order], partial(hashed, numbers[order]), slots is not None)
+        rows[:, order[found]] = values
+    both = rows.reshape(people.width, 2, pair.size)
+    return both[:, :, np.isfinite(both).all(axis=(0, 1))]
+
+
+def hashed(numbers: Indices, slots: Places, rows: Floats) -> Keys:
+    """A fixed function of the number of a slot and the values of a row that looks random. -0.0 is 0.0."""
+    found = mixed(numbers[slots].astype(np.uint64))
+    for column in rows:
+        found = mixed(found ^ (column + 0.0).view(np.uint64))
+    return found
+
+
+def mixed(numbers: Keys) -> Keys:
+    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
+    x = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
     return x ^ (x >> np.uint64(31))

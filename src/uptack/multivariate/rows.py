@@ -1,17 +1,17 @@
 """Rows of several numbers, and what may be asked of them: sums of integers, pair by pair or row by row, and medians.
 
-A step of a multivariate release is a function of a batch of rows that returns integers. Integers add up to the same sum
-in any order and in any batches, so a step gives the same numbers in memory, in batches of a file, and in partitions of
-a cluster. What one row contributes must not depend on the other rows of its batch. So functions use elementwise
-arithmetic only, which IEEE 754 defines to the last bit; a product of matrices would not do, since libraries add up in
-an order that depends on the shape.
+A step of a multivariate release is a function of a batch of rows that says which integers each row contributes
+(`uptack.multivariate.terms`). Integers add up to the same sum in any order and in any batches, so a step gives the same
+numbers in memory, in batches of a file, and in partitions of a cluster. What one row contributes must not depend on the
+other rows of its batch. So functions use elementwise arithmetic only, which IEEE 754 defines to the last bit; a product
+of matrices would not do, since libraries add up in an order that depends on the shape.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from uptack.columns.numeric import Ordered
 from uptack.columns.selection import OrderStatistics, Window
 from uptack.multivariate.pairs import MOST, chosen, equal
+from uptack.multivariate.terms import Terms, Units, exact
 from uptack.noise import Entropy
 
 Floats = NDArray[np.float64]
@@ -27,10 +28,10 @@ Whole = NDArray[Any]
 """Integers: as Python's own, or in a batch as any numbers that are whole and below 2^53. Sums over people are exact
 fractions: see `uptack.multivariate.people`."""
 
-Step = Callable[[Floats], Sequence[Whole]]
+Step = Callable[[Floats], Sequence[Terms]]
 PairStep = Callable[[Floats, Floats], Sequence[Whole]]
 
-BATCH = 1 << 13
+BATCH = 1 << 14
 """Rows at a time: a column of them stays in the cache."""
 
 
@@ -117,38 +118,73 @@ class MatrixRows:
         return OrderStatistics(self._kept[column], [around_median(self.count(), reach)])
 
 
+@dataclass(frozen=True, eq=False)
+class FirstColumns:
+    """The first columns of rows that are complete if the others are there, too."""
+
+    rows: Rows
+    width: int
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return self.rows.size
+
+    def count(self) -> int:
+        """How many rows are complete."""
+        return self.rows.count()
+
+    def sums(self, step: Step) -> list[Whole]:
+        """Of these columns."""
+        return self.rows.sums(partial(_cut, step, self.width))
+
+    def pairs(self, step: PairStep, slots: int | None, entropy: Entropy, most: int = MOST) -> list[Whole]:
+        """Of these columns."""
+        return self.rows.pairs(partial(_cut, step, self.width), slots, entropy, most)
+
+    def ordered(self, column: int, reach: int) -> Ordered:
+        """Of one of these columns."""
+        return self.rows.ordered(column, reach)
+
+
+def _cut(step: Callable[..., Sequence[Any]], width: int, *batches: Floats) -> Sequence[Any]:
+    """What a step makes of the first columns: a function that other processes can be sent."""
+    return step(*(batch[:width] for batch in batches))
+
+
 def around_median(n: int, reach: int) -> Window:
     """The ranks that are at most so far from the median."""
     return (n + 1) // 2 - reach - 1, (n + 1) // 2 + reach + 2
 
 
-def batches(step: Callable[..., Sequence[Whole]], rows: Floats) -> Iterator[Sequence[Whole]]:
-    """What a step returns for one batch after the other. Rows of pairs have a dimension more, for the two sides."""
-    for start in range(0, rows.shape[-1], BATCH):
-        batch = rows[..., start : start + BATCH]
-        yield step(batch) if batch.ndim == 2 else step(*(batch[:, side] for side in range(batch.shape[1])))
+def batches(size: int) -> Iterator[slice]:
+    """One batch of rows after the other; first one without rows, so that sums always have their shape."""
+    yield slice(0)
+    yield from (slice(start, start + BATCH) for start in range(0, size, BATCH))
 
 
 def paired(step: PairStep, rows: Floats) -> list[Whole]:
     """The sums over pairs: rows have a dimension more, for the two sides."""
-    return added(step(rows[:, 0, :0], rows[:, 1, :0]), batches(step, rows))
+    return added(step(rows[:, 0, batch], rows[:, 1, batch]) for batch in batches(rows.shape[2]))
 
 
 def summed(step: Step, rows: Floats) -> list[Whole]:
-    """The sums over rows, batch after batch; first one without rows, so that sums always have their shape."""
-    return added(step(rows[:, :0]), batches(step, rows))
+    """The sums over rows, batch after batch."""
+    return added([terms.total() for terms in step(rows[:, batch])] for batch in batches(rows.shape[1]))
 
 
-def added(first: Sequence[Whole], parts: Iterable[Sequence[Whole]]) -> list[Whole]:
+def weighed(step: Step, rows: Floats, units: Units) -> list[Whole]:
+    """Σ units·contribution. Rows with equal units are next to each other."""
+    return added([terms.weighed(units[batch]) for terms in step(rows[:, batch])] for batch in batches(rows.shape[1]))
+
+
+def added(parts: Iterable[Sequence[Whole]]) -> list[Whole]:
     """The sums of integers, as Python's own: they have no largest."""
-    totals = [_exact(part) for part in first]
+    totals: list[Whole] = []
     for part in parts:
-        totals = [total + _exact(new) for total, new in zip(totals, part, strict=True)]
+        new = [exact(one) for one in part]
+        totals = [a + b for a, b in zip(totals, new, strict=True)] if totals else new
     return totals
-
-
-def _exact(part: Whole) -> Whole:
-    return np.asarray(part).astype(np.int64).astype(object)
 
 
 def products(matrix: Floats, columns: Floats) -> Floats:
@@ -165,8 +201,13 @@ def products(matrix: Floats, columns: Floats) -> Floats:
 
 def lengths(columns: Floats) -> Floats:
     """The Euclidean length of each row."""
+    return np.sqrt(squares(columns))
+
+
+def squares(columns: Floats) -> Floats:
+    """The squared length of each row, added from the first column on."""
     total, scratch = np.zeros(columns.shape[1]), np.empty(columns.shape[1])
     for column in columns:
         np.multiply(column, column, out=scratch)
         np.add(total, scratch, out=total)
-    return np.sqrt(total)
+    return total

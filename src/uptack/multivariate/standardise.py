@@ -60,11 +60,12 @@ class Frame:
         return len(self.kept) + self.leading
 
     def standardised(self, batch: Floats) -> Floats:
-        """(1, (x - centre)/scale, ...), with centres in scales. Scales are powers of two, so division is exact."""
+        """(1, (x - centre)/scale, ...), with centres in scales. Scales are powers of two, and so are 1/scale."""
         out = np.ones((self.width, batch.shape[1]))
         places = zip(self.kept, self.units.tolist(), self.centres.tolist(), strict=True)
         for line, (column, unit, centre) in zip(out[int(self.leading) :], places, strict=True):
-            np.clip(np.clip(batch[column] / unit, -FAR, FAR) - centre, -FAR, FAR, out=line)
+            np.clip(np.multiply(batch[column], 1 / unit, out=line), -FAR, FAR, out=line)
+            np.clip(np.subtract(line, centre, out=line), -FAR, FAR, out=line)
         return out
 
 

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from uptack.columns.batched import Batched
+from uptack.columns.batched import BatchedRows
 from uptack.columns.numeric import Ordered
 from uptack.multivariate.pairs import MOST, chosen, equal
 from uptack.multivariate.rows import PairStep, Step, Whole, around_median, paired, summed
@@ -25,7 +25,7 @@ from uptack.noise import Entropy
 class StreamedRows:
     """The rows of a table, one batch at a time."""
 
-    table: Batched
+    table: BatchedRows
 
     @property
     def size(self) -> int:

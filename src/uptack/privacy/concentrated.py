@@ -23,7 +23,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball, logarithm
 from uptack.privacy import loss
 from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
-from uptack.privacy.calibration import largest
+from uptack.privacy.calibration import excess, largest
 from uptack.privacy.cost import cost, repeated
 from uptack.privacy.guarantee import Privacy, shorter
 
@@ -201,7 +201,7 @@ def concentrated_rho(epsilon: Rational, delta: Rational) -> Fraction:
     eps, bound = checks.epsilon(epsilon), checks.inside_unit("delta", delta)
     needed = -logarithm(bound)
     guess = Fraction((float(eps) / (math.sqrt(needed + float(eps)) + math.sqrt(needed))) ** 2)
-    return largest(lambda rho: concentrated_epsilon(rho, bound) <= eps, guess)
+    return largest(lambda rho: excess(concentrated_epsilon(rho, bound), eps), guess)
 
 
 def concentrated(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SUBSTITUTE) -> Privacy | None:

@@ -5,6 +5,7 @@ References are to Dwork and Lei's report of 2008, with the repairs that `docs/th
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -17,7 +18,7 @@ from uptack.errors import InvalidArgument, UnknownLoss
 from uptack.exact import Real, ball
 from uptack.privacy import loss
 from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
-from uptack.privacy.calibration import largest
+from uptack.privacy.calibration import excess, largest
 from uptack.privacy.guarantee import LARGEST_EXPONENT, Privacy, total, total_of
 
 
@@ -174,7 +175,12 @@ def calibrate(build: Callable[[Fraction], loss.Loss], budget: Privacy) -> Fracti
     if not least <= budget:
         fix = "Give the parts of build a smaller δ."
         raise InvalidArgument("budget", f"at least what build takes at the smallest ε, {least}", budget, fix)
-    return largest(lambda e: cost(build(e), budget.adjacency) <= budget, guess)
+    return largest(lambda e: over(cost(build(e), budget.adjacency), budget), guess)
+
+
+def over(price: Privacy, budget: Privacy) -> float:
+    """At most 0 where a price is within a budget: the logarithm of the ratio of both ε."""
+    return excess(price.exact_epsilon, budget.exact_epsilon) if price.exact_delta <= budget.exact_delta else math.inf
 
 
 def repeated(trees: Iterable[loss.Loss]) -> list[tuple[loss.Loss, int]]:

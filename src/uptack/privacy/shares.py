@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any, TypeVar
 
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.privacy import loss
 from uptack.privacy.accounting import tight
-from uptack.privacy.calibration import gaussian_epsilon, largest
+from uptack.privacy.calibration import boundary, gaussian_epsilon, largest
 from uptack.privacy.concentrated import concentrated
-from uptack.privacy.cost import summed
+from uptack.privacy.cost import over, summed
 from uptack.privacy.guarantee import Privacy
 
 Tree = TypeVar("Tree", bound=loss.Loss)
 
 HALVINGS = 10
-"""How often the search by `tight` is halved: its answer is within a 2^-10 part of the best that it would admit."""
+"""Bits of the search by `tight`: its answer is within a 2^-10 part of the best that it would admit."""
 
 SLACK = Fraction(1, 1 << 20)
 """What that search leaves of ε, so that the same plan is within the budget on another machine too."""
@@ -77,33 +78,26 @@ def fair_scale(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy
     unit = summed(build(Fraction(1)), budget.adjacency)
     guess = budget.exact_epsilon / checks.positive("the cost of build(1)", unit.exact_epsilon)
 
-    def fits(scale: Fraction) -> bool:
+    @cache
+    def price(scale: Fraction) -> float:
+        """How far the plan is over the budget, by the better of both ways."""
         trees = build(scale)
-        return summed(trees, budget.adjacency) <= budget or _within(
-            concentrated(trees, budget.exact_delta, budget.adjacency), budget
-        )
+        ways = (summed(trees, budget.adjacency), concentrated(trees, budget.exact_delta, budget.adjacency))
+        return min(over(way, budget) for way in ways if way is not None)
 
-    if not fits(guess * SMALLEST):
+    if price(guess) > 0 and price(guess * SMALLEST) > 0:
         least = summed(build(guess * SMALLEST), budget.adjacency)
         fix = "Give the parts of build a smaller δ."
         raise InvalidArgument("budget", f"at least what build takes at the smallest scale, {least}", budget, fix)
-    return _roughly(fits, guess) if rough else _refined(build, budget, largest(fits, guess))
+    return _roughly(price, guess) if rough else _refined(build, budget, largest(price, guess))
 
 
-def _roughly(fits: Callable[[Fraction], bool], guess: Fraction) -> Fraction:
+def _roughly(price: Callable[[Fraction], float], guess: Fraction) -> Fraction:
     """A scale that fits, and of which a 2^-HALVINGS part more does not. The guess fits: it is that of the plain sum."""
-    low = guess if fits(guess) else guess * SMALLEST
-    while fits(2 * low):
+    low = guess if price(guess) <= 0 else guess * SMALLEST
+    while price(2 * low) <= 0:
         low *= 2
-    high = 2 * low
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
-
-
-def _within(guarantee: Privacy | None, budget: Privacy) -> bool:
-    return guarantee is not None and guarantee <= budget
+    return boundary(price, low, 2 * low, HALVINGS)
 
 
 def _refined(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy, low: Fraction) -> Fraction:
@@ -111,9 +105,5 @@ def _refined(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy, 
     if budget.pure:
         return low
     strict = Privacy(budget.exact_epsilon * (1 - SLACK), budget.exact_delta, budget.adjacency)
-    high = 2 * low
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        trees = build(middle)
-        low, high = (middle, high) if tight(trees, budget.exact_delta, budget.adjacency) <= strict else (low, middle)
-    return low
+    price = lambda scale: over(tight(build(scale), budget.exact_delta, budget.adjacency), strict)  # noqa: E731
+    return boundary(price, low, 2 * low, HALVINGS)

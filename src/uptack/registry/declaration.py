@@ -192,11 +192,11 @@ def release(
         @functools.wraps(function)
         def public(*arguments: P.args, **given: P.kwargs) -> T:
             made.check(given)
-            made.check_given(arguments, given)
             if enter is not None:
                 arguments, given = enter(arguments, given)  # type: ignore[assignment]
             grouping = {name: given.pop(name, None) for name in options.grouping(function)} if by else {}
             passed, rest = entered(made, arguments, given, grouping.get("by"))
+            made.check_given(passed, rest)
             if not by:
                 return function(*passed, **rest)
             return _asked(made, passed, rest, grouping)  # type: ignore[no-any-return]
@@ -265,12 +265,24 @@ def declared() -> dict[str, Declaration]:
         return dict(_DECLARED)
 
 
+def _at_home(name: str) -> Declaration | None:
+    """A release function of this package. No more modules are imported than until it is there: all take long."""
+    for module in HOMES:
+        with _LOCK:
+            found = _DECLARED.get(name)
+        if found is not None and (home := found.function.__module__).startswith("uptack."):
+            importlib.import_module(home)  # it may be that another thread is still at it
+            return found
+        importlib.import_module(module)
+    return None
+
+
 def find(name: object, where: Callable[[Declaration], bool] = lambda _: True) -> Declaration:
     """The declaration of that name, among those that meet a condition."""
-    every = declared()
-    if isinstance(name, str) and name in every and where(every[name]):  # asked thousands of times by a report
-        return every[name]
-    known = {n: d for n, d in every.items() if where(d)}
+    found = _at_home(name) if isinstance(name, str) else None
+    if found is not None and where(found):
+        return found
+    known = {n: d for n, d in declared().items() if where(d)}
     name = {d.also: n for n, d in known.items() if d.also}.get(str(name), name)
     if not isinstance(name, str) or name not in known:
         near = difflib.get_close_matches(str(name), known, n=1)

@@ -21,7 +21,7 @@ from uptack.columns.tally import Tally
 from uptack.columns.timed import TimedColumn, ticked
 from uptack.columns.timed import whole as whole_times
 from uptack.columns.unread import UnreadColumn, UnreadRows
-from uptack.data import Source
+from uptack.data import Source, engines
 from uptack.data.arrays import numeric_column
 from uptack.data.batches import QueryRows
 from uptack.data.dummies import design
@@ -30,6 +30,7 @@ from uptack.data.people import PeopleSource
 from uptack.data.protocol import comparable, form_of
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument
+from uptack.privacy import Adjacency
 
 Names = tuple[str, ...]
 Given = Mapping[str, Any]
@@ -177,16 +178,14 @@ def unread_points(source: Source, names: Names, given: Given) -> tuple[Any, ...]
 def read_table(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """Columns side by side: of an engine they are read in batches."""
     if isinstance(source, PeopleSource):
-        return (source.points(names),)
+        return (source.batched(names) or source.points(names),)
     rows = _masked(source)
     return (QueryRows.of(rows, names) if isinstance(rows, QuerySource) else rows.matrix(names),)
 
 
 def unread_table(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """A table of that size, unread."""
-    if isinstance(source, PeopleSource):
-        return (_one_row_each(np.broadcast_to(0.0, (source.rows, len(names)))),)
-    return (UnreadTable(source.rows, len(names)),)
+    return (UnreadTable(source.rows, len(names), isinstance(source, PeopleSource)),)
 
 
 def formulas() -> Any:
@@ -222,26 +221,56 @@ def _zeros(source: Source, width: int) -> tuple[Any, Any]:
 
 def read_stream(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y, of an engine in batches."""
-    rows = _masked(source)
+    rows, formula = _masked(source), given.get("formula")
+    if isinstance(source, PeopleSource) and formula is None and (x := source.batched(names[1:])) is not None:
+        return x, source.batched(names[:1])
     if not isinstance(rows, QuerySource):
         return read_design(source, names, given)
-    if given.get("formula") is not None:
+    if formula is not None:
         return formulas().of_engine(rows, names, given, partial(design, rows)), None
     return QueryRows.of(rows, names[1:]), QueryRows.of(rows, names[:1])
 
 
 def unread_stream(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """The same in batches, unread."""
+    if given.get("formula") is None:
+        return _batches(source, len(names) - 1)
     if isinstance(source, PeopleSource):
         return unread_design(source, names, given)
-    if given.get("formula") is not None:
-        return formulas().of_nothing(_masked(source), names, given, partial(_batches, source)), None
-    return _batches(source, len(names) - 1)
+    return formulas().of_nothing(_masked(source), names, given, partial(_batches, source)), None
 
 
 def _batches(source: Source, width: int) -> tuple[Any, Any]:
     """The same in batches."""
-    return UnreadTable(source.rows, width), UnreadTable(source.rows, 1)
+    people = isinstance(source, PeopleSource)
+    return UnreadTable(source.rows, width, people), UnreadTable(source.rows, 1, people)
+
+
+def read_classes(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    """X and classes. Those of a formula may be texts."""
+    return (read_stream if given.get("formula") is None else read_design)(source, names, given)
+
+
+def unread_classes(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    """The same, unread."""
+    return (unread_stream if given.get("formula") is None else unread_design)(source, names, given)
+
+
+def _in_batches(source: Source, given: Given) -> bool:
+    """Whether rows are dealt to blocks as they are read: not those of people or groups, nor those that Spark keeps."""
+    rows, relation = _masked(source), given.get("adjacency")
+    public = isinstance(relation, Adjacency) and relation.size_is_public and given.get("by") is None
+    return public and isinstance(rows, QuerySource) and engines.backend(rows.table).name != "pyspark"
+
+
+def read_dealt(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    """X and y, of an engine in batches if their number is public."""
+    return (read_stream if _in_batches(source, given) else read_design)(source, names, given)
+
+
+def unread_dealt(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
+    """The same, unread."""
+    return (unread_stream if _in_batches(source, given) else unread_design)(source, names, given)
 
 
 def _one_row_each(values: Any) -> PeopleRows:

@@ -23,10 +23,12 @@ import numpy as np
 from uptack.account import Account
 from uptack.columns.table import Floats, Table
 from uptack.multivariate.entrance import Given, Sized, framed
-from uptack.multivariate.rows import Rows, products
+from uptack.multivariate.rows import FirstColumns, Rows, products
 from uptack.multivariate.scatter import SHARES, rounds_for
 from uptack.multivariate.signs import whitened
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.streams import StreamedRows
+from uptack.regression.dealing import StreamedTable
 
 KINDS = ("columns", "scatter")
 SHARE = Fraction(1, 4)
@@ -47,8 +49,12 @@ class Coordinates:
     matrix: Floats
     saved: Fraction
 
-    def of(self, data: Table) -> Table:
-        """The table with z as its design; rows that are not complete are zeros as before."""
+    def of(self, data: Table | StreamedTable) -> Table | StreamedTable:
+        """The table with z as its design."""
+        return replace(data, turn=self.turned) if isinstance(data, StreamedTable) else self.turned(data)
+
+    def turned(self, data: Table) -> Table:
+        """The same of rows in memory; those that are not complete are zeros as before."""
         columns = data.x[:, int(self.frame.leading) :].T
         with np.errstate(all="ignore"):
             z = products(self.matrix, self.frame.standardised(columns)).T
@@ -63,7 +69,7 @@ class Coordinates:
         return np.clip(np.nan_to_num(out), -LARGEST, LARGEST)
 
 
-def round_coordinates(data: Table, n: int, leading: bool, account: Account) -> Coordinates | None:
+def round_coordinates(data: Table | StreamedTable, n: int, leading: bool, account: Account) -> Coordinates | None:
     """Private coordinates of the predictors, for a public n; None where a column hardly ever varies.
 
     ε-private: scales and centres by inverse sensitivity, directions of rows with matrix Laplace noise.
@@ -80,7 +86,9 @@ def round_coordinates(data: Table, n: int, leading: bool, account: Account) -> C
     return Coordinates(frame, shape.coordinates, for_signs.epsilon * (1 - Fraction(shape.rounds, rounds)))
 
 
-def _rows(data: Table, leading: bool) -> Rows:
+def _rows(data: Table | StreamedTable, leading: bool) -> Rows:
     """The predictors, where people are the unit with whose they are. Rows that are not complete contribute nothing."""
+    if isinstance(data, StreamedTable):
+        return FirstColumns(StreamedRows(data.rows), data.rows.width - 1)
     x = np.where(data.complete[:, None], data.x[:, int(leading) :], np.nan)
     return Given(x, data.whose, data.people).rows("drop")

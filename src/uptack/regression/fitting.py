@@ -28,6 +28,7 @@ from uptack.multivariate.entrance import (
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import Shape, noise_edge, whitened
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.terms import Vectors
 from uptack.progress import Step as Show
 from uptack.progress import steps
 from uptack.regression.arguments import coefficient_names
@@ -312,7 +313,7 @@ def _even(rows: Rows, frame: Frame, n: float, account: Account) -> Floats:
     """Where a fit of classes starts: the intercept that gives every row the share of the second class."""
     beta = np.zeros(frame.width)
     if frame.leading:
-        (total,) = rows.sums(lambda batch: [np.rint(np.clip(batch[-1], 0.0, 1.0) * LENGTH).sum()])
+        (total,) = rows.sums(lambda batch: [Vectors(np.rint(np.clip(batch[-1], 0.0, 1.0) * LENGTH))])
         least = 2 * account.rows / (float(account.epsilon) * n)
         share = min(max(noisy_mean(total, n, account), min(least, 0.5)), max(1 - least, 0.5))
         beta[0] = math.log(share / (1 - share))

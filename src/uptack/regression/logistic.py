@@ -10,6 +10,7 @@ import numpy as np
 from uptack import checks
 from uptack.account import Account
 from uptack.columns import canonical, field
+from uptack.columns.batched import Batched
 from uptack.columns.owners import PeopleRows
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
@@ -17,7 +18,7 @@ from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.registry.reads import DESIGN
+from uptack.registry.reads import CLASSES
 from uptack.regression.calls import regress
 from uptack.regression.formulas import Draft, entered
 from uptack.regression.losses import Logistic
@@ -36,7 +37,7 @@ def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[A
 
 
 @release(
-    reads=DESIGN,
+    reads=CLASSES,
     people=True,
     data=("x", "y"),
     missing="ignore",
@@ -103,6 +104,8 @@ def two_classes(classes: Any) -> tuple[Any, Any]:
 
 def labels_of(y: Any, classes: tuple[Any, Any]) -> Any:
     """0 for rows of the first class, 1 for those of the second, NaN for others: each row by itself."""
+    if isinstance(y, Batched):
+        return y.coded(*classes)
     if isinstance(y, PeopleRows):
         values = np.asarray(y.values, object)  # numbers, or texts of a formula
         return replace(y, values=_coded(*(values == canonical(one) for one in classes)))

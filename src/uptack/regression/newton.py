@@ -41,6 +41,7 @@ from uptack.multivariate.levels import private_size, size_counts
 from uptack.multivariate.rows import Rows, Whole, lengths, products
 from uptack.multivariate.signs import Shape, floored
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.terms import Tally, Vectors
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.regression.losses import Loss
@@ -208,7 +209,7 @@ def spread(rows: Rows, model: Model, beta: Floats, account: Account) -> float:
     if not model.loss.response:
         return 1.0
 
-    def step(batch: Floats) -> list[Whole]:
+    def step(batch: Floats) -> list[Tally]:
         _, y, eta, w = model.at(batch, beta)
         return size_counts(np.abs(model.near(w) * (y - eta)))
 
@@ -244,8 +245,8 @@ def newton(
     """
     (beta, s), limit = at, model.loss.limit * model.radius
 
-    def step(batch: Floats) -> list[Whole]:
-        return [found.sum(axis=-1) for found in model.slopes(batch, beta, s, sharp)]
+    def step(batch: Floats) -> list[Vectors]:
+        return [Vectors(found) for found in model.slopes(batch, beta, s, sharp)]
 
     total, bends = rows.sums(step)
     slope = min(max(noisy_mean(bends, model.n, parts.slope), model.loss.least), 1.0)

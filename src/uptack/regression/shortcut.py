@@ -17,10 +17,12 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.columns import ArrayColumn
+from uptack.columns.batched import Batched
 from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -39,11 +41,11 @@ from uptack.multivariate.scatter import rounds_for, rows_advised
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import loss
 from uptack.registry import release
-from uptack.registry.reads import DESIGN
+from uptack.registry.reads import DEALT
 from uptack.regression import spreads
 from uptack.regression.arguments import RegressionOptions, coefficient_names
 from uptack.regression.coordinates import KINDS, SHARE, round_coordinates
-from uptack.regression.dealing import dealt, dealt_people, rows_needed
+from uptack.regression.dealing import StreamedTable, dealt, dealt_people, rows_needed
 from uptack.regression.fits import fit_blocks, fit_people
 from uptack.regression.hampel_fit import normalised
 from uptack.regression.intervals import QUARTILE, CoefficientErrors, Draw
@@ -72,7 +74,7 @@ TELLING = "columns that are neither rare nor constant nor nearly combinations of
 
 
 @release(
-    reads=DESIGN,
+    reads=DEALT,
     by=True,
     people=True,
     data=("x", "y"),
@@ -130,12 +132,19 @@ def shortcut_regression(
     kind, where = checks.choice("block_fit", block_fit, FITS), checks.choice("coordinates", coordinates, KINDS)
     ask = _Asked(kind, wanted, bool(standard_errors), bool(fit_intercept), where == "scatter", progress)
     _check_errors(ask, question)
-    data = table(x, y, fit_intercept=fit_intercept, missing=missing)
+    data = _entered(x, y, ask.leading, missing)
     if wanted and question.adjacency.size_is_public and data.n < wanted * data.p:
         must = f"at most {data.n // data.p}, so that each has {data.p} {question.adjacency.unit}"
         raise InvalidArgument("blocks", must, wanted)
     found, labels = _found(data, ask, question), coefficient_names(data.p, ask.leading)
     return question.account.close(replace(found, labels=labels))
+
+
+def _entered(x: Any, y: Any, leading: bool, missing: str) -> Table | StreamedTable:
+    """X and y in memory, or in batches."""
+    if isinstance(x, Batched):
+        return StreamedTable.of(x, y, leading, missing)
+    return table(x, y, fit_intercept=leading, missing=missing)
 
 
 @dataclass(frozen=True)
@@ -149,14 +158,23 @@ class _Asked:
     round: bool
     progress: bool | None
 
-    def fitted(self, data: Table, n: int, blocks: int, account: Account) -> Floats:
+    def fitted(self, data: Table | StreamedTable, n: int, blocks: int, account: Account) -> Floats:
         """The fits of so many blocks of rows, or of people, each of whom weighs one."""
-        x, y, kind = data.x, data.y, self.kind
-        if kind == "hampel":  # the rows become shorter, each by itself, and deviations are then absolute
-            (x, y), kind = normalised(x, y), "lad"
+        if isinstance(data, StreamedTable):
+            return np.vstack([self._of_rows(*part) for part in data.dealt(blocks, account)])
         if data.whose is None:
-            return fit_blocks(x, y, dealt(data, n, blocks, account), kind=kind, progress=self.progress)
+            return self._of_rows(data, dealt(data, n, blocks, account))
+        x, y, kind = self._ready(data)
         return fit_people(x, y, dealt_people(data, blocks, account), data.weights, kind)
+
+    def _of_rows(self, data: Table, members: NDArray[np.int64]) -> Floats:
+        x, y, kind = self._ready(data)
+        return fit_blocks(x, y, members, kind=kind, progress=self.progress)
+
+    def _ready(self, data: Table) -> tuple[Floats, Floats, str]:
+        if self.kind == "hampel":  # the rows become shorter, each by itself, and deviations are then absolute
+            return *normalised(data.x, data.y), "lad"
+        return data.x, data.y, self.kind
 
 
 def _check_errors(ask: _Asked, question: Question) -> None:
@@ -168,7 +186,7 @@ def _check_errors(ask: _Asked, question: Question) -> None:
         raise InvalidArgument("standard_errors", "False with coordinates='scatter'", True, fix)
 
 
-def _found(data: Table, ask: _Asked, question: Question) -> Outcome[Floats]:
+def _found(data: Table | StreamedTable, ask: _Asked, question: Question) -> Outcome[Floats]:
     """The number of rows, round coordinates where they are asked for, and the medians of blocks."""
     early = _too_small(data, question, ask)
     if early is not None:
@@ -203,7 +221,7 @@ def _not_round(n: int, p: int, ask: _Asked, question: Question) -> Advice | None
     return Advice(n=max(advice.n or 0, rows_advised(p - ask.leading, part).n or 0))
 
 
-def _of_blocks(data: Table, n: int, ask: _Asked, question: Question) -> Outcome[Floats]:
+def _of_blocks(data: Table | StreamedTable, n: int, ask: _Asked, question: Question) -> Outcome[Floats]:
     """The number of blocks, the blocks and their fits, and the medians."""
     m, advice = _plan(n, data.p, question, ask.errors)
     if ask.blocks and question.size_is_secret and n < ask.blocks * data.p:
@@ -222,7 +240,7 @@ def _plan(n: int, p: int, question: Question, standard_errors: bool) -> tuple[in
     return default_blocks(n, p, needed, rows), Advice(n=math.ceil(max(2 * p, rows) * needed))
 
 
-def _too_small(data: Table, question: Question, ask: _Asked) -> Outcome[Any] | None:
+def _too_small(data: Table | StreamedTable, question: Question, ask: _Asked) -> Outcome[Any] | None:
     """⊥ that costs nothing, where n is public: what all rows can't do, those that are complete can't."""
     if not question.adjacency.size_is_public or (ask.blocks and not ask.round):
         return None

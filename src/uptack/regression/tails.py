@@ -23,6 +23,7 @@ from uptack.account import Account
 from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.rows import Rows, products
+from uptack.multivariate.terms import Vectors
 from uptack.regression.newton import Model, noisy_mean
 
 TAIL, GONE = 2.5, 30.0
@@ -50,7 +51,7 @@ def one_sided(model: Model, batch: Floats, beta: Floats, s: float) -> Floats:
 
 def widened(rows: Rows, model: Model, beta: Floats, s: float, times: float, account: Account) -> Model:
     """The model, with residuals clipped wider if one of their tails is longer: up to so many times."""
-    (total,) = rows.sums(lambda batch: [one_sided(model, batch, beta, s).sum()])
+    (total,) = rows.sums(lambda batch: [Vectors(one_sided(model, batch, beta, s))])
     share = abs(2 * noisy_mean(total, model.n, account))
     least = LOPSIDED + DOUBT * 2 * account.rows / (model.n * float(account.epsilon))
     return replace(model, loss=model.loss.wider(times)) if share > least else model
@@ -70,6 +71,6 @@ def shown(model: Model, batch: Floats, beta: Floats, s: float, constant: float) 
 def worthless(rows: Rows, model: Model, at: tuple[Floats, float], constant: float, account: Account) -> bool:
     """Whether the fit β with a spread s may be worse than a constant, beyond noise."""
     (beta, s), whole = at, GAIN + LOSS
-    (total,) = rows.sums(lambda batch: [shown(model, batch, beta, s, constant).sum()])
+    (total,) = rows.sums(lambda batch: [Vectors(shown(model, batch, beta, s, constant))])
     noise = whole * account.rows / (model.n * float(account.epsilon))
     return whole * noisy_mean(total, model.n, account) < -DOUBT * noise

@@ -230,13 +230,24 @@ class _Taking:
         taken = list(parts)
         for figure in WORTH:
             taken = self._one_more(taken, figure)
-        return taken if self.rough else self._scaled([self._refused(part) for part in taken], rough=False)
+        return taken if self.rough else self._scaled(self._refused(taken), rough=False)
 
-    def _refused(self, part: Part) -> Part:
-        """The part without what public numbers refuse; whatever is wrong with a request is found here, too."""
-        lines = self.session.plan(part.request(draw) for draw in part.draws).releases
-        found = zip(part.draws, lines, strict=True)
-        return replace(part, refusals={d.label: line.refusal for d, line in found if line.refusal is not None})
+    def _refused(self, parts: Sequence[Part]) -> list[Part]:
+        """The parts without what public numbers refuse; whatever is wrong with a request is found here, too.
+
+        A part that is asked as another one was, which was refused nothing, is refused nothing either.
+        """
+        free: list[tuple[Any, ...]] = []
+        found = []
+        for part in parts:
+            asked = (part.kind, part.alike, part.form, part.plausible)
+            if asked not in free:
+                lines = self.session.plan(part.request(draw) for draw in part.draws).releases
+                made = zip(part.draws, lines, strict=True)
+                part = replace(part, refusals={d.label: line.refusal for d, line in made if line.refusal is not None})
+                free += [] if part.refusals else [asked]
+            found.append(part)
+        return found
 
     def _one_more(self, parts: list[Part], figure: str) -> list[Part]:
         """The parts with one figure more, where it and all before are carried. The first of a column is always."""

@@ -12,6 +12,7 @@ from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval, UptackErr
 from uptack.exact import Rational
 from uptack.privacy import Privacy
 from uptack.privacy.guarantee import total
+from uptack.privacy.loss import Loss
 from uptack.progress import Step, steps, track
 from uptack.report.advice import FigureAdvice, hints
 from uptack.report.beside import Beside
@@ -110,17 +111,24 @@ class _Releases:
     def __init__(self, session: Session, division: Division, paid: PaidPlan | None) -> None:
         self.session, self._words, self._paid = session, FigureAdvice(session, division), paid
         self._failure, self._any = "", False
+        self._trees: dict[Any, Loss] = {}
 
     def make(self, part: Part, draw: Draw, released: Mapping[Fraction, float]) -> Figure:
         """One figure of a column, which uses up its loss of the plan; ⊥ for nothing where public numbers refuse it."""
         if (refusal := part.refusals.get(draw.label)) is not None:
             return Figure.of(draw.label, refusal, None, self._advice(refusal, part, draw))
-        request = part.request(draw, released)
-        tree = self.session.loss_of(part.request(draw))
-        paid = self._paid
+        request, paid = part.request(draw, released), self._paid
+        tree = self._tree(part, draw)
         assert paid is not None, "a part without draws"
         figure, made = self._tried(draw.label, request, lambda: paid.run(request, tree))
         return figure if made is None else Figure.of(draw.label, made, figure.cost, self._advice(made, part, draw))
+
+    def _tree(self, part: Part, draw: Draw) -> Loss:
+        """The loss that was paid for. Columns that are asked alike lose alike."""
+        key = (part.alike, draw.label)
+        if key not in self._trees:
+            self._trees[key] = self.session.loss_of(part.request(draw))
+        return self._trees[key]
 
     def _advice(self, made: Made, part: Part, draw: Draw) -> str:
         return self._words(made, part.epsilon(draw))

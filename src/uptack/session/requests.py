@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from uptack.columns.unread import Touched
@@ -21,7 +22,7 @@ from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
 from uptack.registry.people import proved
 from uptack.registry.readers import formulas
-from uptack.registry.reads import DESIGN, STREAMED, named_groups
+from uptack.registry.reads import DESIGNS, named_groups
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
 from uptack.session.unread import NoEntropy, UnreadGroups
@@ -75,7 +76,7 @@ class Request:
         """Its options."""
         return dict(self.options)
 
-    @property
+    @cached_property
     def cost(self) -> Privacy:
         """The most that it can cost: what it asks for."""
         given = self.given
@@ -151,7 +152,7 @@ class Request:
         if isinstance(source, PeopleSource) and given.get("order") is not None:
             given["order"] = source.order(given["order"])
         made: Made = function(*data, **given, entropy=entropy)
-        design = self.declaration.reads in (DESIGN, STREAMED) and given.get("formula") is None  # which names its own
+        design = self.declaration.reads in DESIGNS and given.get("formula") is None  # which names its own
         return made.named(*self.columns[1:]) if design and made and made.labels else made
 
     def _grouped(self, source: Source, by: Any) -> SourceGroups:

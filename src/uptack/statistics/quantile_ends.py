@@ -6,17 +6,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from uptack import checks
 from uptack.account import Outcome
 from uptack.columns.people import weighted
 from uptack.errors import InvalidArgument, NoInterval
-from uptack.exact import Rational, read
-from uptack.later import Later
+from uptack.exact import Rational, Real, ball, read
 from uptack.mechanisms.inverse import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
 from uptack.noise import MachineNumbers
 from uptack.reach import LStatistic, Reach
@@ -27,7 +28,6 @@ from uptack.statistics.many import HOW
 from uptack.statistics.sizes import size_bounds
 from uptack.statistics.statistic import Data, least_n
 
-stats = Later("scipy.stats")
 HALF = Fraction(1, 2)
 
 OFFSETS = MachineNumbers(exponent_bits=9, mantissa_bits=6, tapered=True)
@@ -156,18 +156,47 @@ def rank_bounds(least: int, most: int, p: Fraction, q: Fraction, people: bool) -
     return _below(least, p, q / EULER) - 1, _above(most, p, q / EULER) + 1
 
 
+@lru_cache(256)
 def _below(n: int, p: Fraction, q: Fraction) -> int:
-    """A number that Binomial(n, p) is below with a probability of at most q: exact, or by Chernoff's bound."""
+    """A number that Binomial(n, p) is below with a probability of at most q: exact, or by Chernoff's bound.
+
+    It is the first k with P(B ≤ k) > q. All columns of a table ask for the same numbers.
+    """
     if n >= HUGE:
         return math.floor(n * p) - _deviation(n, p, q)
-    return int(stats.binom.ppf(float(q), n, math.nextafter(float(p), 0.0)))
+    return _first(n, _near(n, p, q), lambda k: beyond(n - k, n, 1 - p) > q)
 
 
+@lru_cache(256)
 def _above(n: int, p: Fraction, q: Fraction) -> int:
-    """A number that Binomial(n, p) is at or above with a probability of at most q."""
+    """A number that Binomial(n, p) is at or above with a probability of at most q: the first k with P(B ≥ k) ≤ q."""
     if n >= HUGE:
         return math.ceil(n * p) + _deviation(n, p, q) + 1
-    return int(stats.binom.isf(float(q), n, math.nextafter(float(p), 1.0))) + 1
+    return _first(n, _near(n, p, 1 - q), lambda k: beyond(k + 1, n, p) <= q) + 1
+
+
+def beyond(k: int, n: int, p: Fraction) -> Fraction:
+    """P(Binomial(n, p) ≥ k) for 1 ≤ k ≤ n, rounded up: the incomplete beta function of (k, n - k + 1) at p."""
+    return Real(lambda: ball(p).beta_lower(arb(k), arb(n - k + 1), 1)).bounds(40 + n.bit_length())[1]
+
+
+def _near(n: int, p: Fraction, q: Fraction) -> int:
+    """About the q-quantile of Binomial(n, p), by Cornish and Fisher's expansion."""
+    z = NormalDist().inv_cdf(float(q))
+    return round(float(n * p) + z * math.sqrt(float(n * p * (1 - p))) + (z * z - 1) * float(1 - 2 * p) / 6)
+
+
+def _first(n: int, near: int, holds: Callable[[int], bool]) -> int:
+    """The first k < n from which on a statement holds, or n. It is most likely next to `near`."""
+    low, high, step = 0, n, 1
+    while low < high:
+        middle = min(max(near, low), high - 1)
+        if holds(middle):
+            high, near = middle, max(middle - step, (low + middle) // 2)
+        else:
+            low, near = middle + 1, min(middle + step, (middle + high) // 2)
+        step *= 2
+    return high
 
 
 def _deviation(n: int, p: Fraction, q: Fraction) -> int:

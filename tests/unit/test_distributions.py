@@ -1,0 +1,73 @@
+"""Composed loss distributions: beside exact sums, and beside dp-accounting."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from uptack.privacy import SUBSTITUTE
+from uptack.privacy.accounting import MARGIN, _by_google, _losses
+from uptack.privacy.distributions import STEP, Losses, bounded_range, least_epsilon, worst_case
+from uptack.privacy.loss import Approximate, BoundedRange, Pure
+from uptack.statistics.quantile_ends import rank_bounds
+
+TINY = Fraction(1, 10**4)
+
+
+def exactly(pieces, epsilon):
+    """δ(ε) of independent losses by direct sums."""
+    law, finite = {0: 1.0}, 1.0
+    for part, times in pieces:
+        for _ in range(times):
+            sums = Counter()
+            for x, p in law.items():
+                for y, q in zip(part.places.tolist(), part.masses.tolist(), strict=True):
+                    sums[x + y] += p * q
+            law, finite = sums, finite * (1 - part.infinite)
+    return 1 - finite + math.fsum(p * max(0.0, -math.expm1(epsilon - x * STEP)) for x, p in law.items())
+
+
+@pytest.mark.parametrize("delta", [1e-15, 1e-9, 1e-6, 1e-3, 0.3])
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [(bounded_range(7), 2), (worst_case(5 * TINY, 0.0), 3)],
+        [(worst_case(Fraction(2, 5), 0.0), 20), (worst_case(Fraction(1, 4) + TINY / 3, 1e-17), 3)],
+        [(Losses(3000, np.array([0.2, 0.5, 0.3]), apart=1500), 9)],
+        [(worst_case(Fraction(0), 0.0), 2), (worst_case(TINY / 7, 0.0), 1)],
+    ],
+)
+def test_the_least_epsilon_is_that_of_direct_sums(pieces, delta):
+    found = least_epsilon(pieces, delta)
+    assert exactly(pieces, found + float(MARGIN)) <= delta
+    assert found == 0 or exactly(pieces, found - 1e-8) > delta
+
+
+def test_an_infinite_loss_leaves_no_epsilon():
+    assert least_epsilon([(worst_case(10 * TINY, 1e-6), 2)], 1e-6) is None
+    assert exactly([(worst_case(10 * TINY, 1e-6), 2)], 1.0) == pytest.approx(2e-6, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        {BoundedRange(Fraction(1, 5)): 14, BoundedRange(Fraction(3, 20)): 28, Pure(Fraction(1, 15)): 19},
+        {Approximate(0.3, 1e-9): 40, BoundedRange(0.001): 200},
+        {BoundedRange(2): 3, Pure(3): 2},
+    ],
+)
+def test_dp_accounting_says_the_same(pieces):
+    ours = least_epsilon([(_losses(piece, SUBSTITUTE), times) for piece, times in pieces.items()], 1e-6)
+    assert ours == pytest.approx(_by_google(list(pieces.items()), 1e-6, SUBSTITUTE), abs=1e-8)
+
+
+@pytest.mark.parametrize("n", [1, 7, 1000, 10**7, 10**14])
+@pytest.mark.parametrize("p", [Fraction(1, 2), Fraction(1, 20), Fraction(999, 1000)])
+def test_ranks_around_a_quantile_are_those_of_the_binomial(n, p):
+    for q in (Fraction(1, 50), Fraction(1, 10**9)):
+        low, high = rank_bounds(n, n, p, q, people=False)
+        assert low == stats.binom.ppf(float(q), n, float(p))
+        assert high == stats.binom.isf(float(q), n, float(p)) + 1

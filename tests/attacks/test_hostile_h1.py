@@ -1,0 +1,56 @@
+"""What a hostile reader found in formulas, categories, schemas, progress lines and batches."""
+
+import numpy as np
+import pytest
+
+import uptack as ut
+from uptack.columns.coded import CodedField
+from uptack.noise import SeededEntropy
+
+ROWS = 600
+
+
+@pytest.fixture
+def both(tmp_path):
+    """A table in memory, and the same in a file that an engine reads; some rows have gaps."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rng = np.random.default_rng(2)
+    k = rng.integers(0, 4, ROWS)
+    gaps = rng.random(ROWS) < 0.3
+    y = k + rng.normal(size=ROWS)
+    f = rng.choice([0.0, 1.0, 2.0**53], ROWS)
+    table = pa.table({"y": y, "k": pa.array(k, mask=gaps), "b": pa.array(k > 1, mask=gaps), "f": f})
+    pq.write_table(table, tmp_path / "t.parquet")
+    return table, str(tmp_path / "t.parquet")
+
+
+def fits(both, formula, levels):
+    sessions = [ut.open(data, entropy=SeededEntropy(1), missing="drop") for data in both]
+    return [session.regression(formula=formula, levels=levels, epsilon=20).value.tolist() for session in sessions]
+
+
+@pytest.mark.parametrize(
+    ("formula", "levels"),
+    [
+        ("y ~ sqrt(k)", {"k": [0, 1]}),
+        ("y ~ I(b)", {"b": [False, True]}),
+        ("y ~ I(2 * b) + C(b)", {"b": [False, True]}),
+    ],
+)
+def test_a_gap_in_a_category_is_no_number(both, formula, levels):
+    """It was 0 where an engine sent whole numbers, and an error where it sent truth values: one row decided that."""
+    here, there = fits(both, formula, levels)
+    assert here == there
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [("integer", [0, 2**70, None]), ("boolean", [0, 1, None]), ("number", [0, 0.5, None]), ("text", ["a", None])],
+)
+def test_rows_of_codes_have_one_type_with_gaps_and_without(kind, values):
+    made = [CodedField(kind, part, np.arange(len(part))) for part in (values[:-1], values)]
+    assert len({one.values()[0].dtype for one in made}) == 1
+    assert made[1].missing.tolist() == [False] * (len(values) - 1) + [True]
+    assert made[1].rows()[-1] is None
+    if kind != "text":
+        assert np.isnan(made[1].floats()[-1])

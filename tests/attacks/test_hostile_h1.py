@@ -1,9 +1,13 @@
 """What a hostile reader found in formulas, categories, schemas, progress lines and batches."""
 
+import io
+import sys
+
 import numpy as np
 import pytest
 
 import uptack as ut
+from uptack import progress
 from uptack.columns.coded import CodedField
 from uptack.noise import SeededEntropy
 
@@ -54,3 +58,25 @@ def test_rows_of_codes_have_one_type_with_gaps_and_without(kind, values):
     assert made[1].rows()[-1] is None
     if kind != "text":
         assert np.isnan(made[1].floats()[-1])
+
+
+def test_two_steps_that_say_the_same_are_two(capsys):
+    """The inner one took the outer one off the line, and the end of that was an error."""
+    with progress.steps("a", 2, show=True) as step:
+        with progress.steps("a", 2):
+            pass
+        step()
+        step()
+    assert progress._HERE.line is None
+
+
+@pytest.mark.parametrize("stream", [None, io.TextIOWrapper(io.BytesIO(), "ascii"), io.StringIO()])
+def test_a_line_that_cannot_be_written_stops_nothing(monkeypatch, stream):
+    """Without standard error, with one that can't have such signs, and with one that is closed."""
+    if isinstance(stream, io.StringIO):
+        stream.close()
+    monkeypatch.setattr(progress, "PATIENCE", 0)
+    monkeypatch.setattr(sys, "stderr", stream)
+    for show in (True, None):
+        assert list(progress.track(range(3), "é", show=show)) == [0, 1, 2]
+    monkeypatch.undo()

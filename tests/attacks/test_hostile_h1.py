@@ -8,7 +8,10 @@ import pytest
 
 import uptack as ut
 from uptack import progress
+from uptack.cli.main import main
 from uptack.columns.coded import CodedField
+from uptack.data import schema
+from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
 
 ROWS = 600
@@ -80,3 +83,39 @@ def test_a_line_that_cannot_be_written_stops_nothing(monkeypatch, stream):
     for show in (True, None):
         assert list(progress.track(range(3), "é", show=show)) == [0, 1, 2]
     monkeypatch.undo()
+
+
+def test_levels_that_are_no_floats_are_refused_for_a_column_of_floats(both):
+    """2^53 and 2^53 + 1 differ, but not for an engine: it had two columns alike, and no answer."""
+    for data in both:
+        with pytest.raises(InvalidArgument, match="levels must be values of a column of type number"):
+            ut.open(data).regression(formula="y ~ C(f)", levels={"f": [0, 2**53, 2**53 + 1]}, epsilon=1)
+
+
+@pytest.mark.parametrize("predictors", [["k", "k"], ["y", "k"], ["", "k"]])
+def test_columns_that_make_no_formula_are_refused_by_their_name(predictors):
+    """A column without a name was an error of Python's own syntax, and one named twice one about a formula."""
+    table = {"y": np.arange(9.0), "": np.arange(9.0), "k": np.arange(9)}
+    with pytest.raises(InvalidArgument, match="columns must be different columns that have names"):
+        ut.open(table).regression("y", predictors, levels={"k": [0, 1]}, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [("cut=a\nb", "--levels must be"), ("k=a,b", "--levels k must be a number"), ('cut="a\nb",c', "")],
+)
+def test_levels_on_the_command_line_that_cannot_be_read(tmp_path, capsys, levels, said):
+    """The end of a line was a traceback, and a word among numbers was said to be a key."""
+    (tmp_path / "t.csv").write_text("y,cut,k\n1,a,1\n2,b,2\n")
+    asked = ["regression", str(tmp_path / "t.csv"), "--formula", "y ~ cut + C(k)", "--levels", levels, "-e", "1"]
+    assert main(asked) == 2
+    assert (said or "levels must be given for the categories of 'k'") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("kind", "levels"), [("number", '["a", "b"]'), ("date", '["2020-01-01", "2020-01-02"]'), ("datetime-utc", "[1, 2]")]
+)
+def test_a_schema_has_no_levels_that_no_row_can_have(kind, levels):
+    """Their counts were noise around 0."""
+    with pytest.raises(InvalidArgument, match=r"levels of \[columns.a\]"):
+        schema.parse(f'[columns.a]\nkind = "{kind}"\nlevels = {levels}\n')

@@ -20,6 +20,7 @@ from uptack import checks
 from uptack.account import Account
 from uptack.columns import Kind, canonical, in_order, labelled
 from uptack.columns.fields import Field
+from uptack.columns.kinds import number
 from uptack.columns.table import Floats
 from uptack.discrete.categories import Screen, tallied, weights_of
 from uptack.errors import InvalidArgument
@@ -39,11 +40,11 @@ IDLE = Fraction(1, 10**5)
 
 FITTING: dict[str, Callable[[Any], bool]] = {
     "integer": lambda level: isinstance(level, int),
-    "number": lambda level: isinstance(level, int | float),
+    "number": lambda level: isinstance(level, int | float) and number(level) == level,
     "boolean": lambda level: level in (0, 1),
     "text": lambda level: isinstance(level, str),
 }
-"""Which canonical values rows of a type can have."""
+"""Which canonical values rows of a type can have. (2^53 + 1 is no float, and to an engine it would be 2^53.)"""
 
 GONE = -1
 Others = Literal["missing", "first", "own"]

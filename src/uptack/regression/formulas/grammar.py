@@ -83,7 +83,11 @@ class Formula:
 
     @staticmethod
     def of(response: str, predictors: Sequence[str]) -> Formula:
-        """One column on others, whatever their names are."""
+        """One column on others, whatever their names are, but for none at all."""
+        names = (response, *predictors)
+        if len(set(names)) < len(names) or "" in names:
+            must = "different columns that have names, where some are categories"
+            raise InvalidArgument("columns", must, ", ".join(map(repr, names)))
         return Formula(Factor(response, response), tuple((Factor(name, name),) for name in predictors), True)
 
 

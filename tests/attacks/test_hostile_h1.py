@@ -13,6 +13,7 @@ from uptack.columns.coded import CodedField
 from uptack.data import schema
 from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
+from uptack.regression.formulas import designed
 
 ROWS = 600
 
@@ -119,3 +120,10 @@ def test_a_schema_has_no_levels_that_no_row_can_have(kind, levels):
     """Their counts were noise around 0."""
     with pytest.raises(InvalidArgument, match=r"levels of \[columns.a\]"):
         schema.parse(f'[columns.a]\nkind = "{kind}"\nlevels = {levels}\n')
+
+
+def test_a_number_beyond_floats_in_a_formula_is_the_largest():
+    """It was said to be a failure while the rows were read."""
+    table = {"y": np.arange(40.0), "x": np.arange(40.0)}
+    found = designed(f"y ~ I(x / 1{'0' * 400})", table, None)[0]
+    assert np.isfinite(found).all()

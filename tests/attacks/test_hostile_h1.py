@@ -14,6 +14,7 @@ from uptack.data import schema
 from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
 from uptack.regression.formulas import designed
+from uptack.report.budget import divide
 
 ROWS = 600
 
@@ -127,3 +128,13 @@ def test_a_number_beyond_floats_in_a_formula_is_the_largest():
     table = {"y": np.arange(40.0), "x": np.arange(40.0)}
     found = designed(f"y ~ I(x / 1{'0' * 400})", table, None)[0]
     assert np.isfinite(found).all()
+
+
+def test_a_text_with_more_levels_than_a_fit_takes_stops_no_report(tmp_path):
+    """Its levels are fine for a histogram, and the target has other predictors."""
+    path = tmp_path / "t.csv"
+    path.write_text("y,x,town\n" + "".join(f"{i % 7},{i % 5},t{i % 9}\n" for i in range(300)))
+    kinds = '[columns.y]\nkind = "number"\n[columns.x]\nkind = "number"\n[columns.town]\nkind = "text"\n'
+    (tmp_path / "t.csv.uptack.toml").write_text(f"{kinds}levels = {[f't{i}' for i in range(1001)]}\n")
+    division = divide(ut.open(str(path)), 20, 0, target="y")
+    assert [one.columns for one in division.beside] == [("y", "x")]

@@ -20,7 +20,7 @@ from uptack import checks
 from uptack.account import Account
 from uptack.columns import Kind, canonical, in_order, labelled
 from uptack.columns.fields import Field
-from uptack.columns.kinds import number
+from uptack.columns.kinds import MOST_LEVELS, number
 from uptack.columns.table import Floats
 from uptack.discrete.categories import Screen, tallied, weights_of
 from uptack.errors import InvalidArgument
@@ -28,7 +28,6 @@ from uptack.labels import label
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 
-MOST_LEVELS = 1000
 OTHERS = "(others)"
 """What the level of all other values is called."""
 

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,9 +25,12 @@ PATIENCE = 1.0
 WIDTH = 30
 
 
-@dataclass
+@dataclass(eq=False)
 class _Task:
-    """Steps one after the other: the name of the one under way, how many are done, and how many there are."""
+    """Steps one after the other: the name of the one under way, how many are done, and how many there are.
+
+    Two of them are two, also if they say the same.
+    """
 
     label: str
     count: int | None
@@ -70,8 +73,7 @@ class _Line:
                 return
             parts = [task.shown(place == 0) for place, task in enumerate(list(self.tasks))]
             text = " · ".join(parts)[: max(shutil.get_terminal_size().columns - 1, 1)]
-            sys.stderr.write(f"\r{text}\x1b[K")
-            sys.stderr.flush()
+            _write(f"\r{text}\x1b[K")
             self._shown = True
 
     def close(self) -> None:
@@ -79,8 +81,20 @@ class _Line:
         self._over.set()
         with self._lock:
             if self._shown:
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
+                _write("\r\x1b[K")
+
+
+def _write(text: str) -> None:
+    """What can't be written is left out: a release that has been paid for does not hang on a line about it."""
+    with suppress(OSError, ValueError, AttributeError):  # gone, closed or of another encoding; or there is none
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _on_terminal() -> bool:
+    with suppress(OSError, ValueError, AttributeError):
+        return sys.stderr.isatty()
+    return False
 
 
 class _Here(threading.local):
@@ -98,7 +112,7 @@ def steps(label: str, count: int | None = None, *, show: bool | None = None, inn
     shown inside others only: functions that are quiet by themselves.
     """
     line, outermost = _HERE.line, _HERE.line is None
-    wanted = show if show is not None else not outermost or (not inner and sys.stderr.isatty())
+    wanted = show if show is not None else not outermost or (not inner and _on_terminal())
     if not wanted or (outermost and inner):
         yield lambda label=None: None
         return

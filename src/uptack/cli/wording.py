@@ -68,7 +68,7 @@ def keys(session: Session, columns: Sequence[str], text: str) -> Any:
     kinds = [session.source.columns[known(name, session.source.columns)] for name in columns]
     if len(kinds) == 1:
         return value(kinds[0], text)
-    parts = next(csv.reader([text]))
+    parts = _parts(text, "key")
     if len(parts) != len(kinds):
         must = f"{len(kinds)} values with commas between them, one for each of {', '.join(columns)}"
         raise InvalidArgument("key", must, repr(text))
@@ -85,9 +85,21 @@ def levels(session: Session, texts: Sequence[str]) -> dict[str, list[Any]]:
             if "=" in text:
                 known(text.partition("=")[0], columns)
             raise InvalidArgument("--levels", "NAME=VALUE,VALUE, such as cut=Fair,Good", repr(text))
-        parts = next(csv.reader([text[len(name) + 1 :]], skipinitialspace=True), [])
-        found.setdefault(name, []).extend(value(columns[name], part) for part in parts)
+        parts = _parts(text[len(name) + 1 :], "--levels", blanks=True)
+        try:
+            found.setdefault(name, []).extend(value(columns[name], part) for part in parts)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"--levels {name}", error.must, error.got, error.fix) from None
     return found
+
+
+def _parts(text: str, option: str, blanks: bool = False) -> list[str]:
+    """Values with commas, maybe blanks, between them. One with a comma or the end of a line in it is quoted."""
+    try:
+        return next(csv.reader([text], skipinitialspace=blanks), [])
+    except csv.Error:
+        must = 'values with commas between them, such as A,"B, C"'
+        raise InvalidArgument(option, must, repr(text)) from None
 
 
 def value(kind: Kind, text: str) -> Any:

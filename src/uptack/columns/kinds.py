@@ -22,6 +22,9 @@ read by itself, as what it is asked for. "other" stands for a declared type that
 NUMERIC: tuple[Kind, ...] = ("integer", "number", "boolean", "any")
 """Kinds whose rows can be read as numbers."""
 
+MOST_LEVELS = 1000
+"""Levels that a category may have where each of them is a column of a fit."""
+
 LARGEST = float(np.finfo(np.float64).max)
 BEYOND = 1 << 1024
 """The least integer beyond all floats."""

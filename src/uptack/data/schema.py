@@ -35,7 +35,8 @@ TABLE_KEYS = ("person", "noun", "adjacency", "file", "columns")
 ADJACENCIES = ("substitute", "add-remove")
 LARGEST_FILE = 1 << 22
 """Bytes that a schema may have: some ten thousand columns."""
-LEVEL_TYPES = {"text": str, "integer": int, "boolean": bool}
+LEVEL_TYPES = {"text": str, "integer": int, "number": int, "boolean": bool}
+"""Of which type levels are, by the kind of a column. Those of times there are none."""
 NUMBERS = ("integer", "number")
 DATES = {"datetime-utc": '["2020-01-01T00:00Z", "2024-12-31T00:00Z"]'}
 USUAL_DATES = '["2020-01-01", "2024-12-31"]'
@@ -215,6 +216,8 @@ class _Reading:
         ends = self.ends(found.get("plausible"), where)
         if levels is not None and not _are_levels(levels):
             self.refuse("levels" + where, "a list of different texts, whole numbers or truth values", levels)
+        if levels is not None and kind in FORMS:
+            self.refuse("levels" + where, f"left out for a column of kind {kind!r}", levels)
         wanted = LEVEL_TYPES.get(str(kind).partition(":")[0])
         if levels is not None and wanted is not None and type(levels[0]) is not wanted:
             self.refuse("levels" + where, f"values of a column of kind {kind!r}", levels[0])

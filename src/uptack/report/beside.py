@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from uptack.columns.kinds import MOST_LEVELS
 from uptack.data.protocol import NUMERIC, known
 from uptack.errors import InvalidArgument
 from uptack.privacy import Privacy
@@ -49,7 +50,8 @@ def _planned(session: Session, label: str, share: Fraction, request: Request) ->
 def _regression(session: Session, target: str, epsilon: Fraction) -> Request:
     """The target on all other numbers, and on texts whose levels are public."""
     known(target, session.source.columns, NUMERIC)
-    texts = () if session.adjacency.person else tuple(n for n in session.texts if len(session.schema.levels(n)) > 1)
+    levels = {name: len(session.schema.levels(name)) for name in session.texts}
+    texts = () if session.adjacency.person else tuple(name for name, n in levels.items() if 1 < n <= MOST_LEVELS)
     predictors = (*session.predictors(target, None), *texts)
     if not predictors:
         raise InvalidArgument("target", "one of several columns of numbers", repr(target))

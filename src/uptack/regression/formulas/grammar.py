@@ -17,6 +17,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.columns.fields import Field
+from uptack.columns.kinds import number
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.later import Later
@@ -83,7 +84,11 @@ class Formula:
 
     @staticmethod
     def of(response: str, predictors: Sequence[str]) -> Formula:
-        """One column on others, whatever their names are."""
+        """One column on others, whatever their names are, but for none at all."""
+        names = (response, *predictors)
+        if len(set(names)) < len(names) or "" in names:
+            must = "different columns that have names, where some are categories"
+            raise InvalidArgument("columns", must, ", ".join(map(repr, names)))
         return Formula(Factor(response, response), tuple((Factor(name, name),) for name in predictors), True)
 
 
@@ -167,7 +172,7 @@ def _names(tree: ast.AST) -> Iterator[str]:
 
 def _value(tree: ast.AST, table: Mapping[str, Field]) -> Any:
     if isinstance(tree, ast.Constant):
-        return float(tree.value)  # type: ignore[arg-type]
+        return number(tree.value)
     if isinstance(tree, ast.Name):
         return known(table, tree.id).floats()
     if isinstance(tree, ast.Call):

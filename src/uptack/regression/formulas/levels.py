@@ -20,6 +20,7 @@ from uptack import checks
 from uptack.account import Account
 from uptack.columns import Kind, canonical, in_order, labelled
 from uptack.columns.fields import Field
+from uptack.columns.kinds import MOST_LEVELS, number
 from uptack.columns.table import Floats
 from uptack.discrete.categories import Screen, tallied, weights_of
 from uptack.errors import InvalidArgument
@@ -27,7 +28,6 @@ from uptack.labels import label
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 
-MOST_LEVELS = 1000
 OTHERS = "(others)"
 """What the level of all other values is called."""
 
@@ -39,11 +39,11 @@ IDLE = Fraction(1, 10**5)
 
 FITTING: dict[str, Callable[[Any], bool]] = {
     "integer": lambda level: isinstance(level, int),
-    "number": lambda level: isinstance(level, int | float),
+    "number": lambda level: isinstance(level, int | float) and number(level) == level,
     "boolean": lambda level: level in (0, 1),
     "text": lambda level: isinstance(level, str),
 }
-"""Which canonical values rows of a type can have."""
+"""Which canonical values rows of a type can have. (2^53 + 1 is no float, and to an engine it would be 2^53.)"""
 
 GONE = -1
 Others = Literal["missing", "first", "own"]
@@ -113,7 +113,8 @@ def found(column: str, rows: Any, kind: Kind, account: Account) -> tuple[Levels,
     shown, _ = screen.shown(cells, np.where(there, counts, 0), account.entropy)
     account.spend(screen.loss)
     values = tuple(sorted(shown[:MOST_LEVELS], key=in_order))
-    unlisted = there & np.array([cell not in values for cell in cells], bool)
+    listed = frozenset(values)
+    unlisted = there & np.array([cell not in listed for cell in cells], bool)
     law = IntegerLaplace(relation.rows_per_person * weights.most / rest.epsilon)
     noisy = int(counts[unlisted].sum() + law.draw(1, account.entropy)[0])
     account.spend(loss.Pure(rest.epsilon))

@@ -249,7 +249,8 @@ def _larger(batches: Iterator[Any], size: int) -> Iterator[Any]:
 def _one(batches: list[Any]) -> Any:
     import pyarrow as pa
 
-    return batches[0] if len(batches) == 1 else pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    joined = batches if len(batches) == 1 else pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return (joined or batches)[0]  # a table without rows has no batches
 
 
 def _added(f: Callable[[Any], list[Any]], batches: Iterator[Any]) -> list[Any] | None:

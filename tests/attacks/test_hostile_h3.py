@@ -1,9 +1,15 @@
-"""Intervals of regressions that were sure of what they could not know: collinear columns."""
+"""Intervals of regressions that were sure of what they could not know: collinear columns, and directions of noise."""
 
 import numpy as np
+import pytest
 
 import uptack as ut
+from uptack.account import Account
+from uptack.multivariate.rows import MatrixRows
+from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
+from uptack.regression.losses import Huber
+from uptack.regression.newton import Model, hessian
 
 
 def test_intervals_hold_where_the_ridge_draws_collinear_columns_together():
@@ -18,3 +24,14 @@ def test_intervals_hold_where_the_ridge_draws_collinear_columns_together():
         low, high = found.interval()
         held.append(low[1] < 2 < high[1])
     assert sum(held) >= 17
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_noise_alone_is_hardly_ever_taken_for_a_direction(p):
+    """The edge is a mean: of two columns a direction passed it in a sixth of all cases."""
+    frame = Frame(tuple(range(p)), np.ones(p), np.zeros(p), leading=False)
+    model = Model(frame, np.eye(p), 1.0, 50.0, Huber())
+    rows = MatrixRows.of(np.zeros((50, p + 1)))
+    made = [hessian(rows, model, Account.open("noise", 1, entropy=SeededEntropy(seed))) for seed in range(200)]
+    assert np.mean([one.raw[-1] > one.edge for one in made]) > 0.3
+    assert np.mean([not one.lost.all() for one in made]) < 0.13

@@ -288,7 +288,7 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
 
     A step of classes may also be as long as the noise of the step before, which it repairs.
     """
-    covered = int(np.count_nonzero(curvature.raw < curvature.edge))
+    covered = int(np.count_nonzero(curvature.lost))
     if (
         step.noise > ROOM
         or covered > COVERED * curvature.raw.size

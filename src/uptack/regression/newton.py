@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uptack.account import Account
 from uptack.columns.table import Floats
@@ -52,6 +53,10 @@ SAFE = 0.5
 RIDGE = 0.5
 """Times min(1, s)/sqrt(n): the penalty on the coefficients of standardised columns."""
 
+CERTAIN = 2.33
+"""Deviations of a normal law, which it passes with a chance of 1%. Noise of a matrix in one direction is the difference
+of two Gamma variables of shape (p + 1)/2, and passes by 0.6·θ more."""
+
 FAR_OUT = Fraction(3, 4)
 """R comes from this quantile of |z|."""
 
@@ -67,6 +72,14 @@ class Hessian:
     raw: Floats
     edge: float
     noise: float
+
+    @property
+    def lost(self) -> NDArray[np.bool_]:
+        """Which directions noise may cover: with eigenvalues below its edge, or, of few columns, for which the edge is
+        often passed, below what noise in one direction is with a chance of 1%.
+        """
+        p = len(self.raw)
+        return self.raw < self.edge * max(1.0, (CERTAIN * math.sqrt(p + 1) + 0.6) / edge(p))
 
     @property
     def matrix(self) -> Floats:

@@ -71,7 +71,7 @@ def in_units(
     slope = step.bend * curvature.matrix if measured is None else measured.least
     bias = lines @ np.linalg.solve(slope, step.bend * step.ridge @ b)
     part = turned**2
-    lost = part[:, curvature.raw < curvature.edge].sum(axis=1) > LOST * part.sum(axis=1)
+    lost = part[:, curvature.lost].sum(axis=1) > LOST * part.sum(axis=1)
     error = np.sqrt(variance + bias**2)
     value = back @ step.beta
     if model.frame.leading:

@@ -1,4 +1,4 @@
-"""Intervals of regressions that were sure of what they could not know: collinear columns, and directions of noise."""
+"""Regressions that were sure of what they could not know: collinear columns, and directions of noise; and advice."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,8 @@ from uptack.account import Account
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
-from uptack.regression.losses import Huber
+from uptack.regression.fitting import Asked
+from uptack.regression.losses import Huber, Logistic
 from uptack.regression.newton import Model, hessian
 
 
@@ -35,3 +36,12 @@ def test_noise_alone_is_hardly_ever_taken_for_a_direction(p):
     made = [hessian(rows, model, Account.open("noise", 1, entropy=SeededEntropy(seed))) for seed in range(200)]
     assert np.mean([one.raw[-1] > one.edge for one in made]) > 0.3
     assert np.mean([not one.lost.all() for one in made]) < 0.13
+
+
+def test_more_rows_than_advised_get_a_plan_too():
+    """With more rows there were more rounds, and then less than enough for each matrix."""
+    for epsilon, columns, leading in ((0.1, 12, True), (1, 30, False), (5, 30, True), (5, 6, True)):
+        asked = Asked(Logistic(), (), leading, "error", Account.open("plan", epsilon))
+        n = asked.rows_needed(columns)
+        assert all(asked.planned(n * times / 100, columns) for times in range(100, 200))
+        assert asked.planned(n - 1, columns) is None

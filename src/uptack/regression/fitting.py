@@ -173,9 +173,11 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     rounds = min(int(USELESS * float(scatter) / edge - float(more)), ROUNDS)
     if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):
         return None
-    plan = Plan(scales, scatter / (rounds + more), rounds, loss, leading=leading)
-    bare = _clipped(plan, p, n, account)
-    return (_with_variance(plan, p, n, account) if bare and splits(loss) else None) or bare
+    for tried in range(rounds, 0, -1):  # with fewer of them each matrix gets more
+        plan = Plan(scales, scatter / (tried + more), tried, loss, leading=leading)
+        if (bare := _clipped(plan, p, n, account)) is not None:
+            return (_with_variance(plan, p, n, account) if splits(loss) else None) or bare
+    return None
 
 
 def _clipped(plan: Plan, p: int, n: float, account: Account, louder: float = 1.0) -> Plan | None:

@@ -213,11 +213,13 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):
         return None
     small = _part(MANY * account.rows / (n * epsilon), Fraction(1)) if more == 1 else Fraction(1)
-    plan = Plan(scales, scatter / (rounds + more), rounds, loss, leading=leading, small=small)
-    if any(stage.tails for stage in loss.stages) and _wide(plan, p, n, account)[1] < CLOSE:
-        plan = replace(plan, worth=_part(FIRM * account.rows / (n * epsilon), WORTH, Fraction(0)))
-    bare = _clipped(plan, p, n, account)
-    return (_with_variance(plan, p, n, account) if bare and splits(loss) else None) or bare
+    for tried in range(rounds, 0, -1):  # with fewer of them each matrix gets more
+        plan = Plan(scales, scatter / (tried + more), tried, loss, leading=leading, small=small)
+        if any(stage.tails for stage in loss.stages) and _wide(plan, p, n, account)[1] < CLOSE:
+            plan = replace(plan, worth=_part(FIRM * account.rows / (n * epsilon), WORTH, Fraction(0)))
+        if (bare := _clipped(plan, p, n, account)) is not None:
+            return (_with_variance(plan, p, n, account) if splits(loss) else None) or bare
+    return None
 
 
 def _wide(plan: Plan, p: int, n: float, account: Account, louder: float = 1.0) -> tuple[Loss, float]:
@@ -354,7 +356,7 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
 
     A step of classes may also be as long as the noise of the step before, which it repairs.
     """
-    covered = int(np.count_nonzero(curvature.raw < curvature.edge))
+    covered = int(np.count_nonzero(curvature.lost))
     if (
         step.noise > ROOM
         or covered > COVERED * curvature.raw.size

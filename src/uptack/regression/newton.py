@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uptack.account import Account
 from uptack.columns.table import Floats
@@ -51,6 +52,10 @@ Contributions = Callable[[Floats], list[Whole]]
 SAFE = 0.5
 """At the edge of its noise the Hessian is taken to be by this part larger, so that no step is much too long."""
 
+CERTAIN = 2.33
+"""Deviations of a normal law, which it passes with a chance of 1%. Noise of a matrix in one direction is the difference
+of two Gamma variables of shape (p + 1)/2, and passes by 0.6·θ more."""
+
 FAR_OUT = Fraction(3, 4)
 """R comes from this quantile of |z|."""
 
@@ -66,6 +71,14 @@ class Hessian:
     raw: Floats
     edge: float
     noise: float
+
+    @property
+    def lost(self) -> NDArray[np.bool_]:
+        """Which directions noise may cover: with eigenvalues below its edge, or, of few columns, for which the edge is
+        often passed, below what noise in one direction is with a chance of 1%.
+        """
+        p = len(self.raw)
+        return self.raw < self.edge * max(1.0, (CERTAIN * math.sqrt(p + 1) + 0.6) / edge(p))
 
     @property
     def matrix(self) -> Floats:

@@ -52,7 +52,8 @@ def in_units(
     coordinate is still at most E ψ²·M/n, with the mean over a random row of a random person. It is as large as that if
     the rows of one person are copies of each other; else intervals are wider than they need be.
 
-    The ridge Q moves b by about (H + Q)⁻¹·Q·b, which is added as a bias.
+    The ridge leads to b - (H + Q)⁻¹·Q·b in place of b. So it is off by H⁻¹·Q times what it led to, which is added as a
+    bias: of nearly collinear columns that is much more than (H + Q)⁻¹·Q times the same.
     """
     curvature, meat = curvatures
     back, kept = _back(model, width)
@@ -67,9 +68,10 @@ def in_units(
     else:
         variance = measured.variances(lines, private)
     b = np.linalg.solve(model.whitening.T, step.beta)
-    bias = lines @ curvature.solve(step.ridge, step.ridge @ b)
+    slope = step.bend * curvature.matrix if measured is None else measured.least
+    bias = lines @ np.linalg.solve(slope, step.bend * step.ridge @ b)
     part = turned**2
-    lost = part[:, curvature.raw < curvature.edge].sum(axis=1) > LOST * part.sum(axis=1)
+    lost = part[:, curvature.lost].sum(axis=1) > LOST * part.sum(axis=1)
     error = np.sqrt(variance + bias**2)
     value = back @ step.beta
     if model.frame.leading:

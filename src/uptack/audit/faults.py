@@ -155,6 +155,7 @@ FAULTS = (
     Fault("linear: one row of three", "uptack.multivariate.bounded.moved", after(lambda m, *_: m // 3), INNER, "linear, 3 rows"),
     Fault("linear: rows as long as they are", "uptack.multivariate.bounded.bounded", lambda f: unbounded, INNER, "linear"),
     Fault("logistic: Gamma noise ÷ 20", "uptack.mechanisms.additive.real_noise", given(2, lambda s: s / 20), INNER, "logistic"),
+    Fault("logistic: noise of the mean curvature ÷ 100", "uptack.regression.newton.noisy_whole", given(1, lambda law: type(law)(law.scale / 100)), INNER, "logistic"),
     Fault("linear: pairs dealt anew where rows come and go", "uptack.multivariate.pairs.chosen", lambda f: paired_anew, INNER, "linear, add/remove"),
     # -------------------------------------------------------------------------------------------------- blocks
     Fault("vector median at 8ε", "uptack.mechanisms.inverse.decay", given(0, lambda e: 8 * e), INNER, "vector median"),

@@ -51,6 +51,7 @@ def coin_faults(coin: Any) -> list[str]:
 
 SPOTS = (
     Spot("uptack.statistics.sizes.noisy_size", lambda n, law, _: int(n), prices.counted),
+    Spot("uptack.regression.newton.noisy_whole", lambda value, law, _: int(value), prices.counted),
     Spot("uptack.ranks.arguments.with_noise", lambda value, law, _: int(value), prices.counted),
     Spot("uptack.mechanisms.additive.laplace", lambda value, **told: (value, prices.public(told)), prices.added),
     Spot("uptack.mechanisms.additive.gaussian", lambda value, **told: (value, prices.public(told)), prices.added),

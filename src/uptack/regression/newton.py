@@ -44,7 +44,7 @@ from uptack.multivariate.rows import Rows, Whole, lengths, products
 from uptack.multivariate.signs import Shape, floored
 from uptack.multivariate.standardise import Frame
 from uptack.multivariate.terms import Tally, Vectors
-from uptack.noise import IntegerLaplace
+from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
 from uptack.regression.losses import Loss
 
@@ -237,9 +237,14 @@ def noisy_mean(total: Whole, n: float, account: Account) -> float:
     moves their sum by at most Λ.
     """
     law = IntegerLaplace(account.rows * LENGTH / account.epsilon)
-    found = (int(total) + law.sample(entropy=account.entropy)) / LENGTH
+    found = noisy_whole(int(total), law, account.entropy) / LENGTH
     account.spend(loss.Pure(account.epsilon))
     return found / n
+
+
+def noisy_whole(value: int, law: IntegerLaplace, entropy: Entropy) -> int:
+    """An integer with noise of this law, below 0 or not. The audit looks in here."""
+    return value + law.sample(entropy=entropy)
 
 
 @dataclass(frozen=True)

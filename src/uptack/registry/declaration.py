@@ -240,16 +240,18 @@ def _per_group(made: Declaration, arguments: tuple[Any, ...], given: dict[str, A
 
 
 def load() -> None:
-    """Import every module that declares release functions: ours, and those that entry points name. Once."""
+    """Import every module that declares release functions: ours, and those that entry points name. Once.
+
+    No lock is held meanwhile: another thread may be importing one of them, which needs the lock to declare something.
+    """
     global _loaded
-    with _LOCK:
-        if _loaded:
-            return
-        for module in HOMES:
-            importlib.import_module(module)
-        for point in entry_points(group=ENTRY_POINTS):
-            point.load()
-        _loaded = True
+    if _loaded:
+        return
+    for module in HOMES:
+        importlib.import_module(module)
+    for point in entry_points(group=ENTRY_POINTS):
+        point.load()
+    _loaded = True
 
 
 def declared_in(package: str) -> dict[str, Callable[..., Any]]:

@@ -194,7 +194,7 @@ def _solved(losses: Floats, masses: Floats, delta: float) -> float:
     above, weighted = (np.cumsum(values[::-1])[::-1] for values in (masses, masses * np.exp(-losses)))
     excess = above - np.exp(losses) * weighted - delta
     (over,) = np.nonzero(excess > 0)  # δ(x) at each loss x; it falls with x
-    first = int(over[-1]) + 1 if over.size else 0
+    first = min(int(over[-1]) + 1, losses.size - 1) if over.size else 0  # rounding may leave some δ at the last loss
     within = float(losses[first])
     if first == 0 or above[first] <= delta:
         return max(within, 0.0)

@@ -1,0 +1,62 @@
+"""What was quick and went wrong: tiny δ, quantiles far out, threads that load functions."""
+
+import subprocess
+import sys
+import textwrap
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import uptack
+from uptack.privacy import tight
+from uptack.privacy.loss import BoundedRange, Pure
+from uptack.statistics.quantile_ends import _added, beyond, rank_bounds
+
+
+@pytest.mark.parametrize("delta", [1e-16, 1e-18, 1e-30, 1e-100, 1e-300])
+def test_any_delta_can_be_composed(delta):
+    for tenths in range(1, 40):
+        for kind in (Pure, BoundedRange):
+            epsilon = Fraction(tenths, 10)
+            assert 0 < tight([kind(epsilon)] * 3, delta).exact_epsilon <= 3 * epsilon
+
+
+@pytest.mark.parametrize("n", [10**8, 10**10, 10**12, 10**14])
+@pytest.mark.parametrize("p", [Fraction(1, 10**4), Fraction(1, 10**8), Fraction(1, 10**12), 1 - Fraction(1, 10**10)])
+@pytest.mark.parametrize("q", [Fraction(1, 50), Fraction(1, 10**12)])
+def test_ranks_far_out_are_those_of_the_binomial(n, p, q):
+    low, high = rank_bounds(n, n, p, q, people=False)
+    for found, k in ((low, stats.binom.ppf(float(q), n, float(p))), (high, stats.binom.isf(float(q), n, float(p)) + 1)):
+        assert abs(found - k) <= (p > Fraction(1, 2))  # 1 - 1e-10 is no float
+
+
+def test_both_ways_to_a_tail_agree():
+    for n, p in ((1000, Fraction(1, 3)), (10**6, Fraction(1, 900)), (10**9, Fraction(99, 100))):
+        for k in (int(n * p) + 1, int(n * p) + 30, n):
+            exact = beyond(k, n, p)
+            assert exact <= _added(k, n, p) <= exact * (1 + Fraction(1, 10**5))
+
+
+@pytest.mark.parametrize("p", [1e-8, 1e-10, 1 - 1e-9])
+def test_a_quantile_far_out_is_refused_in_words(p):
+    assert "a reply needs n" in str(uptack.quantile(np.arange(100.0), p, epsilon=1, interval=0.95))
+
+
+def test_functions_are_loaded_by_two_threads_at_once():
+    tried = """
+        import threading, time
+        from uptack.registry import declaration
+
+        one = threading.Thread(target=declaration.find, args=("kde",), daemon=True)
+        other = threading.Thread(target=declaration.declared, daemon=True)
+        one.start()
+        time.sleep(0.05)
+        other.start()
+        one.join(60)
+        other.join(60)
+        print(one.is_alive() or other.is_alive())
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(tried)], capture_output=True, text=True, timeout=150)
+    assert done.stdout == "False\n", done.stderr

@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 import uptack
-from uptack.privacy import tight
-from uptack.privacy.loss import BoundedRange, Pure
+from uptack.privacy import Privacy, calibrate, cost, tight
+from uptack.privacy.calibration import boundary, excess
+from uptack.privacy.loss import BoundedRange, Pure, Subsample
 from uptack.statistics.quantile_ends import _added, beyond, rank_bounds
 
 
@@ -21,6 +22,38 @@ def test_any_delta_can_be_composed(delta):
         for kind in (Pure, BoundedRange):
             epsilon = Fraction(tenths, 10)
             assert 0 < tight([kind(epsilon)] * 3, delta).exact_epsilon <= 3 * epsilon
+
+
+def test_long_rationals_can_be_composed():
+    long = 1 + Fraction(1, 10**5000)
+    assert tight([Pure(long), Pure(1)], 1e-6).epsilon <= 2.000001
+
+
+@pytest.mark.parametrize("digits", [20, 29, 40, 400])
+def test_a_price_that_is_hardly_over_the_budget_is_over_it(digits):
+    assert excess(1 + Fraction(1, 10**digits), Fraction(1)) > 0 > excess(1 - Fraction(1, 10**digits), Fraction(1))
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 3)])
+def test_what_is_calibrated_is_within_the_budget_to_the_last_bit(epsilon):
+    def build(e):
+        return Subsample(Pure(e), rate=1)
+
+    assert cost(build(calibrate(build, Privacy(epsilon)))) <= Privacy(epsilon)
+
+
+@pytest.mark.parametrize("at_most", [0.0, -1e-9, -1e300])
+@pytest.mark.parametrize("above", [1e-320, 1.0, 1e300])
+def test_prices_that_jump_are_found_in_few_looks(at_most, above):
+    for edge in (1, 512, 700, 1022):
+        looks = []
+
+        def over(x, edge=edge, looks=looks):
+            looks.append(x)
+            return above if x > 1 + Fraction(edge, 1024) else at_most
+
+        assert boundary(over, Fraction(1), Fraction(2), 10) == 1 + Fraction(edge, 1024)
+        assert len(looks) < 60
 
 
 @pytest.mark.parametrize("n", [10**8, 10**10, 10**12, 10**14])

@@ -10,9 +10,11 @@ import pytest
 from scipy import stats
 
 import uptack
+from uptack.errors import InvalidArgument
 from uptack.privacy import Privacy, calibrate, cost, tight
 from uptack.privacy.calibration import boundary, excess
 from uptack.privacy.loss import BoundedRange, Pure, Subsample
+from uptack.report.profile import profile
 from uptack.statistics.quantile_ends import _added, beyond, rank_bounds
 
 
@@ -93,3 +95,10 @@ def test_functions_are_loaded_by_two_threads_at_once():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(tried)], capture_output=True, text=True, timeout=150)
     assert done.stdout == "False\n", done.stderr
+
+
+def test_what_is_wrong_with_one_of_two_columns_is_found_before_the_debit():
+    session = uptack.open({"a": np.arange(3000.0), "b": np.arange(3000.0)})
+    with pytest.raises(InvalidArgument, match="plausible"):
+        profile(session, 2, 1e-6, plausible={"a": (1, 100), "b": (True, 100)}, progress=False)
+    assert session.spent.exact_epsilon == 0

@@ -5,6 +5,7 @@ import sys
 import textwrap
 from fractions import Fraction
 
+import ibis
 import numpy as np
 import pytest
 from scipy import stats
@@ -102,3 +103,15 @@ def test_what_is_wrong_with_one_of_two_columns_is_found_before_the_debit():
     with pytest.raises(InvalidArgument, match="plausible"):
         profile(session, 2, 1e-6, plausible={"a": (1, 100), "b": (True, 100)}, progress=False)
     assert session.spent.exact_epsilon == 0
+
+
+def test_a_table_may_have_functions_in_python():
+    con = ibis.duckdb.connect()
+    con.raw_sql("CREATE TABLE t AS SELECT range::DOUBLE AS x FROM range(3000)")
+
+    @ibis.udf.scalar.python
+    def twice(x: float) -> float:
+        return 2 * x
+
+    session = uptack.open(con.table("t").mutate(y=twice(ibis._.x)))
+    assert session["y"].quantile(0.5, epsilon=100).value == pytest.approx(3000, rel=0.05)

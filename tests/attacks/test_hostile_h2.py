@@ -14,7 +14,7 @@ import uptack
 from uptack.errors import InvalidArgument
 from uptack.privacy import Privacy, calibrate, cost, tight
 from uptack.privacy.calibration import boundary, excess
-from uptack.privacy.loss import BoundedRange, Pure, Subsample
+from uptack.privacy.loss import Approximate, BoundedRange, Pure, Subsample
 from uptack.report.profile import profile
 from uptack.statistics.quantile_ends import _added, beyond, rank_bounds
 
@@ -115,3 +115,9 @@ def test_a_table_may_have_functions_in_python():
 
     session = uptack.open(con.table("t").mutate(y=twice(ibis._.x)))
     assert session["y"].quantile(0.5, epsilon=100).value == pytest.approx(3000, rel=0.05)
+
+
+def test_hardly_anything_left_of_delta_is_nothing():
+    delta = Fraction(2, 10**300)
+    spent = delta * (1 - Fraction(11, 10**13))
+    assert tight([Approximate(1, spent), Pure(1)], delta).exact_epsilon == 2

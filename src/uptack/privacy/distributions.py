@@ -119,7 +119,7 @@ def worst_case(steps: int, delta: float) -> Losses:
 def least_epsilon(parts: Many, delta: float) -> float | None:
     """About the least ε at which independent losses are together within δ, rounded up; None where no ε will do."""
     left = delta + math.expm1(sum(times * math.log1p(-part.infinite) for part, times in parts))
-    if left <= 0:
+    if left * LOST <= 0:  # also where that is below all floats
         return None
     tilt, _ = _best(parts, left)
     bottom, top = _window(parts, tilt, left)

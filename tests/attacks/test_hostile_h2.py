@@ -98,6 +98,25 @@ def test_functions_are_loaded_by_two_threads_at_once():
     assert done.stdout == "False\n", done.stderr
 
 
+def test_a_function_of_a_name_is_the_same_before_and_after_all_are_loaded():
+    tried = """
+        from uptack.registry import declaration, release
+
+        class Point:
+            def load(self):
+                def median(x, *, epsilon):
+                    "Another one."
+                release()(median)
+
+        declaration.entry_points = lambda group: [Point()]
+        before = declaration.find("median")
+        declaration.declared()
+        print(before is declaration.find("median"))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(tried)], capture_output=True, text=True, timeout=150)
+    assert done.stdout == "True\n", done.stderr
+
+
 def test_what_is_wrong_with_one_of_two_columns_is_found_before_the_debit():
     session = uptack.open({"a": np.arange(3000.0), "b": np.arange(3000.0)})
     with pytest.raises(InvalidArgument, match="plausible"):

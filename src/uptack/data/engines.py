@@ -94,7 +94,7 @@ def whole(table: Any) -> list[dict[str, Any]]:
     def rows() -> list[dict[str, Any]]:
         if con.name == "pyspark":  # ibis reads them through pandas, where integers beside nulls are floats
             return [row.asDict() for row in con.raw_sql(con.compile(table)).collect()]
-        if con.name == "duckdb" and not _in_memory(table):  # ibis reads them by way of a module that imports pandas
+        if con.name == "duckdb" and not _untold(table):  # ibis reads them by way of a module that imports pandas
             schema = table.schema().to_pyarrow()
             return [row for batch in batches(con, table) for row in batch.cast(schema).to_pylist()]
         found: list[dict[str, Any]] = con.to_pyarrow(table).to_pylist()
@@ -103,11 +103,11 @@ def whole(table: Any) -> list[dict[str, Any]]:
     return states.run(con, rows)
 
 
-def _in_memory(table: Any) -> bool:
-    """Whether an expression has rows that ibis has yet to tell DuckDB of."""
-    from ibis.expr.operations import InMemoryTable
+def _untold(table: Any) -> bool:
+    """Whether an expression has rows in memory, or functions in Python, that ibis has yet to tell DuckDB of."""
+    from ibis.expr.operations import InMemoryTable, ScalarUDF
 
-    return bool(table.op().find(InMemoryTable))
+    return bool(table.op().find((InMemoryTable, ScalarUDF)))
 
 
 class Kept:

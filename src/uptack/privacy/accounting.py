@@ -49,12 +49,18 @@ def _losses(piece: loss.Loss, adjacency: Adjacency) -> Losses:
 @lru_cache(64)
 def _numerically(pieces: frozenset[tuple[loss.Loss, int]], bound: Fraction, adjacency: Adjacency) -> Privacy | None:
     """The guarantee at this δ by composing distributions; None where no ε will do. A plan is priced several times."""
-    slack, fixed = float(bound) * (1 - 1e-12), sorted(pieces, key=repr)
+    slack, fixed = float(bound) * (1 - 1e-12), sorted(pieces, key=lambda item: (*_place(item[0], adjacency), item[1]))
     if any(isinstance(piece, loss.Gaussian) for piece, _ in fixed):
         epsilon: float | None = _by_google(fixed, slack, adjacency)
     else:
         epsilon = least_epsilon([(_losses(piece, adjacency), times) for piece, times in fixed], slack)
     return None if epsilon is None or math.isinf(epsilon) else Privacy(read(epsilon) + MARGIN, bound, adjacency)
+
+
+def _place(piece: loss.Loss, adjacency: Adjacency) -> tuple[str, Fraction, Fraction, Fraction]:
+    """By which pieces are put in order, so that a set of them has one price to the last bit."""
+    guarantee, noise = cost(piece, adjacency), Fraction(getattr(piece, "noise_multiplier", 0))
+    return type(piece).__name__, guarantee.exact_epsilon, guarantee.exact_delta, noise
 
 
 def _by_google(pieces: Sequence[tuple[loss.Loss, int]], delta: float, adjacency: Adjacency) -> float:

@@ -20,6 +20,12 @@ from uptack.exact import Rational, Real, ball, logarithm
 PRECISION = 40
 """Bits to which a search goes on; what it gives is on the safe side of the exact answer by less than this."""
 
+LEAST_EXCESS = 1e-30
+"""What a price has that is over a budget by less than can be told from 0 in floats."""
+
+PATIENCE = 4
+"""How often one end may stay before a search by interpolation halves."""
+
 
 def _normal_cdf(x: arb) -> arb:
     return (-x / arb(2).sqrt()).erfc() / 2
@@ -93,8 +99,11 @@ def split(amount: Rational, *weights: Rational) -> tuple[Fraction, ...]:
 
 
 def excess(price: Fraction, budget: Fraction) -> float:
-    """ln(price/budget), with its exact sign."""
-    return logarithm(price / budget) if price > 0 else -math.inf
+    """ln(price/budget), with its exact sign: rounding must not make a price that is over the budget one that fits."""
+    if price <= 0:
+        return -math.inf
+    found = logarithm(price / budget)
+    return max(found, LEAST_EXCESS) if price > budget else min(found, 0.0)
 
 
 def boundary(over: Callable[[Fraction], float], fits: Fraction, fails: Fraction, bits: int) -> Fraction:
@@ -102,23 +111,24 @@ def boundary(over: Callable[[Fraction], float], fits: Fraction, fails: Fraction,
 
     It is what so many halvings would find for a monotone function. Here the next place to look at is interpolated, on a
     logarithmic scale, where prices are nearly straight lines. An end that stays twice gets half its weight
-    ("Illinois"). About five looks do for ten bits, and ten for forty. If not even `fits` fits, it is returned.
+    ("Illinois"), and one that stays for longer makes it a halving: prices may jump. About five looks do for ten bits,
+    and ten for forty. If not even `fits` fits, it is returned.
     """
-    step, low, high, last = (fails - fits) / (1 << bits), 0, 1 << bits, 0
+    step, low, high, stays = (fails - fits) / (1 << bits), 0, 1 << bits, 0
     at_low, at_high = over(fits), over(fails)
     if at_low > 0 or at_high <= 0:
         return fits if at_low > 0 else fails - step
     while high - low > 1:
         ends = (logarithm(fits + low * step), logarithm(fits + high * step))
         middle = (low + high) // 2
-        if math.isfinite(at_high - at_low):
+        if abs(stays) < PATIENCE and math.isfinite(at_high - at_low):
             root = math.exp(ends[0] + (ends[1] - ends[0]) * (at_low / (at_low - at_high)))
             middle = min(max(math.floor((Fraction(root) - fits) / step), low + 1), high - 1)
         found = over(fits + middle * step)
         if found > 0:
-            high, at_high, at_low, last = middle, found, at_low / (2 if last > 0 else 1), 1
+            high, at_high, at_low, stays = middle, found, at_low / (2 if stays > 0 else 1), max(stays, 0) + 1
         else:
-            low, at_low, at_high, last = middle, found, at_high / (2 if last < 0 else 1), -1
+            low, at_low, at_high, stays = middle, found, at_high / (2 if stays < 0 else 1), min(stays, 0) - 1
     return fits + low * step
 
 

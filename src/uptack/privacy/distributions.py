@@ -124,7 +124,7 @@ def worst_case(epsilon: Fraction, delta: float) -> Losses:
 def least_epsilon(parts: Many, delta: float) -> float | None:
     """About the least ε at which independent losses are together within δ, rounded up; None where no ε will do."""
     left = delta + math.expm1(sum(times * math.log1p(-part.infinite) for part, times in parts))
-    if left <= 0:
+    if left * LOST <= 0:  # also where that is below all floats
         return None
     tilt, _ = _best(parts, left)
     bottom, top = _window(parts, tilt, left)
@@ -199,7 +199,7 @@ def _solved(losses: Floats, masses: Floats, delta: float) -> float:
     above, weighted = (np.cumsum(values[::-1])[::-1] for values in (masses, masses * np.exp(-losses)))
     excess = above - np.exp(losses) * weighted - delta
     (over,) = np.nonzero(excess > 0)  # δ(x) at each loss x; it falls with x
-    first = int(over[-1]) + 1 if over.size else 0
+    first = min(int(over[-1]) + 1, losses.size - 1) if over.size else 0  # rounding may leave some δ at the last loss
     within = float(losses[first])
     if first == 0 or above[first] <= delta:
         return max(within, 0.0)

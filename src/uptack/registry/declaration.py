@@ -240,16 +240,18 @@ def _per_group(made: Declaration, arguments: tuple[Any, ...], given: dict[str, A
 
 
 def load() -> None:
-    """Import every module that declares release functions: ours, and those that entry points name. Once."""
+    """Import every module that declares release functions: ours, and those that entry points name. Once.
+
+    No lock is held meanwhile: another thread may be importing one of them, which needs the lock to declare something.
+    """
     global _loaded
-    with _LOCK:
-        if _loaded:
-            return
-        for module in HOMES:
-            importlib.import_module(module)
-        for point in entry_points(group=ENTRY_POINTS):
-            point.load()
-        _loaded = True
+    if _loaded:
+        return
+    for module in HOMES:
+        importlib.import_module(module)
+    for point in entry_points(group=ENTRY_POINTS):
+        point.load()
+    _loaded = True
 
 
 def declared_in(package: str) -> dict[str, Callable[..., Any]]:
@@ -265,21 +267,27 @@ def declared() -> dict[str, Declaration]:
         return dict(_DECLARED)
 
 
-def _at_home(name: str) -> Declaration | None:
-    """A release function of this package. No more modules are imported than until it is there: all take long."""
-    for module in HOMES:
+@functools.cache
+def _others() -> bool:
+    """Whether entry points name modules of other packages. They may declare a function of a name that we have, too."""
+    return bool(entry_points(group=ENTRY_POINTS))
+
+
+def _named(name: str) -> Declaration | None:
+    """The release function of a name. Ours are found without importing more modules than until it is there."""
+    for module in () if _loaded or _others() else HOMES:
         with _LOCK:
             found = _DECLARED.get(name)
         if found is not None and (home := found.function.__module__).startswith("uptack."):
             importlib.import_module(home)  # it may be that another thread is still at it
             return found
         importlib.import_module(module)
-    return None
+    return declared().get(name)
 
 
 def find(name: object, where: Callable[[Declaration], bool] = lambda _: True) -> Declaration:
     """The declaration of that name, among those that meet a condition."""
-    found = _at_home(name) if isinstance(name, str) else None
+    found = _named(name) if isinstance(name, str) else None
     if found is not None and where(found):
         return found
     known = {n: d for n, d in declared().items() if where(d)}

@@ -16,6 +16,7 @@ from typing import Any
 from uptack import checks
 from uptack.columns.moments import TIMED, Form
 from uptack.data.protocol import NUMERIC, form_of, known
+from uptack.data.schema import Said
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.privacy import Privacy, tight
@@ -235,13 +236,14 @@ class _Taking:
     def _refused(self, parts: Sequence[Part]) -> list[Part]:
         """The parts without what public numbers refuse; whatever is wrong with a request is found here, too.
 
-        A part that is asked as another one was, which was refused nothing, is refused nothing either.
+        A part that is asked as another one was, which was refused nothing, is refused nothing either. But plausible
+        values that somebody said may be wrong, and are looked at for each: 1 and True are the same to a comparison.
         """
         free: list[tuple[Any, ...]] = []
         found = []
         for part in parts:
-            asked = (part.kind, part.alike, part.form, part.plausible)
-            if asked not in free:
+            asked = (part.kind, part.alike, part.form, self.session.schema.columns.get(part.name, Said()).granularity)
+            if part.plausible is not None or asked not in free:
                 lines = self.session.plan(part.request(draw) for draw in part.draws).releases
                 made = zip(part.draws, lines, strict=True)
                 part = replace(part, refusals={d.label: line.refusal for d, line in made if line.refusal is not None})

@@ -145,6 +145,12 @@ NEAR = Fraction(1, 256)
 EULER = Fraction(272, 100)
 """A little more than e: what sums of bounded numbers pay beside the binomial."""
 
+RARE, FEW = Fraction(1, 1000), 50
+"""For smaller shares that have more rows, balls are slow, or too wide to say anything."""
+
+BLOCK = 1 << 18
+"""Terms that are added up at a time."""
+
 HUGE = 10**15
 """From so many rows on the law of the binomial is not computed but bounded."""
 
@@ -176,8 +182,37 @@ def _above(n: int, p: Fraction, q: Fraction) -> int:
 
 
 def beyond(k: int, n: int, p: Fraction) -> Fraction:
-    """P(Binomial(n, p) ≥ k) for 1 ≤ k ≤ n, rounded up: the incomplete beta function of (k, n - k + 1) at p."""
-    return Real(lambda: ball(p).beta_lower(arb(k), arb(n - k + 1), 1)).bounds(40 + n.bit_length())[1]
+    """P(Binomial(n, p) ≥ k) for 1 ≤ k ≤ n, rounded up: the incomplete beta function of (k, n - k + 1) at p.
+
+    Balls know it where p is not very near 0 or 1, or where there are few rows on one side; else its terms are added up.
+    """
+    s = min(p, 1 - p)
+    if s >= RARE or n * s <= FEW:
+        return Real(lambda: ball(p).beta_lower(arb(k), arb(n - k + 1), 1)).bounds(40 + n.bit_length())[1]
+    return _added(k, n, p) if k > n * p else Fraction(1)
+
+
+def _added(k: int, n: int, p: Fraction) -> Fraction:
+    """The same for k > np as P(B = k)·(1 + r₀ + r₀r₁ + ...) with rᵢ = (n - k - i)/(k + 1 + i)·p/(1 - p), which falls.
+
+    The factor is found in floats: some million terms have an error of 1e-8 at most, for which more is added. The first
+    that is left out, over 1 - rᵢ, is at least what all that are left out come to.
+    """
+    odds, total, last, done = float(p / (1 - p)), 1.0, 1.0, 0
+    while done <= n - k:
+        i = np.arange(done, min(done + BLOCK, n - k + 1), dtype=np.float64)
+        ratios = (n - k - i) / (k + 1 + i) * odds
+        terms = last * np.cumprod(ratios)
+        total, last, done = total + float(terms.sum()), float(terms[-1]), done + i.size
+        left = last * ratios[-1] / (1 - ratios[-1])
+        if left <= total * 1e-9:
+            break
+
+    def first() -> arb:
+        ways = arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()
+        return (ways + k * ball(p).log() + (n - k) * ball(1 - p).log()).exp()
+
+    return Real(first).bounds(96 + 2 * n.bit_length())[1] * Fraction((total + left) * (1 + 1e-6))
 
 
 def _near(n: int, p: Fraction, q: Fraction) -> int:

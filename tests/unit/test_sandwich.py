@@ -128,8 +128,8 @@ def test_it_is_measured_wherever_a_fit_replies_and_else_a_note_says_what_is_assu
             assert 0 < plan.variance <= Fraction(1, 10) * (plan.left(plan.rounds) + plan.variance) + Fraction(1, 100)
     many = ut.linear_regression(*uneven(0), epsilon=8, entropy=SeededEntropy(0))
     assert many.noise.measured
-    assert many.notes == ("standard errors hold however residuals spread",)
-    assert "however residuals spread" in many.summary()
+    assert many.notes == ("standard errors allow for residuals that spread unevenly",)
+    assert "spread unevenly" in many.summary()
     monkeypatch.setattr(fitting, "_with_variance", lambda *_: None)
     other = ut.linear_regression(*uneven(0), epsilon=8, entropy=SeededEntropy(0))
     assert not other.noise.measured

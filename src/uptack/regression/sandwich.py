@@ -1,4 +1,4 @@
-"""Standard errors that hold however residuals spread: what a gradient's variance and its slope are, measured.
+"""Standard errors for residuals that spread unevenly: what a gradient's variance and its slope are, measured.
 
 With ψ the score and κ the curvature of a loss (`uptack.regression.losses`), at the coefficients of a fit,
 

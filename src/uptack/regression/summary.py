@@ -25,7 +25,7 @@ special = Later("scipy.special")
 PANELS = ", so not if slopes differ between people"
 """What is said of people's rows. Of them it is often not so."""
 
-MEASURED = "standard errors hold however residuals spread"
+MEASURED = "standard errors allow for residuals that spread unevenly"
 
 LOST = 0.1
 """A coefficient hangs on lost directions if they make up more than this part of it."""

@@ -17,9 +17,9 @@ from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
-from uptack.regression.fitting import RADIUS, SLOPE, TAILS, Asked, hessians
 from uptack.regression.losses import Check, Huber, Logistic
 from uptack.regression.newton import Model
+from uptack.regression.plans import RADIUS, SLOPE, TAILS, Asked, hessians
 
 BETA = np.array([3.0, 1.0, -0.002, 40.0])
 

@@ -14,10 +14,10 @@ from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
 from uptack.privacy.loss import Pure
-from uptack.regression import fitting
-from uptack.regression.fitting import Asked
+from uptack.regression import plans
 from uptack.regression.losses import Huber
 from uptack.regression.newton import Model
+from uptack.regression.plans import Asked
 from uptack.regression.sandwich import blocks
 
 RNG = np.random.default_rng(0)
@@ -106,7 +106,7 @@ def test_intervals_hold_where_residuals_grow_with_x_and_the_usual_ones_do_not(mo
     total, held = squares(40)
     assert total < 98
     assert held >= 29
-    monkeypatch.setattr(fitting, "_with_variance", lambda *_: None)
+    monkeypatch.setattr(plans, "_with_variance", lambda *_: None)
     assert squares(40)[0] > 150
 
 
@@ -130,7 +130,7 @@ def test_it_is_measured_wherever_a_fit_replies_and_else_a_note_says_what_is_assu
     assert many.noise.measured
     assert many.notes == ("standard errors allow for residuals that spread unevenly",)
     assert "spread unevenly" in many.summary()
-    monkeypatch.setattr(fitting, "_with_variance", lambda *_: None)
+    monkeypatch.setattr(plans, "_with_variance", lambda *_: None)
     other = ut.linear_regression(*uneven(0), epsilon=8, entropy=SeededEntropy(0))
     assert not other.noise.measured
     assert any("spread alike" in note for note in other.notes)

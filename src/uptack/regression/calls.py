@@ -12,9 +12,10 @@ from uptack.account import Account, Outcome
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.multivariate.entrance import response_of, table_of
-from uptack.regression.fitting import HOW, Asked, fit
+from uptack.regression.fitting import HOW, fit
 from uptack.regression.formulas import Draft, Named, designed
 from uptack.regression.losses import Loss
+from uptack.regression.plans import Asked
 from uptack.release import NoReply, Release
 
 LISTING = Fraction(1, 10)

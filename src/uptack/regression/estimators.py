@@ -19,10 +19,10 @@ from uptack.columns.table import Floats
 from uptack.errors import NoReplyError
 from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency
+from uptack.regression.curve import logistic
 from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
 from uptack.regression.logistic import logistic_regression, two_classes
-from uptack.regression.losses import logistic
 from uptack.regression.quantile import quantile_regression
 from uptack.regression.shortcut import shortcut_regression
 from uptack.regression.summary import RegressionRelease

@@ -1,39 +1,32 @@
-"""Regressions by bounded sums: one plan and one way of fitting for every loss with a bounded score."""
+"""Regressions by bounded sums: one way of fitting for every loss with a bounded score, by a plan."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.columns.table import Floats
-from uptack.multivariate.bounded import LENGTH, moved
+from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.entrance import (
-    MISSING,
     Given,
     Sized,
     Streamed,
-    binary_columns,
     framed,
     joined,
-    rows_for_scales,
     sized,
 )
 from uptack.multivariate.rows import Rows
-from uptack.multivariate.signs import Shape, noise_edge, whitened
+from uptack.multivariate.signs import Shape, whitened
 from uptack.multivariate.standardise import Frame
 from uptack.multivariate.terms import Vectors
 from uptack.progress import Step as Show
 from uptack.progress import steps
 from uptack.regression.arguments import coefficient_names
-from uptack.regression.formulas import Columns
-from uptack.regression.losses import Loss, stretch
+from uptack.regression.curve import stretch
+from uptack.regression.losses import Loss
 from uptack.regression.newton import (
     Hessian,
     Model,
@@ -46,51 +39,16 @@ from uptack.regression.newton import (
     spread,
     start,
 )
-from uptack.regression.sandwich import COVERS, Sandwich, enough, expected, sandwich, splits, tries
+from uptack.regression.plans import HEAVY, QUIET, RADIUS, ROOM, SLOPE, TAILS, Asked, Plan, hessians
+from uptack.regression.sandwich import Sandwich, sandwich
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
 from uptack.regression.tails import widened, worthless
-from uptack.release import Advice, NoReply, Release
+from uptack.release import NoReply, Release
 
 HOW = "bounded sums"
-SCALES, CENTRES, SCATTER = Fraction(8, 100), Fraction(4, 100), Fraction(32, 100)
-"""The most that goes into scales and centres of all columns, and into all scatter matrices and Hessians. With more rows
-than that needs, it is less."""
-
-RADIUS, SPREAD, SLOPE, CLASS = Fraction(1, 100), Fraction(15, 1000), Fraction(5, 1000), Fraction(2, 100)
-TAILS = Fraction(2, 100)
-"""Parts of ε for the radius, for the spread and the slope of each step, for how many rows are of the second class, and
-for the tails of residuals. Gradients get the rest."""
-
-MANY = 20_000
-"""Where n·ε is larger, these parts fall with it, down to a quarter: they find a share of the rows, or a quantile. Not
-so of a loss with curvatures, whose steps hang on them."""
-
-ROUNDS = 3
-USELESS, FINE = 0.5, 0.03
-"""Fewer rounds where the noise's edge would exceed the first part of the mean eigenvalue, ⊥ where one would; less ε for
-scatter matrices where it would be below the second."""
-
-HEAVY, FINER, MORE = Fraction(3, 2), 0.2, Fraction(8, 100)
-"""A Hessian with curvatures gets so many times the part of another one, since it is smaller, and all matrices of a loss
-that has some are to be finer by this, for at most so much more."""
-
-AMPLE = 2
-"""Times the rows that scales need, from which on they get less of ε."""
-
 RUNAWAY = 0.25
 """⊥ for classes where the last step made coefficients longer by this times the mean curvature, beyond noise. Where a
 line separates them, coefficients grow with every step, and few rows are left with any curvature."""
-
-DROWNED = 0.5
-"""⊥ where the noise's edge would exceed this part of a Hessian whose curvatures a fit can't do without."""
-
-ROOM, QUIET = 0.5, 0.03
-"""⊥ where the last gradient's noise would move predictions by more than this part of a spread. With a long tail,
-residuals are clipped as wide as leaves it at the second."""
-
-FIRM, WORTH, CLOSE = 500.0, Fraction(8, 100), 0.8
-"""Where R is below the last of these times the quantile of |z|, noise leaves little weight to rows far out: then ⊥ if
-the fit may be worse than a constant for them. The test gets the first over n, and up to the second part of ε."""
 
 GENTLE, RARE, LEAST, MOST = 0.5, 0.05, 0.2, 0.8
 """Coordinates need not be rounder than that, since the Hessian does the rest. Where it has no curvatures: so round that
@@ -99,160 +57,6 @@ last two."""
 
 COVERED = 1 / 3
 """⊥ where noise covers more than this part of the directions of x: too much of the fit could lie there."""
-
-GRAIN = 1000
-"""Parts of ε are multiples of one over this."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of X and y: a loss, which columns are 0 or 1, whether there is an intercept."""
-
-    loss: Loss
-    binary: tuple[int, ...]
-    leading: bool
-    missing: str
-    account: Account
-    names: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @staticmethod
-    def of(loss: Loss, design: Given | Streamed, account: Account, given: Mapping[str, Any]) -> Asked:
-        """What a call says, with a formula or without."""
-        if isinstance(given["formula"], Columns):
-            return Asked.told(loss, given["formula"], account, given)
-        missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
-        return Asked(loss, binary_columns(given["binary"], design.columns), leading, missing, account)
-
-    @staticmethod
-    def told(loss: Loss, public: Columns, account: Account, given: Mapping[str, Any]) -> Asked:
-        """What a call with a formula says."""
-        missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
-        words = (public.names, public.notes)
-        return Asked(loss, public.binary, leading and public.intercept, missing, account, *words)
-
-    def planned(self, n: float, columns: int, account: Account | None = None) -> Plan | None:
-        """The plan for so many rows and predictors; None where noise is too much."""
-        drawn = columns + self.loss.response - len(self.binary)
-        return planned(n, columns, drawn, account or self.account, self.leading, self.loss)
-
-    def rows_needed(self, columns: int) -> int:
-        """The least n with a plan."""
-        high = 1
-        while self.planned(high, columns) is None:
-            high *= 2
-        low = high // 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.planned(middle, columns) else (middle, high)
-        return high
-
-    def advice(self, columns: int, times: int = 1, other: str = "") -> Advice:
-        """What would get a reply."""
-        return Advice(n=times * self.rows_needed(columns), other=other)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What public numbers say before any row is read: parts of ε, how many rounds, and how wide to clip."""
-
-    scales: Fraction
-    scatter: Fraction
-    rounds: int
-    loss: Loss
-    wide: float = 1.0
-    leading: bool = True
-    room: float = ROOM
-    small: Fraction = Fraction(1)
-    worth: Fraction = Fraction(0)
-    variance: Fraction = Fraction(0)
-
-    @property
-    def centres(self) -> Fraction:
-        """The part of ε for centres."""
-        return min(self.scales * 3 / 4, CENTRES)
-
-    @property
-    def classes(self) -> Fraction:
-        """The part of ε for the number of rows of the second class, which the intercept starts from."""
-        return self.small * CLASS if self.leading and not self.loss.response else Fraction(0)
-
-    def hessian(self, rounds: int) -> Fraction:
-        """The part of ε for a Hessian after so many rounds: that of one, and half of what was saved."""
-        return self.scatter * (1 + (self.rounds - rounds) / (2 * hessians(self.loss)))
-
-    @property
-    def spread(self) -> Fraction:
-        """The part of ε for each spread of residuals."""
-        return self.small * SPREAD if self.loss.response else Fraction(0)
-
-    def left(self, rounds: int) -> Fraction:
-        """The part of ε that gradients get after so many rounds."""
-        prepared = self.scales + self.centres + self.scatter * rounds + self.small * RADIUS + self.classes
-        steps = sum(self.spread + self.small * (SLOPE + TAILS * stage.tails) for stage in self.loss.stages)
-        return 1 - prepared - hessians(self.loss) * self.hessian(rounds) - steps - self.worth - self.variance
-
-    def last(self, epsilon: float) -> float:
-        """The ε of the last gradient, after all rounds."""
-        return epsilon * float(self.left(self.rounds) * self.loss.stages[-1].share)
-
-
-def hessians(loss: Loss) -> Fraction:
-    """How many parts Hessians get: one without curvatures first, and those with some."""
-    return Fraction(1) + HEAVY * sum(stage.reweighted for stage in loss.stages)
-
-
-def planned(n: float, columns: int, drawn: int, account: Account, leading: bool, loss: Loss) -> Plan | None:
-    """The plan for so many predictors, of which and the response `drawn` need a scale; None where noise is too much."""
-    p, epsilon, n = columns + leading, float(account.epsilon), max(n, 1.0)
-    scales = _part(AMPLE * rows_for_scales(drawn, account.epsilon, account) / n, SCALES)
-    edge, more = noise_edge(p + loss.response, n, account, epsilon), hessians(loss)
-    fine, most = (FINE, SCATTER) if more == 1 else (FINE * FINER, SCATTER + MORE)
-    scatter = _part(edge * float(ROUNDS + more) / fine, most)
-    rounds = min(int(USELESS * float(scatter) / edge - float(more)), ROUNDS)
-    if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):
-        return None
-    small = _part(MANY * account.rows / (n * epsilon), Fraction(1)) if more == 1 else Fraction(1)
-    for tried in range(rounds, 0, -1):  # with fewer of them each matrix gets more
-        plan = Plan(scales, scatter / (tried + more), tried, loss, leading=leading, small=small)
-        if any(stage.tails for stage in loss.stages) and _wide(plan, p, n, account)[1] < CLOSE:
-            plan = replace(plan, worth=_part(FIRM * account.rows / (n * epsilon), WORTH, Fraction(0)))
-        if (bare := _clipped(plan, p, n, account)) is not None:
-            return (_with_variance(plan, p, n, account) if splits(loss) else None) or bare
-    return None
-
-
-def _wide(plan: Plan, p: int, n: float, account: Account, louder: float = 1.0) -> tuple[Loss, float]:
-    """How wide residuals and rows are clipped for the noise of the last gradient, or for a louder one."""
-    return plan.loss.clipped(louder * moved(account) * p / (math.sqrt(n) * plan.last(float(account.epsilon))))
-
-
-def _clipped(plan: Plan, p: int, n: float, account: Account, louder: float = 1.0) -> Plan | None:
-    """The plan with rows clipped as wide as the last gradient's noise allows, or less; None where it is too much."""
-    loss, m, epsilon = plan.loss, moved(account), float(account.epsilon)
-    last, (clipped, wide) = plan.last(epsilon), _wide(plan, p, n, account, louder)
-    room = m * clipped.limit * wide * p**1.5 / (n * last * loss.expected[0])
-    bent = noise_edge(p, n, account, epsilon * float(HEAVY * plan.scatter)) * max(wide, 1.0) ** 2 / loss.bent
-    return replace(plan, loss=clipped, wide=wide, room=room) if room < ROOM and bent < DROWNED else None
-
-
-def _with_variance(plan: Plan, p: int, n: float, account: Account) -> Plan | None:
-    """The plan with a part of ε for the variance of gradients, as little as does; None where noise would cover it.
-
-    Its noise grows with the fourth power of how wide rows are clipped, so they may be clipped less wide for it.
-    """
-    tried = tries(plan.left(plan.rounds))
-    for part, louder in tried:
-        found = _clipped(replace(plan, variance=part), p, n, account, louder)
-        off = expected(p, n, account, part, (found.loss.limit, found.wide)) if found else math.inf
-        if found is None or enough(off, found.wide, part == tried[-1][0]):
-            break
-    return found if off < COVERS else None
-
-
-def _part(wanted: float, most: Fraction, least: Fraction = Fraction(1, 4)) -> Fraction:
-    """A part of ε, of a quarter of the most up to all of it."""
-    return min(max(Fraction(math.ceil(wanted * GRAIN), GRAIN), most * least), most)
 
 
 def fit(design: Given | Streamed, response: Any, asked: Asked) -> Release[Floats] | NoReply:

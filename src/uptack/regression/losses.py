@@ -20,6 +20,7 @@ from typing import Protocol
 import numpy as np
 
 from uptack.columns.table import Floats
+from uptack.regression.curve import logistic
 
 
 @dataclass(frozen=True)
@@ -316,34 +317,3 @@ class Check:
     def noise(self, slope: float) -> float:
         """q·(1 - q)."""
         return self.quantile * (1 - self.quantile)
-
-
-SLACK, LONGEST = 2.45, 5.0
-
-
-def stretch(moved: float, noise: float) -> float:
-    """How much longer the first step of a logistic fit should be.
-
-    From β = (logit π, 0) a step leads to coefficients of linear discrimination, with predictors of variance v₁. Let
-    those of the model be normal with mean m and variance v. By Stein's lemma, and with a normal law's curve in place of
-    the logistic one, v₁ = v/(1 + v/c) and logit π = m/sqrt(1 + v/c): all coefficients are too small by one and the same
-    factor. For the logistic curve itself c is 2 to 2.55 if π = 1/2. A part of the step's length is noise.
-    """
-    return 1 / math.sqrt(max(1 - max(moved**2 - noise**2, 0.0) / SLACK, LONGEST**-2))
-
-
-LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
-FARTHEST = 700.0
-_TERMS = tuple(1.0 / np.prod(np.arange(1.0, k + 1)) for k in range(13, -1, -1))
-
-
-def logistic(t: Floats) -> Floats:
-    """1/(1 + e^-t), to about 15 digits, by products, sums, a division and a power of two."""
-    away = np.minimum(np.abs(t), FARTHEST)
-    power = np.rint(np.where(away <= FARTHEST, away, 0.0) * LOG2E)  # NaN stays NaN by what follows
-    rest = power * LN2 - away  # within ln 2/2 of 0
-    total = np.zeros_like(rest)
-    for term in _TERMS:
-        total = total * rest + term
-    small = np.ldexp(total, -power.astype(np.int64))  # e^-|t|
-    return np.asarray(np.where(t < 0, small, 1.0) / (1 + small), np.float64)

@@ -8,9 +8,9 @@ from uptack.account import Account
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
-from uptack.regression.fitting import Asked
 from uptack.regression.losses import Huber, Logistic
 from uptack.regression.newton import Model, hessian
+from uptack.regression.plans import Asked
 
 
 def test_intervals_hold_where_the_ridge_draws_collinear_columns_together():

@@ -1,4 +1,4 @@
-"""What a hostile reader found in formulas, categories, schemas, progress lines and batches."""
+"""Formulas, categories, schemas and progress lines that went wrong with hostile tables and names."""
 
 import io
 import sys

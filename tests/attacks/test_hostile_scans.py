@@ -1,4 +1,4 @@
-"""What a hostile reader found in batches of rows."""
+"""Scans whose batches are empty."""
 
 import pytest
 

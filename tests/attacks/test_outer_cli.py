@@ -154,7 +154,7 @@ def test_a_secret_number_of_rows_stays_secret(tmp_path):
 def test_a_wrong_request_is_found_before_the_first_debit(book, monkeypatch):
     from uptack.report.budget import Part
 
-    session = ut.open({"a": np.arange(5000.0), "b": np.arange(5000.0)}, ledger=book)
+    session = ut.open({"a": np.arange(5000.0), "b": np.arange(5000)}, ledger=book)
     wrong = {"b": ut.session.Request("median", "b", epsilon=1, interval=2)}
     plain = Part.request
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, reduce
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,15 +16,13 @@ from numpy.typing import NDArray
 
 from uptack.columns.selection import Floats
 from uptack.data import private, states
+from uptack.data.ahead import ahead
 from uptack.errors import UptackError
 
 T = TypeVar("T")
 BATCH = 1 << 17
-AHEAD = 1
-"""Batches that wait while one is added up."""
 COUNT_IF = ("duckdb", "pyspark")
 """Engines with an aggregate that counts a condition: DuckDB does it three times faster than a sum of zeros and ones."""
-
 
 DENSE = 22
 """DuckDB groups by integers of up to so many bits without hashing: people are counted in a third of the time, for at
@@ -214,24 +210,7 @@ def batch_sums(table: Any, f: Callable[[Any], list[Any]], nothing: list[Any], si
         parts = (part for _, part in on_partitions(table, lambda _, batches: _added(f, _larger(batches, size))))
         return add([nothing, *(part for part in parts if part is not None)])
 
-    return folded(table, lambda batches: reduce(lambda a, b: add((a, b)), _ahead(f, _larger(batches, size)), nothing))
-
-
-def _ahead(f: Callable[[Any], T], batches: Iterator[Any]) -> Iterator[T]:
-    """f of one batch after the other, in a thread of its own: meanwhile the engine makes the next batch, or two."""
-
-    def quiet(batch: Any) -> T:
-        with np.errstate(all="ignore"):  # which a thread does not inherit
-            return f(batch)
-
-    with ThreadPoolExecutor(1) as thread:
-        waiting: deque[Future[T]] = deque()
-        for batch in batches:
-            waiting.append(thread.submit(quiet, batch))
-            if len(waiting) > AHEAD:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+    return folded(table, lambda batches: reduce(lambda a, b: add((a, b)), ahead(f, _larger(batches, size)), nothing))
 
 
 def _larger(batches: Iterator[Any], size: int) -> Iterator[Any]:

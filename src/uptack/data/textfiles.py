@@ -20,6 +20,7 @@ from typing import Any
 
 from uptack import checks
 from uptack.data import cells, streams
+from uptack.data.ahead import ahead
 from uptack.data.cells import TYPES, Numbers
 from uptack.data.protocol import known
 from uptack.data.states import guarded
@@ -166,10 +167,14 @@ def guess(paths: Sequence[str], made: Layout) -> dict[str, str]:
 def _guessed(paths: Sequence[str], made: Layout) -> dict[str, str]:
     possible = {name: ["boolean", "integer", "number", *PATTERNS] for name in made.names}
     seen = dict.fromkeys(made.names, False)
-    for batch in batches(paths, made, label="guessing what columns hold"):
+
+    def look(batch: list[Any]) -> None:
         for name, texts in zip(made.names, batch, strict=True):
             seen[name] = seen[name] or bool(cells.misfits(texts, "text", made.numbers))
             possible[name] = _fitting(texts, possible[name], made.numbers)
+
+    for _ in ahead(look, batches(paths, made, label="guessing what columns hold")):
+        pass
     return {name: possible[name][0] if seen[name] and possible[name] else "text" for name in made.names}
 
 
@@ -191,13 +196,16 @@ def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder:
     copy = folder / "rows.parquet"
     texts = [name for name in made.names if kinds[name] == "text"]  # a dictionary of numbers takes longer than they do
 
+    def values(batch: list[Any]) -> Any:
+        both = zip(made.names, batch, strict=True)
+        return pa.RecordBatch.from_arrays(
+            [cells.cast(one, kinds[name], made.numbers) for name, one in both], schema=schema
+        )
+
     def write() -> None:
         with pq.ParquetWriter(copy, schema, use_dictionary=texts, write_statistics=False) as file:
-            for batch in batches(paths, made, label="converting to Parquet"):
-                columns = [
-                    cells.cast(found, kinds[name], made.numbers) for name, found in zip(made.names, batch, strict=True)
-                ]
-                file.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+            for batch in ahead(values, batches(paths, made, label="converting to Parquet")):
+                file.write_batch(batch)
 
     guarded(write)
     return copy

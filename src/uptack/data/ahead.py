@@ -1,0 +1,31 @@
+"""Work on a batch of rows while the next one is being read."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+WAITING = 1
+"""Batches that wait while one is worked on."""
+
+
+def ahead(f: Callable[[Any], T], batches: Iterator[Any]) -> Iterator[T]:
+    """f of one batch after the other, in a thread of its own: meanwhile the next batch is made, or two."""
+
+    def quiet(batch: Any) -> T:
+        with np.errstate(all="ignore"):  # which a thread does not inherit
+            return f(batch)
+
+    with ThreadPoolExecutor(1) as thread:
+        waiting: deque[Future[T]] = deque()
+        for batch in batches:
+            waiting.append(thread.submit(quiet, batch))
+            if len(waiting) > WAITING:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -102,8 +102,10 @@ def whole(table: Any) -> list[dict[str, Any]]:
 def _untold(table: Any) -> bool:
     """Whether an expression has rows in memory, or functions in Python, that ibis has yet to tell DuckDB of."""
     from ibis.expr.operations import InMemoryTable, ScalarUDF
+    from ibis.expr.operations.udf import InputType
 
-    return bool(table.op().find((InMemoryTable, ScalarUDF)))
+    found = table.op().find((InMemoryTable, ScalarUDF))
+    return any(getattr(one, "__input_type__", None) is not InputType.BUILTIN for one in found)
 
 
 class Kept:

@@ -42,6 +42,7 @@ from uptack.columns.people import UNIT
 from uptack.columns.people_order import PeopleOrder
 from uptack.multivariate.pairs import MOST, chosen, equal
 from uptack.multivariate.rows import Floats, PairStep, Step, Whole, around_median, paired, weighed
+from uptack.multivariate.streams import Streamed
 from uptack.multivariate.terms import Units
 from uptack.noise import Entropy
 
@@ -109,24 +110,10 @@ class PeopleMatrix:
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedPeople:
+class StreamedPeople(Streamed):
     """The same of a table that is read in batches, to the last bit."""
 
     table: BatchedPeople
-
-    @property
-    def size(self) -> int:
-        """How many people there are."""
-        return self.table.size
-
-    @property
-    def width(self) -> int:
-        """The number of columns."""
-        return self.table.width
-
-    def count(self) -> int:
-        """How many people have a complete row."""
-        return self.table.count()
 
     def sums(self, step: Step) -> list[Whole]:
         """One scan."""
@@ -135,10 +122,6 @@ class StreamedPeople:
     def pairs(self, step: PairStep, slots: int | None, entropy: Entropy, most: int = MOST) -> list[Whole]:
         """One scan, after which there are no more rows than twice `most` in memory."""
         return paired(step, pairs_of(self, self.table.picked, slots, entropy, most))
-
-    def ordered(self, column: int, reach: int) -> Ordered:
-        """By selection where the rows are."""
-        return self.table.ordered(column, [around_median(self.count(), reach)])
 
 
 def units_of(rows: Any) -> Any:

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from uptack.columns.batched import BatchedRows
+from uptack.columns.batched import Batched, BatchedRows
 from uptack.columns.numeric import Ordered
 from uptack.multivariate.pairs import MOST, chosen, equal
 from uptack.multivariate.rows import PairStep, Step, Whole, around_median, paired, summed
@@ -22,14 +22,14 @@ from uptack.noise import Entropy
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedRows:
-    """The rows of a table, one batch at a time."""
+class Streamed:
+    """What rows and people of a table that is read in batches have in common."""
 
-    table: BatchedRows
+    table: Batched
 
     @property
     def size(self) -> int:
-        """How many rows there are."""
+        """How many rows there are, or people."""
         return self.table.size
 
     @property
@@ -38,8 +38,19 @@ class StreamedRows:
         return self.table.width
 
     def count(self) -> int:
-        """How many rows are complete."""
+        """How many rows are complete, or people have a complete row."""
         return self.table.count()
+
+    def ordered(self, column: int, reach: int) -> Ordered:
+        """By selection where the rows are."""
+        return self.table.ordered(column, [around_median(self.count(), reach)])
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedRows(Streamed):
+    """The rows of a table, one batch at a time."""
+
+    table: BatchedRows
 
     def sums(self, step: Step) -> list[Whole]:
         """One scan."""
@@ -50,7 +61,3 @@ class StreamedRows:
         places = equal(self.size, most, entropy) if slots is None else chosen(self.count(), slots, most, entropy)[1]
         rows = self.table.taken(places.reshape(-1), complete=slots is not None).reshape(self.width, *places.shape)
         return paired(step, rows[:, :, np.isfinite(rows).all(axis=(0, 1))])
-
-    def ordered(self, column: int, reach: int) -> Ordered:
-        """By selection where the rows are."""
-        return self.table.ordered(column, [around_median(self.count(), reach)])

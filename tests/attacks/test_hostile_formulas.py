@@ -14,7 +14,7 @@ from uptack.data import schema, source
 from uptack.data.dummies import design
 from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
-from uptack.regression.formulas import designed
+from uptack.regression.formulas import Draft, designed
 from uptack.report.budget import divide
 
 ROWS = 600
@@ -152,3 +152,21 @@ def test_a_query_with_many_levels_does_not_grow_with_their_square(both, monkeypa
     (found,) = x.sums(lambda batch: [batch.sum(axis=1)])
     whole = both[0]["k"].drop_null().to_numpy()
     assert found.tolist() == np.bincount(whole, minlength=40).tolist()
+
+
+def test_products_of_found_levels_make_no_endless_table(monkeypatch):
+    """Where the number of rows is secret no plan says so: it ended when memory did, after the debit."""
+    place = np.arange(4000)
+    rows = {"a": (place % 40).astype(str), "b": (place // 40 % 40).astype(str), "y": place * 1.0}
+    told = {"formula": "y ~ C(a):C(b)", "epsilon": 200, "delta": 1e-5, "adjacency": ut.ADD_REMOVE}
+    made = Draft.made
+
+    def seen(draft, levels):
+        found = made(draft, levels)
+        assert not draft.table.rows or len(found[2].names) <= 1000
+        return found
+
+    monkeypatch.setattr(Draft, "made", seen)
+    answer = ut.linear_regression(rows, **told)
+    assert not answer
+    assert len(str(answer)) < 1000

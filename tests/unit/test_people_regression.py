@@ -166,3 +166,15 @@ def test_sessions_of_people_ask_for_it(tmp_path):
         assert session.scatter("a", "b", epsilon=4)
         assert not session.regression("y", epsilon=0.01)
         assert session.spent.epsilon == 8
+
+
+def test_a_report_of_people_has_the_regression_of_any_session():
+    rng = np.random.default_rng(3)
+    ids = np.repeat(np.arange(4000), rng.integers(1, 4, 4000))
+    age = rng.integers(20, 80, ids.size)
+    session = ut.open({"id": ids, "age": age, "cost": 10 + 0.5 * age + rng.normal(size=ids.size)}, person="id",
+                      entropy=SeededEntropy(1))  # fmt: skip
+    names, figure = session.report(epsilon=6, target="cost").regression
+    assert names == ("cost", "age")
+    assert "bounded sums" in figure.how
+    assert pytest.approx(list(figure.value), abs=0.5) == [10, 0.5]

@@ -21,6 +21,10 @@ from uptack.release import NoReply, Release
 LISTING = Fraction(1, 10)
 """The part of ε that finds the levels of categories, where they are not declared. It takes all of δ."""
 
+WIDEST = 1000
+"""Where the number of rows is secret, it can't say before X is made that there are too few of them: X has at most so
+many columns of found levels."""
+
 FEW = "declared levels, or more rows in each category"
 
 
@@ -57,7 +61,8 @@ def _listed(loss: Loss, draft: Draft, account: Account, told: Mapping[str, Any])
     levels, notes = draft.found(listing)
     public = replace(draft.columns(levels), notes=notes)
     asked, wide = Asked.told(loss, public, rest, told), len(public.names)
-    if not wide or (public_size and asked.planned(draft.size, wide) is None):  # before a wide X is made
+    too_wide = asked.planned(draft.size, wide) is None if public_size else wide > WIDEST
+    if not wide or too_wide:  # before X is made
         return account.close(Outcome.refusal(HOW, replace(asked.advice(max(wide, 1)), other=FEW)))
     x, y, _ = draft.made(levels)
     design = table_of("X", x)

@@ -51,14 +51,11 @@ def _regression(session: Session, target: str, epsilon: Fraction) -> Request:
     """The target on all other numbers, and on texts whose levels are public."""
     known(target, session.source.columns, NUMERIC)
     levels = {name: len(session.schema.levels(name)) for name in session.texts}
-    texts = () if session.adjacency.person else tuple(name for name, n in levels.items() if 1 < n <= MOST_LEVELS)
+    texts = (name for name, n in levels.items() if 1 < n <= MOST_LEVELS)
     predictors = (*session.predictors(target, None), *texts)
     if not predictors:
         raise InvalidArgument("target", "one of several columns of numbers", repr(target))
-    names = (target, *predictors)
-    if session.adjacency.person:  # its standard errors hold where slopes differ between people, too
-        return Request("shortcut_regression", *names, epsilon=epsilon, standard_errors=True, missing="ignore")
-    return Request("regression", *names, epsilon=epsilon)
+    return Request("regression", target, *predictors, epsilon=epsilon)
 
 
 def _correlations(session: Session, epsilon: Fraction) -> Request:

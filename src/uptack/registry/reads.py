@@ -137,14 +137,7 @@ DESIGN = Reads(
 )
 """A response and its predictors."""
 
-STREAMED = Reads(
-    readers.read_stream,
-    readers.unread_stream,
-    least=2,
-    most=None,
-    people=Peoples(readers.peoples_design),
-    picked=readers.picked_design,
-)
+STREAMED = replace(DESIGN, read=readers.read_stream, unread=readers.unread_stream)
 """The same where no more than a batch of rows need be in memory."""
 
 DEALT = replace(STREAMED, read=readers.read_dealt, unread=readers.unread_dealt)

@@ -1,5 +1,6 @@
 """Releases on hostile neighbours with the same randomness: nothing but the value may tell them apart."""
 
+import gc
 import logging
 import warnings
 from decimal import Decimal
@@ -123,6 +124,21 @@ LEAKS = {
 def test_whatever_is_seen_is_found(name):
     leak, sign = LEAKS[name]
     assert any(sign in text for text in replay(seen(leak)))
+
+
+def test_what_older_objects_say_when_they_go_is_nothing_that_the_call_said(caplog):
+    class Loud:
+        def __init__(self):
+            self.me = self  # a cycle: it goes when garbage is collected
+
+        def __del__(self):
+            logging.getLogger("x").warning("gone")
+
+    Loud()
+    assert observe(lambda: [[] for _ in range(100_000)]).logged == ()  # enough to collect the young and the old
+    gc.collect()
+    assert caplog.messages == ["gone"]  # it was there
+    assert gc.isenabled()
 
 
 def test_the_value_alone_is_no_difference():

@@ -11,6 +11,7 @@ Where ⊥ or labels are part of the value, a case says so. Equal answers must lo
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import logging
 import warnings
@@ -113,6 +114,18 @@ def _listening(log: _Log) -> Iterator[None]:
         root.setLevel(level)
 
 
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage is collected meanwhile: what an older object says when it goes is nothing that this call has said."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 class Shown(NamedTuple):
     """A call that is made by `result`, and what a session or a ledger has to show afterwards, whatever came of it."""
 
@@ -131,6 +144,7 @@ def observe(f: Callable[[], Any]) -> Observation:
     answer: Answer | None = None
     error: tuple[str, ...] = ()
     with (
+        _uncollected(),
         warnings.catch_warnings(record=True) as caught,
         np.errstate(all="warn", under="ignore"),  # NumPy's own default
         contextlib.redirect_stdout(output),

@@ -158,7 +158,7 @@ class QuerySource:
         found = []
         for row in engines.whole(self._plain.counts(wanted) if self._plain else self._grouped(wanted)):
             *key, rows = row.values()
-            found.append((tuple(decoded(part) if text else part for part, text in zip(key, texts)), rows))
+            found.append((tuple(decoded(part) if text else part for part, text in zip(key, texts, strict=True)), rows))
         return tidy(found, [self.columns[name] for name in wanted])
 
     def _grouped(self, names: Sequence[str]) -> Any:

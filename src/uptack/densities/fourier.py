@@ -163,9 +163,9 @@ class _Plan:
 @functools.lru_cache(maxsize=256)
 def _best_degree(plan: _Plan, n: int) -> int:
     """The degree with the least bound, which first falls and then rises. Columns of a report share it: it is public."""
-    m, most = 1, MOST[plan.dimension]
-    while m < most and plan.error(m + 1, n) < plan.error(m, n) and plan.bearable(m + 1, n):
-        m += 1
+    m, most, error = 1, MOST[plan.dimension], plan.error(1, n)
+    while m < most and (next_error := plan.error(m + 1, n)) < error and plan.bearable(m + 1, n):
+        m, error = m + 1, next_error
     return m
 
 

@@ -185,7 +185,7 @@ def test_whatever_the_matrix_the_answer_is_finite_and_symmetric():
 
 @pytest.mark.parametrize("d", [2, 5, 21])
 def test_how_far_eigenvalues_of_noise_reach(d):
-    """What plans and thresholds take for granted: the mean of the largest, what hardly any passes, and the deviation."""
+    """What plans take for granted: the mean of the largest, what hardly any passes, and the deviation."""
     rng, runs = np.random.default_rng(d), 4000
     one, other = (rng.normal(size=(runs, d, d + 1)) for _ in range(2))
     values = np.linalg.eigvalsh(one @ one.transpose(0, 2, 1) - other @ other.transpose(0, 2, 1)) / 2

@@ -31,22 +31,24 @@ def guess(paths: Sequence[str], made: Layout) -> dict[str, str]:
 def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder: Path) -> tuple[Path, dict[str, str]]:
     """The copy, and the kinds of its columns: those that are to be guessed are guessed while they are copied.
 
-    If the first rows fit a kind that later ones don't, all are read once more.
+    If the first rows fit a kind that later ones don't, all are read once more. That takes time, which only the curator
+    sees who lets them be guessed, and it is shown nowhere else. Of kinds that are said the rows are read once.
     """
     copy, guesses = folder / "rows.parquet", Guesses(made, kinds)
-    if not guarded(lambda: _write(copy, paths, made, guesses)):
+    if not guarded(lambda: _write(copy, paths, made, guesses, "converting to Parquet")):
         guesses = Guesses(made, guesses.kinds())
-        guarded(lambda: _write(copy, paths, made, guesses))
+        guarded(lambda: _write(copy, paths, made, guesses, None))
     return copy, guesses.kinds()
 
 
-def _write(copy: Path, paths: Sequence[str], made: Layout, guesses: Guesses) -> bool:
+def _write(copy: Path, paths: Sequence[str], made: Layout, guesses: Guesses, label: str | None) -> bool:
     """Write the rows with the kinds that the first batch has; whether all others had them too."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    found = ahead(guesses.read, unread(paths, made, label="converting to Parquet"))
+    found = ahead(guesses.read, unread(paths, made, label=label))
     first = next(found)
-    words = [name for name, kind in guesses.kinds().items() if kind == "text"]  # only they gain by a dictionary
+    words = [field.name for field in first.schema if field.type == pa.string()]  # only they gain by a dictionary
     with pq.ParquetWriter(copy, first.schema, use_dictionary=words, write_statistics=False) as file:
         file.write_batch(first)
         same = True

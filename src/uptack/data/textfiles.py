@@ -168,15 +168,16 @@ def texts(batch: Sequence[Any], made: Layout) -> list[Any]:
 
 
 def unread(
-    paths: Sequence[str], made: Layout, odd: Callable[[int], None] = lambda rows: None, *, label: str = "reading"
+    paths: Sequence[str], made: Layout, odd: Callable[[int], None] = lambda rows: None, *, label: str | None = "reading"
 ) -> Iterator[list[Any]]:
     """The cells of all rows as they are written; then as many rows of nothing as had another number of cells.
 
-    `odd` is told how many those are. `label` is what progress is called, which counts files and nothing in them.
+    `odd` is told how many those are. `label` is what progress is called, which counts files and nothing in them; with
+    None there is none.
     """
     import pyarrow as pa
 
-    for path in track(paths, label, inner=True):
+    for path in paths if label is None else track(paths, label, inner=True):
         done, block, skips = 0, BLOCK, 0
         while block and not _empty(path, made):
             try:

@@ -14,11 +14,13 @@ from uptack.audit.moving.blocks import blocks
 from uptack.audit.moving.columns import counts, statistics
 from uptack.audit.moving.fits import curves, regressions
 from uptack.audit.moving.ranked import ranks
+from uptack.audit.moving.steps import steps
 from uptack.audit.replay import Replay
 
 
 @cache
 def moving() -> dict[str, Replay]:
     """All of them, by name."""
-    every = [*statistics(), *counts(), *blocks(), *curves(), *regressions(), *ranks(), *people.cases(made)]
+    every = [*statistics(), *counts(), *blocks(), *curves(), *regressions(), *steps(), *ranks()]
+    every += people.cases(made)
     return {case.name: case for case in every}

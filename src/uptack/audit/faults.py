@@ -212,7 +212,7 @@ FAULTS = (
     Fault("ball noise ÷ 2", "uptack.densities.caratheodory.BallNoise.scale", times(HALF), INNER, "moments, Gamma noise"),
     Fault("Carathéodory noise ÷ 10", "uptack.densities.caratheodory.CaratheodoryNoise.scale", times(Fraction(1, 10)), INNER, "moments, Carathéodory noise"),
     Fault("moments: Laplace noise ÷ 3", "uptack.densities.caratheodory.LaplaceNoise.scale", times(Fraction(1, 3)), INNER, "moments, Laplace noise"),
-    Fault("moments: a box off the data", "uptack.densities.fourier._private_box", lambda f: bare_box, INNER, "moments, private box"),
+    Fault("moments: a box off the data", "uptack.densities.boxes.private_box", lambda f: bare_box, INNER, "moments, private box"),
     Fault("kernel machine ÷ 2", "uptack.kernels.machines._released", given(1, half), INNER, "kernel machine"),
     # --------------------------------------------------------------------------------------------- noise, tables
     Fault("Laplace noise at 2ε", "uptack.mechanisms.additive.laplace", told(epsilon=twice), INNER, "count"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from uptack.densities.fourier import Box
+from uptack.densities.boxes import Box
 from uptack.discrete.laws import SkewedLaplace
 from uptack.errors import InvalidArgument
 from uptack.multivariate.pairs import equal

@@ -137,7 +137,7 @@ FAULTS = (
     Fault("mean: noise at twice its ε", "uptack.mechanisms.integer_sums.noisy_sums", given(1, narrower), INNER, "mean"),
     Fault("mean: an anchor at twice its ε", "uptack.statistics.frames.decay", given(0, twice), INNER, "mean"),
     Fault("mean: rows a person ignored by the anchor", "uptack.statistics.frames.decay", given(0, twice), INNER, "mean, 2 rows"),
-    Fault("sum: a count that weighs nothing", "uptack.statistics.moments.sensitivity", given(2, lambda count: 0), INNER, "sum, add/remove"),
+    Fault("sum: a count that weighs nothing", "uptack.statistics.framed_sums.sensitivity", given(2, lambda count: 0), INNER, "sum, add/remove"),
     Fault("variance: a fourth moment that may be 16", "uptack.statistics.variances.fourth_powers", after(lambda found, *_, **__: [16 * found[0]]), INNER, "variance"),
     Fault("TM: a tenth of its noise", "uptack.mechanisms.dwork_lei.noisy_mean", given(1, lambda b: b / 100), INNER, "TM"),
     # ------------------------------------------------------------------------------------------ rank statistics

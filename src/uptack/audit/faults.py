@@ -145,7 +145,7 @@ FAULTS = (
     Fault("tau: a secret number of rows in the denominator only", "uptack.ranks.tau._whole", after(lambda made, *_: 2 * made), INNER, "tau, add/remove"),
     Fault("superiority: a heavier weight", "uptack.ranks.weights.weight", after(lambda h, *_: 5 * h / 4), INNER, "superiority, down"),
     Fault("superiority: labels that stay", "uptack.ranks.superiority.labels_are_public", always(True), INNER, "superiority, over"),
-    Fault("difference: rows that stay in their group", "uptack.ranks.contrasts.Contrast.together", lambda _: property(lambda found: False), INNER, "difference, both medians"),
+    Fault("difference: rows that stay in their group", "uptack.ranks.differences.Contrast.together", lambda _: property(lambda found: False), INNER, "difference, both medians"),
     Fault("shift: half of the pairs", "uptack.ranks.shift.step", after(lambda made, *_: made / 2), INNER, "shift, down"),
     Fault("several groups: noise for half of the move", "uptack.ranks.arguments.with_noise", given(1, narrower), INNER, "several groups"),
     # ---------------------------------------------------------------------------------- propose, test, release

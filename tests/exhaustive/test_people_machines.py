@@ -14,10 +14,10 @@ from uptack.kernels import blocked, kernel_machine
 from uptack.kernels.blocked import BLOCK, TERMS, Features
 from uptack.kernels.designs import Design, Terms
 from uptack.kernels.estimators import KernelRegressor, KernelSVC
-from uptack.kernels.kernel import Gaussian
 from uptack.kernels.machines import _coefficients
 from uptack.kernels.minimisers import LOSSES
 from uptack.kernels.regions import KernelMachine, spectrum
+from uptack.kernels.stationary import Gaussian
 
 OMEGA = spectrum(Gaussian(0.7), 8)
 MACHINE = KernelMachine(OMEGA, np.empty(0), 0.0, 1.0, 0.0)

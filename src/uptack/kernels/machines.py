@@ -17,9 +17,10 @@ from uptack.columns.table import Table
 from uptack.exact import Rational
 from uptack.kernels.blocked import Features
 from uptack.kernels.designs import MOST_ENTRIES, Design, Terms
-from uptack.kernels.kernel import Floats, Gaussian, Kernel
+from uptack.kernels.kernel import Floats, Kernel
 from uptack.kernels.minimisers import Objective, Penalty, minimiser
 from uptack.kernels.regions import KernelMachine, MachineNoise, spectrum
+from uptack.kernels.stationary import Gaussian
 from uptack.mechanisms.additive import GridNoise, gaussian
 from uptack.noise import Entropy, IntegerGaussian
 from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier

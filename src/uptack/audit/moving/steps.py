@@ -8,6 +8,7 @@ all of ε, and a row that moves just what this step adds up by as much as one ro
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -21,7 +22,8 @@ from uptack.columns.table import Floats
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.signs import whitened
 from uptack.multivariate.standardise import Frame, centres, scales
-from uptack.noise import Entropy
+from uptack.noise import Entropy, SeededEntropy
+from uptack.registry.rim import guarded
 from uptack.regression.losses import Check, Huber, Loss
 from uptack.regression.newton import FAR_OUT, Hessian, Model, Parts, Step, bent, far_out, hessian, newton, spread
 from uptack.regression.sandwich import sandwich
@@ -42,16 +44,20 @@ def model(loss: Loss, n: int = N) -> Model:
     return Model(FRAME, np.eye(2), 1.0, n, loss)
 
 
-def _curved(p: int = 2) -> Hessian:
-    """A Hessian that has been released."""
-    return Hessian(np.eye(p), np.ones(p), np.ones(p), 0.1, 0.1)
+def _before(loss: Loss) -> tuple[Hessian, Step]:
+    """A Hessian and a step that have been released: of other rows, and back at the start."""
+    rows, account = MatrixRows.of(_anywhere(N)), Account.open("rows of others", 10**6, entropy=SeededEntropy(1))
+    curvature = hessian(rows, model(loss), account)
+    made, _ = newton(rows, model(loss), curvature, (FLAT, 1.0), True, Parts(account, account))
+    return curvature, replace(made, beta=FLAT, spread=1.0)
 
 
-def _stepped(noise: float = 0.1) -> Step:
-    """A step that has been released, with residuals of spread 1."""
-    return Step(FLAT, FLAT, 1.0, 0.5, 0.5, noise, 0.0, 0.0, 0.1, np.zeros((2, 2)))
+def _anywhere(n: int) -> Floats:
+    """Rows (x, x', y) all over the place."""
+    return np.random.default_rng(5).normal(size=(n, 3))
 
 
+@guarded
 def _asked(act: Act, options: dict[str, Any], data: Floats, entropy: Entropy) -> Release[Any] | NoReply:
     account = Account.open("step", **options, entropy=entropy)
     return account.close(Outcome(act(MatrixRows.of(data), account), "itself"))
@@ -64,9 +70,8 @@ def step(name: str, act: Act, pair: Pair, **options: Any) -> Replay:
 
 
 def from_to(one: list[float], other: list[float], n: int = N, times: int = 1) -> Pair:
-    """Rows (x, x', y) all over the place, the last of which go from here to there."""
-    rows = np.random.default_rng(5).normal(size=(n, 3))
-    return _ends(rows, one, other, times)
+    """Rows all over the place, the last of which go from here to there."""
+    return _ends(_anywhere(n), one, other, times)
 
 
 def _ends(rows: Floats, one: list[float], other: list[float], times: int = 1) -> Pair:
@@ -101,8 +106,9 @@ def doubtful(n: int = 25) -> Pair:
 
 def _moved(loss: Loss, part: Fraction) -> Act:
     """A step, of which the slope gets this part."""
+    curvature = _before(loss)[0]
     return lambda rows, account: newton(
-        rows, model(loss), _curved(), (FLAT, 1.0), True, Parts(account.part(part), account.part(1 - part))
+        rows, model(loss), curvature, (FLAT, 1.0), True, Parts(account.part(part), account.part(1 - part))
     )
 
 
@@ -110,7 +116,7 @@ def steps() -> list[Replay]:
     """All of them."""
     huber, check, far = Huber(), Check(0.5), 1e9
     edge, gone = 0.999 * huber.cutoff, 2 * GONE
-    tails, worth = model(huber, 200), model(huber, 25)
+    tails, worth, first = model(huber, 200), model(huber, 25), _before(huber)
     slope, across = _moved(huber, MOST), from_to([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     return [
         step("scales", lambda rows, a: scales(rows, (0, 1), None, a), from_to([0.0, 0.0, 0.0], [far, far, 0.0])),
@@ -118,13 +124,13 @@ def steps() -> list[Replay]:
         step("scatter", lambda rows, a: whitened(rows, FRAME, N, 1, a), from_to([far, 0.0, 0.0], [0.0, far, 0.0])),
         step("radius", lambda rows, a: far_out(rows, FRAME, np.eye(2), a), jumping(float(FAR_OUT), 0, 1)),
         step("Hessian", lambda rows, a: hessian(rows, model(huber), a), from_to([far, 0.0, 0.0], [0.0, far, 0.0])),
-        step("Hessian anew", lambda rows, a: bent(rows, model(check), _curved(), (FLAT, 1.0, 0.5), a), across),
+        step("Hessian anew", lambda rows, a: bent(rows, model(check), first[0], (FLAT, 1.0, 0.5), a), across),
         step("spread", lambda rows, a: spread(rows, model(huber), FLAT, a), jumping(float(huber.near[0]), 2)),
         step("tails", lambda rows, a: widened(rows, tails, FLAT, 1.0, 9.0, a), lopsided()),
         step("slope", slope, from_to([0.0, 0.0, 0.0], [0.0, 0.0, far])),
         step("slope, 2 rows", slope, from_to([0.0, 0.0, 0.0], [0.0, 0.0, far], times=2), rows_per_person=2),
         step("gradient", _moved(huber, 1 - MOST), from_to([far, 0.0, far**2], [far, 0.0, -(far**2)])),
         step("worth", lambda rows, a: worthless(rows, worth, (FLAT, 1.0), GAIN, a), doubtful()),
-        step("variance", lambda rows, a: sandwich(rows, model(huber), _curved(), _stepped(), a),
+        step("variance", lambda rows, a: sandwich(rows, model(huber), *first, a),
              from_to([1.0, 0.0, edge], [0.0, far, gone * far])),
     ]  # fmt: skip

@@ -119,7 +119,7 @@ def test_scikit_learn_checks():
     other = "classes are declared, and never read off y"
     names = ("check_estimators_dtypes", "check_classifier_data_not_an_array", "check_classifiers_classes",
              "check_classifiers_regression_target", "check_classifier_not_supporting_multiclass",
-             "check_fit2d_1feature")  # fmt: skip
+             "check_fit2d_1feature", "check_classifiers_one_label")  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = ut.LogisticRegression(epsilon=1e6, on_no_reply="nan", random_state=0)

@@ -26,6 +26,7 @@ from uptack.progress import Step as Show
 from uptack.progress import steps
 from uptack.regression.arguments import coefficient_names
 from uptack.regression.curve import stretch
+from uptack.regression.curved import curved
 from uptack.regression.losses import Loss
 from uptack.regression.newton import (
     Hessian,
@@ -46,9 +47,13 @@ from uptack.regression.tails import widened, worthless
 from uptack.release import NoReply, Release
 
 HOW = "bounded sums"
-RUNAWAY = 0.25
-"""⊥ for classes where the last step made coefficients longer by this times the mean curvature, beyond noise. Where a
-line separates them, coefficients grow with every step, and few rows are left with any curvature."""
+RUNAWAY, GROWN = 0.25, 0.06
+"""⊥ for classes where the last step made coefficients longer by the first times the mean curvature, and by the second,
+beyond noise. Where a line separates them, coefficients grow with every step, and few rows are left with any curvature.
+"""
+
+SEEN = 5
+"""⊥ where a class has fewer rows than so many times the scale of noise in their number: it may have none."""
 
 GENTLE, RARE, LEAST, MOST = 0.5, 0.05, 0.2, 0.8
 """Coordinates need not be rounder than that, since the Hessian does the rest. Where it has no curvatures: so round that
@@ -98,7 +103,10 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
     if plan.loss.response:
         whitening, beta = start(shape)
     else:
-        whitening, beta = shape.coordinates, _even(rows, frame, shape.rows, account.part(plan.classes))
+        whitening, share = shape.coordinates, _share(rows, frame, shape.rows, account.part(plan.classes))
+        if share is None:
+            return None
+        beta = np.eye(frame.width)[0] * math.log(share / (1 - share))
     show("radius")
     radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
     model = Model(frame, whitening, radius, shape.rows, plan.loss)
@@ -113,6 +121,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
         parts = Parts(account.part(plan.small * SLOPE), account.part(rest * stage.share),
                       account.part(HEAVY * plan.hessian(shape.rounds)) if stage.reweighted else None)  # fmt: skip
         before = 0.0 if step is None else step.noise
+        curvature = curved(first, model, beta) if stage.curved else curvature
         step, curvature = newton(rows, model, curvature, (beta, s), stage.sharp, parts)
         beta = step.beta * (stretch(step.moved, step.noise) if stage.stretched else 1.0)
     assert step is not None
@@ -144,15 +153,16 @@ def _frame(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Frame:
     return Frame(found.kept[:-1], found.units[:-1], found.centres[:-1], found.leading)
 
 
-def _even(rows: Rows, frame: Frame, n: float, account: Account) -> Floats:
-    """Where a fit of classes starts: the intercept that gives every row the share of the second class."""
-    beta = np.zeros(frame.width)
-    if frame.leading:
-        (total,) = rows.sums(lambda batch: [Vectors(np.rint(np.clip(batch[-1], 0.0, 1.0) * LENGTH))])
-        least = 2 * account.rows / (float(account.epsilon) * n)
-        share = min(max(noisy_mean(total, n, account), min(least, 0.5)), max(1 - least, 0.5))
-        beta[0] = math.log(share / (1 - share))
-    return beta
+def _share(rows: Rows, frame: Frame, n: float, account: Account) -> float | None:
+    """The share of the second class, which the intercept starts from, and 1/2 where there is none; None where noise
+    would explain all rows of a class.
+    """
+    if not frame.leading:
+        return 0.5
+    (total,) = rows.sums(lambda batch: [Vectors(np.rint(np.clip(batch[-1], 0.0, 1.0) * LENGTH))])
+    least = SEEN * account.rows / (float(account.epsilon) * n)
+    share = noisy_mean(total, n, account)
+    return share if least < share < 1 - least else None
 
 
 def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> bool:
@@ -164,7 +174,7 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
     if (
         step.noise > ROOM
         or covered > COVERED * curvature.raw.size
-        or (not loss.response and step.longer > RUNAWAY * step.slope)
+        or (not loss.response and step.longer > max(RUNAWAY * step.slope, GROWN))
     ):
         return True
     return step.moved > loss.polish + 2 * step.noise + (0.0 if loss.response else before)

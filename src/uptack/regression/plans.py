@@ -38,9 +38,10 @@ USELESS, FINE = 0.5, 0.03
 """Fewer rounds where the noise's edge would exceed the first part of the mean eigenvalue, ⊥ where one would; less ε for
 scatter matrices where it would be below the second."""
 
-HEAVY, FINER, MORE = Fraction(3, 2), 0.2, Fraction(8, 100)
+HEAVY, FINER, MORE, KNOWN = Fraction(3, 2), 0.2, Fraction(8, 100), Fraction(25, 100)
 """A Hessian with curvatures gets so many times the part of another one, since it is smaller, and all matrices of a loss
-that has some are to be finer by this, for at most so much more."""
+that has some are to be finer by this, for at most so much more; or for at most the last in all, where it is known what
+normal predictors would have."""
 
 AMPLE = 2
 """Times the rows that scales need, from which on they get less of ε."""
@@ -163,7 +164,8 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     p, epsilon, n = columns + leading, float(account.epsilon), max(n, 1.0)
     scales = _part(AMPLE * rows_for_scales(drawn, account.epsilon, account) / n, SCALES)
     edge, more = noise_edge(p + loss.response, n, account, epsilon), hessians(loss)
-    fine, most = (FINE, SCATTER) if more == 1 else (FINE * FINER, SCATTER + MORE)
+    known = any(stage.curved for stage in loss.stages)
+    fine, most = (FINE, SCATTER) if more == 1 else (FINE * FINER, KNOWN if known else SCATTER + MORE)
     scatter = _part(edge * float(ROUNDS + more) / fine, most)
     rounds = min(int(USELESS * float(scatter) / edge - float(more)), ROUNDS)
     if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):

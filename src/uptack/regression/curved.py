@@ -12,7 +12,7 @@ so, as far as its noise allows: this is what it is compared with.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,26 +20,44 @@ from uptack.columns.table import Floats
 from uptack.regression.newton import Hessian, Model
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
+LITTLE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """The mean and the deviation of η, where H = rootᵀ·root, and which axes a constant and η have there."""
+
+    root: Floats
+    axes: Floats
+    mean: float
+    spread: float
+
+    @staticmethod
+    def of(first: Hessian, model: Model, beta: Floats) -> Predictor:
+        """By the Hessian without curvatures. Without an intercept there is no constant, and a mean of 0."""
+        root = np.sqrt(first.values)[:, None] * first.vectors.T
+        eta = root @ np.linalg.solve(model.whitening.T, beta)
+        if not model.frame.leading:
+            spread = float(np.linalg.norm(eta))
+            return Predictor(root, eta[:, None] / max(spread, 1e-300), 0.0, spread)
+        one = root @ np.linalg.solve(model.whitening.T, np.eye(model.p)[0])
+        whole = float(np.linalg.norm(one))
+        one /= whole
+        mean = float(eta @ one)
+        rest = eta - mean * one
+        spread = float(np.linalg.norm(rest))
+        axes = np.column_stack([one, rest / max(spread, 1e-300)])
+        return Predictor(root, axes, mean / whole, spread / whole)
 
 
 def curved(first: Hessian, model: Model, beta: Floats) -> Hessian:
     """The Hessian with the curvatures at β over their mean, from the one without them."""
-    root = np.sqrt(first.values)[:, None] * first.vectors.T  # H = rootᵀ·root
-    eta = root @ np.linalg.solve(model.whitening.T, beta)
-    axes, mean, whole = [], 0.0, 1.0
-    if model.frame.leading:
-        one = root @ np.linalg.solve(model.whitening.T, np.eye(model.p)[0])
-        whole = float(np.linalg.norm(one))
-        axes.append(one / whole)
-        mean = float(eta @ axes[0])
-        eta = eta - mean * axes[0]
-    spread = float(np.linalg.norm(eta))
-    if spread < 1e-9 * whole:
+    eta = Predictor.of(first, model, beta)
+    if eta.spread < LITTLE:
         return first
-    axes.append(eta / spread)
-    moments = _moments(model, mean / whole, spread / whole)[-len(axes) :, -len(axes) :]
-    across = np.column_stack(axes)
-    found = root.T @ (np.eye(model.p) + across @ (moments - np.eye(len(axes))) @ across.T) @ root
+    known = eta.axes.shape[1]
+    moments = _moments(model, eta.mean, eta.spread)[-known:, -known:]
+    found = eta.root.T @ (np.eye(model.p) + eta.axes @ (moments - np.eye(known)) @ eta.axes.T) @ eta.root
     values, vectors = np.linalg.eigh(found)
     return replace(first, vectors=vectors, values=np.maximum(values, first.values.min() * model.loss.least), raw=values)
 

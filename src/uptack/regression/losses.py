@@ -57,6 +57,11 @@ class Loss(Protocol):
         ...
 
     @property
+    def counts(self) -> bool:
+        """Whether y is a number of events, and the response of a rate (`uptack.regression.counts`)."""
+        ...
+
+    @property
     def limit(self) -> float:
         """The largest |ψ|."""
         ...
@@ -175,6 +180,7 @@ class Huber:
 
     stages = (Stage(Fraction(1, 10)), Stage(Fraction(2, 10), tails=True), Stage(Fraction(7, 10)))
     ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, 0.2, 0.3, math.inf
+    counts = False
     expected = (1.0, 1.0)
     assumed = "standard errors hold if residuals spread alike for all x"
     near = Fraction(1, 2), QUARTILE
@@ -217,11 +223,13 @@ class Logistic:
     """ψ = w·(y - μ(η)) with μ(η) = 1/(1 + e^-η), and κ = μ·(1 - μ) ≤ 1/4: the model holds for rows of all weights."""
 
     stages = (
-        Stage(Fraction(10, 100), stretched=True),
-        Stage(Fraction(20, 100), curved=True),
+        Stage(Fraction(5, 100), stretched=True),
+        Stage(Fraction(8, 100), curved=True),
+        Stage(Fraction(17, 100), curved=True),
         Stage(Fraction(70, 100), curved=True, reweighted=True),
     )
     ridge, response, flat, far, limit, least, polish, bent = 0.5, False, False, FAR, 1.0, 0.01, 0.25, 0.6
+    counts = False
     expected = (0.15, 0.15)
     assumed = "standard errors hold if log-odds are linear in x"
     near = Fraction(1, 2), QUARTILE
@@ -271,6 +279,7 @@ class Check:
         Stage(Fraction(65, 100), reweighted=True),
     )
     ridge, response, flat, far, least, polish, bent = 0.5, True, True, 1.0, 0.02, 0.5, math.inf
+    counts = False
 
     assumed = "standard errors hold if the quantile is linear in x"
 

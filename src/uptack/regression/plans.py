@@ -29,6 +29,9 @@ TAILS = Fraction(2, 100)
 """Parts of ε for the radius, for the spread and the slope of each step, for how many rows are of the second class, and
 for the tails of residuals. Gradients get the rest."""
 
+VARIED = Fraction(4, 100)
+"""That for the variance of counts, and for how many are beyond what is clipped."""
+
 MANY = 20_000
 """Where n·ε is larger, these parts fall with it, down to a quarter: they find a share of the rows, or a quantile. Not
 so of a loss with curvatures, whose steps hang on them."""
@@ -132,7 +135,7 @@ class Plan:
     @property
     def classes(self) -> Fraction:
         """The part of ε for the number of rows of the second class, which the intercept starts from."""
-        return self.small * CLASS if self.leading and not self.loss.response else Fraction(0)
+        return self.small * CLASS if (self.leading or self.loss.counts) and not self.loss.response else Fraction(0)
 
     def hessian(self, rounds: int) -> Fraction:
         """The part of ε for a Hessian after so many rounds: that of one, and half of what was saved."""
@@ -173,7 +176,9 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     small = _part(MANY * account.rows / (n * epsilon), Fraction(1)) if more == 1 else Fraction(1)
     for tried in range(rounds, 0, -1):  # with fewer of them each matrix gets more
         plan = Plan(scales, scatter / (tried + more), tried, loss, leading=leading, small=small)
-        if any(stage.tails for stage in loss.stages) and _wide(plan, p, n, account)[1] < CLOSE:
+        if loss.counts:
+            plan = replace(plan, variance=VARIED)
+        elif any(stage.tails for stage in loss.stages) and _wide(plan, p, n, account)[1] < CLOSE:
             plan = replace(plan, worth=_part(FIRM * account.rows / (n * epsilon), WORTH, Fraction(0)))
         if (bare := _clipped(plan, p, n, account)) is not None:
             return (_with_variance(plan, p, n, account) if splits(loss) else None) or bare

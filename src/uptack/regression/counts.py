@@ -36,8 +36,8 @@ NARROWEST, WIDEST, ROOMY = 1.5, 3.0, 0.4
 gradient, in sampling errors if ψ and R were 1."""
 
 BEYOND, RANKS = 0.01, 20.0
-"""The quantile has this share of the rows beyond it, or as many rows as this over its part of ε, by which noise may miss
-it: it would find the end of the list with a chance of about 8·e^(-20/2)."""
+"""The quantile has this share of the rows beyond it, or as many as this over its part of ε: by so many noise may miss
+it. It would find the end of the list with a chance of about 8·e^(-20/2)."""
 
 LEAST, GROWTH = 2.0, 4.0
 """L is at least the first, so that a count of 1 is none that is clipped, and at most so many times the last one."""
@@ -48,11 +48,21 @@ KNEE = 1.0
 LONGEST = 0.5
 """The longest mean of a step, and its largest variance, that it is shortened for."""
 
+MOST, EXTREME = 1e150, 300.0
+"""Larger counts are none, and no knee has a logarithm farther from 0: so no quotient overflows."""
+
 SEEN = 5
 """⊥ where the sum of all counts is not so many times the scale of its noise."""
 
 FARTHEST = 2.0
 """The largest deviation of η that the intercept is brought down for."""
+
+OFF, UNSURE, CUT = 0.1, 0.05, 0.03
+"""⊥ where mean counts and rates differ by the first beyond noise, or where that noise is above the second; a note where
+clipped counts lack more than the third."""
+
+PARTS = Fraction(3, 5), Fraction(1, 5), Fraction(1, 5)
+"""Of what is spent at the end: for the mean of residuals, their variance, and how many are clipped."""
 
 SAFE = 1.2
 """As in `uptack.regression.sandwich`."""
@@ -93,8 +103,9 @@ class Poisson:
 
     def residuals(self, y: Floats, eta: Floats) -> Floats:
         """h·(y - μ)."""
-        mu, counted = exponential(eta), np.clip(y, 0.0, 1e300)
-        return np.asarray(np.where(mu > self.knee, self.knee * (counted / mu - 1), counted - mu), np.float64)
+        mu, counts = exponential(eta), np.clip(y, 0.0, MOST)
+        high = self.knee * (counts / np.maximum(mu, self.knee) - 1)
+        return np.asarray(np.where(mu > self.knee, high, counts - mu), np.float64)
 
     def score(self, y: Floats, eta: Floats, w: Floats, s: float, sharp: bool) -> Floats:
         """ψ/L."""
@@ -102,7 +113,7 @@ class Poisson:
 
     def bend(self, y: Floats, eta: Floats, w: Floats, s: float) -> Floats:
         """κ/k."""
-        return np.asarray(np.minimum(exponential(eta) / self.knee, 1.0), np.float64)
+        return np.asarray(np.minimum(exponential(eta), self.knee) / self.knee, np.float64)
 
     def noise(self, slope: float) -> float:
         """E ψ²."""
@@ -126,7 +137,7 @@ def level(rows: Rows, n: float, account: Account) -> tuple[float, float] | None:
 def kneed(loss: Poisson, model: Model, first: Hessian, beta: Floats) -> Poisson:
     """The loss with a knee by what η is for normal predictors, which costs nothing."""
     eta = Predictor.of(first, model, beta)
-    return replace(loss, knee=math.exp(min(max(eta.mean + KNEE * eta.spread, -600.0), 600.0)))
+    return replace(loss, knee=math.exp(min(max(eta.mean + KNEE * eta.spread, -EXTREME), EXTREME)))
 
 
 def counted(rows: Rows, model: Model, loss: Poisson, beta: Floats, account: Account) -> Model:
@@ -181,19 +192,47 @@ def shortened(step: Step, curvature: Hessian, model: Model) -> Floats:
     return np.asarray(found, np.float64)
 
 
-def varied(rows: Rows, model: Model, beta: Floats, account: Account) -> tuple[Model, float]:
-    """The model with the variance of ψ, and the share of rows beyond L, each with a half of the account."""
-    loss, half = model.loss, account.part(Fraction(1, 2))
+@dataclass(frozen=True)
+class Ends:
+    """What is known of counts at the end of a fit, over the mean of κ: how far the mean count is from the mean rate,
+    the noise of that, and about how much counts beyond L have beyond it in all.
+    """
+
+    off: float
+    noise: float
+    beyond: float
+
+    @property
+    def wrong(self) -> bool:
+        """Whether rates are not those of the counts."""
+        return not (abs(self.off) <= OFF + self.noise and self.noise <= UNSURE)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        lost = f"the largest counts are clipped: rates may be too low, by about {self.beyond:.0%}"
+        return (lost,) if self.beyond > CUT else ()
+
+
+def ends(rows: Rows, model: Model, step: Step, account: Account) -> tuple[Model, Ends]:
+    """The model with the variance of its ψ, and what else is known.
+
+    They are three means over rows of integers of an interval of length Λ with 0 in it, each with its part of the
+    account: ψ without weights, ψ², and whether a residual is beyond L. Of an exponential law those have a mean excess
+    of L/4 where L is the 0.98-quantile, and less where it is a higher one.
+    """
+    loss = model.loss
     assert isinstance(loss, Poisson)
 
-    def step(batch: Floats) -> list[Vectors]:
-        _, y, eta, w = model.at(batch, beta)
-        size = loss.score(y, eta, model.near(w), 1.0, True)
-        beyond = loss.residuals(y, eta) >= loss.limit
-        return [Vectors(np.rint(size**2 * LENGTH)), Vectors(np.where(beyond, float(LENGTH), 0.0))]
+    def sums(batch: Floats) -> list[Vectors]:
+        _, y, eta, w = model.at(batch, step.beta)
+        weighted, plain = (loss.score(y, eta, v, 1.0, True) for v in (model.near(w), np.ones_like(w)))
+        return [Vectors(np.rint(each * LENGTH)) for each in (plain / 2, weighted**2, np.where(plain >= 1, 1.0, 0.0))]
 
-    squares, beyond = rows.sums(step)
-    off = math.sqrt(2) * half.rows / (model.n * float(half.epsilon))
-    square = max(noisy_mean(squares, model.n, half), off)
-    variance = loss.limit**2 * (square + SAFE * off**2 / square)
-    return replace(model, loss=replace(loss, variance=variance)), noisy_mean(beyond, model.n, half)
+    parts = [account.part(part) for part in PARTS]
+    off, square, beyond = (noisy_mean(total, model.n, own) for total, own in zip(rows.sums(sums), parts, strict=True))
+    scales = [own.rows / (model.n * float(own.epsilon)) for own in parts]
+    over = loss.limit / step.bend
+    square = max(square, math.sqrt(2) * scales[1])
+    variance = loss.limit**2 * (square + SAFE * 2 * scales[1] ** 2 / square)
+    told = replace(model, loss=replace(loss, variance=variance))
+    return told, Ends(2 * off * over, 2 * scales[0] * over, (beyond - 2 * scales[2]) * over / 4)

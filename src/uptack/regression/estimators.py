@@ -180,6 +180,11 @@ class PoissonRegressor(PrivateLinearRegression, BySums):
         predicted = np.maximum(self.predict(X), np.finfo(np.float64).tiny)
         return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1)) if self.release_ else np.nan
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
 
 @dataclass(eq=False, repr=False)
 class LogisticRegression(ClassifierMixin, BySums):  # type: ignore[misc]

@@ -26,7 +26,7 @@ from uptack.multivariate.terms import Vectors
 from uptack.progress import Step as Show
 from uptack.progress import steps
 from uptack.regression.arguments import coefficient_names
-from uptack.regression.counts import Poisson, counted, kneed, level, lowered, shortened, varied
+from uptack.regression.counts import Poisson, counted, ends, kneed, level, lowered, shortened
 from uptack.regression.curve import stretch
 from uptack.regression.curved import curved
 from uptack.regression.losses import Loss, Stage
@@ -118,40 +118,57 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
     radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
     model = Model(frame, whitening, radius, shape.rows, loss)
     show("curvature")
-    first = curvature = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
-    rest, step, before = plan.left(shape.rounds), None, 0.0
+    first = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
+    model, step, curvature, settled = _stepped(rows, model, first, beta, (plan, shape.rounds, account), show)
+    if not settled or (
+        plan.worth
+        and worthless(rows, model, (step.beta, step.spread), _constant(shape, asked.leading), account.part(plan.worth))
+    ):
+        return None
+    measured = None
+    if plan.variance:
+        show("standard errors")
+    if loss.counts:
+        model, known = ends(rows, model, step, account.part(plan.variance))
+        if known.wrong:
+            return None
+        asked = replace(asked, notes=(*asked.notes, *known.notes()))
+    elif plan.variance:
+        measured = sandwich(rows, model, first, step, account.part(plan.variance))
+        step = measured.remade(step, model, curvature)
+    meat = first if plan.loss.flat else curvature
+    return _answer(model, (curvature, meat), step, rows.width, asked, measured)
+
+
+def _stepped(
+    rows: Rows, model: Model, first: Hessian, beta: Floats, by: tuple[Plan, int, Account], show: Show
+) -> tuple[Model, Step, Hessian, bool]:
+    """All Newton steps: the model and the Hessian of the last one, and whether that was a polish."""
+    plan, rounds, account = by
+    curvature, rest, step, before = first, plan.left(rounds), None, 0.0
     for stage in plan.loss.stages:
         show("Newton's steps")
         s = spread(rows, model, beta, account.part(plan.spread))
         if isinstance(model.loss, Poisson):
             model = replace(model, loss=kneed(model.loss, model, first, beta))
-        if stage.tails and isinstance(model.loss, Poisson):
-            model = counted(rows, model, model.loss, beta, account.part(plan.small * TAILS))
-        elif stage.tails:
-            model = widened(rows, model, beta, s, QUIET / plan.room, account.part(plan.small * TAILS))
+        if stage.tails:
+            model = _widened(rows, model, beta, s, plan, account.part(plan.small * TAILS))
         parts = Parts(account.part(plan.small * SLOPE), account.part(rest * stage.share),
-                      account.part(HEAVY * plan.hessian(shape.rounds)) if stage.reweighted else None)  # fmt: skip
+                      account.part(HEAVY * plan.hessian(rounds)) if stage.reweighted else None)  # fmt: skip
         before = 0.0 if step is None else step.noise
         curvature = curved(first, model, beta) if stage.curved else curvature
         step, curvature = newton(rows, model, curvature, (beta, s), stage.sharp, parts)
         beta = _arrived(step, stage, beta, model, (first, curvature))
         step = replace(step, beta=beta)
     assert step is not None
-    if _unsettled(step, before, curvature, plan.loss) or (
-        plan.worth
-        and worthless(rows, model, (beta, step.spread), _constant(shape, asked.leading), account.part(plan.worth))
-    ):
-        return None
-    measured, beyond = None, None
-    if plan.loss.counts:
-        show("standard errors")
-        model, beyond = varied(rows, model, beta, account.part(plan.variance))
-    elif plan.variance:
-        show("standard errors")
-        measured = sandwich(rows, model, first, step, account.part(plan.variance))
-        step = measured.remade(step, model, curvature)
-    meat = first if plan.loss.flat else curvature
-    return _answer(model, (curvature, meat), step, rows.width, asked, measured)
+    return model, step, curvature, not _unsettled(step, before, curvature, plan.loss)
+
+
+def _widened(rows: Rows, model: Model, beta: Floats, s: float, plan: Plan, account: Account) -> Model:
+    """The model with residuals clipped as their tails say."""
+    if isinstance(model.loss, Poisson):
+        return counted(rows, model, model.loss, beta, account)
+    return widened(rows, model, beta, s, QUIET / plan.room, account)
 
 
 def _constant(shape: Shape, leading: bool) -> float:

@@ -29,8 +29,8 @@ TAILS = Fraction(2, 100)
 """Parts of ε for the radius, for the spread and the slope of each step, for how many rows are of the second class, and
 for the tails of residuals. Gradients get the rest."""
 
-VARIED = Fraction(4, 100)
-"""That for the variance of counts, and for how many are beyond what is clipped."""
+VARIED = Fraction(8, 100)
+"""That for what is known of counts at the end: their variance, their mean, and how many are clipped."""
 
 MANY = 20_000
 """Where n·ε is larger, these parts fall with it, down to a quarter: they find a share of the rows, or a quantile. Not

@@ -8,7 +8,7 @@ import numpy as np
 
 from uptack.columns.table import Floats
 
-SLACK, LONGEST = 2.45, 5.0
+SLACK, LONGEST = 2.45, 2.3
 
 
 def stretch(moved: float, noise: float) -> float:

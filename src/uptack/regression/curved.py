@@ -17,10 +17,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from uptack.columns.table import Floats
-from uptack.regression.newton import Hessian, Model
+from uptack.regression.newton import Hessian, Model, Step
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 LITTLE = 1e-9
+
+HELD = 0.2
+"""The part by which a step but the last makes η larger or smaller."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,18 @@ def curved(first: Hessian, model: Model, beta: Floats) -> Hessian:
     found = eta.root.T @ (np.eye(model.p) + eta.axes @ (moments - np.eye(known)) @ eta.axes.T) @ eta.root
     values, vectors = np.linalg.eigh(found)
     return replace(first, vectors=vectors, values=np.maximum(values, first.values.min() * model.loss.least), raw=values)
+
+
+def held(step: Step, curvature: Hessian, model: Model, before: Floats) -> Floats:
+    """Where a step from β leads to, if η becomes by at most a part larger or smaller as a whole.
+
+    Where η is large, classes are nearly certain and curvatures small, along η more than elsewhere. So noise has its way
+    there, and a step back from too large an η would go much too far.
+    """
+    b = np.linalg.solve(model.whitening.T, before)
+    along = curvature.matrix @ b
+    part = float(step.change @ along) / max(float(b @ along), 1e-300)
+    return np.asarray(step.beta + (min(max(part, -HELD), HELD) - part) * before, np.float64)
 
 
 def _moments(model: Model, mean: float, spread: float) -> Floats:

@@ -28,7 +28,7 @@ from uptack.progress import steps
 from uptack.regression.arguments import coefficient_names
 from uptack.regression.counts import Poisson, counted, ends, kneed, level, lowered, shortened
 from uptack.regression.curve import stretch
-from uptack.regression.curved import curved
+from uptack.regression.curved import curved, held
 from uptack.regression.losses import Loss, Stage
 from uptack.regression.newton import (
     Hessian,
@@ -190,7 +190,9 @@ def _arrived(step: Step, stage: Stage, before: Floats, model: Model, hessians: t
     first, curvature = hessians
     if model.loss.counts:
         return lowered(step, first, model, before) if stage.stretched else shortened(step, curvature, model)
-    return step.beta * stretch(step.moved, step.noise) if stage.stretched else step.beta
+    if stage.stretched:
+        return step.beta * stretch(step.moved, step.noise)
+    return held(step, curvature, model, before) if stage.curved and not stage.reweighted else step.beta
 
 
 def _begun(rows: Rows, frame: Frame, n: float, plan: Plan, account: Account) -> tuple[Floats, Loss] | None:

@@ -223,10 +223,10 @@ class Logistic:
     """ψ = w·(y - μ(η)) with μ(η) = 1/(1 + e^-η), and κ = μ·(1 - μ) ≤ 1/4: the model holds for rows of all weights."""
 
     stages = (
-        Stage(Fraction(5, 100), stretched=True),
-        Stage(Fraction(8, 100), curved=True),
+        Stage(Fraction(6, 100), stretched=True),
+        Stage(Fraction(9, 100), curved=True),
         Stage(Fraction(17, 100), curved=True),
-        Stage(Fraction(70, 100), curved=True, reweighted=True),
+        Stage(Fraction(68, 100), curved=True, reweighted=True),
     )
     ridge, response, flat, far, limit, least, polish, bent = 0.5, False, False, FAR, 1.0, 0.01, 0.25, 0.6
     counts = False

@@ -89,6 +89,8 @@ def regressions() -> list[Ask]:
         Ask(poisson, "table", LOUD, two, COUNTED, basic=True),
         Ask(poisson, "table with gaps", {**one_row, "missing": "drop"}, two, COUNTED),
         Ask(poisson, "table", {**SECRET, "binary": [0]}, two, COUNTED),
+        Ask(poisson, "table", {**LOUD, **formula}, makers.named, COUNTED),
+        Ask(poisson, "table", {**LOUD, **found}, makers.with_categories, COUNTED | LABELS),
         Ask(quantile, "table", LOUD, two, COUNTED, basic=True),
         Ask(quantile, "table with gaps", {**one_row, "missing": "drop", "quantile": 0.9}, two, COUNTED),
         Ask(quantile, "table", {**SECRET, "binary": [0]}, two, COUNTED),

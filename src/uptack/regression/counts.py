@@ -57,7 +57,7 @@ SEEN = 5
 FARTHEST = 2.0
 """The largest deviation of η that the intercept is brought down for."""
 
-OFF, UNSURE, CUT = 0.1, 0.05, 0.03
+OFF, UNSURE, CUT = 0.06, 0.05, 0.03
 """⊥ where mean counts and rates differ by the first beyond noise, or where that noise is above the second; a note where
 clipped counts lack more than the third."""
 
@@ -217,7 +217,7 @@ def ends(rows: Rows, model: Model, step: Step, account: Account) -> tuple[Model,
     """The model with the variance of its ψ, and what else is known.
 
     They are three means over rows of integers of an interval of length Λ with 0 in it, each with its part of the
-    account: ψ without weights, ψ², and whether a residual is beyond L. Of an exponential law those have a mean excess
+    account: y - μ cut to ±L, ψ², and whether a residual is beyond L. Of an exponential law those have a mean excess
     of L/4 where L is the 0.98-quantile, and less where it is a higher one.
     """
     loss = model.loss
@@ -225,8 +225,10 @@ def ends(rows: Rows, model: Model, step: Step, account: Account) -> tuple[Model,
 
     def sums(batch: Floats) -> list[Vectors]:
         _, y, eta, w = model.at(batch, step.beta)
-        weighted, plain = (loss.score(y, eta, v, 1.0, True) for v in (model.near(w), np.ones_like(w)))
-        return [Vectors(np.rint(each * LENGTH)) for each in (plain / 2, weighted**2, np.where(plain >= 1, 1.0, 0.0))]
+        weighted = loss.score(y, eta, model.near(w), 1.0, True)
+        plain = np.clip((np.clip(y, 0.0, MOST) - exponential(eta)) / loss.limit, -1.0, 1.0)
+        beyond = loss.residuals(y, eta) >= loss.limit
+        return [Vectors(np.rint(each * LENGTH)) for each in (plain / 2, weighted**2, np.where(beyond, 1.0, 0.0))]
 
     parts = [account.part(part) for part in PARTS]
     off, square, beyond = (noisy_mean(total, model.n, own) for total, own in zip(rows.sums(sums), parts, strict=True))

@@ -8,7 +8,7 @@ import numpy as np
 
 from uptack.columns.table import Floats
 
-SLACK, LONGEST = 2.45, 2.3
+SLACK, LONGEST = 2.45, 3.0
 
 
 def stretch(moved: float, noise: float) -> float:
@@ -17,9 +17,10 @@ def stretch(moved: float, noise: float) -> float:
     From β = (logit π, 0) a step leads to coefficients of linear discrimination, with predictors of variance v₁. Let
     those of the model be normal with mean m and variance v. By Stein's lemma, and with a normal law's curve in place of
     the logistic one, v₁ = v/(1 + v/c) and logit π = m/sqrt(1 + v/c): all coefficients are too small by one and the same
-    factor. For the logistic curve itself c is 2 to 2.55 if π = 1/2. A part of the step's length is noise.
+    factor. For the logistic curve itself c is 2 to 2.55 if π = 1/2. A part of the step's length is noise, and too
+    long is worse than too short.
     """
-    return 1 / math.sqrt(max(1 - max(moved**2 - noise**2, 0.0) / SLACK, LONGEST**-2))
+    return 1 / math.sqrt(max(1 - max(moved - noise, 0.0) ** 2 / SLACK, LONGEST**-2))
 
 
 LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453

@@ -22,8 +22,8 @@ from uptack.regression.newton import Hessian, Model, Step
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 LITTLE = 1e-9
 
-HELD = 0.2
-"""The part by which a step but the last makes η larger or smaller."""
+LONGER, SHORTER = 0.4, 0.2
+"""The parts by which a step but the last makes η larger or smaller."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ def held(step: Step, curvature: Hessian, model: Model, before: Floats) -> Floats
     b = np.linalg.solve(model.whitening.T, before)
     along = curvature.matrix @ b
     part = float(step.change @ along) / max(float(b @ along), 1e-300)
-    return np.asarray(step.beta + (min(max(part, -HELD), HELD) - part) * before, np.float64)
+    return np.asarray(step.beta + (min(max(part, -SHORTER), LONGER) - part) * before, np.float64)
 
 
 def _moments(model: Model, mean: float, spread: float) -> Floats:

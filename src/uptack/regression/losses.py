@@ -178,7 +178,7 @@ class Huber:
 
     cutoff: float = HUBER
 
-    stages = (Stage(Fraction(1, 10)), Stage(Fraction(2, 10), tails=True), Stage(Fraction(7, 10)))
+    stages = (Stage(Fraction(2, 10), tails=True), Stage(Fraction(8, 10)))
     ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, 0.2, 0.3, math.inf
     counts = False
     expected = (1.0, 1.0)

@@ -6,8 +6,9 @@ import pytest
 
 NAMES = {
     "uptack": """ADD_REMOVE Advice BudgetExceeded Domain HampelRegression InvalidArgument KernelRegressor
-        KernelSVC Ledger LinearRegression LogisticRegression NoReply NoReplyError PoissonRegressor Privacy QuantileRegressor
-        RandomPrivacy Release Request SUBSTITUTE SeededEntropy Session ShortcutRegression SystemEntropy UptackError
+        KernelSVC Ledger LinearRegression LogisticRegression NoReply NoReplyError PoissonRegressor Privacy
+        QuantileRegressor RandomPrivacy Release Request SUBSTITUTE SeededEntropy Session ShortcutRegression
+        SystemEntropy UptackError
         audit blocks columns count data densities discrete ecdf errors fourier_density hampel_regression histogram
         influence interquantile_range iqr kde kernels limits linear_regression
         logistic_regression margins poisson_regression quantile_regression

@@ -19,8 +19,9 @@ ALLOWED = {
     "columns": GROUND,  # what data look like
     "noise": GROUND,  # nothing of ours but the ground
     "privacy": GROUND | {"deprecated"},  # no data, no randomness
-    "release": GROUND | SHOWN | {"privacy"},
-    "account": GROUND | {"noise", "privacy", "release"},
+    "noisy_size": GROUND | SHOWN,
+    "release": GROUND | SHOWN | {"noisy_size", "privacy"},
+    "account": GROUND | {"noise", "noisy_size", "privacy", "release"},
     "registry": GROUND | {"privacy", "columns", "data"},
     "reach": GROUND | {"columns", "deprecated"},
     "mechanisms": GROUND | {"noise", "privacy", "release", "registry", "reach", "columns"},

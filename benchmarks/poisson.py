@@ -60,7 +60,7 @@ def simulated(runs: int) -> Iterator[dict[str, Any]]:
                     means.append(np.exp(a @ found.value).mean() / y.mean())
             row: dict[str, Any] = {"counts": law, "p": p, "n": n, "reply": len(errors) / runs}
             if not errors:
-                yield row
+                yield row | dict.fromkeys(("statsmodels", "uptack /", "coverage", "mean rate", "worst"))
                 continue
             ours, theirs = np.median(errors, axis=0)
             yield row | {"statsmodels": theirs, "uptack /": Ratio(ours / theirs), "coverage": float(np.mean(held)),

@@ -63,12 +63,14 @@ from uptack.ranks import superiority as superiority
 from uptack.regression import HampelRegression as HampelRegression
 from uptack.regression import LinearRegression as LinearRegression
 from uptack.regression import LogisticRegression as LogisticRegression
+from uptack.regression import PoissonRegressor as PoissonRegressor
 from uptack.regression import QuantileRegressor as QuantileRegressor
 from uptack.regression import ShortcutRegression as ShortcutRegression
 from uptack.regression import hampel_regression as hampel_regression
 from uptack.regression import linear_regression as linear_regression
 from uptack.regression import logistic_regression as logistic_regression
 from uptack.regression import plot_coefficients as plot_coefficients
+from uptack.regression import poisson_regression as poisson_regression
 from uptack.regression import quantile_regression as quantile_regression
 from uptack.regression import shortcut_regression as shortcut_regression
 from uptack.release import Advice as Advice

@@ -72,6 +72,7 @@ ASKS = {
     "scatter, secret size": lambda s: s.scatter("y", "plain", "odd", epsilon=20, **SECRET),
     "logistic": lambda s: s.logistic_regression("flag", "y", "gaps", classes=(True, False), epsilon=30),
     "quantile": lambda s: s.quantile_regression("y", "plain", "gaps", epsilon=30),
+    "Poisson": lambda s: s.poisson_regression("y", "plain", "gaps", epsilon=30),
     "short cut": lambda s: s.shortcut_regression("y", ["plain", "gaps"], epsilon=30),
     "short cut, round": lambda s: s.shortcut_regression("y", ["whole", "gaps"], coordinates="scatter", epsilon=60),
     "people": lambda s: s.regression("y", ["plain", "gaps", "flag"], binary=[2], epsilon=30),

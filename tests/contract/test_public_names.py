@@ -6,11 +6,12 @@ import pytest
 
 NAMES = {
     "uptack": """ADD_REMOVE Advice BudgetExceeded Domain HampelRegression InvalidArgument KernelRegressor
-        KernelSVC Ledger LinearRegression LogisticRegression NoReply NoReplyError Privacy QuantileRegressor
-        RandomPrivacy Release Request SUBSTITUTE SeededEntropy Session ShortcutRegression SystemEntropy UptackError
+        KernelSVC Ledger LinearRegression LogisticRegression NoReply NoReplyError PoissonRegressor Privacy
+        QuantileRegressor RandomPrivacy Release Request SUBSTITUTE SeededEntropy Session ShortcutRegression
+        SystemEntropy UptackError
         audit blocks columns count data densities discrete ecdf errors fourier_density hampel_regression histogram
         influence interquantile_range iqr kde kernels limits linear_regression
-        logistic_regression margins quantile_regression
+        logistic_regression margins poisson_regression quantile_regression
         mean mechanisms median minimax_count_mechanism
         multivariate noise open optimal_count_mechanism papers per_group plot_coefficients privacy quantile
         random_dp reach regression release_if_stable report scatter shortcut_regression sparse_histogram
@@ -26,9 +27,9 @@ NAMES = {
     "uptack.audit": """Case ExactCase Finding Report cases controls delta_lower_bound epsilon_lower_bound
         family hostile least_epsilon main released run""",
     "uptack.multivariate": "Scatter scatter",
-    "uptack.regression": """HampelRegression LinearRegression LogisticRegression QuantileRegressor ShortcutRegression
-        hampel_regression linear_regression logistic_regression plot_coefficients quantile_regression
-        shortcut_regression""",
+    "uptack.regression": """HampelRegression LinearRegression LogisticRegression PoissonRegressor QuantileRegressor
+        ShortcutRegression hampel_regression linear_regression logistic_regression plot_coefficients
+        poisson_regression quantile_regression shortcut_regression""",
     "uptack.columns": """ArrayColumn Column Field Kind NUMERIC OrderStatistics canonical column field flags in_order
         indexed labelled matrix numbers whole""",
     "uptack.reach": "InterquantileRange LStatistic Reach Segment",

@@ -45,6 +45,7 @@ ASKED = {
     "regression": (("cost", "age"), {}),
     "shortcut_regression": (("cost", "age"), {}),
     "logistic_regression": (("cost", "age"), {}),
+    "poisson_regression": (("cost", "age"), {}),
     "quantile_regression": (("cost", "age"), {"quantile": 0.5}),
     "scatter": (("cost", "age"), {}),
     "robust_regression": (("cost", "age"), {"delta": 1e-6}),

@@ -61,8 +61,13 @@ def noise_edge(dimension: int, rows: float, account: Account, epsilon: float) ->
 
 def shrunk(values: Floats, noise: float) -> Floats:
     """Eigenvalues drawn to their mean, by the part of their variance that is noise (Ledoit and Wolf 2004)."""
-    part = min(1.0, noise**2 / max(float(np.var(values)), 1e-300))
+    part = drawn(values, noise)
     return np.asarray((1 - part) * values + part * float(np.mean(values)), np.float64)
+
+
+def drawn(values: Floats, noise: float) -> float:
+    """The part of the variance of eigenvalues that is noise."""
+    return min(1.0, noise**2 / max(float(np.var(values)), 1e-300))
 
 
 def factor(matrix: Floats) -> Floats:

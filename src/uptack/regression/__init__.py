@@ -9,6 +9,7 @@ from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
 from uptack.regression.logistic import logistic_regression
 from uptack.regression.plot import plot_coefficients
+from uptack.regression.poisson import poisson_regression
 from uptack.regression.quantile import quantile_regression
 from uptack.regression.shortcut import shortcut_regression
 
@@ -16,12 +17,14 @@ __all__ = [
     "HampelRegression",
     "LinearRegression",
     "LogisticRegression",
+    "PoissonRegressor",
     "QuantileRegressor",
     "ShortcutRegression",
     "hampel_regression",
     "linear_regression",
     "logistic_regression",
     "plot_coefficients",
+    "poisson_regression",
     "quantile_regression",
     "shortcut_regression",
 ]

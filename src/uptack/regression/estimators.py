@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
+from sklearn.metrics import d2_tweedie_score, r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from uptack import checks
@@ -19,10 +19,11 @@ from uptack.columns.table import Floats
 from uptack.errors import NoReplyError
 from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency
-from uptack.regression.curve import logistic
+from uptack.regression.curve import exponential, logistic
 from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
 from uptack.regression.logistic import logistic_regression, two_classes
+from uptack.regression.poisson import poisson_regression
 from uptack.regression.quantile import quantile_regression
 from uptack.regression.shortcut import shortcut_regression
 from uptack.regression.summary import RegressionRelease
@@ -154,6 +155,35 @@ class QuantileRegressor(PrivateLinearRegression, BySums):
     quantile: float = 0.5
 
     function = staticmethod(quantile_regression)
+
+
+@dataclass(eq=False, repr=False)
+class PoissonRegressor(PrivateLinearRegression, BySums):
+    """Private Poisson regression by bounded sums: see `uptack.poisson_regression` for the theorem.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 2)); y = rng.poisson(np.exp(X @ [0.5, -0.3] + 1))
+    >>> model = PoissonRegressor(epsilon=1.0, random_state=1).fit(X, y)
+    >>> bool(np.abs(model.coef_ - [0.5, -0.3]).max() < 0.1), model.privacy_
+    (True, Privacy(epsilon=1.0))
+    """
+
+    function = staticmethod(poisson_regression)
+
+    def predict(self, X: ArrayLike) -> Floats:  # noqa: N803 - scikit-learn's name
+        """The rate: e^(X·coef + intercept)."""
+        return exponential(self._predictor(X))
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
+        """D², the part of Poisson's deviance that is explained, without privacy; NaN after a fit that got ⊥."""
+        predicted = np.maximum(self.predict(X), np.finfo(np.float64).tiny)
+        return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1)) if self.release_ else np.nan
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
 
 
 @dataclass(eq=False, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,10 @@ from uptack.multivariate.terms import Vectors
 from uptack.progress import Step as Show
 from uptack.progress import steps
 from uptack.regression.arguments import coefficient_names
+from uptack.regression.counts import Poisson, counted, ends, kneed, level, lowered, shortened
 from uptack.regression.curve import stretch
-from uptack.regression.losses import Loss
+from uptack.regression.curved import curved, held
+from uptack.regression.losses import Loss, Stage
 from uptack.regression.newton import (
     Hessian,
     Model,
@@ -46,9 +49,17 @@ from uptack.regression.tails import widened, worthless
 from uptack.release import NoReply, Release
 
 HOW = "bounded sums"
-RUNAWAY = 0.25
-"""⊥ for classes where the last step made coefficients longer by this times the mean curvature, beyond noise. Where a
-line separates them, coefficients grow with every step, and few rows are left with any curvature."""
+RUNAWAY, GROWN = 0.25, 0.06
+"""⊥ for classes where the last step made coefficients longer by the first times the mean curvature, and by the second,
+beyond noise. Where a line separates them, coefficients grow with every step, and few rows are left with any curvature.
+"""
+
+SEEN = 5
+"""⊥ where a class has fewer rows than so many times the scale of noise in their number: it may have none."""
+
+RATES = 0.3
+"""⊥ for counts where the last gradient's noise moves predictors by more than this: the mean of e^η would be too large
+by half of its square."""
 
 GENTLE, RARE, LEAST, MOST = 0.5, 0.05, 0.2, 0.8
 """Coordinates need not be rounder than that, since the Hessian does the rest. Where it has no curvatures: so round that
@@ -95,39 +106,69 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
     shape = whitened(rows, frame, size.n, plan.rounds, account.part(plan.scatter * plan.rounds), gentle=gentle)
     if not size.exact and asked.planned(shape.rows, response, account) is None:
         return None
-    if plan.loss.response:
+    loss = plan.loss
+    if loss.response:
         whitening, beta = start(shape)
     else:
-        whitening, beta = shape.coordinates, _even(rows, frame, shape.rows, account.part(plan.classes))
+        begun = _begun(rows, frame, shape.rows, plan, account)
+        if begun is None:
+            return None
+        whitening, (beta, loss) = shape.coordinates, begun
     show("radius")
     radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
-    model = Model(frame, whitening, radius, shape.rows, plan.loss)
+    model = Model(frame, whitening, radius, shape.rows, loss)
     show("curvature")
-    first = curvature = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
-    rest, step, before = plan.left(shape.rounds), None, 0.0
-    for stage in plan.loss.stages:
-        show("Newton's steps")
-        s = spread(rows, model, beta, account.part(plan.spread))
-        if stage.tails:
-            model = widened(rows, model, beta, s, QUIET / plan.room, account.part(plan.small * TAILS))
-        parts = Parts(account.part(plan.small * SLOPE), account.part(rest * stage.share),
-                      account.part(HEAVY * plan.hessian(shape.rounds)) if stage.reweighted else None)  # fmt: skip
-        before = 0.0 if step is None else step.noise
-        step, curvature = newton(rows, model, curvature, (beta, s), stage.sharp, parts)
-        beta = step.beta * (stretch(step.moved, step.noise) if stage.stretched else 1.0)
-    assert step is not None
-    if _unsettled(step, before, curvature, plan.loss) or (
+    first = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
+    model, step, curvature, settled = _stepped(rows, model, first, beta, (plan, shape.rounds, account), show)
+    if not settled or (
         plan.worth
-        and worthless(rows, model, (beta, step.spread), _constant(shape, asked.leading), account.part(plan.worth))
+        and worthless(rows, model, (step.beta, step.spread), _constant(shape, asked.leading), account.part(plan.worth))
     ):
         return None
     measured = None
     if plan.variance:
         show("standard errors")
+    if loss.counts:
+        model, known = ends(rows, model, step, account.part(plan.variance))
+        if known.wrong:
+            return None
+        asked = replace(asked, notes=(*asked.notes, *known.notes()))
+    elif plan.variance:
         measured = sandwich(rows, model, first, step, account.part(plan.variance))
         step = measured.remade(step, model, curvature)
     meat = first if plan.loss.flat else curvature
     return _answer(model, (curvature, meat), step, rows.width, asked, measured)
+
+
+def _stepped(
+    rows: Rows, model: Model, first: Hessian, beta: Floats, by: tuple[Plan, int, Account], show: Show
+) -> tuple[Model, Step, Hessian, bool]:
+    """All Newton steps: the model and the Hessian of the last one, and whether that was a polish."""
+    plan, rounds, account = by
+    curvature, rest, step, before = first, plan.left(rounds), None, 0.0
+    for stage in plan.loss.stages:
+        show("Newton's steps")
+        s = spread(rows, model, beta, account.part(plan.spread))
+        if isinstance(model.loss, Poisson):
+            model = replace(model, loss=kneed(model.loss, model, first, beta))
+        if stage.tails:
+            model = _widened(rows, model, beta, s, plan, account.part(plan.small * TAILS))
+        parts = Parts(account.part(plan.small * SLOPE), account.part(rest * stage.share),
+                      account.part(HEAVY * plan.hessian(rounds)) if stage.reweighted else None)  # fmt: skip
+        before = 0.0 if step is None else step.noise
+        curvature = curved(first, model, beta) if stage.curved else curvature
+        step, curvature = newton(rows, model, curvature, (beta, s), stage.sharp, parts)
+        beta = _arrived(step, stage, beta, model, (first, curvature))
+        step = replace(step, beta=beta)
+    assert step is not None
+    return model, step, curvature, not _unsettled(step, before, curvature, plan.loss)
+
+
+def _widened(rows: Rows, model: Model, beta: Floats, s: float, plan: Plan, account: Account) -> Model:
+    """The model with residuals clipped as their tails say."""
+    if isinstance(model.loss, Poisson):
+        return counted(rows, model, model.loss, beta, account)
+    return widened(rows, model, beta, s, QUIET / plan.room, account)
 
 
 def _constant(shape: Shape, leading: bool) -> float:
@@ -144,15 +185,30 @@ def _frame(rows: Rows, size: Sized, asked: Asked, plan: Plan) -> Frame:
     return Frame(found.kept[:-1], found.units[:-1], found.centres[:-1], found.leading)
 
 
-def _even(rows: Rows, frame: Frame, n: float, account: Account) -> Floats:
-    """Where a fit of classes starts: the intercept that gives every row the share of the second class."""
-    beta = np.zeros(frame.width)
-    if frame.leading:
-        (total,) = rows.sums(lambda batch: [Vectors(np.rint(np.clip(batch[-1], 0.0, 1.0) * LENGTH))])
-        least = 2 * account.rows / (float(account.epsilon) * n)
-        share = min(max(noisy_mean(total, n, account), min(least, 0.5)), max(1 - least, 0.5))
-        beta[0] = math.log(share / (1 - share))
-    return beta
+def _arrived(step: Step, stage: Stage, before: Floats, model: Model, hessians: tuple[Hessian, Hessian]) -> Floats:
+    """Where a step leads to, by what is known of the loss beyond its curvature."""
+    first, curvature = hessians
+    if model.loss.counts:
+        return lowered(step, first, model, before) if stage.stretched else shortened(step, curvature, model)
+    if stage.stretched:
+        return step.beta * stretch(step.moved, step.noise)
+    return held(step, curvature, model, before) if stage.curved and not stage.reweighted else step.beta
+
+
+def _begun(rows: Rows, frame: Frame, n: float, plan: Plan, account: Account) -> tuple[Floats, Loss] | None:
+    """Where a fit of classes or counts starts, an intercept alone, and the loss; None where noise would explain all
+    rows of a class, or all counts.
+    """
+    part, loss, one = account.part(plan.classes), plan.loss, np.eye(frame.width)[0]
+    if isinstance(loss, Poisson):
+        found = level(rows, n, part)
+        return None if found is None else (one * math.log(found[0]) * frame.leading, replace(loss, limit=found[1]))
+    if not frame.leading:
+        return np.zeros(frame.width), loss
+    (total,) = rows.sums(lambda batch: [Vectors(np.rint(np.clip(batch[-1], 0.0, 1.0) * LENGTH))])
+    least = SEEN * part.rows / (float(part.epsilon) * n)
+    share = noisy_mean(total, n, part)
+    return (one * math.log(share / (1 - share)), loss) if least < share < 1 - least else None
 
 
 def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> bool:
@@ -162,9 +218,9 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
     """
     covered = int(np.count_nonzero(curvature.lost))
     if (
-        step.noise > ROOM
+        step.noise > (RATES if loss.counts else ROOM)
         or covered > COVERED * curvature.raw.size
-        or (not loss.response and step.longer > RUNAWAY * step.slope)
+        or (not loss.response and not loss.counts and step.longer > max(RUNAWAY * step.slope, GROWN))
     ):
         return True
     return step.moved > loss.polish + 2 * step.noise + (0.0 if loss.response else before)

@@ -26,8 +26,9 @@ from uptack.regression.curve import logistic
 @dataclass(frozen=True)
 class Stage:
     """One Newton step: its part of what gradients get, whether the Hessian is measured anew with the curvatures at
-    its start, whether the loss has its corners, whether the step is stretched (`stretch`), and whether the tails of the
-    residuals decide how wide they are clipped from here on (`uptack.regression.newton.one_sided`).
+    its start, whether the loss has its corners, whether the step is stretched (`stretch`), whether the tails of the
+    residuals decide how wide they are clipped from here on (`uptack.regression.newton.one_sided`), and whether the
+    Hessian is first what normal predictors would have (`uptack.regression.curved`).
     """
 
     share: Fraction
@@ -35,6 +36,7 @@ class Stage:
     sharp: bool = True
     stretched: bool = False
     tails: bool = False
+    curved: bool = False
 
 
 class Loss(Protocol):
@@ -52,6 +54,11 @@ class Loss(Protocol):
     @property
     def response(self) -> bool:
         """Whether y is a number with a scale of its own."""
+        ...
+
+    @property
+    def counts(self) -> bool:
+        """Whether y is a number of events, and the response of a rate (`uptack.regression.counts`)."""
         ...
 
     @property
@@ -173,6 +180,7 @@ class Huber:
 
     stages = (Stage(Fraction(2, 10), tails=True), Stage(Fraction(8, 10)))
     ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, 0.2, 0.3, math.inf
+    counts = False
     expected = (1.0, 1.0)
     assumed = "standard errors hold if residuals spread alike for all x"
     near = Fraction(1, 2), QUARTILE
@@ -215,12 +223,13 @@ class Logistic:
     """ψ = w·(y - μ(η)) with μ(η) = 1/(1 + e^-η), and κ = μ·(1 - μ) ≤ 1/4: the model holds for rows of all weights."""
 
     stages = (
-        Stage(Fraction(12, 100), stretched=True),
-        Stage(Fraction(13, 100), reweighted=True),
-        Stage(Fraction(17, 100), reweighted=True),
-        Stage(Fraction(58, 100), reweighted=True),
+        Stage(Fraction(6, 100), stretched=True),
+        Stage(Fraction(9, 100), curved=True),
+        Stage(Fraction(17, 100), curved=True),
+        Stage(Fraction(68, 100), curved=True, reweighted=True),
     )
-    ridge, response, flat, far, limit, least, polish, bent = 0.5, False, False, 1.0, 1.0, 0.02, 0.25, 0.6
+    ridge, response, flat, far, limit, least, polish, bent = 0.5, False, False, FAR, 1.0, 0.01, 0.25, 0.6
+    counts = False
     expected = (0.15, 0.15)
     assumed = "standard errors hold if log-odds are linear in x"
     near = Fraction(1, 2), QUARTILE
@@ -270,6 +279,7 @@ class Check:
         Stage(Fraction(65, 100), reweighted=True),
     )
     ridge, response, flat, far, least, polish, bent = 0.5, True, True, 1.0, 0.02, 0.5, math.inf
+    counts = False
 
     assumed = "standard errors hold if the quantile is linear in x"
 

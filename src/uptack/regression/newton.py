@@ -41,7 +41,7 @@ from uptack.mechanisms.matrix_laplace import deviation, edge
 from uptack.multivariate.bounded import LENGTH, bounded, moved, noisy_moments, noisy_total, second_moments
 from uptack.multivariate.levels import private_size, size_counts
 from uptack.multivariate.rows import Rows, Whole, lengths, products
-from uptack.multivariate.signs import Shape, floored
+from uptack.multivariate.signs import Shape, drawn, floored
 from uptack.multivariate.standardise import Frame
 from uptack.multivariate.terms import Tally, Vectors
 from uptack.noise import Entropy, IntegerLaplace
@@ -63,7 +63,8 @@ FAR_OUT = Fraction(3, 4)
 @dataclass(frozen=True, eq=False)
 class Hessian:
     """Second moments of the scaled rows: eigenvalues, as used and as they came out, the edge of their noise, and how
-    far off a step for this may be, over its length.
+    far off a step for this may be, over its length. `left` is what is left of the edge where eigenvalues were drawn to
+    their mean.
     """
 
     vectors: Floats
@@ -71,6 +72,7 @@ class Hessian:
     raw: Floats
     edge: float
     noise: float
+    left: float
 
     @property
     def lost(self) -> NDArray[np.bool_]:
@@ -194,7 +196,9 @@ def hessian(rows: Rows, model: Model, account: Account) -> Hessian:
     """H/n, with eigenvalues brought to at least the edge of their noise."""
     found, least = _moments(rows, model, 1.0, account, model.even)
     values, vectors, raw = floored(found, least)
-    return Hessian(vectors, values + SAFE * least**2 / values, raw, least, least * deviation(model.p) / edge(model.p))
+    noise = least * deviation(model.p) / edge(model.p)
+    left = least if model.loss.response else least * (1 - drawn(raw, noise))
+    return Hessian(vectors, values + SAFE * left**2 / values, raw, least, noise, left)
 
 
 def bent(rows: Rows, model: Model, before: Hessian, at: tuple[Floats, float, float], account: Account) -> Hessian:
@@ -208,7 +212,7 @@ def bent(rows: Rows, model: Model, before: Hessian, at: tuple[Floats, float, flo
     raw, vectors = np.linalg.eigh(before.matrix + (turned * kept) @ turned.T)
     values = np.maximum(raw, before.edge)
     noise = least * deviation(model.p) / edge(model.p)
-    return Hessian(vectors, values + SAFE * before.edge**2 / values, raw, before.edge, noise)
+    return Hessian(vectors, values + SAFE * before.left**2 / values, raw, before.edge, noise, before.left)
 
 
 def _moments(rows: Rows, model: Model, mean: float, account: Account, of_rows: Contributions) -> tuple[Floats, float]:

@@ -29,6 +29,9 @@ TAILS = Fraction(2, 100)
 """Parts of ε for the radius, for the spread and the slope of each step, for how many rows are of the second class, and
 for the tails of residuals. Gradients get the rest."""
 
+VARIED = Fraction(8, 100)
+"""That for what is known of counts at the end: their variance, their mean, and how many are clipped."""
+
 MANY = 20_000
 """Where n·ε is larger, these parts fall with it, down to a quarter: they find a share of the rows, or a quantile. Not
 so of a loss with curvatures, whose steps hang on them."""
@@ -38,9 +41,10 @@ USELESS, FINE = 0.5, 0.03
 """Fewer rounds where the noise's edge would exceed the first part of the mean eigenvalue, ⊥ where one would; less ε for
 scatter matrices where it would be below the second."""
 
-HEAVY, FINER, MORE = Fraction(3, 2), 0.2, Fraction(8, 100)
+HEAVY, FINER, MORE, KNOWN = Fraction(3, 2), 0.2, Fraction(8, 100), Fraction(25, 100)
 """A Hessian with curvatures gets so many times the part of another one, since it is smaller, and all matrices of a loss
-that has some are to be finer by this, for at most so much more."""
+that has some are to be finer by this, for at most so much more; or for at most the last in all, where it is known what
+normal predictors would have."""
 
 AMPLE = 2
 """Times the rows that scales need, from which on they get less of ε."""
@@ -131,7 +135,7 @@ class Plan:
     @property
     def classes(self) -> Fraction:
         """The part of ε for the number of rows of the second class, which the intercept starts from."""
-        return self.small * CLASS if self.leading and not self.loss.response else Fraction(0)
+        return self.small * CLASS if (self.leading or self.loss.counts) and not self.loss.response else Fraction(0)
 
     def hessian(self, rounds: int) -> Fraction:
         """The part of ε for a Hessian after so many rounds: that of one, and half of what was saved."""
@@ -163,7 +167,8 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     p, epsilon, n = columns + leading, float(account.epsilon), max(n, 1.0)
     scales = _part(AMPLE * rows_for_scales(drawn, account.epsilon, account) / n, SCALES)
     edge, more = noise_edge(p + loss.response, n, account, epsilon), hessians(loss)
-    fine, most = (FINE, SCATTER) if more == 1 else (FINE * FINER, SCATTER + MORE)
+    known = any(stage.curved for stage in loss.stages)
+    fine, most = (FINE, SCATTER) if more == 1 else (FINE * FINER, KNOWN if known else SCATTER + MORE)
     scatter = _part(edge * float(ROUNDS + more) / fine, most)
     rounds = min(int(USELESS * float(scatter) / edge - float(more)), ROUNDS)
     if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):
@@ -171,7 +176,9 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     small = _part(MANY * account.rows / (n * epsilon), Fraction(1)) if more == 1 else Fraction(1)
     for tried in range(rounds, 0, -1):  # with fewer of them each matrix gets more
         plan = Plan(scales, scatter / (tried + more), tried, loss, leading=leading, small=small)
-        if any(stage.tails for stage in loss.stages) and _wide(plan, p, n, account)[1] < CLOSE:
+        if loss.counts:
+            plan = replace(plan, variance=VARIED)
+        elif any(stage.tails for stage in loss.stages) and _wide(plan, p, n, account)[1] < CLOSE:
             plan = replace(plan, worth=_part(FIRM * account.rows / (n * epsilon), WORTH, Fraction(0)))
         if (bare := _clipped(plan, p, n, account)) is not None:
             return (_with_variance(plan, p, n, account) if splits(loss) else None) or bare

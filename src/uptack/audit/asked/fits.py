@@ -59,7 +59,7 @@ def curves() -> list[Ask]:
 def regressions() -> list[Ask]:
     """Regressions, and the estimators that fit by them."""
     short, robust, linear = (f"uptack.{name}_regression" for name in ("shortcut", "hampel", "linear"))
-    logistic, quantile = (f"uptack.{name}_regression" for name in ("logistic", "quantile"))
+    logistic, quantile, poisson = (f"uptack.{name}_regression" for name in ("logistic", "quantile", "poisson"))
     formula = {"formula": "y ~ log(x) + I(x ** 2)", "levels": {"z": [0, 1]}, "missing": "drop"}
     found = {"formula": "y ~ x + C(kind)", "missing": "drop", "delta": DELTA}
     two, plain = makers.two, {**LOUD, "fit_intercept": False}
@@ -86,6 +86,11 @@ def regressions() -> list[Ask]:
         Ask(logistic, "table", {**SECRET, "binary": [0]}, makers.classes, COUNTED),
         Ask(logistic, "table", {**LOUD, **formula}, makers.named, COUNTED),
         Ask(logistic, "table", {**LOUD, **found}, makers.with_categories, COUNTED | LABELS),
+        Ask(poisson, "table", LOUD, two, COUNTED, basic=True),
+        Ask(poisson, "table with gaps", {**one_row, "missing": "drop"}, two, COUNTED),
+        Ask(poisson, "table", {**SECRET, "binary": [0]}, two, COUNTED),
+        Ask(poisson, "table", {**LOUD, **formula}, makers.named, COUNTED),
+        Ask(poisson, "table", {**LOUD, **found}, makers.with_categories, COUNTED | LABELS),
         Ask(quantile, "table", LOUD, two, COUNTED, basic=True),
         Ask(quantile, "table with gaps", {**one_row, "missing": "drop", "quantile": 0.9}, two, COUNTED),
         Ask(quantile, "table", {**SECRET, "binary": [0]}, two, COUNTED),

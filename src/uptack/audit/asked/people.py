@@ -71,6 +71,7 @@ def _regressions() -> list[Ask]:
     plain, secret = {"fit_intercept": False}, {**SECRET, **LOUDER, "missing": "drop"}
     return [
         _ask("uptack.logistic_regression", "table", LOUDER, makers.classes, COUNTED),
+        _ask("uptack.poisson_regression", "table with gaps", {**LOUDER, "missing": "drop"}, makers.two, COUNTED),
         _ask("uptack.quantile_regression", "table with gaps", {**LOUDER, "missing": "drop"}, makers.two, COUNTED),
         _ask(short, "table", {**LOUD, **plain}, makers.two),
         _ask(short, "table", {**LOUDER, "standard_errors": True, **plain}, makers.two, MAY_REFUSE),

@@ -97,6 +97,14 @@ def classed(n: int = 2500) -> Pair:
     return (x, y), (x, other)
 
 
+def counted(n: int = 2500) -> Pair:
+    """A row as far out as counts in full, with a number beyond all others and with none."""
+    (x, y), (_, other) = classed(n)
+    y, other = np.rint(np.abs(y)), np.rint(np.abs(other))
+    y[-1], other[-1] = 1e6, 0.0
+    return (x, y), (x, other)
+
+
 def away() -> Pair:
     """A row in the middle, which goes very far away: another direction."""
     (x, y), _ = line(2500)

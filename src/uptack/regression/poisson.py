@@ -1,0 +1,73 @@
+"""Poisson regression by bounded sums: rates of counts, pure ε, no bounds on the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from uptack.account import Account
+from uptack.columns.table import Floats
+from uptack.exact import Rational
+from uptack.noise import Entropy
+from uptack.privacy import SUBSTITUTE, Adjacency
+from uptack.registry import release
+from uptack.registry.reads import STREAMED
+from uptack.regression.calls import regress
+from uptack.regression.counts import Poisson
+from uptack.regression.formulas import entered
+from uptack.release import NoReply, Release
+
+
+@release(
+    reads=STREAMED,
+    people=True,
+    data=("x", "y"),
+    missing="ignore",
+    enter=entered,
+    examples=({}, {"fit_intercept": False}),
+)
+def poisson_regression(
+    x: Any,
+    y: Any = None,
+    *,
+    epsilon: Rational,
+    delta: Rational = 0,
+    fit_intercept: bool = True,
+    binary: Any = None,
+    formula: Any = None,
+    levels: Any = None,
+    missing: str = "error",
+    rows_per_person: int = 1,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[Floats] | NoReply:
+    """Coefficients of the logarithm of a rate, intercept first, without bounds on the data: ε-differentially private.
+
+    **Theorem.** Every step sums contributions of rows that are bounded by construction, or draws by inverse
+    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton`. The score of a row,
+    y - e^η with less weight where e^η is large, is clipped at a limit that was released before
+    (`uptack.regression.counts`). The parts add up to at most ε on every path.
+
+    y are counts, or other numbers of 0 or more; those below count as 0. They may vary more than Poisson's law has it:
+    coefficients are those of the mean, E[y|x] = e^η, and `result.interval()` and `result.summary()` allow for the
+    variance that there is, in proportion to the rate. Rows far out in x count less, which changes nothing if the
+    logarithm of the rate is linear in x.
+
+    Counts with a very long tail are clipped. Then rates are too low by what the largest counts have beyond the limit. A
+    note says so, and which share of the rows that is.
+
+    `fit_intercept`, `binary`, `formula`, `delta`, `missing`, `person` and ⊥ are as in `linear_regression`.
+
+    >>> import numpy as np
+    >>> from uptack.noise import SeededEntropy
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(20_000, 2)) * [1, 1000] + [0, 5000]
+    >>> y = rng.poisson(np.exp(3 + x @ [0.5, -0.0004]))
+    >>> found = poisson_regression(x, y, epsilon=1, entropy=SeededEntropy(1))
+    >>> bool(np.abs((found.value - [3, 0.5, -0.0004]) * [0.1, 1, 1000]).max() < 0.1), found.privacy
+    (True, Privacy(epsilon=1.0))
+    """
+    account = Account.open(
+        "Poisson regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
+    )
+    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
+    return regress(Poisson(), x, y, account, told)

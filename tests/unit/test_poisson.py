@@ -1,0 +1,111 @@
+"""Poisson regression by bounded sums."""
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+import uptack as ut
+from uptack.noise import SeededEntropy
+from uptack.regression.counts import Poisson
+from uptack.regression.curve import exponential
+
+SLOPES = np.array([0.5, -0.0003])
+STEP = np.array([1.0, 1.0, 1000.0])
+BETA = np.array([1.0, *SLOPES])
+
+
+def sample(n, shape=math.inf, seed=0):
+    """Counts with variance μ + μ²/shape."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2)) * [1, 1000]
+    mu = np.exp(BETA[0] + x @ SLOPES)
+    return x, rng.poisson(mu if shape == math.inf else rng.gamma(shape, mu / shape)).astype(float)
+
+
+def fit(x, y, seed=1, **told):
+    return ut.poisson_regression(x, y, **{"epsilon": 2, **told}, entropy=SeededEntropy(seed))
+
+
+@pytest.mark.parametrize(("shape", "told"), [(math.inf, {}), (1.0, {"adjacency": ut.ADD_REMOVE}), (2.0, {})])
+def test_coefficients_are_close_and_intervals_hold_them(shape, told):
+    held = []
+    for seed in range(6):
+        x, y = sample(20_000, shape, seed)
+        found = fit(x, y, seed, **told)
+        assert np.abs((found.value - BETA) * STEP).max() < 0.15
+        assert np.exp(found.value[0] + x @ found.value[1:]).mean() == pytest.approx(y.mean(), rel=0.06)
+        assert found.privacy.epsilon <= 2
+        low, high = found.interval(0.95)
+        held.append((np.array(low) <= BETA) & (np.array(high) >= BETA))
+    # 18 intervals of 95%: fewer than 11 with a chance below 1e-6 were they independent
+    assert np.sum(held) >= 11
+
+
+def test_without_an_intercept_and_with_gaps_and_people():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30_000, 2))
+    y = rng.poisson(np.exp(x @ [0.4, -0.2])).astype(float)
+    x[::9, 1] = np.nan
+    y[::50] = np.nan
+    found = fit(x, y, fit_intercept=False, missing="drop")
+    assert np.abs(found.value - [0.4, -0.2]).max() < 0.15
+    people = fit(x, y, missing="drop", person=np.arange(30_000) // 2, epsilon=4)
+    assert np.abs(people.value - [0, 0.4, -0.2]).max() < 0.15
+
+
+def test_rows_that_are_no_counts_hardly_matter():
+    x, y = sample(20_000, 2.0)
+    x[:200], y[200:300], y[300:400] = 1e300, 1e300, -1e9
+    found = fit(x, y)
+    assert np.abs((found.value - BETA) * STEP).max() < 0.5
+
+
+def test_no_reply_where_rates_are_lost():
+    x, y = sample(20_000)
+    assert not fit(x, np.zeros(20_000))
+    rare = fit(x, (np.arange(20_000) % 400 == 0) * 1.0, epsilon=1)
+    assert not rare
+    assert rare.privacy.epsilon > 0
+    refused = fit(x[:100], y[:100])
+    assert not refused
+    assert refused.privacy.epsilon == 0
+
+
+def test_a_long_tail_is_said():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40_000, 1))
+    y = np.floor(np.exp(1 + 0.3 * x[:, 0]) * rng.pareto(1.2, size=40_000))
+    found = fit(x, y)
+    assert not found or any("clipped" in note for note in found.notes)
+    assert not any("clipped" in note for note in fit(*sample(40_000)).notes)
+
+
+def test_the_loss_is_bounded_whatever_the_row():
+    loss = Poisson(limit=3.0, knee=5.0)
+    y, eta = (a.ravel() for a in np.meshgrid([-1e308, -1.0, 0.0, 0.5, 7.0, 1e308, np.inf], [-1e300, -2.0, 0, 3, 1e300]))
+    score, bend = loss.score(y, eta, np.ones_like(y), 1.0, True), loss.bend(y, eta, np.ones_like(y), 1.0)
+    assert (np.abs(score) <= 1).all()
+    assert ((bend >= 0) & (bend <= 1)).all()
+    mu = np.exp(np.array([-1.0, 1.0, 2.5]))
+    h = np.minimum(1, 5 / mu)
+    assert loss.residuals(np.array([1.0, 2.0, 30.0]), np.log(mu)) == pytest.approx(h * ([1, 2, 30] - mu))
+    t = np.linspace(-699, 699, 1001)
+    assert exponential(t) == pytest.approx(np.exp(t), rel=1e-13)
+
+
+def test_the_estimator_and_a_session():
+    x, y = sample(20_000)
+    frame = pd.DataFrame(x, columns=["a", "b"])
+    model = ut.PoissonRegressor(epsilon=2, random_state=1).fit(frame, y)
+    assert model.predict(frame).mean() == pytest.approx(y.mean(), rel=0.05)
+    assert model.score(frame, y) > 0.25
+    assert "estimate" in model.summary()
+    session = ut.open({"y": y, "a": x[:, 0], "b": x[:, 1]}, entropy=SeededEntropy(1))
+    assert session.poisson_regression("y", "a", "b", epsilon=2).value[1] == pytest.approx(0.5, abs=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(ut.PoissonRegressor(epsilon=1e6, on_no_reply="nan", random_state=0))

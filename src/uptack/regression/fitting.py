@@ -40,9 +40,9 @@ from uptack.regression.newton import (
     start,
 )
 from uptack.regression.plans import HEAVY, QUIET, RADIUS, ROOM, SLOPE, TAILS, Asked, Plan, hessians
-from uptack.regression.sandwich import Sandwich, sandwich
+from uptack.regression.sandwich import Sandwich, sandwich, splits
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
-from uptack.regression.tails import widened, worthless
+from uptack.regression.tails import farther, widened, worthless
 from uptack.release import NoReply, Release
 
 HOW = "bounded sums"
@@ -57,6 +57,9 @@ last two."""
 
 COVERED = 1 / 3
 """⊥ where noise covers more than this part of the directions of x: too much of the fit could lie there."""
+
+PART = 2 / 3
+"""Times as long may a last step be in which noise covers directions, and one deviation of its noise longer, not two."""
 
 
 def fit(design: Given | Streamed, response: Any, asked: Asked) -> Release[Floats] | NoReply:
@@ -102,14 +105,19 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
     show("radius")
     radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
     model = Model(frame, whitening, radius, shape.rows, plan.loss)
+    s, constant = spread(rows, model, beta, account.part(plan.spread)), _constant(shape, asked.leading)
+    if plan.lever:
+        times = plan.farther(model.p, model.n, account)
+        model = farther(rows, model, (beta, s), constant, times, account.part(plan.lever))
     show("curvature")
     first = curvature = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
     rest, step, before = plan.left(shape.rounds), None, 0.0
     for stage in plan.loss.stages:
         show("Newton's steps")
-        s = spread(rows, model, beta, account.part(plan.spread))
+        s = s if step is None else spread(rows, model, beta, account.part(plan.spread))
         if stage.tails:
-            model = widened(rows, model, beta, s, QUIET / plan.room, account.part(plan.small * TAILS))
+            louder = plan.room * model.radius / radius
+            model = widened(rows, model, beta, s, QUIET / louder, account.part(plan.small * TAILS))
         parts = Parts(account.part(plan.small * SLOPE), account.part(rest * stage.share),
                       account.part(HEAVY * plan.hessian(shape.rounds)) if stage.reweighted else None)  # fmt: skip
         before = 0.0 if step is None else step.noise
@@ -117,8 +125,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
         beta = step.beta * (stretch(step.moved, step.noise) if stage.stretched else 1.0)
     assert step is not None
     if _unsettled(step, before, curvature, plan.loss) or (
-        plan.worth
-        and worthless(rows, model, (beta, step.spread), _constant(shape, asked.leading), account.part(plan.worth))
+        plan.worth and worthless(rows, model, (beta, step.spread), constant, account.part(plan.worth))
     ):
         return None
     measured = None
@@ -158,7 +165,8 @@ def _even(rows: Rows, frame: Frame, n: float, account: Account) -> Floats:
 def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> bool:
     """Whether the last step was no polish, or noise covers too many directions: a private ⊥, by released numbers.
 
-    A step of classes may also be as long as the noise of the step before, which it repairs.
+    A step of classes may also be as long as the noise of the step before, which it repairs. Others go only a part of
+    their way in directions that noise covers. So where there are some, a step has to be shorter.
     """
     covered = int(np.count_nonzero(curvature.lost))
     if (
@@ -167,6 +175,8 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
         or (not loss.response and step.longer > RUNAWAY * step.slope)
     ):
         return True
+    if covered and splits(loss):
+        return step.moved > PART * loss.polish + step.noise
     return step.moved > loss.polish + 2 * step.noise + (0.0 if loss.response else before)
 
 

@@ -146,7 +146,7 @@ RESIDUALS, ROWS = (0.45, 0.57), (0.45, 0.25)
 FAR = 1.5
 """Times R: up to there rows count with their whole residual."""
 
-LEAST, MOST, LONG = (0.8, 0.5), (4.0, 3.0), 5.0
+LEAST, MOST, LONG = (0.8, 0.5), (4.0, 3.0), 7.0
 """The least and the most that c and R are, and c with a long tail to one side."""
 
 
@@ -190,7 +190,7 @@ class Huber:
         return Huber(cutoff), wide
 
     def wider(self, times: float) -> Huber:
-        """c of up to 5."""
+        """c of up to 7."""
         return Huber(max(self.cutoff, min(LONG, times * self.cutoff)))
 
     def steep(self, s: float) -> float:

@@ -104,7 +104,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
         whitening, beta = shape.coordinates, _even(rows, frame, shape.rows, account.part(plan.classes))
     show("radius")
     radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
-    model = Model(frame, whitening, radius, shape.rows, plan.loss)
+    model = narrow = Model(frame, whitening, radius, shape.rows, plan.loss)
     s, constant = spread(rows, model, beta, account.part(plan.spread)), _constant(shape, asked.leading)
     if plan.lever:
         times = plan.farther(model.p, model.n, account)
@@ -115,7 +115,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
     for stage in plan.loss.stages:
         show("Newton's steps")
         s = s if step is None else spread(rows, model, beta, account.part(plan.spread))
-        if stage.tails:
+        if stage.tails and model.loss == plan.loss:
             louder = plan.room * model.radius / radius
             model = widened(rows, model, beta, s, QUIET / louder, account.part(plan.small * TAILS))
         parts = Parts(account.part(plan.small * SLOPE), account.part(rest * stage.share),
@@ -125,7 +125,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
         beta = step.beta * (stretch(step.moved, step.noise) if stage.stretched else 1.0)
     assert step is not None
     if _unsettled(step, before, curvature, plan.loss) or (
-        plan.worth and worthless(rows, model, (beta, step.spread), constant, account.part(plan.worth))
+        plan.worth and worthless(rows, narrow, (beta, step.spread), constant, account.part(plan.worth))
     ):
         return None
     measured = None

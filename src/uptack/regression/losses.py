@@ -27,7 +27,7 @@ from uptack.regression.curve import logistic
 class Stage:
     """One Newton step: its part of what gradients get, whether the Hessian is measured anew with the curvatures at
     its start, whether the loss has its corners, whether the step is stretched (`stretch`), and whether the tails of the
-    residuals decide how wide they are clipped from here on (`uptack.regression.newton.one_sided`).
+    residuals decide how wide they are clipped from here on (`uptack.regression.tails`).
     """
 
     share: Fraction
@@ -171,7 +171,7 @@ class Huber:
 
     cutoff: float = HUBER
 
-    stages = (Stage(Fraction(2, 10), tails=True), Stage(Fraction(8, 10)))
+    stages = (Stage(Fraction(2, 10), tails=True), Stage(Fraction(8, 10), tails=True))
     ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, 0.2, 0.3, math.inf
     expected = (1.0, 1.0)
     assumed = "standard errors hold if residuals spread alike for all x"

@@ -14,7 +14,8 @@ noise allows. Residuals beyond 30 spreads, and rows that are far out, are not a 
 **Worth.** A fit gains (y - m)² - r² over the constant m, per row and in squared spreads, cut to ±4. It is hardly the
 fit of rows that are far out, with w below 1/4 and some column at more than four scales, which no 0 or 1 is: of those
 the worst is taken, a loss of 16, as if it were off by four spreads at all of them. A fit whose gain does not make up
-for that may be worse than none. (Rows a hundred times as far are outliers again.)
+for that may be worse than none. (Rows a hundred times as far are outliers again.) Weights are those before R was wider,
+since a little more weight does not make it theirs.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ LOPSIDED, DOUBT = 0.05, 2
 """One tail is longer if it holds a share of the rows by this larger than that of the other one, and so many times the
 scale of the noise. A fit is not worth it if it loses that many."""
 
-LEVER = 0.01
+LEVER = 0.02
 """Rows far out are right if the share of those that are exceeds that of others by this, and by so many scales of noise
 as above."""
 

@@ -28,7 +28,8 @@ variance that is noise, since residuals that spread alike have equal ones.
 
 **The last step.** It was made with k·H for A, k the mean curvature. Where the two differ, a part E = 1 - A/(k·H) of the
 noise of the steps before is left, which no standard error would show. So the step is made again, with the same gradient
-and the A that noise can't explain.
+and the A that noise can't explain, but no more than twice as long: an A that is nearly 0 in a direction is likelier its
+noise, and a step for it would be as wild.
 """
 
 from __future__ import annotations

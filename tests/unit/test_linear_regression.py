@@ -251,13 +251,14 @@ def test_rows_far_out_count_more_where_they_are_right(share):
     """R is wider if most of them lie on the line of the others, within some spreads or nearer than to a constant."""
     rng = np.random.default_rng(0)
     x = np.where(rng.random(5000) < 0.05, rng.uniform(8, 30, size=5000), rng.normal(size=5000))
-    off = np.where(x > 7, np.where(rng.random(5000) < share, 2.0, 20.0), 1.0)
+    off = np.where(x > 7, np.where(rng.random(5000) < share, 2.0, 300.0), 1.0)
     rows = MatrixRows.of(np.column_stack([x, x + off * rng.normal(size=5000)]))
     model = Model(Frame((0, 1), np.ones(2), np.zeros(2)), np.eye(2), 1.5, 5000, Huber())
     for constant in (0.0, x.mean()):
         account = Account.open("farther", Fraction(1, 10), entropy=SeededEntropy(1))
-        found = farther(rows, model, (np.array([0.0, 1.0]), 1.0), constant, 2.0, account)
+        found, some = farther(rows, model, (np.array([0.0, 1.0]), 1.0), constant, 2.0, account)
         assert found.radius == (3.0 if share > 0.5 else 1.5)
+        assert some == (share > 0.5)
         assert account.spent == (Pure(Fraction(1, 10)),)
 
 

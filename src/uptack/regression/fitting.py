@@ -39,7 +39,7 @@ from uptack.regression.newton import (
     spread,
     start,
 )
-from uptack.regression.plans import HEAVY, QUIET, RADIUS, ROOM, SLOPE, TAILS, Asked, Plan, hessians
+from uptack.regression.plans import CLOSE, HEAVY, QUIET, RADIUS, ROOM, SLOPE, TAILS, Asked, Plan, hessians
 from uptack.regression.sandwich import Sandwich, sandwich, splits
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
 from uptack.regression.tails import farther, widened, worthless
@@ -106,17 +106,18 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
     radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
     model = narrow = Model(frame, whitening, radius, shape.rows, plan.loss)
     s, constant = spread(rows, model, beta, account.part(plan.spread)), _constant(shape, asked.leading)
+    some = False
     if plan.lever:
         times = plan.farther(model.p, model.n, account)
-        model = farther(rows, model, (beta, s), constant, times, account.part(plan.lever))
+        model, some = farther(rows, model, (beta, s), constant, times, account.part(plan.lever))
     show("curvature")
     first = curvature = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
     rest, step, before = plan.left(shape.rounds), None, 0.0
     for stage in plan.loss.stages:
         show("Newton's steps")
         s = s if step is None else spread(rows, model, beta, account.part(plan.spread))
-        if stage.tails and model.loss == plan.loss:
-            louder = plan.room * model.radius / radius
+        if stage.tails:
+            louder = plan.room * model.radius / radius * model.loss.limit / plan.loss.limit
             model = widened(rows, model, beta, s, QUIET / louder, account.part(plan.small * TAILS))
         parts = Parts(account.part(plan.small * SLOPE), account.part(rest * stage.share),
                       account.part(HEAVY * plan.hessian(shape.rounds)) if stage.reweighted else None)  # fmt: skip
@@ -125,7 +126,9 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
         beta = step.beta * (stretch(step.moved, step.noise) if stage.stretched else 1.0)
     assert step is not None
     if _unsettled(step, before, curvature, plan.loss) or (
-        plan.worth and worthless(rows, narrow, (beta, step.spread), constant, account.part(plan.worth))
+        plan.worth
+        and worthless(rows, narrow, (beta, step.spread), constant, account.part(plan.worth))
+        and (some or plan.wide < CLOSE)
     ):
         return None
     measured = None

@@ -55,9 +55,9 @@ ROOM, QUIET = 0.5, 0.06
 """⊥ where the last gradient's noise would move predictions by more than this part of a spread. With a long tail,
 residuals are clipped as wide as leaves it at the second."""
 
-FIRM, WORTH = 500.0, Fraction(8, 100)
-"""⊥ if the fit may be worse than a constant for rows far out. The test gets the first over n, and up to the second part
-of ε."""
+FIRM, WORTH, CLOSE = 500.0, Fraction(8, 100), 0.75
+"""Where R is below the last of these times the quantile of |z|, or rows far out may be right, ⊥ if the fit may be worse
+than a constant for them. The test gets the first over n, and up to the second part of ε."""
 
 LEVER, MATTERS = Fraction(3, 100), 1.25
 """The part of ε for whether rows far out are right, where R could be by so much wider then."""

@@ -15,7 +15,8 @@ noise allows. Residuals beyond 30 spreads, and rows that are far out, are not a 
 fit of rows that are far out, with w below 1/4 and some column at more than four scales, which no 0 or 1 is: of those
 the worst is taken, a loss of 16, as if it were off by four spreads at all of them. A fit whose gain does not make up
 for that may be worse than none. (Rows a hundred times as far are outliers again.) Weights are those before R was wider,
-since a little more weight does not make it theirs.
+since a little more weight does not make it theirs. Where R is no longer small for noise, and rows
+far out are none or as often wrong as right, they are outliers, and no measure of a fit.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ scale of the noise. A fit is not worth it if it loses that many."""
 
 LEVER = 0.02
 """Rows far out are right if the share of those that are exceeds that of others by this, and by so many scales of noise
-as above."""
+as above. Some may be if it exceeds half of this."""
 
 GAIN, LOSS, FAR = 4.0, 16.0, 4.0
 """The most that a row can show in squared spreads for a fit or against it, what one far out does, and how many scales
@@ -84,13 +85,15 @@ def on_line(model: Model, batch: Floats, beta: Floats, s: float, constant: float
 
 def farther(
     rows: Rows, model: Model, at: tuple[Floats, float], constant: float, times: float, account: Account
-) -> Model:
-    """The model, with an R of so many times if rows far out are right, by the fit β with a spread s."""
+) -> tuple[Model, bool]:
+    """The model, with an R of so many times if rows far out are right, by the fit β with a spread s, and whether some
+    may be.
+    """
     beta, s = at
     (total,) = rows.sums(lambda batch: [Vectors(on_line(model, batch, beta, s, constant))])
     share = 2 * noisy_mean(total, model.n, account)
     least = LEVER + DOUBT * 2 * account.rows / (model.n * float(account.epsilon))
-    return replace(model, radius=times * model.radius) if share > least else model
+    return replace(model, radius=times * model.radius) if share > least else model, share > LEVER / 2
 
 
 def shown(model: Model, batch: Floats, beta: Floats, s: float, constant: float) -> Floats:

@@ -5,7 +5,7 @@ category. Rows without all values are left out.
 
 The thresholds of `uptack.regression` were chosen on the tables of `CHOSEN`, which may flatter it. Those of `CHECKED`
 were looked at later, while rules were weighed, and decided for or against them. Those of `HELD_OUT` were written down
-before that, with their predictors, and ran only once it was done.
+before that, with their predictors, and no rule was chosen by them.
 """
 
 from __future__ import annotations

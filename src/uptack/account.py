@@ -16,9 +16,10 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
+from uptack.noisy_size import Counted, NoisySize
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
-from uptack.release import Advice, Counted, Noise, NoisySize, NoReply, Release
+from uptack.release import Advice, Noise, NoReply, Release
 
 T = TypeVar("T")
 Wrap = Callable[[loss.Loss], loss.Loss]

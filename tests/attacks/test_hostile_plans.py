@@ -83,10 +83,10 @@ def test_a_quantile_far_out_is_refused_in_words(p):
 def test_functions_are_loaded_by_two_threads_at_once():
     tried = """
         import threading, time
-        from uptack.registry import declaration
+        from uptack.registry import declared, find
 
-        one = threading.Thread(target=declaration.find, args=("kde",), daemon=True)
-        other = threading.Thread(target=declaration.declared, daemon=True)
+        one = threading.Thread(target=find, args=("kde",), daemon=True)
+        other = threading.Thread(target=declared, daemon=True)
         one.start()
         time.sleep(0.05)
         other.start()
@@ -100,7 +100,7 @@ def test_functions_are_loaded_by_two_threads_at_once():
 
 def test_a_function_of_a_name_is_the_same_before_and_after_all_are_loaded():
     tried = """
-        from uptack.registry import declaration, release
+        from uptack.registry import declared, find, names, release
 
         class Point:
             def load(self):
@@ -108,13 +108,17 @@ def test_a_function_of_a_name_is_the_same_before_and_after_all_are_loaded():
                     "Another one."
                 release()(median)
 
-        declaration.entry_points = lambda group: [Point()]
-        before = declaration.find("median")
-        declaration.declared()
-        print(before is declaration.find("median"))
+        names.entry_points = lambda group: [Point()]
+        before = find("median")
+        try:
+            declared()
+        except ValueError as refused:
+            print(refused)
+        print(before is find("median"))
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(tried)], capture_output=True, text=True, timeout=150)
-    assert done.stdout == "True\n", done.stderr
+    said = "the name of __main__.median must be new, got 'median', which uptack.statistics.quantiles.median has."
+    assert done.stdout == f"{said} One of the two needs another.\nTrue\n", done.stderr
 
 
 def test_what_is_wrong_with_one_of_two_columns_is_found_before_the_debit():

@@ -11,9 +11,9 @@ from tests.exhaustive.test_inverse import assert_private
 from uptack.mechanisms.inverse import FAILURE, Boxes, Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import LStatistic
+from uptack.regression.block_medians import SPREAD_SHARE, medians_with_errors
 from uptack.regression.fits import BEYOND
 from uptack.regression.intervals import CoefficientErrors, Draw
-from uptack.regression.shortcut import SPREAD_SHARE, _with_errors
 from uptack.regression.spreads import told
 from uptack.release import Advice
 from uptack.statistics.arguments import asked
@@ -25,7 +25,7 @@ def coverage(blocks, p, epsilon, runs, confidence):
     for seed in range(runs):
         estimates = np.random.default_rng(seed).normal(size=(blocks, p)) * spread + 1000
         request = asked("regression", epsilon, {"entropy": SeededEntropy(seed)})
-        low, high = request.account.close(_with_errors(estimates, request, Advice(n=1))).interval(confidence)
+        low, high = request.account.close(medians_with_errors(estimates, request, Advice(n=1))).interval(confidence)
         held.append((np.array(low) <= 1000) & (np.array(high) >= 1000))
     return float(np.mean(held))
 

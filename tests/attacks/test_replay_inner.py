@@ -12,6 +12,7 @@ from uptack.audit.chains import largest_move
 from uptack.audit.faults import FAULTS, Fault
 from uptack.audit.inner import ERROR, inner
 from uptack.audit.moving import moving
+from uptack.audit.moving.steps import steps
 from uptack.audit.planted import clean, trace
 from uptack.audit.prices import gaussian_cost
 from uptack.audit.scores import score_move
@@ -59,9 +60,13 @@ def test_a_fault_that_breaks_down_is_not_found():
 
 
 def test_there_are_enough_of_them():
-    assert len(FAULTS) >= 70
+    assert len(FAULTS) >= 120
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
     assert {fault.check for fault in FAULTS} == {"inner", "replay", "drawn"}
+
+
+def test_every_step_of_a_regression_has_one():
+    assert {case.name for case in steps()} <= {fault.case for fault in FAULTS}
 
 
 @pytest.mark.parametrize("seed", range(3))

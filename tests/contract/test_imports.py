@@ -1,6 +1,9 @@
 """Imports point one way (data flow source → reach → engine → release → reader)."""
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,8 +22,9 @@ ALLOWED = {
     "columns": GROUND,  # what data look like
     "noise": GROUND,  # nothing of ours but the ground
     "privacy": GROUND | {"deprecated"},  # no data, no randomness
-    "release": GROUND | SHOWN | {"privacy"},
-    "account": GROUND | {"noise", "privacy", "release"},
+    "noisy_size": GROUND | SHOWN,
+    "release": GROUND | SHOWN | {"noisy_size", "privacy"},
+    "account": GROUND | {"noise", "noisy_size", "privacy", "release"},
     "registry": GROUND | {"privacy", "columns", "data"},
     "reach": GROUND | {"columns", "deprecated"},
     "mechanisms": GROUND | {"noise", "privacy", "release", "registry", "reach", "columns"},
@@ -80,3 +84,31 @@ def test_imports_point_one_way(path):
 
 def test_the_test_sees_imports():
     assert imported_layers(SRC / "mechanisms" / "additive.py") >= {"noise", "privacy", "release"}
+
+
+NEEDLESS = (
+    *("ibis", "sqlglot", "pandas", "polars", "scipy", "matplotlib", "sklearn", "statsmodels", "formulaic"),
+    *("dp_accounting", "sqlalchemy", "pyspark", "rich", "uptack.regression", "uptack.multivariate", "uptack.ranks"),
+    *("uptack.blocks", "uptack.papers", "uptack.random_dp", "uptack.audit", "uptack.ledger", "uptack.influence"),
+    *("uptack.cli.describing", "uptack.cli.init", "uptack.cli.explaining", "uptack.cli.releases", "uptack.data.look"),
+)
+"""What takes long to import, and is needed for other commands, other engines and other figures."""
+REPORTS = """
+import sys
+from uptack.cli import main
+for form in ("parquet", "csv"):
+    code = main(["report", f"{sys.argv[1]}.{form}", "--epsilon", "20", "-o", f"{sys.argv[1]}.html"])
+    print(form, code, sorted(set(sys.argv[2:]) & set(sys.modules)))
+"""
+
+
+def test_reports_of_files_load_what_they_need(tmp_path):
+    """Imports are most of the time that a report of a small file takes."""
+    duckdb, path = pytest.importorskip("duckdb"), tmp_path / "rows"
+    made = "SELECT i AS n, i / 7 AS x, i % 2 = 0 AS b, 'ward ' || i % 3 AS t FROM range(4000) AS rows(i)"
+    for form in ("parquet", "csv"):
+        duckdb.execute(f"COPY ({made}) TO '{path}.{form}'")
+    command, places = [sys.executable, "-c", REPORTS, str(path), *NEEDLESS], {"PYTHONPATH": str(SRC.parent)}
+    ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | places)
+    assert {"parquet 0 []", "csv 0 []"} <= set(ended.stdout.splitlines()), ended.stdout + ended.stderr
+    assert "Left out" not in ended.stdout  # so all figures have been made

@@ -15,8 +15,10 @@ from uptack.mechanisms.inverse import decay
 from uptack.mechanisms.weighed import Weighed
 from uptack.noise import SeededEntropy
 from uptack.statistics import frames
-from uptack.statistics.frames import Tails, cell_weight, cells, sides
-from uptack.statistics.moments import count_weight, diameter, in_frame, sensitivity, shown_rows, whole_numbers
+from uptack.statistics.column_ends import Tails
+from uptack.statistics.framed_sums import diameter, in_frame, sensitivity, shown_rows, whole_numbers
+from uptack.statistics.frames import cell_weight, cells, sides
+from uptack.statistics.moments import count_weight
 from uptack.statistics.variances import fourth_powers
 
 VALUES = (-3.0, 0.0, 0.75, 5.0)

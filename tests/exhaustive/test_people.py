@@ -27,8 +27,8 @@ from uptack.mechanisms.inverse import Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import InterquantileRange, LStatistic, Segment
 from uptack.reach.people import PeopleRange
+from uptack.statistics.framed_sums import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
 from uptack.statistics.frames import Frame
-from uptack.statistics.moments import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
 from uptack.statistics.variances import std, variance
 
 ALL = [p for p in persons() if len(p) < 3 or p in ((1.0, 1.0, 7.0), (1.0, 3.0, 7.0), (3.0, 7.0, 7.0))]

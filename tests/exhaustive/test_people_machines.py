@@ -12,11 +12,12 @@ from uptack.cli.common import as_text
 from uptack.columns.owners import PeopleRows
 from uptack.kernels import blocked, kernel_machine
 from uptack.kernels.blocked import BLOCK, TERMS, Features
+from uptack.kernels.designs import Design, Terms
 from uptack.kernels.estimators import KernelRegressor, KernelSVC
-from uptack.kernels.kernel import Gaussian
-from uptack.kernels.machines import Design, Terms, _coefficients
+from uptack.kernels.machines import _coefficients
 from uptack.kernels.minimisers import LOSSES
 from uptack.kernels.regions import KernelMachine, spectrum
+from uptack.kernels.stationary import Gaussian
 
 OMEGA = spectrum(Gaussian(0.7), 8)
 MACHINE = KernelMachine(OMEGA, np.empty(0), 0.0, 1.0, 0.0)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import uptack as ut
-from uptack.columns.selection import OrderStatistics, as_float, as_integer, exact_sum
+from uptack.columns.selection import OrderStatistics, as_float, as_floats, as_integer, as_integers, exact_sum
 from uptack.reach import InterquantileRange, LStatistic
 from uptack.reach.order import quartiles, trimmed_mean, winsorized_mean
 
@@ -22,7 +22,14 @@ wild = arrays(np.float64, st.integers(0, 500), elements=st.one_of(hostile, st.fl
 
 @given(columns)
 def test_sums_are_exact(x):
-    assert exact_sum(x) == sum(as_integer(float(v)) for v in x)
+    assert as_integers(x) == [as_integer(float(v)) for v in x]
+    assert exact_sum(x) == sum(as_integers(x))
+
+
+@given(columns, st.integers(1, 2**70))
+def test_quotients_are_rounded_once(x, parts):
+    units = [3**40 * whole for whole in as_integers(x)]  # some of them beyond all floats
+    assert as_floats(units, parts).tolist() == [as_float(each, parts) for each in units]
 
 
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=60))

@@ -201,3 +201,30 @@ def test_numbers_are_told_as_by_their_pattern(form):
     for kind, pattern in form.patterns.items():
         wanted = pc.fill_null(pc.match_substring_regex(texts, pattern), False)
         assert cells.fits(texts, kind, form).equals(wanted)
+
+
+LATER = {  # what the first rows seem to hold, and what the last row is
+    "number": ("1", "2.5"),
+    "integer": ("", "7"),
+    "text": ("1", "seven"),
+    "date": ("NA", "2024-02-29"),
+    "datetime": ("2024-02-29", "2024-02-29 12:00"),
+    "boolean": ("", "true"),
+}
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_guess_holds_for_rows_of_all_batches(tmp_path, monkeypatch, last):
+    """Columns are guessed while they are copied: where the last row changes what they are, all rows are copied anew."""
+    path, (first, other) = tmp_path / "rows.csv", zip(*LATER.values(), strict=True)
+    rows = [first] * 40 + [other if last else first] + [first] * 5
+    path.write_text("".join(",".join(row) + "\n" for row in [LATER, *rows]))
+    monkeypatch.setattr(textfiles, "BLOCK", 256)
+    kinds = guess_types(path)
+    if last:
+        assert kinds == {name: name for name in LATER}
+    guessed, stated = source(path, types="guess"), source(path, types=kinds)
+    assert guessed.rows == len(rows)
+    assert dict(guessed.columns) == dict(stated.columns)
+    for name in LATER:
+        assert guessed.categories(name) == stated.categories(name)

@@ -14,18 +14,9 @@ from scipy import integrate, stats
 import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack.columns import ArrayColumn
-from uptack.densities.caratheodory import (
-    CELLS,
-    UNIT,
-    BallNoise,
-    CaratheodoryNoise,
-    LaplaceNoise,
-    cosines,
-    half_lattice,
-    moment_sums,
-    moments,
-)
+from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, moments
 from uptack.densities.fourier import _kept, _Plan, fourier_density
+from uptack.densities.trigonometric import CELLS, UNIT, cosines, half_lattice, moment_sums
 from uptack.exact import working
 from uptack.kernels.density import DensityCurve, FourierDensity
 from uptack.noise import SeededEntropy

@@ -36,7 +36,7 @@ from uptack.kernels import (
     sobolev_norm,
 )
 from uptack.kernels.factor import Factor, plan
-from uptack.kernels.kernel import from_dict
+from uptack.kernels.storage import kernel_of
 from uptack.noise import IntegerGaussian, SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, gaussian_delta
 
@@ -103,7 +103,7 @@ def test_kernels_combine():
     assert np.allclose((b**2)(x, y), Exponential(2.0, 2)(x, y))
     whole = 2.0 * (a * b) + Matern32(1.0, 2) * 0.5
     assert (whole.dimension, whole.largest) == (2, Fraction(5, 2))
-    assert from_dict(json.loads(json.dumps(whole.to_dict()))) == whole
+    assert kernel_of(json.loads(json.dumps(whole.to_dict()))) == whole
     assert Fraction(0) < whole.rounding < Fraction(1, 1 << 45)
     assert np.linalg.eigvalsh(whole(x, x)).min() > 0
 

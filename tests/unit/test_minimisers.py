@@ -26,11 +26,12 @@ import uptack as ut
 from tests.helpers import FALSE_ALARM, CountingEntropy
 from uptack.exact import ball, lower, upper
 from uptack.kernels.blocked import Features
+from uptack.kernels.designs import Design, Terms
 from uptack.kernels.estimators import KernelRegressor, KernelSVC
-from uptack.kernels.kernel import Exponential, Gaussian, Matern32, Matern52
-from uptack.kernels.machines import Design, Terms, kernel_machine, own_machine
+from uptack.kernels.machines import kernel_machine, own_machine
 from uptack.kernels.minimisers import CORNER, LOSSES, Huber, Insensitive, Objective, minimiser, rounding
 from uptack.kernels.regions import FEATURE_ERROR, KernelMachine, features, plot_regions, spectrum
+from uptack.kernels.stationary import Exponential, Gaussian, Matern32, Matern52
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy, cost, gaussian_delta, gaussian_noise_multiplier
 

@@ -14,7 +14,7 @@ import pytest
 import uptack as ut
 from uptack.cli.releases import commands
 from uptack.errors import InvalidArgument, UnknownOption
-from uptack.registry import declaration, declared, find, release
+from uptack.registry import declared, find, names, release
 from uptack.registry.options import KNOWN, PROMISE
 from uptack.session.columns import SessionColumn, of_columns
 from uptack.session.requests import in_tables
@@ -82,7 +82,7 @@ def test_unknown_statistics_are_named():
 
 
 def test_a_function_of_ones_own_is_guarded(monkeypatch):
-    monkeypatch.setattr(declaration, "_DECLARED", {})  # it is for this test alone
+    monkeypatch.setattr(names, "_DECLARED", {})  # it is for this test alone
 
     def clumsy(x, *, epsilon):
         """It is not private: it shows a row."""
@@ -94,6 +94,28 @@ def test_a_function_of_ones_own_is_guarded(monkeypatch):
     assert "4711" not in str(caught.value)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
+
+
+def _own(module, name="own"):
+    def own(x, *, epsilon):
+        """It is not private."""
+
+    own.__module__, own.__name__ = module, name
+    return own
+
+
+def test_a_name_belongs_to_one_module(monkeypatch):
+    monkeypatch.setattr(names, "_DECLARED", dict(names._DECLARED))
+    release(also="short")(_own("one"))
+    again = release(also="short")(_own("one"))  # a module that is loaded again
+    for taken in (_own("two"), _own("two", "short"), _own("two", "median"), _own("two", "regression")):
+        with pytest.raises(InvalidArgument, match=r"two\.\w+ must be new, got .*, which (one|uptack)\."):
+            release()(taken)
+    for also in ("own", "short", "median"):
+        with pytest.raises(InvalidArgument, match=also):
+            release(also=also)(_own("two", "other"))
+    assert find("own").public is find("short").public is again
+    assert find("median").public is ut.median
 
 
 def _installed(folder):

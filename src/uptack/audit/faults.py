@@ -33,7 +33,9 @@ from uptack.audit.wrong import (
     fail,
     fail_behind,
     given,
+    in_both_sums,
     in_every_group,
+    in_two_pairs,
     largest_shown,
     log,
     loud_look,
@@ -44,6 +46,8 @@ from uptack.audit.wrong import (
     scaled_by_all,
     shares_of_a_bin,
     show,
+    the_first,
+    the_value,
     times,
     told,
     true_count,
@@ -87,6 +91,16 @@ def twice(value: Any) -> Any:
     return 2 * value
 
 
+def doubled(value: Any, *_: Any) -> Any:
+    """The same of what a function returns."""
+    return 2 * value
+
+
+def half(value: Any) -> Any:
+    """Half as much."""
+    return value / 2
+
+
 def narrower(law: Any) -> Any:
     """Half of the noise."""
     return type(law)(law.scale / 2)
@@ -100,7 +114,7 @@ def unguarded() -> AbstractContextManager[None]:
 FAULTS = (
     # -------------------------------------------------------------------------------------- order statistics
     Fault("boxes: e^-ε for e^(-ε/2)", "uptack.mechanisms.inverse.decay", given(0, twice), INNER, "median"),
-    Fault("boxes: the true median", "uptack.mechanisms.inverse.Boxes.draw", lambda f: lambda b, *_: [a for a, _ in b.ends(0)], INNER, "median"),
+    Fault("boxes: the true median", "uptack.mechanisms.inverse.Boxes.draw", the_first, INNER, "median"),
     Fault("reach: rows a person ignored", "uptack.account.Account.rows", always(1), INNER, "median, 2 rows"),
     Fault("chain: e^(-ε/4g) for e^(-ε/8g)", "uptack.mechanisms.joint.chain_decay", given(0, twice), INNER, "quartiles"),
     Fault("chain: rows a person ignored", "uptack.mechanisms.joint.chain_decay", given(1, lambda g: 1), INNER, "quartiles, 2 rows"),
@@ -123,17 +137,17 @@ FAULTS = (
     Fault("mean: noise at twice its ε", "uptack.mechanisms.integer_sums.noisy_sums", given(1, narrower), INNER, "mean"),
     Fault("mean: an anchor at twice its ε", "uptack.statistics.frames.decay", given(0, twice), INNER, "mean"),
     Fault("mean: rows a person ignored by the anchor", "uptack.statistics.frames.decay", given(0, twice), INNER, "mean, 2 rows"),
-    Fault("sum: a count that weighs nothing", "uptack.statistics.moments.sensitivity", given(2, lambda count: 0), INNER, "sum, add/remove"),
+    Fault("sum: a count that weighs nothing", "uptack.statistics.framed_sums.sensitivity", given(2, lambda count: 0), INNER, "sum, add/remove"),
     Fault("variance: a fourth moment that may be 16", "uptack.statistics.variances.fourth_powers", after(lambda found, *_, **__: [16 * found[0]]), INNER, "variance"),
     Fault("TM: a tenth of its noise", "uptack.mechanisms.dwork_lei.noisy_mean", given(1, lambda b: b / 100), INNER, "TM"),
     # ------------------------------------------------------------------------------------------ rank statistics
-    Fault("tau: noise for half of the pairs", "uptack.ranks.arguments.with_noise", given(1, lambda law: type(law)(law.scale / 2)), INNER, "tau"),
+    Fault("tau: noise for half of the pairs", "uptack.ranks.arguments.with_noise", given(1, narrower), INNER, "tau"),
     Fault("tau: a secret number of rows in the denominator only", "uptack.ranks.tau._whole", after(lambda made, *_: 2 * made), INNER, "tau, add/remove"),
     Fault("superiority: a heavier weight", "uptack.ranks.weights.weight", after(lambda h, *_: 5 * h / 4), INNER, "superiority, down"),
     Fault("superiority: labels that stay", "uptack.ranks.superiority.labels_are_public", always(True), INNER, "superiority, over"),
-    Fault("difference: rows that stay in their group", "uptack.ranks.contrasts.Contrast.together", lambda _: property(lambda found: False), INNER, "difference, both medians"),
+    Fault("difference: rows that stay in their group", "uptack.ranks.differences.Contrast.together", lambda _: property(lambda found: False), INNER, "difference, both medians"),
     Fault("shift: half of the pairs", "uptack.ranks.shift.step", after(lambda made, *_: made / 2), INNER, "shift, down"),
-    Fault("several groups: noise for half of the move", "uptack.ranks.arguments.with_noise", given(1, lambda law: type(law)(law.scale / 2)), INNER, "several groups"),
+    Fault("several groups: noise for half of the move", "uptack.ranks.arguments.with_noise", given(1, narrower), INNER, "several groups"),
     # ---------------------------------------------------------------------------------- propose, test, release
     Fault("ptr: a threshold off by one", "uptack.mechanisms.ptr.Proposal.look", after(lambda k, *_: k - 1), INNER, "median, ptr"),
     Fault("ptr: a cutoff for 10δ", "uptack.noise.laws.IntegerLaw.cutoff", given(1, lambda d: min(10 * d, HALF)), INNER, "median, ptr"),
@@ -150,13 +164,37 @@ FAULTS = (
     Fault("short cut: max|y| leaks under huber", "uptack.regression.fits.fit_blocks", largest_shown, INNER, "short cut, huber"),
     Fault("short cut: blocks shuffled anew where rows come and go", "uptack.blocks.partition.independent_blocks", lambda f: equal_blocks, INNER, "short cut, add/remove"),
     Fault("standard errors at 3ε", "uptack.regression.spreads.draw", given(3, lambda e: 3 * e), INNER, "short cut, standard errors"),
-    Fault("matrix noise ÷ 2", "uptack.mechanisms.matrix_laplace.noisy_matrix", given(1, lambda s: s / 2), INNER, "scatter"),
+    Fault("matrix noise ÷ 2", "uptack.mechanisms.matrix_laplace.noisy_matrix", given(1, half), INNER, "scatter"),
     Fault("linear: Gamma noise ÷ 4", "uptack.mechanisms.additive.real_noise", given(2, lambda s: s / 4), INNER, "linear"),
     Fault("linear: one row of three", "uptack.multivariate.bounded.moved", after(lambda m, *_: m // 3), INNER, "linear, 3 rows"),
     Fault("linear: rows as long as they are", "uptack.multivariate.bounded.bounded", lambda f: unbounded, INNER, "linear"),
     Fault("logistic: Gamma noise ÷ 20", "uptack.mechanisms.additive.real_noise", given(2, lambda s: s / 20), INNER, "logistic"),
     Fault("logistic: noise of the mean curvature ÷ 100", "uptack.regression.newton.noisy_whole", given(1, lambda law: type(law)(law.scale / 100)), INNER, "logistic"),
     Fault("linear: pairs dealt anew where rows come and go", "uptack.multivariate.pairs.chosen", lambda f: paired_anew, INNER, "linear, add/remove"),
+    # ------------------------------------------------------------------------------------ steps of a regression
+    Fault("fit: scales at 2ε", "uptack.mechanisms.inverse.decay", given(0, twice), INNER, "fit, scales"),
+    Fault("fit: a row in two pairs", "uptack.multivariate.pairs.equal", after(in_two_pairs), INNER, "fit, scales"),
+    Fault("fit: centres at 2ε", "uptack.mechanisms.inverse.decay", given(0, twice), INNER, "fit, centres"),
+    Fault("fit: the true centres", "uptack.mechanisms.inverse.Boxes.draw", the_first, INNER, "fit, centres"),
+    Fault("fit: noise of the scatter matrix ÷ 2", "uptack.mechanisms.matrix_laplace.noisy_matrix", given(1, half), INNER, "fit, scatter"),
+    Fault("fit: a radius at 2ε", "uptack.mechanisms.inverse.decay", given(0, twice), INNER, "fit, radius"),
+    Fault("fit: the true radius", "uptack.mechanisms.inverse.Boxes.draw", the_first, INNER, "fit, radius"),
+    Fault("fit: noise of the Hessian ÷ 2", "uptack.mechanisms.matrix_laplace.noisy_matrix", given(1, half), INNER, "fit, Hessian"),
+    Fault("fit: noise of a Hessian with curvatures ÷ 2", "uptack.mechanisms.matrix_laplace.noisy_matrix", given(1, half), INNER, "fit, Hessian anew"),
+    Fault("fit: a spread at 2ε", "uptack.mechanisms.inverse.decay", given(0, twice), INNER, "fit, spread"),
+    Fault("fit: the true spread", "uptack.mechanisms.inverse.Boxes.draw", the_first, INNER, "fit, spread"),
+    Fault("fit: noise of the tails ÷ 2", "uptack.regression.newton.noisy_whole", given(1, narrower), INNER, "fit, tails"),
+    Fault("fit: tails without noise", "uptack.regression.newton.noisy_whole", the_value, INNER, "fit, tails"),
+    Fault("fit: tails that count twice", "uptack.regression.tails.one_sided", after(doubled), INNER, "fit, tails"),
+    Fault("fit: noise of the slope ÷ 2", "uptack.regression.newton.noisy_whole", given(1, narrower), INNER, "fit, slope"),
+    Fault("fit: a slope without noise", "uptack.regression.newton.noisy_whole", the_value, INNER, "fit, slope"),
+    Fault("fit: a slope for one row a person", "uptack.account.Account.rows", always(1), INNER, "fit, slope, 2 rows"),
+    Fault("fit: noise of the gradient ÷ 2", "uptack.mechanisms.additive.real_noise", given(2, half), INNER, "fit, gradient"),
+    Fault("fit: noise of its worth ÷ 2", "uptack.regression.newton.noisy_whole", given(1, narrower), INNER, "fit, worth"),
+    Fault("fit: a worth without noise", "uptack.regression.newton.noisy_whole", the_value, INNER, "fit, worth"),
+    Fault("fit: a worth that counts twice", "uptack.regression.tails.shown", after(doubled), INNER, "fit, worth"),
+    Fault("fit: noise of the variance ÷ 2", "uptack.mechanisms.matrix_laplace.noisy_matrix", given(1, half), INNER, "fit, variance"),
+    Fault("fit: rows in both sums of the variance", "uptack.regression.sandwich.blocks", lambda f: in_both_sums, INNER, "fit, variance"),
     # -------------------------------------------------------------------------------------------------- blocks
     Fault("vector median at 8ε", "uptack.mechanisms.inverse.decay", given(0, lambda e: 8 * e), INNER, "vector median"),
     Fault("blocks: rows in two blocks counted once", "uptack.blocks.subsample._task", given(2, lambda moves: 1), INNER, "block median, twice"),
@@ -174,12 +212,12 @@ FAULTS = (
     Fault("ball noise ÷ 2", "uptack.densities.caratheodory.BallNoise.scale", times(HALF), INNER, "moments, Gamma noise"),
     Fault("Carathéodory noise ÷ 10", "uptack.densities.caratheodory.CaratheodoryNoise.scale", times(Fraction(1, 10)), INNER, "moments, Carathéodory noise"),
     Fault("moments: Laplace noise ÷ 3", "uptack.densities.caratheodory.LaplaceNoise.scale", times(Fraction(1, 3)), INNER, "moments, Laplace noise"),
-    Fault("moments: a box off the data", "uptack.densities.fourier._private_box", lambda f: bare_box, INNER, "moments, private box"),
-    Fault("kernel machine ÷ 2", "uptack.kernels.machines._released", given(1, lambda s: s / 2), INNER, "kernel machine"),
+    Fault("moments: a box off the data", "uptack.densities.boxes.private_box", lambda f: bare_box, INNER, "moments, private box"),
+    Fault("kernel machine ÷ 2", "uptack.kernels.machines._released", given(1, half), INNER, "kernel machine"),
     # --------------------------------------------------------------------------------------------- noise, tables
     Fault("Laplace noise at 2ε", "uptack.mechanisms.additive.laplace", told(epsilon=twice), INNER, "count"),
     Fault("Gaussian noise ÷ 2", "uptack.mechanisms.additive.calibrated_gaussian", after(lambda m, *_: (m[0], m[1], type(m[2])(m[2].variance / 4))), INNER, "Gaussian noise"),
-    Fault("Gamma noise ÷ 2", "uptack.mechanisms.additive.real_noise", given(2, lambda s: s / 2), INNER, "Gamma noise"),
+    Fault("Gamma noise ÷ 2", "uptack.mechanisms.additive.real_noise", given(2, half), INNER, "Gamma noise"),
     Fault("exponential mechanism without the 2", "uptack.mechanisms.exponential._weighted", given(1, twice), INNER, "exponential mechanism"),
     Fault("noisy max without the 2", "uptack.mechanisms.exponential._permute_and_flip", given(1, twice), INNER, "noisy max"),
     Fault("histogram: half its scale under SUBSTITUTE", "uptack.discrete.laws.cell_noise", given(0, twice), INNER, "histogram"),

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
@@ -61,22 +60,23 @@ def patched(path: str, change: Change) -> Iterator[None]:
 
 @contextmanager
 def all_patched(changes: Iterator[tuple[str, Change]]) -> Iterator[None]:
-    """Several changes together, of different objects. Names are looked through once before and once after."""
+    """Several changes together, of different objects. Names are looked through for all of them together."""
     asked = list(changes)
     resolved = [resolve(path) for path, _ in asked]
-    before = _bound()
+    before = _bound(id(original) for _, _, original in resolved)
     made = [
         _Patch(original, change(original), before[id(original)] if isinstance(owner, ModuleType) else [(owner, name)])
         for (owner, name, original), (_, change) in zip(resolved, asked, strict=True)
     ]
     assert len({id(one.original) for one in made}) == len(made), "one object is changed twice"
-    own = {id(one.other): {(id(place), key) for place, key in before[id(one.other)]} for one in made}
+    others = [id(one.other) for one in made]
+    own = {other: {(id(place), key) for place, key in places} for other, places in _bound(others).items()}
     try:
         for one in made:
             one.put(one.other, one.places)
         yield
     finally:
-        after = _bound()  # names that were first asked for in between
+        after = _bound(others)  # names that were first asked for in between
         for one in reversed(made):
             loaded = [(p, key) for p, key in after[id(one.other)] if (id(p), key) not in own[id(one.other)]]
             one.put(one.original, [*one.places, *loaded])
@@ -96,15 +96,17 @@ class _Patch:
             _put(place, key, value)
 
 
-def _bound() -> defaultdict[int, list[Place]]:
-    """All names of modules of ours, and all entries of their dictionaries, by the object that they are."""
-    found: defaultdict[int, list[Place]] = defaultdict(list)
-    for module in [m for key, m in list(sys.modules.items()) if key.split(".")[0] == ROOT and m is not None]:
+def _bound(objects: Iterable[int]) -> dict[int, list[Place]]:
+    """Which names of modules of ours, and entries of their dictionaries, are one of these objects, by its `id`."""
+    found: dict[int, list[Place]] = {one: [] for one in objects}
+    for module in [m for key, m in list(sys.modules.items()) if f"{key}.".startswith(f"{ROOT}.") and m is not None]:
         for name, value in list(vars(module).items()):
-            found[id(value)].append((module, name))
+            if id(value) in found:
+                found[id(value)].append((module, name))
             if type(value) is dict and not name.startswith("__"):
                 for key, entry in value.items():
-                    found[id(entry)].append((value, key))
+                    if id(entry) in found:
+                        found[id(entry)].append((value, key))
     return found
 
 

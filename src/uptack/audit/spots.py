@@ -104,7 +104,7 @@ NOISE = (
 VALUES: dict[str, Callable[[Any], list[Any]]] = {
     "uptack.discrete.histograms._counted": lambda found: [np.asarray(found[0])],
     "uptack.discrete.tables._Call.counted": lambda found: [array.ravel() for array in found.values()],
-    "uptack.densities.caratheodory.moment_sums": lambda found: [found],
+    "uptack.densities.trigonometric.moment_sums": lambda found: [found],
 }
 LOOKS = ("uptack.mechanisms.ptr.Proposal.look", "uptack.regression.cells.RowTest.needs")
 LINES = (

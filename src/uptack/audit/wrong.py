@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from uptack.densities.fourier import Box
+from uptack.densities.boxes import Box
 from uptack.discrete.laws import SkewedLaplace
 from uptack.errors import InvalidArgument
 from uptack.multivariate.pairs import equal
+from uptack.multivariate.terms import Squares
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import Adjacency
 
@@ -137,6 +138,16 @@ def count_of_one_row(original: Any) -> Any:
     return lambda n, law, entropy: original(n, IntegerLaplace(law.scale / 2), entropy)
 
 
+def the_first(original: Any) -> Any:
+    """The least of the candidates with the best score, in place of a draw."""
+    return lambda boxes, *_: [low for low, _ in boxes.ends(0)]
+
+
+def the_value(original: Any) -> Any:
+    """A value without its noise."""
+    return lambda value, *_: value
+
+
 def anew(windows: Any, key: int) -> Any:
     """The digits of a cell's rows, drawn again for every window that asks for them."""
     return np.sort(windows._drawn(np.full(windows._counted[key][1], key)))
@@ -146,6 +157,16 @@ def paired_anew(n: int, slots: int, most: int, entropy: Entropy) -> Any:
     """Pairs of all n rows, so that one row more deals all of them anew."""
     places = equal(n, most, entropy)
     return np.arange(places.shape[1]), places
+
+
+def in_two_pairs(places: Any, *_: Any) -> Any:
+    """Each pair, and all of their first rows once more with those of the next pair."""
+    return np.hstack([places, [places[0], np.roll(places[0], 1)]])
+
+
+def in_both_sums(model: Any, beta: Any, s: float) -> Any:
+    """Rows of a regression that are near, as if they were far, too."""
+    return lambda batch: [Squares(u) for u in (model.slopes(batch, beta, s, True)[0], *model.even(batch))]
 
 
 def shares_of_a_bin(made: Any, *_: Any) -> Any:

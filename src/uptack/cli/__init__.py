@@ -1,5 +1,12 @@
 """The command line: `uptack report`, single releases, ledgers, the audit."""
 
-from uptack.cli.main import main, run
+import gc
+
+_collecting = gc.isenabled()
+gc.disable()  # what is imported stays, so nobody need look for what can go
+from uptack.cli.main import main, run  # noqa: E402
+
+if _collecting:
+    gc.enable()
 
 __all__ = ["main", "run"]

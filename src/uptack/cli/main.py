@@ -7,6 +7,7 @@ interrupted.
 from __future__ import annotations
 
 import gc
+import importlib
 import io
 import signal
 import sys
@@ -15,7 +16,6 @@ from typing import Any
 
 import click
 
-from uptack.cli import describing, explaining, init, reporting
 from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, as_json, say
 from uptack.cli.types import Exact
 from uptack.errors import UptackError
@@ -31,20 +31,35 @@ ENGINES = ("_duckdb", "duckdb", "pyarrow", "ibis", "sqlglot", "sqlalchemy")
 """Packages whose errors are about files and databases. Their text may show a row, so only their kind is printed."""
 
 
+WRITTEN = {
+    "report": "reporting",
+    "plan": "reporting",
+    "describe": "describing",
+    "init": "init",
+    "explain": "explaining",
+}
+"""Commands, and the files that they are written in, which are imported when a command is asked for."""
+
+
 class Commands(click.Group):
-    """Commands that are written here, and one for every release function, which are made when they are asked for."""
+    """Commands that are written somewhere, and one for every release function, which are made when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
         from uptack.cli.releases import commands
 
-        return [*super().list_commands(ctx), *commands()]
+        return [*sorted([*super().list_commands(ctx), *WRITTEN]), *commands()]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of that name."""
+        if name in WRITTEN:
+            found: click.Command = getattr(importlib.import_module(f"uptack.cli.{WRITTEN[name]}"), name)
+            return found
+        if (here := super().get_command(ctx, name)) is not None:
+            return here
         from uptack.cli.releases import commands
 
-        return super().get_command(ctx, name) or commands().get(name)
+        return commands().get(name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -143,10 +158,6 @@ def completion(shell: str) -> int:
     assert found is not None
     say(found(cli, {}, "uptack", "_UPTACK_COMPLETE").source())
     return ANSWER
-
-
-for command in (reporting.report, reporting.plan, describing.describe, init.init, explaining.explain):
-    cli.add_command(command)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 
 from uptack import checks
 from uptack.data import time_cells
+from uptack.data.constants import false, listed, nothing, whole
 from uptack.data.streams import LOST
 from uptack.errors import InvalidArgument
 
@@ -112,15 +113,14 @@ def schema(kinds: Mapping[str, str]) -> Any:
 
 
 def texts(cells: Any, na: Sequence[str] = ()) -> Any:
-    """Bytes in UTF-8 as text; what was none, is empty, or a word for missing values is missing."""
+    """Text without what is empty, was broken, or is a word for missing values: those cells are missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = cells.cast(pa.string())
-    gone = pc.or_(pc.equal(pc.binary_length(found), 0), pc.match_substring(found, LOST))
+    gone = pc.or_(pc.equal(pc.binary_length(cells), whole(0)), pc.match_substring(cells, LOST))
     if na:
-        gone = pc.or_(gone, pc.is_in(pc.ascii_trim_whitespace(found), pa.array(na, pa.string())))
-    return pc.if_else(gone, pa.scalar(None, pa.string()), found)
+        gone = pc.or_(gone, pc.is_in(pc.ascii_trim_whitespace(cells), listed(*na)))
+    return pc.if_else(gone, nothing(pa.string()), cells)
 
 
 def cast(found: Any, kind: str, form: Numbers) -> Any:
@@ -133,11 +133,11 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
     bare = pc.ascii_trim_whitespace(found)
     if words := _words(kind) if base(kind) == "boolean" else None:
         lower = pc.utf8_lower(bare)
-        known = pc.is_in(lower, pa.array(words[0] + words[1]))
-        return pc.if_else(known, pc.is_in(lower, pa.array(words[0])), pa.scalar(None, pa.bool_()))
+        known = pc.is_in(lower, listed(*words[0], *words[1]))
+        return pc.if_else(known, pc.is_in(lower, listed(*words[0])), nothing(pa.bool_()))
     if kind in time_cells.FORMS:
         return time_cells.cast(bare, kind)
-    plain = form.plain(pc.if_else(fits(bare, kind, form), bare, pa.scalar(None, pa.string())))
+    plain = form.plain(pc.if_else(fits(bare, kind, form), bare, nothing(pa.string())))
     dtype = pa.int64() if kind == "integer" else pa.float64()
     try:
         return plain.cast(dtype)
@@ -151,54 +151,56 @@ def fits(bare: Any, kind: str, form: Numbers) -> Any:
 
     pattern = form.patterns[kind]
     if form.thousands:
-        return pc.fill_null(pc.match_substring_regex(bare, pattern), False)
+        return pc.fill_null(pc.match_substring_regex(bare, pattern), false())
     digits = pc.ascii_ltrim(bare, characters="+-")  # the same as the pattern, in half of its time
     signs = pc.subtract(pc.binary_length(bare), pc.binary_length(digits))
     if kind == "number":
         digits = pc.replace_substring(digits, form.decimal, "", max_replacements=1)
-    plain = pc.fill_null(pc.and_(pc.ascii_is_decimal(digits), pc.less_equal(signs, 1)), False)
+    plain = pc.fill_null(pc.and_(pc.ascii_is_decimal(digits), pc.less_equal(signs, whole(1))), false())
     if kind == "integer":
         return plain
     others = pc.invert(plain)  # with an exponent, infinite, or no numbers
     matched = pc.match_substring_regex(bare.filter(others), pattern)
-    return pc.replace_with_mask(plain, others, pc.fill_null(matched, False))
+    return pc.replace_with_mask(plain, others, pc.fill_null(matched, false()))
 
 
 def held(found: Any) -> Any:
     """Which cells hold something, as far as a guess knows."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     bare = pc.utf8_lower(pc.ascii_trim_whitespace(found))
-    return pc.and_(pc.is_valid(bare), pc.invert(pc.is_in(bare, pa.array(GAPS))))
+    return pc.and_(pc.is_valid(bare), pc.invert(pc.is_in(bare, listed(*GAPS))))
 
 
-def misfits(found: Any, kind: str, form: Numbers) -> int:
-    """How many cells hold something that is not of a kind; of the kind "text": that hold something."""
-    import pyarrow as pa
+def misfits(found: Any, kind: str, form: Numbers, values: Any = None) -> int:
+    """How many cells hold something that is not of a kind; of the kind "text": that hold something.
+
+    `values` are the cells as values of the kind, if somebody has them.
+    """
     import pyarrow.compute as pc
 
     some = held(found)
     if kind == "boolean":  # 0 and 1 are numbers, if nobody says otherwise, and yes and no are texts
         lower = pc.utf8_lower(pc.ascii_trim_whitespace(found))
-        some = pc.and_(some, pc.invert(pc.is_in(lower, pa.array(["true", "false"]))))
+        some = pc.and_(some, pc.invert(pc.is_in(lower, listed("true", "false"))))
     elif kind != "text":
-        some = pc.and_(some, pc.is_null(cast(found, kind, form)))
+        some = pc.and_(some, pc.is_null(cast(found, kind, form) if values is None else values))
     return int(pc.sum(some).as_py() or 0)
 
 
-def fitting(found: Any, kind: str, form: Numbers) -> bool:
-    """Whether no cell holds something that is not of a kind: most that don't fit show it at once."""
+def fitted(found: Any, kind: str, form: Numbers) -> Any | None:
+    """Texts as values of a kind; None if one holds something that is not of it. Most such show it at once."""
     if misfits(found.slice(0, FEW), kind, form):
-        return False
-    if kind in ("integer", "number") and cast(found, kind, form).null_count == found.null_count:
-        return True
-    return not misfits(found, kind, form)
+        return None
+    values = cast(found, kind, form)
+    if kind != "boolean" and values.null_count == found.null_count:
+        return values
+    return None if misfits(found, kind, form, values) else values
 
 
 def _number(text: str | None, kind: str) -> int | float | None:
     if text is None or kind == "number":
         return None if text is None else float(text)
     digits = text.lstrip("+-").lstrip("0")
-    whole = (-1 if text.startswith("-") else 1) * int(digits or "0") if len(digits) < 20 else 1 << 63
-    return whole if -(1 << 63) <= whole < 1 << 63 else None
+    found = (-1 if text.startswith("-") else 1) * int(digits or "0") if len(digits) < 20 else 1 << 63
+    return found if -(1 << 63) <= found < 1 << 63 else None

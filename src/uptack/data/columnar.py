@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from uptack.data.duck import quoted
 from uptack.data.states import state
 from uptack.errors import InvalidArgument
 
@@ -59,7 +60,7 @@ def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
     types = dict(con.con.execute(f"SELECT column_name, column_type FROM (DESCRIBE {table.get_name()})").fetchall())
     cells = [
         f"{f'TRY(decode({cell}))' if name in texts else f'CAST({cell} AS {types[name]})'} AS {cell}"
-        for name, cell in ((name, _named(name)) for name in table.columns)
+        for name, cell in ((name, quoted(name)) for name in table.columns)
     ]
     con.con.execute(f"CREATE OR REPLACE TEMPORARY VIEW {table.get_name()} AS SELECT {', '.join(cells)} FROM {raw}")
 
@@ -82,7 +83,7 @@ def arrow(con: Any, names: list[str]) -> Any:
     con.con.register(raw, read)
     _watch(con, names)
     cells = [
-        f"TRY(decode(encode({_named(f.name)}))) AS {_named(f.name)}" if _is_text(f.type) else _named(f.name)
+        f"TRY(decode(encode({quoted(f.name)}))) AS {quoted(f.name)}" if _is_text(f.type) else quoted(f.name)
         for f in read.schema
     ]
     return view(con, f"SELECT {', '.join(cells)} FROM {raw}")
@@ -115,11 +116,6 @@ def view(con: Any, query: str) -> Any:
 
 def _new_name() -> str:
     return f"uptack_{uuid4().hex}"
-
-
-def _named(name: str) -> str:
-    """A column's name in a query."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def listing(names: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from uptack.columns.selection import Floats
 from uptack.data import private, states
 from uptack.data.ahead import ahead
+from uptack.data.duck import Connection, Plain, Statement
 from uptack.errors import UptackError
 
 T = TypeVar("T")
@@ -38,8 +39,8 @@ def ibis() -> Any:
 
 def duckdb(path: str = ":memory:", **settings: Any) -> Any:
     """A connection to DuckDB. What it spills to a disk goes to a private folder."""
-    con = ibis().duckdb.connect(path, **settings)
-    kept = states.state(con).folder = private.folder(con)
+    con = Connection(path, **settings)
+    kept = states.state(con).folder = private.folder(states.state(con))
     con.con.execute("SET temp_directory = '" + str(kept / "spilled").replace("'", "''") + "'")
     con.con.execute(f"SET perfect_ht_threshold = {DENSE}")
     return con
@@ -53,12 +54,14 @@ def folder(con: Any) -> Path:
 
 
 def backend(table: Any) -> Any:
-    """The connection that an ibis expression runs on."""
-    return ibis().get_backend(table)
+    """The connection that an expression of ibis, or a statement of ours, runs on."""
+    return table.con if isinstance(table, Plain | Statement) else ibis().get_backend(table)
 
 
 def check(table: Any) -> None:
     """Whether the engine knows what we ask of it: found when a source is opened, and not when a release was paid."""
+    if isinstance(table, Plain):
+        return
     con, one = backend(table), ibis().literal(1.0)
     with contextlib.suppress(Exception):
         con.compile(table.select(nan=one.isnan(), infinite=one.isinf(), random=ibis().random()))
@@ -90,6 +93,8 @@ def whole(table: Any) -> list[dict[str, Any]]:
     def rows() -> list[dict[str, Any]]:
         if con.name == "pyspark":  # ibis reads them through pandas, where integers beside nulls are floats
             return [row.asDict() for row in con.raw_sql(con.compile(table)).collect()]
+        if isinstance(table, Statement):
+            return [row for batch in batches(con, table) for row in batch.to_pylist()]
         if con.name == "duckdb" and not _untold(table):  # ibis reads them by way of a module that imports pandas
             schema = table.schema().to_pyarrow()
             return [row for batch in batches(con, table) for row in batch.cast(schema).to_pylist()]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from uptack import checks
-from uptack.data import columnar, engines, streams, textfiles
+from uptack.data import columnar, copies, engines, streams, textfiles
 from uptack.data import schema as schemas
 from uptack.data.protocol import known
 from uptack.data.schema import Schema
@@ -125,7 +125,7 @@ def guess_types(
         thousands=thousands, na=na,
     )  # fmt: skip
     found, made = text_layout(path, how)
-    return textfiles.guess(found, made)
+    return copies.guess(found, made)
 
 
 def text_layout(path: str | os.PathLike[str], options: Options) -> tuple[list[str], textfiles.Layout]:
@@ -219,7 +219,7 @@ def _csv(names: list[str], settings: dict[str, Any], options: Options, told: Sch
     if told is not None:
         told.check(made.names)
         types = {} if types is None else types  # columns of which it says nothing are texts
-    kinds = textfiles.declared(types, made, lambda: textfiles.guess(names, made))
+    kinds = textfiles.declared(types, made)
     con = engines.duckdb(**settings)
-    copy = textfiles.copied(names, made, kinds, engines.folder(con))
+    copy, _ = copies.copied(names, made, kinds, engines.folder(con))
     return columnar.view(con, f"SELECT * FROM read_parquet({columnar.listing([str(copy)])})")

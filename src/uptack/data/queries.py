@@ -20,6 +20,7 @@ from uptack.columns.timed import TimedColumn
 from uptack.data import engines, held, states
 from uptack.data.codes import Codes, fields, joined
 from uptack.data.conditions import Condition
+from uptack.data.duck import Plain
 from uptack.data.expressions import (
     as_floats,
     compares_bytes,
@@ -46,15 +47,17 @@ T = TypeVar("T")
 
 
 class QuerySource:
-    """An ibis table. Names and types are read at once, rows when they are asked for."""
+    """An ibis table, or a plain one of DuckDB. Names and types are read at once, rows when they are asked for."""
 
     def __init__(self, table: Any, fixed: bool = False, within: QuerySource | None = None) -> None:
-        self.table, self._con, self._fixed = table, engines.backend(table), fixed
+        self._given, self._con, self._fixed = table, engines.backend(table), fixed
+        self._plain = table if isinstance(table, Plain) else None
         self._within = None if within is None else within.whole
         self._counted, self._state = dict[str, Any](), states.state(self._con)
         self._counted_in: object | None = None
-        types = table.schema()
-        self.columns: Mapping[str, Kind] = MappingProxyType({n: self._kind(t) for n, t in types.items()})
+        types = {} if self._plain else table.schema()
+        kinds = self._plain.kinds if self._plain else {n: self._kind(t) for n, t in types.items()}
+        self.columns: Mapping[str, Kind] = MappingProxyType(kinds)
         self.forms: Mapping[str, Form] = {n: form(t) for n, t in types.items() if self.columns[n] in TIMED}
 
     def __repr__(self) -> str:
@@ -71,12 +74,18 @@ class QuerySource:
         return "other" if found == "text" and not compares_bytes(self._con) else found
 
     @property
+    def table(self) -> Any:
+        """The table as ibis has it."""
+        return self._plain.table if self._plain else self._given
+
+    @property
     def rows(self) -> int:
         """The number of rows, as it is now; inside a `snapshot` as it was when that began."""
         return self.once("rows", self._count)
 
     def _count(self) -> int:
-        return int(engines.whole(self.table.aggregate(rows=self.table.count()))[0]["rows"])
+        counted = self._plain.count() if self._plain else self.table.aggregate(rows=self.table.count())
+        return int(engines.whole(counted)[0]["rows"])
 
     @property
     def whole(self) -> QuerySource:
@@ -106,7 +115,7 @@ class QuerySource:
         """This source with numbers that stay as they are first counted, for a column: all of its rows are read once."""
         if self._fixed:
             return self
-        still = QuerySource(self.table, fixed=True, within=self)
+        still = QuerySource(self._given, fixed=True, within=self)
         with self._state.lock:
             if self._state.reading is not None and self._state.reading is self._counted_in:
                 still._counted = self._counted
@@ -120,7 +129,8 @@ class QuerySource:
     def numbers(self, name: str) -> QueryColumn | held.HeldColumn:
         """A column as numbers, of times and durations their ticks: in memory if the table is small (`held`)."""
         if held.fits(self._con, self.whole):
-            return held.column(self._con, self.whole, self.values(name), self.columns[name] != "number")
+            values = self._plain.floats(name) if self._plain else self.values(name)
+            return held.column(self._con, self.whole, values, self.columns[name] != "number")
         return self.kept(name)
 
     def kept(self, name: str) -> QueryColumn:
@@ -144,14 +154,16 @@ class QuerySource:
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values, and how often they occur."""
         wanted = known_all(names, self.columns)
-        keys = {f"k{i}": self.key(name) for i, name in enumerate(wanted)}
-        grouped = self.table.group_by(**keys).aggregate(rows=self.table.count())
-        texts = [f"k{i}" for i, name in enumerate(wanted) if self.columns[name] == "text"]
+        texts = [self.columns[name] == "text" for name in wanted]
         found = []
-        for row in engines.whole(grouped):
-            key = (decoded(row[part]) if part in texts else row[part] for part in keys)
-            found.append((tuple(key), row["rows"]))
+        for row in engines.whole(self._plain.counts(wanted) if self._plain else self._grouped(wanted)):
+            *key, rows = row.values()
+            found.append((tuple(decoded(part) if text else part for part, text in zip(key, texts, strict=True)), rows))
         return tidy(found, [self.columns[name] for name in wanted])
+
+    def _grouped(self, names: Sequence[str]) -> Any:
+        keys = {f"k{i}": self.key(name) for i, name in enumerate(names)}
+        return self.table.group_by(**keys).aggregate(rows=self.table.count())
 
     def key(self, name: str) -> Any:
         """What rows are grouped by: floats, the bytes of texts, and everything else as it is."""

@@ -20,11 +20,9 @@ from typing import Any
 
 from uptack import checks
 from uptack.data import cells, streams
-from uptack.data.ahead import ahead
 from uptack.data.cells import TYPES, Numbers
 from uptack.data.protocol import known
 from uptack.data.states import guarded
-from uptack.data.time_cells import PATTERNS
 from uptack.errors import InvalidArgument
 from uptack.progress import track
 
@@ -139,8 +137,8 @@ def names(written: Sequence[str]) -> tuple[str, ...]:
     return tuple(made.values())
 
 
-def declared(types: Types, made: Layout, guesses: Callable[[], Mapping[str, str]]) -> dict[str, str]:
-    """The kind of each column: as the curator says; text where nothing is said; `guesses` where that was asked for."""
+def declared(types: Types, made: Layout) -> dict[str, str]:
+    """The kind of each column as the curator says: text where nothing is said, "guess" where that was asked for."""
     if types is None:
         like = ", ".join(f"{name!r}: ..." for name in made.names[:3])
         guessing = "or types='guess', if what fits all rows may be public, or `uptack init` on its file"
@@ -154,73 +152,32 @@ def declared(types: Types, made: Layout, guesses: Callable[[], Mapping[str, str]
         if not cells.is_kind(stated) and stated != GUESS:
             must = f"one of {', '.join(map(repr, (*TYPES, 'boolean:yes/no', GUESS)))}"
             raise InvalidArgument(f"types[{column!r}]", must, checks.describe(stated))
-    kinds = {name: said.get(name, "text") for name in made.names}
-    found = guesses() if GUESS in kinds.values() else {}
-    return {name: found.get(name, "text") if kind == GUESS else kind for name, kind in kinds.items()}
-
-
-def guess(paths: Sequence[str], made: Layout) -> dict[str, str]:
-    """The narrowest kind that every row fits. It looks at all rows, so what it returns is theirs until it is used."""
-    return guarded(lambda: _guessed(paths, made))
-
-
-def _guessed(paths: Sequence[str], made: Layout) -> dict[str, str]:
-    possible = {name: ["boolean", "integer", "number", *PATTERNS] for name in made.names}
-    seen = dict.fromkeys(made.names, False)
-
-    def look(batch: list[Any]) -> None:
-        for name, texts in zip(made.names, batch, strict=True):
-            seen[name] = seen[name] or bool(cells.misfits(texts, "text", made.numbers))
-            possible[name] = _fitting(texts, possible[name], made.numbers)
-
-    for _ in ahead(look, batches(paths, made, label="guessing what columns hold")):
-        pass
-    return {name: possible[name][0] if seen[name] and possible[name] else "text" for name in made.names}
-
-
-def _fitting(texts: Any, kinds: Sequence[str], form: Numbers) -> list[str]:
-    """The kinds that all cells fit. What is an integer is a number, and need not be read twice."""
-    found: list[str] = []
-    for kind in kinds:
-        if (kind == "number" and "integer" in found) or cells.fitting(texts, kind, form):
-            found.append(kind)
-    return found
-
-
-def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder: Path) -> Path:
-    """The rows with their kinds in a Parquet file of a private folder."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    schema = cells.schema({name: kinds[name] for name in made.names})
-    copy = folder / "rows.parquet"
-    texts = [name for name in made.names if kinds[name] == "text"]  # a dictionary of numbers takes longer than they do
-
-    def values(batch: list[Any]) -> Any:
-        both = zip(made.names, batch, strict=True)
-        return pa.RecordBatch.from_arrays(
-            [cells.cast(one, kinds[name], made.numbers) for name, one in both], schema=schema
-        )
-
-    def write() -> None:
-        with pq.ParquetWriter(copy, schema, use_dictionary=texts, write_statistics=False) as file:
-            for batch in ahead(values, batches(paths, made, label="converting to Parquet")):
-                file.write_batch(batch)
-
-    guarded(write)
-    return copy
+    return {name: said.get(name, "text") for name in made.names}
 
 
 def batches(
     paths: Sequence[str], made: Layout, odd: Callable[[int], None] = lambda rows: None, *, label: str = "reading"
 ) -> Iterator[list[Any]]:
-    """The cells of all rows as texts, column by column; then as many rows of nothing as had another number of cells.
+    """The cells of all rows as texts, column by column: see `unread`."""
+    return (texts(batch, made) for batch in unread(paths, made, odd, label=label))
 
-    `odd` is told how many those are. `label` is what progress is called, which counts files and nothing in them.
+
+def texts(batch: Sequence[Any], made: Layout) -> list[Any]:
+    """The cells of some rows without what is missing."""
+    return [cells.texts(one, made.na) for one in batch]
+
+
+def unread(
+    paths: Sequence[str], made: Layout, odd: Callable[[int], None] = lambda rows: None, *, label: str | None = "reading"
+) -> Iterator[list[Any]]:
+    """The cells of all rows as they are written; then as many rows of nothing as had another number of cells.
+
+    `odd` is told how many those are. `label` is what progress is called, which counts files and nothing in them; with
+    None there is none.
     """
     import pyarrow as pa
 
-    for path in track(paths, label, inner=True):
+    for path in paths if label is None else track(paths, label, inner=True):
         done, block, skips = 0, BLOCK, 0
         while block and not _empty(path, made):
             try:
@@ -228,7 +185,7 @@ def batches(
                 for batch in _parsed(path, made, block, skipped):
                     end = start + batch.num_rows
                     if end > done:
-                        yield [cells.texts(one, made.na) for one in batch.slice(max(done - start, 0)).columns]
+                        yield batch.slice(max(done - start, 0)).columns
                         done = end
                     start = end
                 block, skips = 0, len(skipped)
@@ -249,7 +206,10 @@ def _empty(path: str, made: Layout) -> bool:
 
 
 def _parsed(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator[Any]:
-    """Record batches of bytes. Rows with another number of cells are left out, and noted down."""
+    """Record batches of texts. Rows with another number of cells are left out, and noted down.
+
+    That they are UTF-8 need not be checked: what is not has been replaced (`uptack.data.streams`).
+    """
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -262,6 +222,7 @@ def _parsed(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator
         delimiter=made.delimiter, newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=skip
     )
     reading = arrow.ReadOptions(block_size=block, use_threads=False, column_names=numbered, skip_rows=made.above)
-    kinds = arrow.ConvertOptions(column_types=dict.fromkeys(numbered, pa.binary()), strings_can_be_null=False)
+    types = dict.fromkeys(numbered, pa.string())
+    kinds = arrow.ConvertOptions(column_types=types, strings_can_be_null=False, check_utf8=False)
     with streams.opened(path, made.encoding, rows=True) as file:
         yield from arrow.open_csv(file, reading, parsing, kinds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from uptack.columns.moments import DAY, FIRST, LAST, Form, objects_as_ticks
+from uptack.data.constants import false, listed, nothing, whole
 
 _YEAR = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
 _DATE, _CLOCK = f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}", r"[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
@@ -36,11 +37,11 @@ def cast(bare: Any, kind: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    fits = pc.fill_null(pc.match_substring_regex(bare, PATTERNS[kind]), False)
-    cells = pc.if_else(fits, bare, pa.scalar(None, pa.string()))
+    fits = pc.fill_null(pc.match_substring_regex(bare, PATTERNS[kind]), false())
+    cells = pc.if_else(fits, bare, nothing(pa.string()))
     if kind == "datetime-utc":
         zoned = pc.match_substring_regex(cells, f"{_ZONE}$")
-        cells = pc.if_else(zoned, cells, pc.binary_join_element_wise(cells, "Z", ""))
+        cells = pc.if_else(zoned, cells, pc.binary_join_element_wise(cells, *listed("Z", "")))
     try:
         return _known(cells.cast(arrow()[kind]), kind)
     except pa.ArrowInvalid:
@@ -51,10 +52,9 @@ def cast(bare: Any, kind: str) -> Any:
 
 def _known(times: Any, kind: str) -> Any:
     """The same without what is before the year 1 or after the year 9999, in UTC where that is the kind."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    whole, unit = (pa.int32(), DAY) if kind == "date" else (pa.int64(), 1)
-    low, high = (pa.scalar(end // unit, whole).cast(times.type) for end in (FIRST, LAST))
+    bits, unit = (32, DAY) if kind == "date" else (64, 1)
+    low, high = (whole(end // unit, bits).cast(times.type) for end in (FIRST, LAST))
     inside = pc.and_(pc.greater_equal(times, low), pc.less_equal(times, high))
-    return pc.if_else(inside, times, pa.scalar(None, times.type))
+    return pc.if_else(inside, times, nothing(times.type))

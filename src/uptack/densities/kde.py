@@ -21,10 +21,11 @@ from uptack.densities.coordinates import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.gaussian_process import MOST_POINTS, release_function
-from uptack.kernels.kernel import UNIT, Floats, Gaussian, Kernel, Tensor
+from uptack.kernels.kernel import UNIT, Floats, Kernel, Tensor
 from uptack.kernels.kernel import points as check_points
 from uptack.kernels.norms import KernelSum
 from uptack.kernels.process import FunctionRelease
+from uptack.kernels.stationary import Gaussian
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release

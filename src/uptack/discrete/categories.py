@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -91,8 +92,11 @@ class Capped(IntegerLaw):
         return Real(lambda: (tail.expression() - cut.expression()) / (1 - cut.expression()))
 
 
+@functools.lru_cache(maxsize=256)
 def capped(law: IntegerLaw, delta: Fraction, rows: int) -> Capped:
     """The law with the least cap m ≥ 0 that leaves P(z > m - g) ≤ δ, for g rows per person: see `Screen`.
+
+    It takes public numbers only, and columns of a report share it.
 
     >>> from uptack.noise import IntegerLaplace
     >>> [capped(IntegerLaplace(g), Fraction(1, 10**6), g).most for g in (1, 2, 10)]

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uptack import checks, columns
+from uptack import checks
 from uptack.columns import Column
 from uptack.columns.spread import PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
+from uptack.discrete.binning import Edges, Keys, binning_of
 from uptack.discrete.categories import Screen, tallied, weights_of
-from uptack.discrete.domains import Domain
 from uptack.discrete.laws import cell_noise
 from uptack.discrete.planning import each_count
-from uptack.discrete.times import TimeEdges, by_calendar, check_every, time_edges
+from uptack.discrete.times import TimeEdges, by_calendar, check_every
 from uptack.drawing import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -127,65 +127,6 @@ def in_steps(units: Integers, step: int) -> NDArray[Any]:
     return units if step == 1 else units / step
 
 
-@dataclass(frozen=True)
-class _Edges:
-    """Cells [e₀, e₁), [e₁, e₂), …, the last one with its right end, as in NumPy."""
-
-    edges: NDArray[np.float64]
-    clamp: bool
-
-    @property
-    def cells(self) -> tuple[Hashable, ...]:
-        return tuple(itertools.pairwise(self.edges.tolist()))
-
-    def places(self, x: Any) -> Integers:
-        array = columns.column("x", x).floats()
-        place = np.searchsorted(self.edges, array, side="right") - 1
-        place[array == self.edges[-1]] = len(self.edges) - 2
-        inside = (place >= 0) & (place < len(self.edges) - 1)
-        return np.clip(place, 0, len(self.edges) - 2) if self.clamp else np.where(inside, place, -1)
-
-
-@dataclass(frozen=True)
-class _Keys:
-    """One cell for each key."""
-
-    domain: Domain
-
-    @property
-    def cells(self) -> tuple[Hashable, ...]:
-        levels = self.domain.columns["x"]
-        return tuple(range(levels) if isinstance(levels, int) else levels)
-
-    def places(self, x: Any) -> Integers:
-        try:
-            return self.domain.encode({"x": x})
-        except InvalidArgument as error:
-            must = "a one-dimensional column of keys"
-            raise InvalidArgument("x", must, error.got, "keys=k stands for the integers from 0 to k - 1.") from None
-
-
-def _binning(x: Any, edges: Any, keys: Any, every: str | None, outside: str) -> _Edges | _Keys | TimeEdges:
-    if outside not in ("drop", "clamp"):
-        raise InvalidArgument("outside", "'drop' or 'clamp'", checks.describe(outside))
-    if edges is not None and keys is not None:
-        raise InvalidArgument("edges", "given, or keys, but not both", "both")
-    if keys is not None:
-        if outside == "clamp":
-            raise InvalidArgument("outside", "'drop' where cells are given by keys", "'clamp'")
-        try:
-            return _Keys(Domain({"x": keys}))
-        except InvalidArgument as error:
-            raise InvalidArgument("keys", error.must, error.got) from None
-    times = time_edges(x, edges, every, outside == "clamp")
-    if times is not None:
-        return times
-    ends = checks.numbers("edges", edges, (1,))
-    if ends.size < 2 or not (np.diff(ends) > 0).all():
-        raise InvalidArgument("edges", "two or more rising numbers", checks.describe(ends))
-    return _Edges(ends, outside == "clamp")
-
-
 def check_total(total: bool, relation: Adjacency, weights: Weights) -> bool:
     """The total may be fixed where everybody knows it."""
     if total and weights.way == "rows":
@@ -285,7 +226,7 @@ def histogram(
         return frequent(screen, *tallied("x", by_calendar(x, every)), bits)
     checks.delta("delta", delta)
     binning, fixed, bits = (
-        _binning(x, edges, keys, every, outside),
+        binning_of(x, edges, keys, every, outside),
         check_total(total, relation, weights),
         source(entropy),
     )
@@ -299,14 +240,14 @@ def histogram(
     return Release(value, cost(tree, relation), "histogram", tree, noise, bits.private)
 
 
-def _counted(binning: _Edges | _Keys | TimeEdges, x: Any) -> tuple[Integers, int]:
+def _counted(binning: Edges | Keys | TimeEdges, x: Any) -> tuple[Integers, int]:
     """How many rows, or units of people, lie in each cell, and how many rows or people there are."""
     if isinstance(x, PeopleValues):
         return x.table(binning.places(x.data), len(binning.cells)), x.people
-    if isinstance(x, Column) and isinstance(binning, _Edges | TimeEdges):
+    if isinstance(x, Column) and isinstance(binning, Edges | TimeEdges):
         return x.sums(functools.partial(_edge_counts, binning))[0], x.size
     if isinstance(x, Tally | PeopleTally) and not isinstance(binning, TimeEdges):
-        place = binning.places(x.numbers() if isinstance(binning, _Edges) else list(x.values))
+        place = binning.places(x.numbers() if isinstance(binning, Edges) else list(x.values))
         counts = np.zeros(len(binning.cells), np.int64)
         np.add.at(counts, place[place >= 0], x.counts[place >= 0])
         return counts, x.people if isinstance(x, PeopleTally) else x.rows
@@ -314,7 +255,7 @@ def _counted(binning: _Edges | _Keys | TimeEdges, x: Any) -> tuple[Integers, int
     return counts, len(x)
 
 
-def _edge_counts(binning: _Edges | _Keys | TimeEdges, x: Any) -> list[Integers]:
+def _edge_counts(binning: Edges | Keys | TimeEdges, x: Any) -> list[Integers]:
     place = binning.places(x)
     return [np.bincount(place[place >= 0], minlength=len(binning.cells)).astype(np.int64)]
 

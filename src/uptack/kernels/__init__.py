@@ -8,12 +8,13 @@ from typing import Any
 from uptack.kernels.curves import Curve
 from uptack.kernels.density import DensityCurve, FourierDensity
 from uptack.kernels.gaussian_process import release_function
-from uptack.kernels.kernel import Exponential, Gaussian, Kernel, Matern32, Matern52
+from uptack.kernels.kernel import Kernel
 from uptack.kernels.machines import kernel_machine
 from uptack.kernels.norms import Expansion, KernelSum, sobolev_norm
 from uptack.kernels.process import FunctionRelease
 from uptack.kernels.regions import KernelMachine, plot_regions
 from uptack.kernels.spectral import FourierBasis, SpectralRelease, release_spectral
+from uptack.kernels.stationary import Exponential, Gaussian, Matern32, Matern52
 
 __all__ = [
     "Curve",

@@ -3,6 +3,7 @@
 Kernels are values. They combine by operators: `k1 * k2` is the tensor product on separate coordinates, `k ** 3` that of
 three copies, `2.0 * k` a scaling, `k1 + k2` a sum on the same coordinates.
 
+>>> from uptack.kernels import Exponential, Gaussian
 >>> k = Gaussian(0.5) * Exponential(1.0)
 >>> k.dimension, k.largest
 (2, Fraction(1, 1))
@@ -28,8 +29,6 @@ from uptack.exact import Real, ball
 Floats = NDArray[np.float64]
 UNIT = Fraction(1, 1 << 53)
 """The unit roundoff of floats."""
-_FAR = 800.0
-"""Beyond this many lengths every kernel here is 0 as a float; it keeps inf·0 out of the formulas."""
 
 
 def points(name: str, value: ArrayLike, dimension: int) -> Floats:
@@ -79,7 +78,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; `from_dict` reads them."""
+        """Plain values, for JSON; `uptack.kernels.storage.kernel_of` reads them."""
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
         """The matrix K(x_i, y_j) of points (n, d) and (m, d)."""
@@ -100,108 +99,6 @@ class Kernel(ABC):
 
 def _factor(value: object) -> float:
     return float(checks.positive("factor", value, "A kernel is scaled by a positive number or multiplied by a kernel."))
-
-
-class _Stationary(Kernel):
-    """A function of (x - y)/length that is 1 at 0.
-
-    *Rounding.* The d squares or absolute values t_j of (x_j - y_j)/length, and their sum t, have relative errors of at
-    most (d + 6)u. All four laws have t·|φ'(t)| < 1, so φ errs by (d + 6)u and a few u of its own: less than (d + 20)u.
-    """
-
-    def __post_init__(self) -> None:
-        name, value = next(iter(vars(self).items()))
-        object.__setattr__(self, name, float(checks.positive(name, value)))
-        checks.integer("dimension", self.dimension, least=1)
-
-    @property
-    def scale(self) -> float:
-        """The length that differences are measured in."""
-        return float(next(iter(vars(self).values())))
-
-    @property
-    def largest(self) -> Fraction:
-        """1."""
-        return Fraction(1)
-
-    @property
-    def rounding(self) -> Fraction:
-        """(d + 20) roundoffs."""
-        return (self.dimension + 20) * UNIT
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {"kernel": type(self).__name__, "scale": self.scale, "dimension": self.dimension}
-
-    def _lengths(self, x: Floats, y: Floats) -> Floats:
-        """(x_i - y_j)/length by coordinate. Differences first: an expanded square would cancel."""
-        with np.errstate(over="ignore"):
-            scaled: Floats = np.clip((x[:, None, :] - y[None, :, :]) / self.scale, -_FAR, _FAR)
-        return scaled
-
-    def _distance(self, x: Floats, y: Floats) -> Floats:
-        """‖x - y‖₂/length."""
-        t = self._lengths(x, y)
-        distance: Floats = np.minimum(np.sqrt(np.einsum("ijk,ijk->ij", t, t)), _FAR)
-        return distance
-
-
-@dataclass(frozen=True)
-class Gaussian(_Stationary):
-    """exp(-‖x - y‖²/2h²), the product over coordinates of the same in one; h is the bandwidth."""
-
-    bandwidth: float
-    dimension: int = 1
-
-    def matrix(self, x: Floats, y: Floats) -> Floats:
-        """exp(-‖x - y‖²/2h²)."""
-        t = self._lengths(x, y)
-        values: Floats = np.exp(-np.einsum("ijk,ijk->ij", t, t) / 2)
-        return values
-
-
-@dataclass(frozen=True)
-class Exponential(_Stationary):
-    """exp(-‖x - y‖₁/length): the kernel of the Sobolev space H¹, in d > 1 of its tensor product (Hall, 3.3.2).
-
-    The norm is that of `uptack.kernels.norms.sobolev_norm`.
-    """
-
-    length: float
-    dimension: int = 1
-
-    def matrix(self, x: Floats, y: Floats) -> Floats:
-        """exp(-‖x - y‖₁/length)."""
-        values: Floats = np.exp(-np.abs(self._lengths(x, y)).sum(axis=2))
-        return values
-
-
-@dataclass(frozen=True)
-class Matern32(_Stationary):
-    """(1 + t)·e^(-t) with t = sqrt(3)·‖x - y‖/length: paths with one derivative."""
-
-    length: float
-    dimension: int = 1
-
-    def matrix(self, x: Floats, y: Floats) -> Floats:
-        """(1 + t)·e^(-t)."""
-        t = np.sqrt(3.0) * self._distance(x, y)
-        values: Floats = (1 + t) * np.exp(-t)
-        return values
-
-
-@dataclass(frozen=True)
-class Matern52(_Stationary):
-    """(1 + t + t²/3)·e^(-t) with t = sqrt(5)·‖x - y‖/length: paths with two derivatives."""
-
-    length: float
-    dimension: int = 1
-
-    def matrix(self, x: Floats, y: Floats) -> Floats:
-        """(1 + t + t²/3)·e^(-t)."""
-        t = np.sqrt(5.0) * self._distance(x, y)
-        values: Floats = (1 + t + t * t / 3) * np.exp(-t)
-        return values
 
 
 @dataclass(frozen=True)
@@ -302,17 +199,3 @@ class Scaled(Kernel):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {"kernel": "Scaled", "factor": self.factor, "parts": [self.kernel.to_dict()]}
-
-
-_LEAVES = (Gaussian, Exponential, Matern32, Matern52)
-
-
-def from_dict(content: dict[str, Any]) -> Kernel:
-    """The kernel that `to_dict` wrote down."""
-    for leaf in _LEAVES:
-        if content["kernel"] == leaf.__name__:
-            return leaf(content["scale"], content["dimension"])
-    parts = [from_dict(part) for part in content["parts"]]
-    if content["kernel"] == "Scaled":
-        return Scaled(parts[0], content["factor"])
-    return {"Tensor": Tensor, "Sum": Sum}[content["kernel"]](*parts)

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.kernels.kernel import Exponential, Floats, Kernel, points, root_above
+from uptack.kernels.kernel import Floats, Kernel, points, root_above
+from uptack.kernels.stationary import Exponential
 from uptack.later import Later
 from uptack.privacy import Adjacency
 

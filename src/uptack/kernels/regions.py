@@ -13,7 +13,8 @@ from uptack import checks
 from uptack.drawing import axes
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
-from uptack.kernels.kernel import Exponential, Floats, Gaussian, Kernel, Matern32, Matern52, Tensor, points
+from uptack.kernels.kernel import Floats, Kernel, Tensor, points
+from uptack.kernels.stationary import Exponential, Gaussian, Matern32, Matern52
 from uptack.later import Later
 
 stats = Later("scipy.stats")

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from uptack.errors import UptackError
-from uptack.kernels import kernel as kernels
 from uptack.kernels.factor import LIVES, PANEL, Factor
-from uptack.kernels.kernel import Floats, Kernel
+from uptack.kernels.kernel import Floats, Kernel, Scaled, Sum, Tensor
+from uptack.kernels.stationary import Exponential, Gaussian, Matern32, Matern52
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def read(path: Path) -> State:
             raise
         raise UptackError(f"{path} is not the file of a released function") from error
     return State(
-        kernels.from_dict(meta["kernel"]),
+        kernel_of(meta["kernel"]),
         meta["jitter"],
         Fraction(meta["step"]),
         Fraction(meta["variance"]),
@@ -129,3 +129,17 @@ def refill(factor: Factor, state: State) -> None:
     for start in range(0, len(state.points), PANEL):
         end = min(start + PANEL, len(state.points))
         factor.restore(state.points[start:end], state.rows[start:end, :end])
+
+
+_LEAVES = (Gaussian, Exponential, Matern32, Matern52)
+
+
+def kernel_of(content: dict[str, Any]) -> Kernel:
+    """The kernel that `to_dict` wrote down."""
+    for leaf in _LEAVES:
+        if content["kernel"] == leaf.__name__:
+            return leaf(content["scale"], content["dimension"])
+    parts = [kernel_of(part) for part in content["parts"]]
+    if content["kernel"] == "Scaled":
+        return Scaled(parts[0], content["factor"])
+    return {"Tensor": Tensor, "Sum": Sum}[content["kernel"]](*parts)

@@ -48,10 +48,11 @@ from numpy.typing import NDArray
 from uptack.exact import Rational, ball, logarithm
 from uptack.mechanisms.plausible import Lattice
 from uptack.noise import Entropy, MachineNumbers
+from uptack.noise.between import uniform_between
 from uptack.noise.choice import pick
 from uptack.noise.coins import exp_minus
 from uptack.privacy import loss
-from uptack.reach import LStatistic, Reach
+from uptack.reach import Reach
 
 Number = TypeVar("Number", Fraction, arb)
 
@@ -235,32 +236,7 @@ class Boxes:
 
     def _point(self, k: int, entropy: Entropy) -> list[int]:
         """A uniform point of score k."""
-        return _uniform_between(self.ends(k - 1) if k else None, self.ends(k), entropy)
-
-
-def _uniform_between(inner: list[tuple[int, int]] | None, outer: list[tuple[int, int]], entropy: Entropy) -> list[int]:
-    """A uniform point of the outer box that is not in the inner one.
-
-    The difference is cut into slabs: in slab i the coordinates before i lie in the inner box, coordinate i does not,
-    and those after it lie anywhere in the outer one. Inside a slab the point is one uniform integer, taken apart.
-    """
-    if inner is None:
-        return [a + entropy.below(b - a + 1) for a, b in outer]
-    core, free = ([b - a + 1 for a, b in box] for box in (inner, outer))
-    slabs = [math.prod(core[:i]) * (free[i] - core[i]) * math.prod(free[i + 1 :]) for i in range(len(outer))]
-    ticket, slab = entropy.below(sum(slabs)), 0
-    while ticket >= slabs[slab]:
-        ticket, slab = ticket - slabs[slab], slab + 1
-    point = []
-    for i, ((a, b), (c, _)) in enumerate(zip(outer, inner, strict=True)):
-        size = core[i] if i < slab else free[i] - core[i] if i == slab else free[i]
-        ticket, offset = divmod(ticket, size)
-        if i == slab:  # skip the inner side
-            point.append(a + offset if offset < c - a else a + offset + core[i])
-        else:
-            point.append((c if i < slab else a) + offset)
-        assert a <= point[-1] <= b
-    return point
+        return uniform_between(self.ends(k - 1) if k else None, self.ends(k), entropy)
 
 
 def boxes(
@@ -313,20 +289,3 @@ def inverse_sensitivity(
     nested = boxes([reach], steps, lattice, widen=widen, nonnegative=nonnegative)
     drawn = nested.draw(decay(epsilon), entropy, refusal)
     return None if drawn is None else round_to(lattice.value(drawn[0]), granularity)
-
-
-def median_room(rows: int, moves: int = 1) -> int:
-    """How many people may change before a median of so many rows comes to their end, m rows each: at least -1."""
-    return ((rows + 1) // 2 - 1) // moves
-
-
-def median_boxes(rows: NDArray[np.float64], given: tuple[Lattice, int], moves: int = 1) -> Boxes:
-    """The boxes that the vector of the columns' medians is drawn from, on a lattice and with so many steps.
-
-    **Reach.** Replacing one row moves each median by at most one rank, so the product of the columns' intervals
-    [x(r - mk), x(r + mk)] is a reach of the vector, where one person replaces up to m rows: each axiom holds coordinate
-    by coordinate, and no coordinate pays for another.
-    """
-    (lattice, steps), rank = given, (len(rows) + 1) // 2
-    reaches: list[Reach] = [LStatistic.quantile(np.ascontiguousarray(c), rank, steps, moves) for c in rows.T]
-    return boxes(reaches, steps, lattice)

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from uptack.account import Outcome
 from uptack.exact import Rational
 from uptack.mechanisms.inverse import LATTICES, Refusal, inverse_loss, inverse_sensitivity
-from uptack.ranks.contrasts import EXAMPLE, HOW, Contrast, ContrastOptions, Sizes, contrast
+from uptack.ranks.differences import EXAMPLE, HOW, Contrast, ContrastOptions, Sizes, contrast
 from uptack.ranks.weights import MOVES, weight
 from uptack.reach.shift import PairwiseShift
 from uptack.registry import release

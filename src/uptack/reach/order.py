@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.numeric import Column, Ordered, as_column
-from uptack.columns.selection import Window, as_float, as_integer
+from uptack.columns.selection import Window, as_floats, as_integers
 from uptack.reach.protocol import Floats
 
 Data = Column | NDArray[np.generic]
@@ -79,8 +79,7 @@ class LStatistic:
         common = math.lcm(*(s.weight.denominator for s in self._segments))
         weights = [s.weight.numerator * (common // s.weight.denominator) for s in self._segments]
         totals = [self._sums(s, shifts[known]) for s in self._segments]
-        for i, parts in zip(known, zip(*totals, strict=True), strict=True):
-            out[i] = as_float(sum(map(operator.mul, weights, parts)), common)
+        out[known] = as_floats([sum(map(operator.mul, weights, parts)) for parts in zip(*totals, strict=True)], common)
         return out
 
     def _sums(self, segment: Segment, shifts: NDArray[np.int64]) -> list[int]:
@@ -88,13 +87,13 @@ class LStatistic:
         if shifts.size == 0:
             return []
         if segment.first == segment.last:
-            return [as_integer(v) for v in self._data.at(segment.first + shifts).tolist()]
+            return as_integers(self._data.at(segment.first + shifts))
         start, moved = int(shifts[0]), np.arange(abs(int(shifts[-1] - shifts[0])))
         first, last = segment.first + start, segment.last + start
         up = shifts[-1] >= shifts[0]
         entering = self._data.at(last + 1 + moved if up else first - 1 - moved)
         leaving = self._data.at(first + moved if up else last - moved)
-        changes = (as_integer(e) - as_integer(o) for e, o in zip(entering.tolist(), leaving.tolist(), strict=True))
+        changes = map(operator.sub, as_integers(entering), as_integers(leaving))
         running = itertools.accumulate(changes, initial=self._data.total(first, last))
         return list(running)[:: self._g]
 

@@ -1,6 +1,8 @@
 """The registry: one declaration per release function, and the rim around each of them."""
 
-from uptack.registry.declaration import Declaration, declared, find, release
+from uptack.registry.declaration import Declaration
+from uptack.registry.declaring import release
+from uptack.registry.names import declared, find
 from uptack.registry.options import Option
 
 __all__ = ["Declaration", "Option", "declared", "find", "release"]

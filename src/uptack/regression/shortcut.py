@@ -21,56 +21,39 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.columns import ArrayColumn
 from uptack.columns.batched import Batched
 from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.mechanisms.inverse import (
-    VECTOR_LATTICES,
-    Refusal,
-    decay,
-    finest,
-    inverse_loss,
-    median_boxes,
-    median_room,
-    slack_needed,
-    steps_needed,
-)
+from uptack.mechanisms.inverse import VECTOR_LATTICES, slack_needed, steps_needed
 from uptack.multivariate.scatter import rounds_for, rows_advised
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import loss
 from uptack.registry import release
 from uptack.registry.reads import DEALT
-from uptack.regression import spreads
 from uptack.regression.arguments import RegressionOptions, coefficient_names
+from uptack.regression.block_medians import (
+    HOW,
+    ROWS_PER_COEFFICIENT,
+    SPREAD_LATTICES,
+    SPREAD_SHARE,
+    TELLING,
+    medians,
+    medians_with_errors,
+)
 from uptack.regression.coordinates import KINDS, SHARE, round_coordinates
 from uptack.regression.dealing import StreamedTable, dealt, dealt_people, rows_needed
 from uptack.regression.fits import fit_blocks, fit_people
 from uptack.regression.hampel_fit import normalised
-from uptack.regression.intervals import QUARTILE, CoefficientErrors, Draw
-from uptack.release import Advice, EachNoise, NoReply, Release
+from uptack.release import Advice, NoReply, Release
 from uptack.statistics.arguments import Question, asked
-from uptack.statistics.methods import run
-from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.sizes import COUNT_SHARE, public_size
 
-HOW = "inverse sensitivity"
 FITS = ("huber", "lad", "hampel", "ols")
-ROWS_PER_COEFFICIENT = 8
-"""Rows per block for each coefficient: fits of smaller blocks are noisier, and fewer blocks give a noisier median."""
-
-SPREAD_SHARE = Fraction(1, 3)
-"""The part of the budget that standard errors get, where they are asked for."""
-
-SPREAD_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(20, 5, -1))
-"""Candidates for a standard error: one part in a hundred is precise enough."""
 
 
 RARE = Fraction(1, 1000)
 """How often a table of the advised size may be counted as too small."""
-
-TELLING = "columns that are neither rare nor constant nor nearly combinations of others"
 
 
 @release(
@@ -231,7 +214,7 @@ def _of_blocks(data: Table | StreamedTable, n: int, ask: _Asked, question: Quest
         return question.refuse("block medians", advice)
     estimates = ask.fitted(data, n, m, question.account)
     in_blocks = replace(question, account=question.account.through(loss.Partition))
-    return (_with_errors if ask.errors else _medians)(estimates, in_blocks, advice)
+    return (medians_with_errors if ask.errors else medians)(estimates, in_blocks, advice)
 
 
 def _plan(n: int, p: int, question: Question, standard_errors: bool) -> tuple[int, Advice]:
@@ -256,53 +239,6 @@ def _too_small(data: Table | StreamedTable, question: Question, ask: _Asked) -> 
     return None if advice is None else Outcome.refusal("block medians", Advice(n=(advice.n or 0) + room))
 
 
-def _with_errors(estimates: Floats, question: Question, advice: Advice) -> Outcome[Floats]:
-    """The medians of block estimates, and their spreads."""
-    (m, p), (part, rest) = estimates.shape, question.split(1 - SPREAD_SHARE, SPREAD_SHARE)
-    room = spreads.room(m, p, rest.rows, rest.epsilon, SPREAD_LATTICES)
-    if room is None:
-        return question.refuse(HOW, advice)
-    found = _medians(estimates, part, advice)
-    if found.value is None:
-        return found
-    ranges = spreads.draw(estimates, room, rest.rows, rest.epsilon, rest.entropy)
-    rest.account.spend(inverse_loss(rest.epsilon))
-    if ranges is None:
-        return question.refuse(HOW, replace(advice, other=TELLING))
-    draws = (Draw(m, p, question.rows, float(share.epsilon)) for share in (part, rest))
-    return replace(found, noise=CoefficientErrors(tuple((ranges / (2 * QUARTILE)).tolist()), *draws))
-
-
-def _medians(estimates: Floats, question: Question, advice: Advice) -> Outcome[Floats]:
-    if question.method != "inverse":
-        return _in_turn(estimates, question)
-    (m, p), slack = estimates.shape, slack_needed(question.epsilon)
-    room = finest(median_room(m, question.rows) - slack, question.epsilon, p, VECTOR_LATTICES)
-    if room is None:
-        return question.refuse(HOW, advice)
-    nested, rank = median_boxes(estimates, room, question.rows), (m + 1) // 2
-    told = spreads.told(estimates, (rank, rank), question.rows)
-    drawn = nested.draw(decay(question.epsilon), question.entropy, Refusal(told, secret=True))
-    tree = inverse_loss(question.epsilon)
-    if drawn is None:
-        return question.refuse(HOW, replace(advice, other=TELLING), tree)
-    return question.answer(room[0].values(drawn), tree, HOW)
-
-
-def _in_turn(estimates: Floats, question: Question) -> Outcome[Floats]:
-    """One median after the other, each with an equal part of the budget."""
-    found: list[Outcome[float]] = []
-    (m, p), median = estimates.shape, quantile_statistic(Fraction(1, 2))
-    for column, part in zip(estimates.T, question.split(*[Fraction(1, p)] * p), strict=True):
-        one = run(median, ArrayColumn(np.ascontiguousarray(column)), m, part)
-        if one.value is None:  # what it says of n is about blocks
-            rows = ((one.advice and one.advice.n) or m) * ROWS_PER_COEFFICIENT * p
-            return Outcome.refusal(one.how, Advice(n=rows, other=one.advice.other if one.advice else ""))
-        found.append(one)
-    values = np.array([one.value for one in found])
-    return Outcome(values, found[0].how, EachNoise(tuple(one.noise for one in found)))
-
-
 def default_blocks(n: int, p: int, needed: int, rows: float) -> int:
     """About 8 rows a coefficient in each block, or more blocks if so many are needed; 0 if n does not allow that."""
     m = max(min(n // (ROWS_PER_COEFFICIENT * p), int(n / rows)), needed)
@@ -315,10 +251,10 @@ def least_blocks(p: int, question: Question, standard_errors: bool) -> int:
         return 3
     share = SPREAD_SHARE if standard_errors else Fraction(0)
     lattice = next(candidate for candidate in VECTOR_LATTICES if candidate.mantissa_bits == 24)
-    medians = 2 * _steps(question.epsilon * (1 - share), lattice, p) + 2
+    drawn = 2 * _steps(question.epsilon * (1 - share), lattice, p) + 2
     if not standard_errors:
-        return question.rows * medians
-    return question.rows * max(medians, 4 * _steps(question.epsilon * share, SPREAD_LATTICES[-1], p) + 4)
+        return question.rows * drawn
+    return question.rows * max(drawn, 4 * _steps(question.epsilon * share, SPREAD_LATTICES[-1], p) + 4)
 
 
 def _steps(epsilon: Fraction, lattice: MachineNumbers, p: int) -> int:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uptack.data import textfiles
+from uptack.data import copies, textfiles
 from uptack.data.files import Options, is_text, text_layout
 from uptack.data.schema import Said, Schema
 from uptack.privacy import Privacy
@@ -36,16 +36,13 @@ def settled(data: Any, options: Options, ledger: Ledger | None) -> Options:
     paths, layout = text_layout(data, options)
     file = Path(os.fspath(data)).name
 
-    def kept() -> dict[str, str]:
-        before = _read(ledger, file)
-        if set(layout.names) <= set(before):
-            return before
-        for name, kind in textfiles.guess(paths, layout).items():
-            if name not in before:
+    kinds, kept = textfiles.declared(types, layout), _read(ledger, file)
+    if not set(layout.names) <= set(kept):
+        for name, kind in copies.guess(paths, layout).items():
+            if name not in kept:
                 _write(ledger, file, name, kind)
-        return _read(ledger, file)
-
-    return replace(options, types=textfiles.declared(types, layout, kept))
+        kept = _read(ledger, file)
+    return replace(options, types={n: kept.get(n, "text") if k == textfiles.GUESS else k for n, k in kinds.items()})
 
 
 def _write(ledger: Ledger, file: str, name: str, kind: str) -> None:

@@ -12,6 +12,9 @@ import numpy as np
 from uptack.labels import label
 from uptack.shown.times import DAY, SECOND, outward, shown_step, words
 
+SHOWN = 0.95
+"""The confidence of the intervals that are shown, unless a release was made with one at another."""
+
 
 def number(value: Any, scale: float = 0.0, end: str = "") -> str:
     """A number as a person would write it: whole numbers as they are, others with four digits.

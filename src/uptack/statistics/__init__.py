@@ -6,7 +6,7 @@ A statistic is one file of this folder. Its release functions are found by their
 import importlib
 import pkgutil
 
-from uptack.registry.declaration import declared_in
+from uptack.registry.names import declared_in
 from uptack.statistics.arguments import Options
 from uptack.statistics.means import mean, trimmed_mean, winsorized_mean
 from uptack.statistics.quantiles import median, quantile

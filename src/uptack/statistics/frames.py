@@ -32,22 +32,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from uptack.columns.people import UNIT, weighted
 from uptack.mechanisms.inverse import decay, inverse_loss
 from uptack.mechanisms.weighed import Weighed
 from uptack.reach.protocol import Floats
 from uptack.release import Advice
 from uptack.statistics.arguments import Question
+from uptack.statistics.column_ends import Tails
 from uptack.statistics.statistic import Data, least_n
 
 EXPONENTS = (-256, 256)
@@ -143,60 +140,6 @@ class Frame:
     def half(self) -> float:
         """h of u = (x - c)/h."""
         return (self.up + self.down) / 2
-
-
-# ---------------------------------------------------------------------------------------------------------- counts
-
-
-@dataclass(frozen=True)
-class Tails:
-    """How many rows are below and from any number on, as far as both ends of the column tell; in parts of `unit`.
-
-    Counts above what the ends hold come out as what they hold. `centre` is the row of the public rank ⌊(N + 1)/2⌋.
-    """
-
-    lows: Floats
-    below_lows: NDArray[np.int64]
-    highs: Floats
-    from_highs: NDArray[np.int64]
-    ranks: tuple[float, ...]
-    size: int
-    centre: float = math.nan
-    unit: int = 1
-
-    @staticmethod
-    def read(data: Data, least: int, depth: int, rank: int) -> Tails:
-        """The `depth` rows at each end, and the order statistics of ranks `least`, 2·least, ..., and of one more."""
-        if weighted(data):
-            return Tails._of_people(data, least)
-        n, deep = data.size, min(depth, data.size)
-        ranks = np.arange(least, n + 1, least)
-        found = data.ordered([(1, deep), (n - deep + 1, n), *((int(r), int(r)) for r in (*ranks, rank))])
-        lows, highs = found.at(np.arange(1, deep + 1)), found.at(np.arange(n - deep + 1, n + 1))
-        steps = np.arange(deep + 1)
-        centre = float(found.at(np.array([rank]))[0])
-        return Tails(lows, steps, highs, deep - steps, tuple(found.at(ranks).tolist()), n, centre)
-
-    @staticmethod
-    def _of_people(data: Any, least: int) -> Tails:
-        values, up_to = data.cumulated()
-        total, apart = int(up_to[-1]) if up_to.size else 0, max(least - 1, 1) * UNIT
-        below = np.append(0, up_to)
-        ranks = np.searchsorted(up_to, apart * np.arange(1, total // apart + 1))
-        return Tails(values, below, values, total - below, tuple(values[ranks].tolist()), total, unit=UNIT)
-
-    def below(self, edges: Floats) -> NDArray[np.int64]:
-        """Rows below each edge."""
-        return self.below_lows[np.searchsorted(self.lows, edges, "left")]
-
-    def outside(self, low: float, high: float) -> int:
-        """Rows below the one, or at or above the other."""
-        below, beyond = bisect_left(self.lows, low), bisect_left(self.highs, high)
-        return int(self.below_lows[below] + self.from_highs[beyond])
-
-    def above(self, edges: Floats) -> NDArray[np.int64]:
-        """Rows above each edge."""
-        return self.from_highs[np.searchsorted(self.highs, edges, "right")]
 
 
 # ---------------------------------------------------------------------------------------------------------- anchor

@@ -8,7 +8,8 @@ from statistics import NormalDist
 from typing import Any
 
 from uptack.exact import Rational, read
-from uptack.statistics.moments import ONE, Moments
+from uptack.statistics.framed_sums import ONE
+from uptack.statistics.moments import Moments
 
 
 def normal_quantile(confidence: Rational) -> float:

@@ -119,9 +119,9 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
 
     **Theorem.** ε-differentially private: two draws find a frame that holds all rows but a handful
     (`uptack.statistics.frames`), and the mean and the second moment of the rows brought into it get exact integer noise
-    (`uptack.statistics.moments`). A noisy count checks that the frame is no trap. Where the number of rows is secret, a
-    tenth of ε goes into a noisy one. All hold for people with up to `rows_per_person` rows, and with `person=` for
-    people with all their rows, who then count with the mean of theirs.
+    (`uptack.statistics.framed_sums`). A noisy count checks that the frame is no trap. Where the number of rows is
+    secret, a tenth of ε goes into a noisy one. All hold for people with up to `rows_per_person` rows, and with
+    `person=` for people with all their rows, who then count with the mean of theirs.
 
     Rows outside the frame count as its ends. `result.interval(0.95)` is for the mean of the population: it allows for
     sampling (by the central limit theorem), for the noise, and for what lies beyond the frame, by how heavy the tails

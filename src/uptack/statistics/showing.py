@@ -8,7 +8,8 @@ from typing import Any
 from uptack.account import Outcome
 from uptack.columns.moments import Form
 from uptack.exact import Rational
-from uptack.release import SHOWN, Noise
+from uptack.release import Noise
+from uptack.shown.numbers import SHOWN
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release
 
     **Theorem.** ε-differentially private, as `mean`. With a public number of rows n it is n times the mean. Where that
     number is secret, it comes with the sums of u = (x - c)/h over the frame: a row of (A, Q, E) is at most
-    (1 + κ)·2^24 + E long (`uptack.statistics.moments`), E is worked out from the released frame, and the sum is
+    (1 + κ)·2^24 + E long (`uptack.statistics.framed_sums`), E is worked out from the released frame, and the sum is
     c·n + h·Σu. A tenth of ε goes into a noisy number of rows before.
 
     `result.interval(0.95)` is for as many rows as there are, drawn from the population: it allows for sampling, noise

@@ -1,0 +1,110 @@
+"""Release functions by name. Each name belongs to one of them, whoever declares it and in whatever order.
+
+Ours are found without importing more than is needed. Those of other packages are found through entry points.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import threading
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Any
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.registry.declaration import Declaration
+
+HOMES = (
+    "uptack.statistics",
+    "uptack.discrete",
+    "uptack.densities",
+    "uptack.multivariate",
+    "uptack.regression",
+    "uptack.ranks",
+    "uptack.blocks",
+    "uptack.kernels",
+    "uptack.mechanisms",
+    "uptack.groups",
+    "uptack.papers",
+    "uptack.random_dp",
+)
+"""The modules of this package that declare release functions."""
+
+ENTRY_POINTS = "uptack.statistics"
+"""The group of entry points through which other packages are found."""
+
+_DECLARED: dict[str, Declaration] = {}
+_LOCK = threading.RLock()
+_loaded = False
+
+
+def enter(made: Declaration) -> None:
+    """Put a declaration among the others. A name belongs to the module that took it, which may do so again.
+
+    Whoever asks by name must know what is asked. So no other module may put a function of its own in that place, nor
+    under the short name of another one.
+    """
+    home = made.function.__module__
+    with _LOCK:
+        for other in _DECLARED.values():
+            taken = {made.name, made.also} & {other.name, other.also} - {""}
+            if taken and (other.function.__module__, other.name) != (home, made.name):
+                found = f"{min(taken)!r}, which {other.function.__module__}.{other.name} has"
+                raise InvalidArgument(f"the name of {home}.{made.name}", "new", found, "One of the two needs another.")
+        _DECLARED[made.name] = made
+
+
+def load() -> None:
+    """Import every module that declares release functions: ours, and those that entry points name. Once.
+
+    No lock is held meanwhile: another thread may be importing one of them, which needs the lock to declare something.
+    """
+    global _loaded
+    if _loaded:
+        return
+    for module in HOMES:
+        importlib.import_module(module)
+    for point in entry_points(group=ENTRY_POINTS):
+        point.load()
+    _loaded = True
+
+
+def declared_in(package: str) -> dict[str, Callable[..., Any]]:
+    """The release functions that the modules of a package have declared so far, as everybody calls them."""
+    with _LOCK:
+        return {n: d.public for n, d in _DECLARED.items() if d.function.__module__.startswith(f"{package}.")}
+
+
+def declared() -> dict[str, Declaration]:
+    """All release functions by name, in the order in which they are declared."""
+    load()
+    with _LOCK:
+        return dict(_DECLARED)
+
+
+def _named(name: str) -> Declaration | None:
+    """The release function of a name. Ours are found without importing more modules than until it is there."""
+    for module in () if _loaded else HOMES:
+        with _LOCK:
+            found = _DECLARED.get(name)
+        if found is not None and (home := found.function.__module__).startswith("uptack."):
+            importlib.import_module(home)  # it may be that another thread is still at it
+            return found
+        importlib.import_module(module)
+    return declared().get(name)
+
+
+def find(name: object, where: Callable[[Declaration], bool] = lambda _: True) -> Declaration:
+    """The declaration of that name, among those that meet a condition."""
+    found = _named(name) if isinstance(name, str) else None
+    if found is not None and where(found):
+        return found
+    known = {n: d for n, d in declared().items() if where(d)}
+    name = {d.also: n for n, d in known.items() if d.also}.get(str(name), name)
+    if not isinstance(name, str) or name not in known:
+        near = difflib.get_close_matches(str(name), known, n=1)
+        fix = f"Did you mean {near[0]!r}?" if near else ""
+        raise InvalidArgument("statistic", f"one of {', '.join(known)}", checks.describe(name), fix)
+    return known[name]

@@ -21,6 +21,7 @@ diffprivlib gives no weight to tied rows, integers are spread evenly from -1/2 t
 from __future__ import annotations
 
 import argparse
+import bz2
 import io
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
@@ -138,7 +139,9 @@ def load(name: str) -> Table:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             found = next(one for one in archive if one.name.endswith(member))
             data = archive.extractfile(found).read()  # type: ignore[union-attr]
-    frame = pd.read_csv(io.BytesIO(data), dtype_backend="numpy_nullable")
+    if file.endswith(".bz2"):
+        data = bz2.decompress(data)
+    frame = pd.read_csv(io.BytesIO(data), dtype_backend="numpy_nullable", low_memory=False)
     return Table(name, frame.loc[:, ~frame.columns.str.startswith("Unnamed")])
 
 

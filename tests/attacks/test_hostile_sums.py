@@ -7,7 +7,7 @@ from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.standardise import Frame
 from uptack.regression.losses import Check, Huber, Logistic
 from uptack.regression.newton import Model
-from uptack.regression.tails import one_sided, shown
+from uptack.regression.tails import on_line, one_sided, shown
 from uptack.statistics.variances import fourth_powers
 
 HOSTILE = np.array([0.0, -0.0, 1.0, 5e-324, 1e-160, 1e-200, 1e154, 1e200, -1e308, 1.7e308, 2.0**53, np.pi, 1e-3, 3.3])
@@ -36,7 +36,8 @@ def test_a_row_adds_the_same_to_a_fit_in_any_batch_and_never_too_much(loss):
 
         def tails(batch, model=model, d=d):
             beta = np.linspace(-1, 1, d)
-            return one_sided(model, batch, beta, 0.7), shown(model, batch, beta, 0.7, 0.3)
+            found = (part(model, batch, beta, 0.7, 0.3) for part in (on_line, shown))
+            return one_sided(model, batch, beta, 0.7), *found
 
         with np.errstate(all="ignore"):
             for i in range(rows.shape[1]):

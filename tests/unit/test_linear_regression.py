@@ -17,9 +17,12 @@ from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
+from uptack.privacy.loss import Pure
+from uptack.regression.fitting import _unsettled
 from uptack.regression.losses import Check, Huber, Logistic
-from uptack.regression.newton import Model
+from uptack.regression.newton import Hessian, Model, Step
 from uptack.regression.plans import RADIUS, SLOPE, TAILS, Asked, hessians
+from uptack.regression.tails import farther
 
 BETA = np.array([3.0, 1.0, -0.002, 40.0])
 
@@ -162,8 +165,8 @@ def test_parts_of_the_budget_add_up_to_at_most_all_of_it(loss, n, columns, epsil
         rest = plan.left(rounds)
         total = plan.scales + plan.centres + plan.scatter * rounds + plan.hessian(rounds) * hessians(loss) + rest
         steps = sum(plan.spread + plan.small * (SLOPE + TAILS * stage.tails) for stage in loss.stages)
-        assert total + plan.small * RADIUS + plan.classes + steps + plan.worth + plan.variance == 1
-        assert rest > Fraction(35, 100)
+        assert total + plan.small * RADIUS + plan.classes + steps + plan.worth + plan.lever + plan.variance == 1
+        assert rest > Fraction(29, 100)
     assert sum(stage.share for stage in loss.stages) == 1
     assert asked.rows_needed(columns) <= n
 
@@ -241,6 +244,29 @@ def test_a_fit_that_rows_far_out_may_turn_against_is_refused():
     held = rng.normal(size=6000)
     x = np.column_stack([held, others])
     assert ut.linear_regression(x, 0.1 * held + rng.normal(size=6000), epsilon=1, entropy=SeededEntropy(1))
+
+
+@pytest.mark.parametrize("share", [0.05, 0.95])
+def test_rows_far_out_count_more_where_they_are_right(share):
+    """R is wider if most of them lie on the line of the others, within some spreads or nearer than to a constant."""
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random(5000) < 0.05, rng.uniform(8, 30, size=5000), rng.normal(size=5000))
+    off = np.where(x > 7, np.where(rng.random(5000) < share, 2.0, 300.0), 1.0)
+    rows = MatrixRows.of(np.column_stack([x, x + off * rng.normal(size=5000)]))
+    model = Model(Frame((0, 1), np.ones(2), np.zeros(2)), np.eye(2), 1.5, 5000, Huber())
+    for constant in (0.0, x.mean()):
+        account = Account.open("farther", Fraction(1, 10), entropy=SeededEntropy(1))
+        found, some = farther(rows, model, (np.array([0.0, 1.0]), 1.0), constant, 2.0, account)
+        assert found.radius == (3.0 if share > 0.5 else 1.5)
+        assert some == (share > 0.5)
+        assert account.spent == (Pure(Fraction(1, 10)),)
+
+
+def test_a_last_step_is_to_be_shorter_where_noise_covers_directions():
+    step = Step(np.ones(4), np.ones(4), 1.0, 0.8, 0.8, 0.04, 0.28, 0.0, 0.1, np.zeros((4, 4)))
+    for least, refused in ((0.5, False), (0.05, True)):
+        raw = np.array([least, 0.9, 1.0, 1.1])
+        assert _unsettled(step, 0.0, Hessian(np.eye(4), raw, raw, 0.2, 0.1), Huber()) == refused
 
 
 def test_a_summary_and_json():

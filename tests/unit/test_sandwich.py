@@ -16,9 +16,9 @@ from uptack.noise import SeededEntropy
 from uptack.privacy.loss import Pure
 from uptack.regression import plans
 from uptack.regression.losses import Huber
-from uptack.regression.newton import Model
+from uptack.regression.newton import Hessian, Model, Step
 from uptack.regression.plans import Asked
-from uptack.regression.sandwich import blocks
+from uptack.regression.sandwich import blocks, sandwich
 
 RNG = np.random.default_rng(0)
 HOSTILE = (0.0, -0.0, 5e-324, 1e-9, 1.0, 1e9, -1.7e308, 1.7e308)
@@ -66,6 +66,19 @@ def test_no_person_adds_more_than_one_to_both_sums_together():
         assert sum(map(Fraction, parts)) <= LENGTH**2
         seen.append(parts)
     assert any(near > 0 and far > 0 for near, far in seen)
+
+
+def test_noise_makes_the_last_step_no_more_than_twice_as_long():
+    first = Hessian(np.eye(3), np.ones(3), np.ones(3), 0.1, 0.1)
+    step = Step(BETA, np.ones(3), 0.7, 0.6, 0.6 / 0.7, 0.1, 0.1, 0.0, 0.1, np.zeros((3, 3)))
+    found = []
+    for seed in range(20):
+        account = Account.open("bread", 1, entropy=SeededEntropy(seed))
+        with np.errstate(all="ignore"):
+            bread = sandwich(MatrixRows.of(CALM), MODEL, first, step, account).bread
+        found.append(np.linalg.eigvalsh(bread) / step.bend)
+    assert np.min(found) == pytest.approx(0.5)  # so loud is the noise
+    assert np.max(found) <= 1 / 0.6 + 1e-9
 
 
 def test_a_row_adds_the_same_in_any_batch():

@@ -42,10 +42,10 @@ from uptack.regression.newton import (
     spread,
     start,
 )
-from uptack.regression.plans import HEAVY, QUIET, RADIUS, ROOM, SLOPE, TAILS, Asked, Plan, hessians
-from uptack.regression.sandwich import Sandwich, sandwich
+from uptack.regression.plans import CLOSE, HEAVY, QUIET, RADIUS, ROOM, SLOPE, TAILS, Asked, Plan, hessians
+from uptack.regression.sandwich import Sandwich, sandwich, splits
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
-from uptack.regression.tails import widened, worthless
+from uptack.regression.tails import farther, widened, worthless
 from uptack.release import NoReply, Release
 
 HOW = "bounded sums"
@@ -68,6 +68,9 @@ last two."""
 
 COVERED = 1 / 3
 """⊥ where noise covers more than this part of the directions of x: too much of the fit could lie there."""
+
+PART = 2 / 3
+"""Times as long may a last step be in which noise covers directions, and one deviation of its noise longer, not two."""
 
 
 def fit(design: Given | Streamed, response: Any, asked: Asked) -> Release[Floats] | NoReply:
@@ -116,13 +119,19 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
         whitening, (beta, loss) = shape.coordinates, begun
     show("radius")
     radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
-    model = Model(frame, whitening, radius, shape.rows, loss)
+    model = narrow = Model(frame, whitening, radius, shape.rows, loss)
+    s, constant, some = spread(rows, model, beta, account.part(plan.spread)), _constant(shape, asked.leading), False
+    if plan.lever:
+        times = plan.farther(model.p, model.n, account)
+        model, some = farther(rows, model, (beta, s), constant, times, account.part(plan.lever))
+        plan = replace(plan, room=plan.room * model.radius / radius)
     show("curvature")
     first = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
-    model, step, curvature, settled = _stepped(rows, model, first, beta, (plan, shape.rounds, account), show)
+    model, step, curvature, settled = _stepped(rows, model, first, (beta, s), (plan, shape.rounds, account), show)
     if not settled or (
         plan.worth
-        and worthless(rows, model, (step.beta, step.spread), _constant(shape, asked.leading), account.part(plan.worth))
+        and worthless(rows, narrow, (step.beta, step.spread), constant, account.part(plan.worth))
+        and (some or plan.wide < CLOSE)
     ):
         return None
     measured = None
@@ -141,14 +150,16 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
 
 
 def _stepped(
-    rows: Rows, model: Model, first: Hessian, beta: Floats, by: tuple[Plan, int, Account], show: Show
+    rows: Rows, model: Model, first: Hessian, at: tuple[Floats, float], by: tuple[Plan, int, Account], show: Show
 ) -> tuple[Model, Step, Hessian, bool]:
-    """All Newton steps: the model and the Hessian of the last one, and whether that was a polish."""
-    plan, rounds, account = by
+    """All Newton steps, the first one from β at a spread s: the model and the Hessian of the last one, and whether that
+    was a polish.
+    """
+    (beta, s), (plan, rounds, account) = at, by
     curvature, rest, step, before = first, plan.left(rounds), None, 0.0
     for stage in plan.loss.stages:
         show("Newton's steps")
-        s = spread(rows, model, beta, account.part(plan.spread))
+        s = s if step is None else spread(rows, model, beta, account.part(plan.spread))
         if isinstance(model.loss, Poisson):
             model = replace(model, loss=kneed(model.loss, model, first, beta))
         if stage.tails:
@@ -168,7 +179,8 @@ def _widened(rows: Rows, model: Model, beta: Floats, s: float, plan: Plan, accou
     """The model with residuals clipped as their tails say."""
     if isinstance(model.loss, Poisson):
         return counted(rows, model, model.loss, beta, account)
-    return widened(rows, model, beta, s, QUIET / plan.room, account)
+    louder = plan.room * model.loss.limit / plan.loss.limit
+    return widened(rows, model, beta, s, QUIET / louder, account)
 
 
 def _constant(shape: Shape, leading: bool) -> float:
@@ -214,7 +226,8 @@ def _begun(rows: Rows, frame: Frame, n: float, plan: Plan, account: Account) -> 
 def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> bool:
     """Whether the last step was no polish, or noise covers too many directions: a private ⊥, by released numbers.
 
-    A step of classes may also be as long as the noise of the step before, which it repairs.
+    A step of classes may also be as long as the noise of the step before, which it repairs. Others go only a part of
+    their way in directions that noise covers. So where there are some, a step has to be shorter.
     """
     covered = int(np.count_nonzero(curvature.lost))
     if (
@@ -223,6 +236,8 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
         or (not loss.response and not loss.counts and step.longer > max(RUNAWAY * step.slope, GROWN))
     ):
         return True
+    if covered and splits(loss):
+        return step.moved > PART * loss.polish + step.noise
     return step.moved > loss.polish + 2 * step.noise + (0.0 if loss.response else before)
 
 

@@ -27,8 +27,8 @@ from uptack.regression.curve import logistic
 class Stage:
     """One Newton step: its part of what gradients get, whether the Hessian is measured anew with the curvatures at
     its start, whether the loss has its corners, whether the step is stretched (`stretch`), whether the tails of the
-    residuals decide how wide they are clipped from here on (`uptack.regression.newton.one_sided`), and whether the
-    Hessian is first what normal predictors would have (`uptack.regression.curved`).
+    residuals decide how wide they are clipped from here on (`uptack.regression.tails`), and whether the Hessian is
+    first what normal predictors would have (`uptack.regression.curved`).
     """
 
     share: Fraction
@@ -153,7 +153,7 @@ RESIDUALS, ROWS = (0.45, 0.57), (0.45, 0.25)
 FAR = 1.5
 """Times R: up to there rows count with their whole residual."""
 
-LEAST, MOST, LONG = (0.8, 0.5), (4.0, 3.0), 5.0
+LEAST, MOST, LONG = (0.8, 0.5), (4.0, 3.0), 7.0
 """The least and the most that c and R are, and c with a long tail to one side."""
 
 
@@ -178,7 +178,7 @@ class Huber:
 
     cutoff: float = HUBER
 
-    stages = (Stage(Fraction(2, 10), tails=True), Stage(Fraction(8, 10)))
+    stages = (Stage(Fraction(2, 10), tails=True), Stage(Fraction(8, 10), tails=True))
     ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, 0.2, 0.3, math.inf
     counts = False
     expected = (1.0, 1.0)
@@ -198,7 +198,7 @@ class Huber:
         return Huber(cutoff), wide
 
     def wider(self, times: float) -> Huber:
-        """c of up to 5."""
+        """c of up to 7."""
         return Huber(max(self.cutoff, min(LONG, times * self.cutoff)))
 
     def steep(self, s: float) -> float:

@@ -52,13 +52,19 @@ AMPLE = 2
 DROWNED = 0.5
 """⊥ where the noise's edge would exceed this part of a Hessian whose curvatures a fit can't do without."""
 
-ROOM, QUIET = 0.5, 0.03
+BLURRED = 0.25
+"""R is as wide as leaves the edge of the noise of a Hessian at this part of its mean eigenvalue."""
+
+ROOM, QUIET = 0.5, 0.06
 """⊥ where the last gradient's noise would move predictions by more than this part of a spread. With a long tail,
 residuals are clipped as wide as leaves it at the second."""
 
-FIRM, WORTH, CLOSE = 500.0, Fraction(8, 100), 0.8
-"""Where R is below the last of these times the quantile of |z|, noise leaves little weight to rows far out: then ⊥ if
-the fit may be worse than a constant for them. The test gets the first over n, and up to the second part of ε."""
+FIRM, WORTH, CLOSE = 500.0, Fraction(8, 100), 0.75
+"""Where R is below the last of these times the quantile of |z|, or rows far out may be right, ⊥ if the fit may be worse
+than a constant for them. The test gets the first over n, and up to the second part of ε."""
+
+LEVER, MATTERS = Fraction(3, 100), 1.25
+"""The part of ε for whether rows far out are right, where R could be by so much wider then."""
 
 GRAIN = 1000
 """Parts of ε are multiples of one over this."""
@@ -125,6 +131,7 @@ class Plan:
     room: float = ROOM
     small: Fraction = Fraction(1)
     worth: Fraction = Fraction(0)
+    lever: Fraction = Fraction(0)
     variance: Fraction = Fraction(0)
 
     @property
@@ -136,6 +143,11 @@ class Plan:
     def classes(self) -> Fraction:
         """The part of ε for the number of rows of the second class, which the intercept starts from."""
         return self.small * CLASS if (self.leading or self.loss.counts) and not self.loss.response else Fraction(0)
+
+    def farther(self, p: int, n: float, account: Account) -> float:
+        """How many times as wide R may be: as the noise of a Hessian and of the last gradient allow."""
+        edge = noise_edge(p, n, account, float(account.epsilon * self.hessian(self.rounds))) * self.loss.far
+        return max(min(math.sqrt(BLURRED / edge) / self.wide, QUIET / self.room), 1.0)
 
     def hessian(self, rounds: int) -> Fraction:
         """The part of ε for a Hessian after so many rounds: that of one, and half of what was saved."""
@@ -150,7 +162,9 @@ class Plan:
         """The part of ε that gradients get after so many rounds."""
         prepared = self.scales + self.centres + self.scatter * rounds + self.small * RADIUS + self.classes
         steps = sum(self.spread + self.small * (SLOPE + TAILS * stage.tails) for stage in self.loss.stages)
-        return 1 - prepared - hessians(self.loss) * self.hessian(rounds) - steps - self.worth - self.variance
+        return (
+            1 - prepared - hessians(self.loss) * self.hessian(rounds) - steps - self.worth - self.lever - self.variance
+        )
 
     def last(self, epsilon: float) -> float:
         """The ε of the last gradient, after all rounds."""
@@ -178,9 +192,12 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
         plan = Plan(scales, scatter / (tried + more), tried, loss, leading=leading, small=small)
         if loss.counts:
             plan = replace(plan, variance=VARIED)
-        elif any(stage.tails for stage in loss.stages) and _wide(plan, p, n, account)[1] < CLOSE:
+        elif any(stage.tails for stage in loss.stages):
             plan = replace(plan, worth=_part(FIRM * account.rows / (n * epsilon), WORTH, Fraction(0)))
         if (bare := _clipped(plan, p, n, account)) is not None:
+            if plan.worth and bare.farther(p, n, account) > MATTERS:
+                plan = replace(plan, lever=small * LEVER)
+                bare = _clipped(plan, p, n, account) or bare
             return (_with_variance(plan, p, n, account) if splits(loss) else None) or bare
     return None
 

@@ -28,7 +28,8 @@ variance that is noise, since residuals that spread alike have equal ones.
 
 **The last step.** It was made with k·H for A, k the mean curvature. Where the two differ, a part E = 1 - A/(k·H) of the
 noise of the steps before is left, which no standard error would show. So the step is made again, with the same gradient
-and the A that noise can't explain.
+and the A that noise can't explain, but no more than twice as long: an A that is nearly 0 in a direction is likelier its
+noise, and a step for it would be as wild.
 """
 
 from __future__ import annotations
@@ -62,6 +63,9 @@ Beyond the fourth it is not measured."""
 
 FAR = 0.9
 """No direction has more far residuals than this part: beyond, the Hessian would say nothing."""
+
+TWICE = 2.0
+"""The last step is made so many times as long at most: where A would be still smaller, that is likelier its noise."""
 
 SAFE = 1.2
 """An interval for a variance v that is known to a deviation τ covers as it should if v is taken to be by 1.2·τ²/v
@@ -131,9 +135,8 @@ def sandwich(rows: Rows, model: Model, first: Hessian, step: Step, account: Acco
     share = float(np.mean(np.clip(outside.values, 0.0, FAR)))
     tilt = 1 + 2 * (max(float(np.mean(inside.values)), 0.0) + share) / (1 - share)
     noise = math.sqrt((p + 1) * (outside.kept * (tilt * other) ** 2 + inside.kept * one**2)) * theta * bound
-    least, bread = (
-        outside.matrix(1 - np.clip(far, 0.0, FAR)) * steep for far in (outside.values, 1 - step.slope + outside.apart)
-    )
+    least = outside.matrix(1 - np.clip(outside.values, 0.0, FAR)) * steep
+    bread = outside.matrix(np.clip(step.slope - outside.apart, step.slope / TWICE, 1.0)) * steep
     return Sandwich(least, bread, meat / model.n, noise / model.n)
 
 

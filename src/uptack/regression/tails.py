@@ -1,7 +1,11 @@
-"""What the tails of residuals and of rows say about a fit: two shares of rows with noise, and nothing else.
+"""What the tails of residuals and of rows say about a fit: three shares of rows with noise, and nothing else.
 
 Contributions of rows are integers of an interval of length Λ with 0 in it (`uptack.regression.newton.noisy_mean`), so
-each of the two is ε'-differentially private for its part ε' of ε, whatever the rows.
+each of them is ε'-differentially private for its part ε' of ε, whatever the rows.
+
+**Rows far out.** They have little weight, since a few wrong ones could turn a fit. But where most of them lie where the
+other rows say, within four spreads or nearer to that by half than to a constant, they are right, and say more about the
+slopes than any others (Rousseeuw and van Zomeren 1990). Then R is wider, as far as noise allows.
 
 **One tail.** Where the tails of residuals are alike, a clipped fit estimates what least squares do, with less noise.
 Else it is drawn away from the longer one, to where most rows are. Then it is better to clip few of them, as far as
@@ -10,7 +14,9 @@ noise allows. Residuals beyond 30 spreads, and rows that are far out, are not a 
 **Worth.** A fit gains (y - m)² - r² over the constant m, per row and in squared spreads, cut to ±4. It is hardly the
 fit of rows that are far out, with w below 1/4 and some column at more than four scales, which no 0 or 1 is: of those
 the worst is taken, a loss of 16, as if it were off by four spreads at all of them. A fit whose gain does not make up
-for that may be worse than none. (Rows a hundred times as far are outliers again.)
+for that may be worse than none. (Rows a hundred times as far are outliers again.) Weights are those before R was wider,
+since a little more weight does not make it theirs. Where R is no longer small for noise, and rows
+far out are none or as often wrong as right, they are outliers, and no measure of a fit.
 """
 
 from __future__ import annotations
@@ -18,6 +24,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uptack.account import Account
 from uptack.columns.table import Floats
@@ -35,6 +42,10 @@ NEAR, OUT = 0.25, 0.0025
 LOPSIDED, DOUBT = 0.05, 2
 """One tail is longer if it holds a share of the rows by this larger than that of the other one, and so many times the
 scale of the noise. A fit is not worth it if it loses that many."""
+
+LEVER = 0.02
+"""Rows far out are right if the share of those that are exceeds that of others by this, and by so many scales of noise
+as above. Some may be if it exceeds half of this."""
 
 GAIN, LOSS, FAR = 4.0, 16.0, 4.0
 """The most that a row can show in squared spreads for a fit or against it, what one far out does, and how many scales
@@ -57,14 +68,41 @@ def widened(rows: Rows, model: Model, beta: Floats, s: float, times: float, acco
     return replace(model, loss=model.loss.wider(times)) if share > least else model
 
 
+def far_out(model: Model, a: Floats, w: Floats) -> NDArray[np.bool_]:
+    """Rows of little weight for the sake of some column that is no 0 or 1, and no outliers."""
+    x = a[int(model.frame.leading) : model.p]
+    return (w < NEAR) & (w >= OUT) & (np.abs(x) > FAR).any(axis=0)
+
+
+def on_line(model: Model, batch: Floats, beta: Floats, s: float, constant: float) -> Floats:
+    """Λ/2 for rows far out that are right, -Λ/2 for those that are not, else 0."""
+    a, _, w = model.scaled(batch)
+    y = a[model.p]
+    away = np.abs(y - products(beta[None], a[: model.p])[0])
+    right = (away <= FAR * s) | (away <= np.abs(y - constant) / 2)
+    return np.where((w < NEAR) & (w >= OUT), np.where(right, LENGTH / 2, -LENGTH / 2), 0.0)
+
+
+def farther(
+    rows: Rows, model: Model, at: tuple[Floats, float], constant: float, times: float, account: Account
+) -> tuple[Model, bool]:
+    """The model, with an R of so many times if rows far out are right, by the fit β with a spread s, and whether some
+    may be.
+    """
+    beta, s = at
+    (total,) = rows.sums(lambda batch: [Vectors(on_line(model, batch, beta, s, constant))])
+    share = 2 * noisy_mean(total, model.n, account)
+    least = LEVER + DOUBT * 2 * account.rows / (model.n * float(account.epsilon))
+    return replace(model, radius=times * model.radius) if share > least else model, share > LEVER / 2
+
+
 def shown(model: Model, batch: Floats, beta: Floats, s: float, constant: float) -> Floats:
     """What rows show for a fit, as integers from -Λ·16/20 to Λ·4/20."""
     a, _, w = model.scaled(batch)
-    y, x = a[model.p], a[int(model.frame.leading) : model.p]
+    y = a[model.p]
     away = (y - products(beta[None], a[: model.p])[0]) / s
     gain = np.clip(((y - constant) / s) ** 2 - away**2, -GAIN, GAIN)
-    far = (w < NEAR) & (w >= OUT) & (np.abs(x) > FAR).any(axis=0)
-    found = np.where(far, -LOSS, np.where(np.isnan(gain), -GAIN, gain))
+    found = np.where(far_out(model, a, w), -LOSS, np.where(np.isnan(gain), -GAIN, gain))
     return np.trunc(found * (LENGTH / (GAIN + LOSS)))
 
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -234,8 +235,10 @@ def of_cell(cell: Cell, pool: ProcessPoolExecutor) -> Row:
 
 
 def measured(chosen: Sequence[Cell], pool: ProcessPoolExecutor) -> Iterator[Row]:
-    for cell in chosen:
-        yield of_cell(cell, pool)
+    for number, cell in enumerate(chosen, 1):
+        row = of_cell(cell, pool)
+        print(f"{number} of {len(chosen)}: {cell.loss}, {cell.design}, {shown(row['held'])}", file=sys.stderr)
+        yield row
 
 
 def pooled(found: Sequence[Row], key: str) -> list[Row]:
@@ -261,7 +264,10 @@ def main() -> None:
     options = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # runs go side by side
     with ProcessPoolExecutor() as pool:
-        found = list(measured(QUICK if options.quick else FULL, pool))
+        found = []
+        for row in measured(QUICK if options.quick else FULL, pool):
+            found.append(row)
+            write_json(options.json, found, machine("uptack", "numpy"))  # the whole takes most of an hour
     print("95% intervals: how many hold the truth, and their width over that without privacy.\n")
     formats = {"held": shown, "least": shown, "⊥": percent, "∞": lambda v: "" if not v else percent(v)}
     print(table([{k: formats[k](v) if k in formats else v for k, v in row.items()} for row in found]))
@@ -270,7 +276,6 @@ def main() -> None:
     by_far = [row for row in below if row["held"] < LEAST - 2 * np.sqrt(LEAST * (1 - LEAST) / row["intervals"])]
     print(f"\nwanted: {LEAST:.0%} in every cell; {len(below)} of {len(found)} are below", end=", ")
     print(f"{len(by_far)} by more than chance")
-    write_json(options.json, found, machine("uptack", "numpy"))
     print(f"\nNumbers: {options.json}")
 
 

@@ -171,7 +171,7 @@ class Huber:
 
     cutoff: float = HUBER
 
-    stages = (Stage(Fraction(1, 10)), Stage(Fraction(2, 10), tails=True), Stage(Fraction(7, 10)))
+    stages = (Stage(Fraction(2, 10), tails=True), Stage(Fraction(8, 10)))
     ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, 0.2, 0.3, math.inf
     expected = (1.0, 1.0)
     assumed = "standard errors hold if residuals spread alike for all x"

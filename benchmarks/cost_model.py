@@ -11,6 +11,10 @@ The fit is set beside every measurement, and says what larger tables would take:
 
     python benchmarks/cost_model.py --json out/cost_model.json
     python benchmarks/cost_model.py --rows 1000000 10000000 100000000
+
+With `--spark` the same is done on a Spark standalone cluster of two workers on this machine (`spark_costs.py`).
+
+    python benchmarks/cost_model.py --spark --json out/cost_model_spark.json
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ import argparse
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,8 +63,11 @@ class Cost:
         return [self.queries, self.bytes, self.rows]
 
 
-def modelled(n: int, levels: tuple[float, ...]) -> Cost:
-    """By the number of rows alone: the recursion of docs/scale.md, for ranks that share their scans."""
+def searched(n: int, levels: tuple[float, ...]) -> tuple[int, float, float]:
+    """Scans, rows on the driver, and how many of these the last scan fetches, by the number of rows alone.
+
+    It is the recursion of docs/scale.md, for ranks that share their scans.
+    """
     gaps, scans, rows = dict.fromkeys(levels, float(n)), 1, 0.0
     first = True
     while sum(gaps.values()) / (len(levels) if first else 1) > (SMALL if first else FETCHED):
@@ -71,7 +78,14 @@ def modelled(n: int, levels: tuple[float, ...]) -> Cost:
             share = k if first else k * gap / whole
             gaps[p] = gap * (2 * DEVIATIONS * math.sqrt(p * (1 - p) / share) + 2 / share)
         first = False
-    return Cost(BEFORE + scans, 8.0 * n * (1 + scans), rows + sum(gaps.values()))
+    left = sum(gaps.values())
+    return scans, rows + left, left
+
+
+def modelled(n: int, levels: tuple[float, ...]) -> Cost:
+    """By the number of rows alone."""
+    scans, rows, _ = searched(n, levels)
+    return Cost(BEFORE + scans, 8.0 * n * (1 + scans), rows)
 
 
 @dataclass
@@ -104,8 +118,8 @@ def measured(path: Path, make: Callable[[Any], object]) -> tuple[Meter, float]:
     return meter, best
 
 
-def fitted(costs: list[Cost], seconds: list[float]) -> np.ndarray:
-    """The prices of a query, a byte and a row. Large and small tables weigh alike."""
+def fitted(costs: Sequence[Any], seconds: list[float]) -> np.ndarray:
+    """The prices of the parts: of a query, a byte and a row. Large and small tables weigh alike."""
     rows = np.array([cost.parts for cost in costs]) / np.array(seconds)[:, None]
     scale = rows.max(axis=0)
     found: np.ndarray = nnls(rows / scale, np.ones(len(seconds)))[0] / scale
@@ -157,14 +171,31 @@ def larger(prices: np.ndarray) -> list[Row]:
     return found
 
 
+def on_spark(sizes: Sequence[int] | None, out: Path | None) -> None:
+    """The same on Spark: see `spark_costs`."""
+    import spark_costs
+
+    with tempfile.TemporaryDirectory() as name:
+        rows, checked, prices = spark_costs.rows_of(Path(name), tuple(sizes or spark_costs.SIZES))
+    print(table(rows), spark_costs.said(prices), table(checked), table(spark_costs.larger(prices)), sep="\n\n")
+    if out:
+        write_json(
+            out, [*rows, *checked, *spark_costs.larger(prices)], machine("uptack", "pyspark", "numpy", "pyarrow")
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--json", type=Path, help="where to write the numbers")
-    parser.add_argument("--rows", type=int, nargs="+", default=SIZES, help="numbers of rows")
+    parser.add_argument("--rows", type=int, nargs="+", help="numbers of rows")
+    parser.add_argument("--spark", action="store_true", help="on a Spark cluster of two workers; it needs Java")
     arguments = parser.parse_args()
+    if arguments.spark:
+        on_spark(arguments.rows, arguments.json)
+        return
     held.COLUMN = 0  # as if every table were too large to be held
     with tempfile.TemporaryDirectory() as name:
-        rows, prices = rows_of(tuple(arguments.rows), Path(name))
+        rows, prices = rows_of(tuple(arguments.rows or SIZES), Path(name))
     print(table(rows))
     _, read, fetched = (f"{1 / price:.2e}" if price else "any number of" for price in prices)
     print(f"\na = {prices[0] * 1000:.3g} ms per query, B = {read} bytes per second, D = {fetched} rows per second\n")

@@ -67,10 +67,11 @@ def cluster(folder: Path) -> Any:
     return builder.getOrCreate()
 
 
-def in_parts(session: Any, path: Path) -> Any:
-    """The file in as many parts as there are workers, in its order."""
-    session.conf.set("spark.sql.files.maxPartitionBytes", -(-path.stat().st_size // WORKERS))
+def in_parts(session: Any, path: Path, parts: int = WORKERS) -> Any:
+    """The file in as many parts as there are workers, or in so many, in its order."""
+    session.conf.set("spark.sql.files.maxPartitionBytes", -(-path.stat().st_size // parts))
     session.conf.set("spark.sql.files.openCostInBytes", 0)
+    session.conf.set("spark.sql.files.minPartitionNum", 1)
     return session.read.parquet(str(path))
 
 

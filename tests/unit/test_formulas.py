@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from formulaic import model_matrix
+from formulaic.parser import DefaultFormulaParser
 
 import uptack as ut
 from uptack.cli import main
@@ -14,6 +15,7 @@ from uptack.columns import field
 from uptack.data.queries import QuerySource
 from uptack.noise import SeededEntropy
 from uptack.regression.formulas import designed, margins, read
+from uptack.regression.formulas.grammar import expanded
 from uptack.regression.formulas.levels import Levels
 
 CUTS = ["Fair", "Good", "Ideal"]
@@ -89,6 +91,47 @@ def test_what_learns_from_rows_is_refused(made):
 def test_what_is_no_formula(text):
     with pytest.raises(ut.InvalidArgument, match=r"^formula must be"):
         ut.linear_regression(TABLE, formula=text, epsilon=1, levels=LEVELS)
+
+
+EIGHT = "(a + b + c + d + e + f + g + h)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(x + z)**60", "(x + z)^60", "x**999999999999", "(x + z)**6_0", "x**2**60", "(x + z)**(2 + 60)",
+     "((((x + z)**4)**16)**16)**16", ":".join([EIGHT] * 5), "*".join([EIGHT] * 5), f"{EIGHT}**6",
+     "*".join(f"x{i}" for i in range(60)), "+".join(f"x{i}" for i in range(5000)), f"({EIGHT}**3):({EIGHT}**3) - x"],
+)  # fmt: skip
+def test_a_formula_with_too_many_terms_is_not_worked_out(text, monkeypatch):
+    """It took for ever, or all memory. What the syntax says is enough: formulaic is never asked for terms."""
+    monkeypatch.setattr("formulaic.Formula", None)
+    with pytest.raises(ut.InvalidArgument, match=r"^formula must be of at most 4,096 terms.*as in a \+ b \+ a:b"):
+        ut.linear_regression(TABLE, formula=f"price ~ {text}", epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [("(x + z)**9", 3), (f"{EIGHT}**3", 92), ("*".join("abcdefgh"), 255), (f"{EIGHT}:{EIGHT}", 36), ("a/b/c - a", 2),
+     ("+".join(f"x{i}" for i in range(900)), 900), ("b %in% a", 2), ("(a + b)**1", 2), ("0 + a", 1)],
+)  # fmt: skip
+def test_terms_are_counted_from_above(text, terms):
+    found = read(f"y ~ {text}")
+    counted = expanded(DefaultFormulaParser().get_ast(f"y ~ {text}"))
+    assert terms == len(found.terms) <= counted <= 4096
+
+
+def test_products_of_categories_are_bounded_before_they_are_made():
+    names = [f"c{i}" for i in range(13)]
+    levels = {name: ["u", "v"] for name in names}
+    frame = pd.DataFrame({**levels, "y": [0.0, 1.0]})
+    widest = designed("y ~ " + ":".join(names[:12]), frame, levels)[2]
+    assert len(widest.names) == 4095
+    many = {"c0": range(100), "c1": range(50)}
+    for text, levels in ((":".join(names), {}), ("c0:c1", {name: list(map(str, some)) for name, some in many.items()})):
+        with pytest.raises(ut.InvalidArgument, match=r"^formula must be of terms that have at most 4,096 columns"):
+            ut.linear_regression(frame, formula=f"y ~ {text}", levels=levels, epsilon=1, delta=0 if levels else 1e-6)
+    with pytest.raises(ut.InvalidArgument, match=r"^formula must be of expressions that are nested up to 100 times"):
+        read("y ~ {" + "-" * 200 + "x}")
 
 
 FOUND = {"formula": "price ~ log(carat) + C(cut)", "epsilon": 2, "delta": 1e-6}

@@ -91,8 +91,8 @@ class QueryPeople:
         rows, kept = self._rows(c=self.source.key(name)), self._people
         theirs = kept.table.select(*self._keys, w=weights.weight(kept.table.m, how.at_most))
         joined = rows.join(theirs, self._keys)
-        found = engines.whole(joined.group_by("c").aggregate(units=joined.w.sum()))
-        return self._tidy([name], (((row["c"],), row["units"]) for row in found))
+        found = engines.whole(joined.group_by("c").aggregate(**weights.units(joined.w)))
+        return self._tidy([name], (((row["c"],), weights.added(row)) for row in found))
 
     def _tidy(self, names: Sequence[str], found: Iterator[tuple[tuple[Any, ...], Any]]) -> Counts:
         kinds = [self.source.columns[name] for name in names]

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.selection import Floats, Window, as_integer, exact_sum
-from uptack.data.places import Counted, Gap, Integers, Known, Scale, Weighed
+from uptack.data.places import Counted, Gap, Integers, Known, Scale, Weighed, wide
 from uptack.data.states import CHANGED
 from uptack.errors import UptackError
 
@@ -255,7 +255,7 @@ def _fetched(found: Weighed, gaps: Sequence[Gap]) -> Iterator[Known]:
     start = 0
     for gap in gaps:
         here = slice(start, start := start + gap.rows)
-        ends = None if found.weights is None else gap.first - 1 + np.cumsum(found.weights[here])
+        ends = None if found.weights is None else gap.first - 1 + np.cumsum(wide(found.weights[here], gap.last))
         if ends is not None and ends[-1] != gap.last:
             raise UptackError(CHANGED)
         yield Known(gap.first, gap.last, found.values[here], ends)

@@ -87,10 +87,7 @@ class QueryPeopleRows(BatchedPeople):
 
         def added() -> Sums:
             theirs = self._complete.table
-            units = (weights.weight(theirs.m) * theirs.m).sum()
-            found = theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), valued=units, units=units)
-            (line,) = engines.whole(found)
-            return Sums(*(int(line[name] or 0) for name in Sums._fields))
+            return weights.summed(theirs.mutate(w=weights.weight(theirs.m)))
 
         return self.people.source.once(f"units of {self.columns.key}", added)
 

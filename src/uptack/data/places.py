@@ -1,6 +1,7 @@
 """Where rows are in their order, as far as it is known: counts at pivots, gaps between them, and rows that were read.
 
-Places are counted in units, which a row may have several of: see `uptack.data.ordering`.
+Places are counted in units, which a row may have several of: see `uptack.data.ordering`. A person has some 2^32 of
+them, so that those of 1.7 billion people are beyond integers of 64 bits. There, places are integers of Python (`wide`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,21 @@ from uptack.columns.selection import Floats, Window, exact_sum
 
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 Integers = NDArray[np.int64]
+ROOM = 1 << 62
+"""Numbers up to here, and the sum of two of them, are integers of 64 bits."""
+
+
+def wide(numbers: Integers, most: int) -> Integers:
+    """Integers that have no largest, where they or what is made of them come to as much as `most`, and that is large.
+
+    Most is a bound that is known beforehand, so usually nothing is done.
+    """
+    return numbers if most < ROOM else numbers.astype(object)
+
+
+def roomy(weights: Integers, before: int = 0) -> Integers:
+    """Weights that can be added up, to so many units that come before them."""
+    return wide(weights, before + weights.size * int(weights.max(initial=0)))
 
 
 @dataclass(frozen=True)
@@ -89,7 +105,7 @@ class Known:
         """Their values by place."""
         if self.ends is not None:
             return self.values[np.searchsorted(self.ends, places)]
-        return self.values[np.minimum(places - self.first, self.values.size - 1)]
+        return self.values[np.minimum(places - self.first, self.values.size - 1).astype(np.int64, copy=False)]
 
     def ties(self, value: float) -> Window:
         """The first and the last place of a value among them."""
@@ -103,7 +119,7 @@ class Known:
     def jumps(self) -> tuple[Floats, Integers]:
         """Its values, each once, and the last place of each."""
         if self.values.size == 1:
-            return self.values, np.array([self.last])
+            return self.values, np.array([self.last], np.int64 if self.last < ROOM else object)
         ends = np.arange(self.first, self.last + 1) if self.ends is None else self.ends
         lasts = np.flatnonzero(np.append(self.values[1:] != self.values[:-1], True))
         return self.values[lasts], ends[lasts]
@@ -117,20 +133,20 @@ class Scale:
 
     def places(self, ranks: Integers) -> Integers:
         """(r - 1/2)·U, rounded up."""
-        return ((2 * ranks - 1) * self.unit + 1) // 2
+        return wide(ranks, int(ranks.max(initial=0)) * self.unit) * self.unit - self.unit // 2
 
     def place(self, rank: int) -> int:
         """The same of one rank, however large."""
-        return ((2 * rank - 1) * self.unit + 1) // 2
+        return rank * self.unit - self.unit // 2
 
     def ranks(self, units: Any) -> Any:
         """How many ranks have their place within so many units."""
-        return (2 * units + self.unit) // (2 * self.unit)
+        return (units + self.unit // 2) // self.unit
 
 
 def crossed(rows: Weighed, before: int, scale: Scale) -> int:
     """Σ of x(r) over the ranks whose place lies in sorted rows, after so many units, in units of 2^-1074."""
     assert rows.weights is not None
-    ends = before + np.cumsum(rows.weights)
+    ends = before + np.cumsum(roomy(rows.weights, before))
     times = scale.ranks(ends) - scale.ranks(ends - rows.weights)
-    return exact_sum(np.repeat(rows.values, times))
+    return exact_sum(np.repeat(rows.values, times.astype(np.int64, copy=False)))

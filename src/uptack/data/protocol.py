@@ -122,7 +122,8 @@ def tidy(found: Iterable[tuple[Key, int]], kinds: Sequence[Kind] | None = None) 
         tidied = tuple(canonical(part) for part in key)
         merged[tidied] = merged.get(tidied, 0) + int(count)
     order = sorted(merged, key=lambda key: [in_order(part) for part in key])
-    counts = np.array([merged[key] for key in order], np.int64)
+    large = sum(merged.values()) >= 1 << 62  # units of people, which are 2^32 each: sums and noise need room, too
+    counts = np.array([merged[key] for key in order], object if large else np.int64)
     if kinds is not None:
         order = [tuple(labelled([part], kind)[0] for part, kind in zip(key, kinds, strict=True)) for key in order]
     return order, counts

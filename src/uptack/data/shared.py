@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from uptack.columns.selection import Floats
 from uptack.data import engines
 from uptack.data.ordering import Count, Fetch, Sample, Scans
-from uptack.data.places import Counted, Weighed
+from uptack.data.places import Counted, Weighed, roomy
 from uptack.data.scans import at_pivots, between, sample
 
 Ends = tuple[float | None, float | None]
@@ -91,7 +91,7 @@ class SharedScans:
 
 def _units(pivots: Sequence[tuple[int, float]], batch: Any) -> list[NDArray[Any]]:
     """Units below each pivot of one of the columns of a batch, and up to it; and rows."""
-    units = engines.integers(batch.column(batch.num_columns - 1))
+    units = roomy(engines.integers(batch.column(batch.num_columns - 1)))
     found = np.zeros((4, len(pivots)), object)
     for i, (column, pivot) in enumerate(pivots):
         values = engines.floats(batch.column(column))

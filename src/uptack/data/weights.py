@@ -7,7 +7,7 @@ queries of one release.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
@@ -22,12 +22,14 @@ from uptack.data import engines
 from uptack.data.each import EachQueryColumn, gathered, ordering
 from uptack.data.expressions import as_floats, filled, missing, number
 from uptack.data.ordering import Selected
-from uptack.data.places import Counted, Gap, Scale, Weighed, crossed
+from uptack.data.places import Counted, Gap, Scale, Weighed, crossed, roomy
 from uptack.data.queries import QuerySource
 from uptack.data.scans import between, drawn, inside
 from uptack.errors import UptackError
 
 SCALE = Scale(UNIT)
+HALF = 16
+"""Bits of the lower parts of units, which are added up by themselves."""
 
 
 def keys(source: QuerySource, ids: Sequence[str]) -> dict[str, Any]:
@@ -68,6 +70,20 @@ def all_people(source: QuerySource, ids: Sequence[str]) -> engines.Kept:
     return source.once("people", count)
 
 
+def units(column: Any, each: str = "units") -> dict[str, Any]:
+    """The sum of a column of units, as two sums of the engine for `added`.
+
+    A person has U < 2^33 units, so integers of 64 bits hold those of 2^63/U = 1.7·10^9 people and not of more; Spark
+    goes round then, or raises. Sums of the lower 16 bits and of the rest hold those of 2^46 rows.
+    """
+    return {f"{each}_high": (column >> HALF).sum(), f"{each}_low": (column & (2**HALF - 1)).sum()}
+
+
+def added(line: Mapping[str, Any], each: str = "units") -> int:
+    """What `units` has added up; 0 where there was nothing."""
+    return (int(line[f"{each}_high"] or 0) << HALF) + int(line[f"{each}_low"] or 0)
+
+
 class Sums(NamedTuple):
     """What is added up over all people: how many there are, the rows that have a value, their units, and all units."""
 
@@ -75,6 +91,13 @@ class Sums(NamedTuple):
     rows: int
     valued: int
     units: int
+
+
+def summed(people: Any) -> Sums:
+    """The sums of people with so many rows, m, that have so many units each, w, and all have a value."""
+    found = people.aggregate(people=people.count(), rows=people.m.sum(), **units(people.w * people.m))
+    (line,) = engines.whole(found)
+    return Sums(int(line["people"]), int(line["rows"] or 0), added(line), added(line))
 
 
 @dataclass(frozen=True)
@@ -109,18 +132,14 @@ class PeopleQueryColumn:
     @cached_property
     def _sums(self) -> Sums:
         theirs = self.counted.table
-        theirs = theirs.mutate(w=weight(theirs.m, self.at_most))
-        units = (theirs.w * theirs.m).sum()
-        found = theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), valued=units, units=units)
-        (line,) = engines.whole(found)
-        sums = Sums(*(int(line[name] or 0) for name in Sums._fields))
+        sums = summed(theirs.mutate(w=weight(theirs.m, self.at_most)))
         return sums if self.finite() else self._without_missing(sums)
 
     def _without_missing(self, sums: Sums) -> Sums:
         """The same with the rows that have a value, and their units."""
         rows = self._scans.weighed(self.values.filter(~missing(self.values.v)))
-        (line,) = engines.whole(rows.aggregate(rows=rows.count(), valued=rows.w.sum()))
-        return sums._replace(rows=int(line["rows"] or 0), valued=int(line["valued"] or 0))
+        (line,) = engines.whole(rows.aggregate(rows=rows.count(), **units(rows.w)))
+        return sums._replace(rows=int(line["rows"] or 0), valued=added(line))
 
     @property
     def _scans(self) -> PeopleScans:
@@ -243,13 +262,13 @@ class PeopleScans:
         rows = self.weighed(self.rows.filter(self.rows.v <= number(ends[-1])))
         sides = [side for end in ends for side in (rows.v < number(end), rows.v <= number(end))]
         part = engines.ibis().cases(*((side, i) for i, side in enumerate(sides)))
-        parts = rows.group_by(part=part.cast("int16")).aggregate(units=rows.w.sum(), rows=rows.count())
-        found = np.zeros((2, 2 * len(ends)), np.int64)
+        parts = rows.group_by(part=part.cast("int16")).aggregate(rows=rows.count(), **units(rows.w))
+        found = np.zeros((2, 2 * len(ends)), object)
         for line in engines.whole(parts):
-            found[:, int(line["part"])] = int(line["units"]), int(line["rows"])
+            found[:, int(line["part"])] = added(line), int(line["rows"])
         sums, order = np.cumsum(found, axis=1), [ends.index(pivot) for pivot in pivots]
-        units, many = ([[int(side[2 * i + up_to]) for i in order] for up_to in (0, 1)] for side in sums)
-        return Counted(*units, *many)
+        theirs, many = ([[int(side[2 * i + up_to]) for i in order] for up_to in (0, 1)] for side in sums)
+        return Counted(*theirs, *many)
 
     def sample(self, gaps: Sequence[Gap], part: float) -> Weighed:
         """A part of the rows: see `uptack.data.scans.QueryScans`."""
@@ -267,11 +286,11 @@ class PeopleScans:
         rows = self.weighed(self.rows.filter(between(self.rows.v, low, high))).order_by("v")
 
         def add(batches: Any) -> int:
-            total, units = 0, before
+            total, up_to = 0, before
             for batch in batches:
                 read = Weighed(engines.floats(batch.column(0)), engines.integers(batch.column(1)))
-                total += crossed(read, units, SCALE)
-                units += int(_weights(read).sum())
+                total += crossed(read, up_to, SCALE)
+                up_to += int(roomy(_weights(read)).sum())
             return total
 
         return engines.folded(rows, add)

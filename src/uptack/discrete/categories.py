@@ -46,7 +46,7 @@ def tallied(name: str, column: Any) -> tuple[list[Hashable], Integers]:
         return cells, column.table(place, len(cells))
     counted = isinstance(column, Tally | PeopleTally)
     cells, place = numbered(name, list(column.values) if counted else column)
-    counts = np.zeros(len(cells), np.int64)
+    counts = np.zeros(len(cells), column.counts.dtype if counted else np.int64)
     np.add.at(counts, place, column.counts if counted else 1)
     return cells, counts
 
@@ -156,4 +156,4 @@ class Screen:
         passing = noisy >= self.cutoff
         found = [(cells[i], n) for i, n in zip(occupied[passing].tolist(), noisy[passing].tolist(), strict=True)]
         found.sort(key=lambda pair: (-pair[1], in_order(pair[0])))
-        return tuple(cell for cell, _ in found), np.array([count for _, count in found], np.int64)
+        return tuple(cell for cell, _ in found), np.array([count for _, count in found], counts.dtype)

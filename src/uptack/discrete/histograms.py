@@ -124,7 +124,7 @@ class CountNoise:
 
 def in_steps(units: Integers, step: int) -> NDArray[Any]:
     """Units as what they count for: as they are where each counts for one, else as floats."""
-    return units if step == 1 else units / step
+    return units if step == 1 else np.asarray(units / step, np.float64)
 
 
 def check_total(total: bool, relation: Adjacency, weights: Weights) -> bool:
@@ -248,7 +248,7 @@ def _counted(binning: Edges | Keys | TimeEdges, x: Any) -> tuple[Integers, int]:
         return x.sums(functools.partial(_edge_counts, binning))[0], x.size
     if isinstance(x, Tally | PeopleTally) and not isinstance(binning, TimeEdges):
         place = binning.places(x.numbers() if isinstance(binning, Edges) else list(x.values))
-        counts = np.zeros(len(binning.cells), np.int64)
+        counts = np.zeros(len(binning.cells), x.counts.dtype)
         np.add.at(counts, place[place >= 0], x.counts[place >= 0])
         return counts, x.people if isinstance(x, PeopleTally) else x.rows
     (counts,) = _edge_counts(binning, x)

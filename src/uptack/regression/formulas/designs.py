@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +18,7 @@ from uptack.columns.spread import PeopleValues
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.regression.formulas import levels as leveled
-from uptack.regression.formulas.grammar import Formula, known, read
+from uptack.regression.formulas.grammar import FEWER, MOST, Formula, known, read
 from uptack.regression.formulas.levels import Levels
 from uptack.regression.formulas.margins import Margin, margins
 from uptack.regression.formulas.tables import Named, Wanted, of_data
@@ -152,7 +153,16 @@ def drafted(text: object, data: Any, levels: Any) -> Draft:
         _check_kinds([] if factor.column in categories else factor.columns, fields)
     listed = {name: leveled.declared(name, declared[name], fields[name]) for name in categories if name in declared}
     missing = tuple(dict.fromkeys(name for name in categories if name not in listed))
+    _check_width(formula, {name: len(listed[name].labels) if name in listed else 2 for name in categories})
     return Draft(formula, replace(table, fields=fields), listed, missing)
+
+
+def _check_width(formula: Formula, levels: Mapping[str, int]) -> None:
+    """Refuses products of more categories than X can have columns for, before any is made. Two levels are the least."""
+    products = (math.prod(levels.get(factor.column, 1) for factor in term) for term in formula.terms)
+    if sum(products) > MOST:
+        must = f"of terms that have at most {MOST:,} columns, with those of all levels"
+        raise InvalidArgument("formula", must, "more", FEWER)
 
 
 def _check_kinds(names: Any, fields: Mapping[str, Field]) -> None:

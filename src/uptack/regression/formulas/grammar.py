@@ -9,6 +9,7 @@ holds for the rows of X and y holds for those of the table. A result that is no 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,18 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 CATEGORY = "C"
 SHAPE = "a formula such as 'price ~ log(carat) + C(cut) + x:y'"
 ALLOWED = f"Row by row there are {', '.join(FUNCTIONS)}, + - * / **, and C() for categories."
+
+MOST = 1 << 12
+"""Terms that a formula may have before equal ones are found, and columns that declared levels may make of them."""
+HIGHEST = 16
+"""Powers of terms."""
+WORK = 1 << 16
+"""Tuples of terms that a power is worked out from, by formulaic, at most."""
+DEEPEST = 100
+"""How deep an expression of columns may be nested."""
+FEWER = (
+    "Name the terms that you need, as in a + b + a:b, or take a low power, as in (a + b)**2; I(x**9) is a power of x."
+)
 
 
 @dataclass(frozen=True)
@@ -111,10 +124,15 @@ def read(text: object) -> Formula:
 
 
 def _parsed(text: object) -> Any:
-    """What formulaic makes of it: one response, and terms."""
+    """What formulaic makes of it: one response, and terms. A formula whose terms are too many is not worked out."""
     try:
+        if isinstance(text, str) and not expanded(formulaic.parser.DefaultFormulaParser().get_ast(text)) <= MOST:
+            must = f"of at most {MOST:,} terms, with powers that are whole numbers up to {HIGHEST}"
+            raise InvalidArgument("formula", must, checks.describe(text), FEWER)
         found: Any = formulaic.Formula(text) if isinstance(text, str) else None
         sound = len(list(found.lhs)) == 1 == len(next(iter(found.lhs)).factors) and all(t.factors for t in found.rhs)
+    except InvalidArgument:
+        raise
     except ImportError:
         raise ImportError('formulas need formulaic: pip install "uptack[formula]"') from None
     except Exception:
@@ -122,6 +140,37 @@ def _parsed(text: object) -> Any:
     if not sound:
         raise InvalidArgument("formula", SHAPE, checks.describe(text))
     return found
+
+
+def expanded(tree: Any) -> float:
+    """How many terms a formula has at most, from its syntax alone; infinite where that takes too long to work out.
+
+    With a and b terms on either side a + b, a - b and a/b have up to a + b, a:b has a·b, a*b has a + b + a·b, and a**k
+    has one for each set of up to k of a. It grows with what it is made of, so a part that is too large is in no small
+    whole. Sums may be long, so there is no recursion.
+    """
+    order, waiting = [], [tree]
+    while waiting:
+        order.append(node := waiting.pop())
+        waiting += getattr(node, "args", ())
+    found: dict[int, float] = {}
+    for node in reversed(order):  # parts come before what is made of them
+        parts = [found[id(part)] for part in getattr(node, "args", ())]
+        symbol = node.operator.symbol if hasattr(node, "operator") else ""
+        if symbol in ("**", "^"):
+            found[id(node)] = _power(parts[0], node.args[1])
+        else:
+            both = math.prod(parts) if symbol in (":", "*") else 0
+            found[id(node)] = both if symbol == ":" else max(sum(parts), 1) + both
+    return found[id(tree)]
+
+
+def _power(terms: float, exponent: Any) -> float:
+    """How many products of up to so many different terms there are."""
+    power = int(str(exponent)) if str(exponent).isdecimal() else math.inf
+    if power > HIGHEST or terms**power > WORK:
+        return math.inf
+    return sum(math.comb(int(terms), k) for k in range(1, int(power) + 1))
 
 
 def _factor(part: Any) -> Factor:
@@ -140,8 +189,10 @@ def _tree(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
-def _check(tree: ast.AST, text: str) -> None:
+def _check(tree: ast.AST, text: str, depth: int = 0) -> None:
     """Refuses whatever is not computed row by row, by its name."""
+    if depth > DEEPEST:
+        raise InvalidArgument("formula", f"of expressions that are nested up to {DEEPEST} times", "more")
     if isinstance(tree, ast.Name) or (isinstance(tree, ast.Constant) and isinstance(tree.value, int | float)):
         return
     parts: Sequence[ast.AST] = ()
@@ -155,7 +206,7 @@ def _check(tree: ast.AST, text: str) -> None:
         what = _function(tree) if isinstance(tree, ast.Call) else ""
         raise InvalidArgument("formula", "made of functions of single rows", repr(what or text), ALLOWED)
     for part in parts:
-        _check(part, text)
+        _check(part, text, depth + 1)
 
 
 def _function(tree: ast.Call) -> str:

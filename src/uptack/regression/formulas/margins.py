@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Mapping
+from itertools import combinations, count
 
 from uptack.regression.formulas.grammar import Factor, Formula
 
@@ -32,13 +32,31 @@ def margins(formula: Formula, categories: frozenset[str]) -> list[Margin]:
 
 
 def _merged(sets: Iterable[frozenset[Factor]]) -> list[dict[Factor, bool]]:
-    left = [dict.fromkeys(one, False) for one in sets]
-    while (pair := _apart_by_one(left)) is not None:
-        short, long, factor = pair
-        left = [one for one in left if one is not long and one is not short] + [{**short, factor: True}]
-    return left
+    left = {_key(one): (place, one) for place, one in enumerate(dict.fromkeys(some, False) for some in sets)}
+    factors = {factor for _, one in left.values() for factor in one}
+    for place in count(len(left)):
+        pair = _apart_by_one(left, factors)
+        if pair is None:
+            break
+        short, factor = pair
+        del left[_key(short)], left[_key({**short, factor: False})]
+        left[_key({**short, factor: True})] = place, {**short, factor: True}
+    return [one for _, one in left.values()]
 
 
-def _apart_by_one(sets: Sequence[dict[Factor, bool]]) -> tuple[dict[Factor, bool], dict[Factor, bool], Factor] | None:
-    pairs = ((a, b, f) for a in sets for b in sets for f in b if f not in a and {**a, f: False} == b)
-    return next(pairs, None)
+Key = frozenset[tuple[Factor, bool]]
+
+
+def _key(one: dict[Factor, bool]) -> Key:
+    return frozenset(one.items())
+
+
+def _apart_by_one(
+    left: Mapping[Key, tuple[int, dict[Factor, bool]]], factors: Iterable[Factor]
+) -> tuple[dict[Factor, bool], Factor] | None:
+    """The first set, and what the first has more of those with one category more. Sets may be thousands: a look-up."""
+    for key, (_, one) in left.items():
+        more = [(left[larger][0], f) for f in factors if f not in one and (larger := key | {(f, False)}) in left]
+        if more:
+            return one, min(more, key=lambda pair: pair[0])[1]
+    return None

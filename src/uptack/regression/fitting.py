@@ -163,7 +163,7 @@ def _stepped(
         if isinstance(model.loss, Poisson):
             model = replace(model, loss=kneed(model.loss, model, first, beta))
         if stage.tails:
-            model = _widened(rows, model, beta, s, plan, account.part(plan.small * TAILS))
+            model = _widened(rows, model, (beta, s), plan, account.part(plan.small * TAILS), late=step is not None)
         parts = Parts(account.part(plan.small * SLOPE), account.part(rest * stage.share),
                       account.part(HEAVY * plan.hessian(rounds)) if stage.reweighted else None)  # fmt: skip
         before = 0.0 if step is None else step.noise
@@ -175,12 +175,12 @@ def _stepped(
     return model, step, curvature, not _unsettled(step, before, curvature, plan.loss)
 
 
-def _widened(rows: Rows, model: Model, beta: Floats, s: float, plan: Plan, account: Account) -> Model:
+def _widened(rows: Rows, model: Model, at: tuple[Floats, float], plan: Plan, account: Account, *, late: bool) -> Model:
     """The model with residuals clipped as their tails say."""
     if isinstance(model.loss, Poisson):
-        return counted(rows, model, model.loss, beta, account)
+        return counted(rows, model, model.loss, at[0], account)
     louder = plan.room * model.loss.limit / plan.loss.limit
-    return widened(rows, model, beta, s, QUIET / louder, account)
+    return widened(rows, model, at, QUIET / louder, account, late=late)
 
 
 def _constant(shape: Shape, leading: bool) -> float:

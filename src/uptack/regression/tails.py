@@ -9,14 +9,15 @@ slopes than any others (Rousseeuw and van Zomeren 1990). Then R is wider, as far
 
 **One tail.** Where the tails of residuals are alike, a clipped fit estimates what least squares do, with less noise.
 Else it is drawn away from the longer one, to where most rows are. Then it is better to clip few of them, as far as
-noise allows. Residuals beyond 30 spreads, and rows that are far out, are not a tail but outliers, and do not count.
+noise allows. Residuals beyond 30 spreads, and rows that are far out, are not a tail but outliers, and do not count. It
+is asked before each step. Before the last one it takes 1.2 times as long a tail: a step to another fit is no polish.
 
 **Worth.** A fit gains (y - m)² - r² over the constant m, per row and in squared spreads, cut to ±4. It is hardly the
 fit of rows that are far out, with w below 1/4 and some column at more than four scales, which no 0 or 1 is: of those
 the worst is taken, a loss of 16, as if it were off by four spreads at all of them. A fit whose gain does not make up
 for that may be worse than none. (Rows a hundred times as far are outliers again.) Weights are those before R was wider,
-since a little more weight does not make it theirs. Where R is no longer small for noise, and rows
-far out are none or as often wrong as right, they are outliers, and no measure of a fit.
+since a little more weight does not make it theirs. Where R is no longer small for noise, and rows far out are none or
+as often wrong as right, they are outliers, and no measure of a fit.
 """
 
 from __future__ import annotations
@@ -60,11 +61,16 @@ def one_sided(model: Model, batch: Floats, beta: Floats, s: float) -> Floats:
     return np.where(tail, np.copysign(LENGTH / 2, y - eta), 0.0)
 
 
-def widened(rows: Rows, model: Model, beta: Floats, s: float, times: float, account: Account) -> Model:
-    """The model, with residuals clipped wider if one of their tails is longer: up to so many times."""
+def widened(
+    rows: Rows, model: Model, at: tuple[Floats, float], times: float, account: Account, *, late: bool = False
+) -> Model:
+    """The model, with residuals clipped wider if one of their tails is longer: up to so many times. It has to be longer
+    by 1.2 times as much if the next step is the last.
+    """
+    beta, s = at
     (total,) = rows.sums(lambda batch: [Vectors(one_sided(model, batch, beta, s))])
     share = abs(2 * noisy_mean(total, model.n, account))
-    least = LOPSIDED + DOUBT * 2 * account.rows / (model.n * float(account.epsilon))
+    least = LOPSIDED * (1.2 if late else 1) + DOUBT * 2 * account.rows / (model.n * float(account.epsilon))
     return replace(model, loss=model.loss.wider(times)) if share > least else model
 
 

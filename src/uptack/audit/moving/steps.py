@@ -126,7 +126,7 @@ def steps() -> list[Replay]:
         step("Hessian", lambda rows, a: hessian(rows, model(huber), a), from_to([far, 0.0, 0.0], [0.0, far, 0.0])),
         step("Hessian anew", lambda rows, a: bent(rows, model(check), first[0], (FLAT, 1.0, 0.5), a), across),
         step("spread", lambda rows, a: spread(rows, model(huber), FLAT, a), jumping(float(huber.near[0]), 2)),
-        step("tails", lambda rows, a: widened(rows, tails, FLAT, 1.0, 9.0, a), lopsided()),
+        step("tails", lambda rows, a: widened(rows, tails, (FLAT, 1.0), 9.0, a), lopsided()),
         step("slope", slope, from_to([0.0, 0.0, 0.0], [0.0, 0.0, far])),
         step("slope, 2 rows", slope, from_to([0.0, 0.0, 0.0], [0.0, 0.0, far], times=2), rows_per_person=2),
         step("gradient", _moved(huber, 1 - MOST), from_to([far, 0.0, far**2], [far, 0.0, -(far**2)])),

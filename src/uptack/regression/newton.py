@@ -143,10 +143,10 @@ class Model:
         return np.minimum(1.0, self.loss.far * w)
 
     def slopes(self, batch: Floats, beta: Floats, s: float, sharp: bool) -> list[Whole]:
-        """wz·ψ/(cR) as integers of length at most Λ, and κ/k as integers of [0, Λ]."""
+        """wz·ψ/(cR) as integers of length at most Λ, and κ/k as integers of [0, Λ]; 0 where η is no number."""
         z, y, eta, w = self.at(batch, beta)
         v = self.near(w)
-        bend = np.clip(self.loss.bend(y, eta, v, s), 0.0, 1.0)
+        bend = np.nan_to_num(np.clip(self.loss.bend(y, eta, v, s), 0.0, 1.0))
         return [bounded(z * (self.loss.score(y, eta, v, s, sharp) / self.radius), 1.0), np.rint(bend * LENGTH)]
 
     def even(self, batch: Floats) -> list[Whole]:

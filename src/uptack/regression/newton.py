@@ -60,6 +60,11 @@ FAR_OUT = Fraction(3, 4)
 """R comes from this quantile of |z|."""
 
 
+def covering(p: int) -> float:
+    """Times the edge of the noise: below that, noise may cover a direction."""
+    return max(1.0, (CERTAIN * math.sqrt(p + 1) + 0.6) / edge(p))
+
+
 @dataclass(frozen=True, eq=False)
 class Hessian:
     """Second moments of the scaled rows: eigenvalues, as used and as they came out, the edge of their noise, and how
@@ -79,8 +84,7 @@ class Hessian:
         """Which directions noise may cover: with eigenvalues below its edge, or, of few columns, for which the edge is
         often passed, below what noise in one direction is with a chance of 1%.
         """
-        p = len(self.raw)
-        return self.raw < self.edge * max(1.0, (CERTAIN * math.sqrt(p + 1) + 0.6) / edge(p))
+        return self.raw < self.edge * covering(len(self.raw))
 
     @property
     def matrix(self) -> Floats:
@@ -302,6 +306,7 @@ __all__ = [
     "Model",
     "Parts",
     "Step",
+    "covering",
     "far_out",
     "hessian",
     "newton",

@@ -1,5 +1,6 @@
 """Linear fits of rows far out, of numbers beyond all scales, and what hostile rows add to steps with wild numbers."""
 
+import functools
 import itertools
 import pickle
 
@@ -7,12 +8,14 @@ import numpy as np
 import pytest
 
 import uptack as ut
+from uptack.errors import InvalidArgument
 from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.rows import MatrixRows, summed
 from uptack.multivariate.standardise import Frame
 from uptack.multivariate.terms import Vectors
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE
+from uptack.registry import find, names, release
 from uptack.regression.counts import Poisson, ends
 from uptack.regression.losses import Check, Huber, Logistic
 from uptack.regression.newton import Model, Step
@@ -107,3 +110,15 @@ def test_public_objects_of_files_that_were_split_can_be_pickled():
     assert str(pickle.loads(pickle.dumps(found)).rows) == str(found.rows)
     kernel = ut.kernels.Gaussian(1.0)
     assert pickle.loads(pickle.dumps(kernel)) == kernel
+
+
+def test_a_function_that_is_dressed_up_as_ours_does_not_get_its_name(monkeypatch):
+    monkeypatch.setattr(names, "_DECLARED", dict(names._DECLARED))
+
+    @functools.wraps(ut.median)
+    def own(x, *, epsilon):
+        return max(x)
+
+    with pytest.raises(InvalidArgument, match="median"):
+        release()(own)
+    assert find("median").public is ut.median

@@ -266,7 +266,7 @@ def test_a_last_step_is_to_be_shorter_where_noise_covers_directions():
     step = Step(np.ones(4), np.ones(4), 1.0, 0.8, 0.8, 0.04, 0.28, 0.0, 0.1, np.zeros((4, 4)))
     for least, refused in ((0.5, False), (0.05, True)):
         raw = np.array([least, 0.9, 1.0, 1.1])
-        assert _unsettled(step, 0.0, Hessian(np.eye(4), raw, raw, 0.2, 0.1, 1.0), Huber()) == refused
+        assert _unsettled(step, 0.0, Hessian(np.eye(4), raw, raw, 0.2, 0.1, 0.2), Huber()) == refused
 
 
 def test_a_summary_and_json():

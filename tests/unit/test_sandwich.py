@@ -69,7 +69,7 @@ def test_no_person_adds_more_than_one_to_both_sums_together():
 
 
 def test_noise_makes_the_last_step_no_more_than_twice_as_long():
-    first = Hessian(np.eye(3), np.ones(3), np.ones(3), 0.1, 0.1, 1.0)
+    first = Hessian(np.eye(3), np.ones(3), np.ones(3), 0.1, 0.1, 0.1)
     step = Step(BETA, np.ones(3), 0.7, 0.6, 0.6 / 0.7, 0.1, 0.1, 0.0, 0.1, np.zeros((3, 3)))
     found = []
     for seed in range(20):

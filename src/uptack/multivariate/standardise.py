@@ -30,7 +30,8 @@ from uptack.multivariate.pairs import MOST
 from uptack.multivariate.rows import Floats, Rows, Whole
 
 POWERS = 480
-"""Scales are from 2^-480 to 2^480: also the ratio of two is a float, and what is a centre away."""
+"""Scales are from 2^-480 to 2^480: also the ratio of two is a float, and what is a centre away. A column at one of the
+ends has none, as it may be far beyond."""
 
 DROPPED = 2 * POWERS + 1
 SCALES = Levels(np.append(falling(DROPPED, POWERS, 1 << 16, 1.0), 1 << 12))
@@ -102,7 +103,7 @@ def scales(rows: Rows, columns: Sequence[int], slots: int | None, account: Accou
     (counts,) = rows.pairs(lambda a, b: _exponents(a[chosen], b[chosen]), slots, account.entropy, most)
     boxes = SCALES.boxes(*stacked([scale_ends(line, wanted, steps) for line in counts]))
     levels = [SCALES.level(copy) for copy in drawn(boxes, account)]
-    return [None if level == DROPPED else 2.0 ** (level - POWERS) for level in levels]
+    return [2.0 ** (level - POWERS) if 0 < level < 2 * POWERS else None for level in levels]
 
 
 # ------------------------------------------------------------------------------------------------------ whole numbers

@@ -50,10 +50,15 @@ def enter(made: Declaration) -> None:
     with _LOCK:
         for other in _DECLARED.values():
             taken = {made.name, made.also} & {other.name, other.also} - {""}
-            if taken and (other.function.__module__, other.name) != (home, made.name):
+            if taken and (_homes(other), other.name) != (_homes(made), made.name):
                 found = f"{min(taken)!r}, which {other.function.__module__}.{other.name} has"
                 raise InvalidArgument(f"the name of {home}.{made.name}", "new", found, "One of the two needs another.")
         _DECLARED[made.name] = made
+
+
+def _homes(made: Declaration) -> tuple[str, Any]:
+    """The module that a function says it is of, and the one of its code, which `functools.wraps` can't change."""
+    return made.function.__module__, getattr(made.function, "__globals__", {}).get("__name__")
 
 
 def load() -> None:

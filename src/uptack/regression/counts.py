@@ -228,7 +228,8 @@ def ends(rows: Rows, model: Model, step: Step, account: Account) -> tuple[Model,
         weighted = loss.score(y, eta, model.near(w), 1.0, True)
         plain = np.clip((np.clip(y, 0.0, MOST) - exponential(eta)) / loss.limit, -1.0, 1.0)
         beyond = loss.residuals(y, eta) >= loss.limit
-        return [Vectors(np.rint(each * LENGTH)) for each in (plain / 2, weighted**2, np.where(beyond, 1.0, 0.0))]
+        found = plain / 2, weighted**2, np.where(beyond, 1.0, 0.0)
+        return [Vectors(np.rint(np.nan_to_num(each) * LENGTH)) for each in found]
 
     parts = [account.part(part) for part in PARTS]
     off, square, beyond = (noisy_mean(total, model.n, own) for total, own in zip(rows.sums(sums), parts, strict=True))

@@ -72,7 +72,7 @@ def linear_regression(
     ⊥ by public numbers costs nothing, where the number of rows is public. ⊥ is also the answer, at the price of what
     was done, where the last step was too long to be a polish, or noise covers a third of the directions of x. With few
     rows for their noise, or where rows far out may be right, it is also ⊥ where the fit would not beat a constant if it
-    were off by four spreads for all of those, which it hardly follows (`uptack.regression.tails`).
+    were off by four spreads for all of those that it does not explain (`uptack.regression.tails`).
 
     >>> import numpy as np
     >>> from uptack.noise import SeededEntropy

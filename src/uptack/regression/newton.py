@@ -60,6 +60,11 @@ FAR_OUT = Fraction(3, 4)
 """R comes from this quantile of |z|."""
 
 
+def covering(p: int) -> float:
+    """Times the edge of the noise: below that, noise may cover a direction."""
+    return max(1.0, (CERTAIN * math.sqrt(p + 1) + 0.6) / edge(p))
+
+
 @dataclass(frozen=True, eq=False)
 class Hessian:
     """Second moments of the scaled rows: eigenvalues, as used and as they came out, the edge of their noise, and how
@@ -79,8 +84,7 @@ class Hessian:
         """Which directions noise may cover: with eigenvalues below its edge, or, of few columns, for which the edge is
         often passed, below what noise in one direction is with a chance of 1%.
         """
-        p = len(self.raw)
-        return self.raw < self.edge * max(1.0, (CERTAIN * math.sqrt(p + 1) + 0.6) / edge(p))
+        return self.raw < self.edge * covering(len(self.raw))
 
     @property
     def matrix(self) -> Floats:
@@ -143,10 +147,10 @@ class Model:
         return np.minimum(1.0, self.loss.far * w)
 
     def slopes(self, batch: Floats, beta: Floats, s: float, sharp: bool) -> list[Whole]:
-        """wz·ψ/(cR) as integers of length at most Λ, and κ/k as integers of [0, Λ]."""
+        """wz·ψ/(cR) as integers of length at most Λ, and κ/k as integers of [0, Λ]; 0 where η is no number."""
         z, y, eta, w = self.at(batch, beta)
         v = self.near(w)
-        bend = np.clip(self.loss.bend(y, eta, v, s), 0.0, 1.0)
+        bend = np.nan_to_num(np.clip(self.loss.bend(y, eta, v, s), 0.0, 1.0))
         return [bounded(z * (self.loss.score(y, eta, v, s, sharp) / self.radius), 1.0), np.rint(bend * LENGTH)]
 
     def even(self, batch: Floats) -> list[Whole]:
@@ -302,6 +306,7 @@ __all__ = [
     "Model",
     "Parts",
     "Step",
+    "covering",
     "far_out",
     "hessian",
     "newton",

@@ -17,6 +17,7 @@ from uptack.multivariate.entrance import MISSING, Given, Streamed, binary_column
 from uptack.multivariate.signs import noise_edge
 from uptack.regression.formulas import Columns
 from uptack.regression.losses import Loss
+from uptack.regression.newton import covering
 from uptack.regression.sandwich import COVERS, enough, expected, splits, tries
 from uptack.release import Advice
 
@@ -53,7 +54,7 @@ DROWNED = 0.5
 """⊥ where the noise's edge would exceed this part of a Hessian whose curvatures a fit can't do without."""
 
 BLURRED = 0.25
-"""R is as wide as leaves the edge of the noise of a Hessian at this part of its mean eigenvalue."""
+"""R is as wide as leaves what noise covers in a Hessian at this part of its mean eigenvalue."""
 
 ROOM, QUIET = 0.5, 0.06
 """⊥ where the last gradient's noise would move predictions by more than this part of a spread. With a long tail,
@@ -145,9 +146,13 @@ class Plan:
         return self.small * CLASS if (self.leading or self.loss.counts) and not self.loss.response else Fraction(0)
 
     def farther(self, p: int, n: float, account: Account) -> float:
-        """How many times as wide R may be: as the noise of a Hessian and of the last gradient allow."""
+        """How many times as wide R may be: as the noise of a Hessian, of the last gradient and its variance allow."""
         edge = noise_edge(p, n, account, float(account.epsilon * self.hessian(self.rounds))) * self.loss.far
-        return max(min(math.sqrt(BLURRED / edge) / self.wide, QUIET / self.room), 1.0)
+        times = min(math.sqrt(BLURRED / (covering(p) * edge)) / self.wide, QUIET / self.room)
+        if self.variance:
+            off = expected(p, n, account, self.variance, (self.loss.limit, self.wide))
+            times = min(times, math.sqrt(COVERS / off))
+        return max(times, 1.0)
 
     def hessian(self, rounds: int) -> Fraction:
         """The part of ε for a Hessian after so many rounds: that of one, and half of what was saved."""

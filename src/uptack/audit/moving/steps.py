@@ -24,10 +24,11 @@ from uptack.multivariate.signs import whitened
 from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.noise import Entropy, SeededEntropy
 from uptack.registry.rim import guarded
+from uptack.regression.counts import Poisson, counted, ends, level
 from uptack.regression.losses import Check, Huber, Loss
 from uptack.regression.newton import FAR_OUT, Hessian, Model, Parts, Step, bent, far_out, hessian, newton, spread
 from uptack.regression.sandwich import sandwich
-from uptack.regression.tails import FAR, GAIN, GONE, LOPSIDED, LOSS, TAIL, widened, worthless
+from uptack.regression.tails import FAR, GAIN, GONE, LEVER, LOPSIDED, LOSS, NEAR, TAIL, farther, widened, worthless
 from uptack.release import NoReply, Release
 
 Act = Callable[[MatrixRows, Account], Any]
@@ -95,6 +96,13 @@ def lopsided(n: int = 200) -> Pair:
     return _ends(inside, [0.0, 0.0, -2 * TAIL], [0.0, 0.0, 2 * TAIL])
 
 
+def levered(n: int = 200) -> Pair:
+    """As many rows far out that are right as just do not make R wider, and one that goes from wrong to right."""
+    rows, right = np.zeros((n, 3)), [4 / NEAR, 0.0, 0.0]
+    rows[: int(LEVER * n) + 1] = right
+    return _ends(rows, [*right[:2], 2 * FAR], right)
+
+
 def doubtful(n: int = 25) -> Pair:
     """A fit of 0 that gains all there is over 4 for most rows, and loses as much for those far out, one of which goes
     over. The sum of what rows show is 0 then, and a loss before.
@@ -102,6 +110,12 @@ def doubtful(n: int = 25) -> Pair:
     rows = np.zeros((n, 3))
     rows[: int(n * GAIN / (GAIN + LOSS)), 0] = 2 * FAR
     return _ends(rows, [2 * FAR, 0.0, 0.0], [0.0, 0.0, 0.0])
+
+
+def beyond(share: float) -> Pair:
+    """A share of the counts at 1, the others at 16, and one that goes from 0 to where no other is."""
+    counts, _ = jumping(share, 2)
+    return _ends(counts, [0.0, 0.0, 0.0], [0.0, 0.0, 1e9])
 
 
 def _moved(loss: Loss, part: Fraction) -> Act:
@@ -117,6 +131,7 @@ def steps() -> list[Replay]:
     huber, check, far = Huber(), Check(0.5), 1e9
     edge, gone = 0.999 * huber.cutoff, 2 * GONE
     tails, worth, first = model(huber, 200), model(huber, 25), _before(huber)
+    wide, low = Poisson(100.0), Poisson(1.0, knee=0.01)  # a rate of 1 is at the limit of the last one
     slope, across = _moved(huber, MOST), from_to([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     return [
         step("scales", lambda rows, a: scales(rows, (0, 1), None, a), from_to([0.0, 0.0, 0.0], [far, far, 0.0])),
@@ -131,6 +146,10 @@ def steps() -> list[Replay]:
         step("slope, 2 rows", slope, from_to([0.0, 0.0, 0.0], [0.0, 0.0, far], times=2), rows_per_person=2),
         step("gradient", _moved(huber, 1 - MOST), from_to([far, 0.0, far**2], [far, 0.0, -(far**2)])),
         step("worth", lambda rows, a: worthless(rows, worth, (FLAT, 1.0), GAIN, a), doubtful()),
+        step("rows far out", lambda rows, a: farther(rows, tails, (FLAT, 1.0), 0.0, 2.0, a), levered()),
+        step("mean count", lambda rows, a: level(rows, N, a), beyond(2 / 3)),
+        step("limit of counts", lambda rows, a: counted(rows, model(wide), wide, FLAT, a), beyond(5 / 6)),
+        step("ends of counts", lambda rows, a: ends(rows, model(low), first[1], a), beyond(5 / 6)),
         step("variance", lambda rows, a: sandwich(rows, model(huber), *first, a),
              from_to([1.0, 0.0, edge], [0.0, far, gone * far])),
     ]  # fmt: skip

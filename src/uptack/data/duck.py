@@ -37,6 +37,7 @@ class Connection:
 
         self.con = duckdb.connect(path, read_only, settings)
         self.con.execute("SET python_enable_replacements = false")  # a table is one of DuckDB, never a variable
+        self.con.execute("SET timezone = 'UTC'")  # ibis does, too: a view may make numbers of times
 
     def ibis(self) -> Any:
         """The same connection for ibis: the same state, the same locks."""

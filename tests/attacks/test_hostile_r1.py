@@ -1,8 +1,13 @@
 """Files whose rows, names or readers are hostile."""
 
-import duckdb
+import threading
 
-from uptack.data import duck, source
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from uptack.data import duck, engines, source
 
 
 def test_a_view_of_times_says_the_same_before_and_after_ibis(tmp_path, monkeypatch):
@@ -18,3 +23,26 @@ def test_a_view_of_times_says_the_same_before_and_after_ibis(tmp_path, monkeypat
         assert (rows.categories("h"), rows.categories("s")) == ({2: 1}, {"2024-01-01 02:00:00+00": 1})
         assert rows.column("h").pile.values.tolist() == [2.0]
         assert rows.table is not None
+
+
+def test_a_thread_that_needs_ibis_waits_for_one_that_reads(tmp_path):
+    """DuckDB has one open result at a time: the other thread failed, with an error of the engine."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"a": np.arange(1_000_000) / 7}), path)
+    assert engines.ibis()  # to import it takes longer than to read the rows
+    rows, found = source(path), []
+    other = threading.Thread(target=lambda: found.append(rows.table.columns))
+
+    def fold(batches):
+        total = 0
+        for batch in batches:
+            if not total:
+                other.start()
+                other.join(0.5)
+                assert not found
+            total += batch.num_rows
+        return total
+
+    assert engines.folded(rows._given.floats("a"), fold) == 1_000_000
+    other.join()
+    assert list(found[0]) == ["a"]

@@ -6,8 +6,10 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from uptack.data import duck, engines, source
+from uptack.errors import InvalidArgument
 
 
 def test_a_view_of_times_says_the_same_before_and_after_ibis(tmp_path, monkeypatch):
@@ -46,3 +48,28 @@ def test_a_thread_that_needs_ibis_waits_for_one_that_reads(tmp_path):
     assert engines.folded(rows._given.floats("a"), fold) == 1_000_000
     other.join()
     assert list(found[0]) == ["a"]
+
+
+@pytest.mark.parametrize("name", ["A", "", "b\0c", "b"])
+def test_one_broken_text_changes_no_other_whatever_columns_are_called(tmp_path, name):
+    """By its name, the column was not found, or all of its texts were bytes to be escaped."""
+    told = []
+    for last in (b"q", b"\xff"):
+        raw = pa.array(["ä".encode(), last], pa.binary())
+        texts = pa.StringArray.from_buffers(2, raw.buffers()[1], raw.buffers()[2])
+        pq.write_table(pa.table([[1, 2], texts], names=["a", name]), tmp_path / "rows.parquet")
+        rows = source(tmp_path / "rows.parquet")
+        told.append((dict(rows.columns), rows.categories(list(rows.columns)[1])))
+    (columns, plain), (others, mended) = told
+    assert columns == others
+    assert (plain, mended) == ({"q": 1, "ä": 1}, {"ä": 1, None: 1})
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    """Arrow can't tell them apart, so one broken text was an error."""
+    within = pa.array([{"a": 1, "b": {"a": 2}}])
+    pq.write_table(pa.table([within, pa.array([1])], names=["b", "a"]), tmp_path / "rows.parquet")
+    assert source(tmp_path / "rows.parquet").rows == 1
+    pq.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "rows.parquet")
+    with pytest.raises(InvalidArgument, match=r"data must be .* different names"):
+        source(tmp_path / "rows.parquet")

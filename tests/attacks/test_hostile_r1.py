@@ -8,7 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from uptack import ADD_REMOVE, SeededEntropy, histogram
+from uptack.columns.people import UNIT
+from uptack.columns.spread import PeopleTally, Weights
 from uptack.data import duck, engines, source
+from uptack.discrete.histograms import in_steps
 from uptack.errors import InvalidArgument
 
 
@@ -73,3 +77,15 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
     pq.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "rows.parquet")
     with pytest.raises(InvalidArgument, match=r"data must be .* different names"):
         source(tmp_path / "rows.parquet")
+
+
+def test_how_many_units_there_are_in_all_changes_no_count_and_no_type():
+    """From 2^62 units on there is no room for sums in 64 bits. Floats of them were rounded once more than others."""
+    units = np.random.default_rng(3).integers(1 << 54, 1 << 61, 1000)
+    assert in_steps(units, UNIT).tobytes() == in_steps(units.astype(object), UNIT).tobytes()
+    told = {"keys": ["a", "b"], "epsilon": 1, "adjacency": ADD_REMOVE.by_person("id")}
+    for some in (np.array([7, 5]) * UNIT, np.array([10**10, 5]).astype(object) * UNIT):
+        tally = PeopleTally(("a", "b"), some, 10**10, Weights("rows", UNIT // 2))
+        assert histogram(tally, **told, entropy=SeededEntropy(1)).value.counts.dtype == np.float64
+    with pytest.raises(InvalidArgument, match=r"at_most must be at most"):
+        Weights("rows", UNIT)

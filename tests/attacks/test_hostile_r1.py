@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from uptack import ADD_REMOVE, SeededEntropy, histogram
+import uptack
+from uptack import ADD_REMOVE, Ledger, SeededEntropy, histogram
 from uptack.columns.people import UNIT
 from uptack.columns.spread import PeopleTally, Weights
 from uptack.data import duck, engines, source
@@ -89,3 +90,17 @@ def test_how_many_units_there_are_in_all_changes_no_count_and_no_type():
         assert histogram(tally, **told, entropy=SeededEntropy(1)).value.counts.dtype == np.float64
     with pytest.raises(InvalidArgument, match=r"at_most must be at most"):
         Weights("rows", UNIT)
+
+
+def test_a_ledger_keeps_no_guess_that_nobody_asked_for(tmp_path):
+    """Whether all rows of a column are integers is theirs, unless the curator gives it away."""
+    seen = []
+    for last in ("2", "two"):
+        (tmp_path / "rows.csv").write_text(f"a,b\n1,1\n2,{last}\n")
+        book = Ledger(tmp_path / f"{last}.db", 1)
+        opened = uptack.open(tmp_path / "rows.csv", ledger=book, types={"a": "guess", "b": "text"})
+        seen.append((dict(opened.source.columns), [line.what for line in book.entries()]))
+    assert seen[0] == seen[1]
+    assert seen[0][0] == {"a": "integer", "b": "text"}
+    again = uptack.open(tmp_path / "rows.csv", ledger=book, types="guess")
+    assert dict(again.source.columns) == {"a": "integer", "b": "text"}

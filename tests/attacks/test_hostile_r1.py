@@ -104,3 +104,11 @@ def test_a_ledger_keeps_no_guess_that_nobody_asked_for(tmp_path):
     assert seen[0][0] == {"a": "integer", "b": "text"}
     again = uptack.open(tmp_path / "rows.csv", ledger=book, types="guess")
     assert dict(again.source.columns) == {"a": "integer", "b": "text"}
+
+
+@pytest.mark.parametrize("told", [{"na": "\ud800"}, {"types": {"a": "boolean:\ud800/no"}}])
+def test_words_that_no_file_can_have_are_refused_by_name(tmp_path, told):
+    """They were taken for rows that can't be read."""
+    (tmp_path / "rows.csv").write_text("a\n1\n")
+    with pytest.raises(InvalidArgument, match=next(iter(told))):
+        source(tmp_path / "rows.csv", **{"types": {"a": "integer"}, **told})

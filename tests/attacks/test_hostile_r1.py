@@ -15,6 +15,7 @@ from uptack.columns.spread import PeopleTally, Weights
 from uptack.data import duck, engines, source
 from uptack.discrete.histograms import in_steps
 from uptack.errors import InvalidArgument
+from uptack.regression.formulas import grammar
 
 
 def test_a_view_of_times_says_the_same_before_and_after_ibis(tmp_path, monkeypatch):
@@ -112,3 +113,21 @@ def test_words_that_no_file_can_have_are_refused_by_name(tmp_path, told):
     (tmp_path / "rows.csv").write_text("a\n1\n")
     with pytest.raises(InvalidArgument, match=next(iter(told))):
         source(tmp_path / "rows.csv", **{"types": {"a": "integer"}, **told})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "+".join(["(a+b)**16"] * 300),
+        ":".join(f"x{i}" for i in range(6000)),
+        f"({'+'.join(f'x{i}' for i in range(1000))})/({'+'.join(f'z{i}' for i in range(1000))})",
+        f"I({'x' * 10**6})",
+        "a**17",
+    ],
+)
+def test_a_formula_of_few_terms_that_takes_for_ever_is_refused(text, monkeypatch):
+    """Three terms by 300 powers took 20 minutes, and one of 6000 columns 17 seconds. What is short goes on."""
+    assert [len(grammar.read(f"y ~ {few}").terms) for few in ("(a+b)**8", "a:b:c", "(a+b)/c", "a**16")] == [3, 1, 3, 1]
+    monkeypatch.setattr(grammar.formulaic, "Formula", None)
+    with pytest.raises(InvalidArgument, match=r"^formula must be of at most"):
+        grammar.read(f"y ~ {text}")

@@ -9,13 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import uptack
-from uptack import ADD_REMOVE, Ledger, SeededEntropy, histogram
+from uptack import ADD_REMOVE, Ledger, NoReply, SeededEntropy, histogram, linear_regression
 from uptack.columns.people import UNIT
 from uptack.columns.spread import PeopleTally, Weights
 from uptack.data import duck, engines, source
 from uptack.discrete.histograms import in_steps
 from uptack.errors import InvalidArgument
-from uptack.regression.formulas import grammar
+from uptack.regression.formulas import designs, grammar
+from uptack.regression.formulas.levels import Levels
 
 
 def test_a_view_of_times_says_the_same_before_and_after_ibis(tmp_path, monkeypatch):
@@ -144,3 +145,23 @@ def test_tables_of_other_schemas_are_none_that_there_are(tmp_path):
     assert source(tmp_path / "rows.duckdb").categories("a") == {2: 1}
     with pytest.raises(InvalidArgument, match=r"^table must be a table that there is, got 'hidden'"):
         source(tmp_path / "rows.duckdb", table="hidden")
+
+
+def test_products_of_found_levels_are_counted_before_they_are_made(monkeypatch):
+    """Three categories of 1000 found levels took all memory, after the debit."""
+    rng = np.random.default_rng(0)
+    rows = {"y": rng.normal(size=4000), **{c: np.array([f"{c}{i}" for i in rng.integers(0, 40, 4000)]) for c in "abc"}}
+    for text in ("y ~ C(a):C(b):C(c)", "y ~ C(a)*C(b) - 1", "y ~ C(a) + C(a):C(c) + C(c):C(b)"):
+        draft = designs.drafted(text, rows, None)
+        for sizes in ((2, 3, 4), (1, 2, 1), (0, 3, 1), (0, 0, 0)):
+            found = {
+                c: Levels(tuple(range(n)), "own" if n == 4 else "first") for c, n in zip("abc", sizes, strict=True)
+            }
+            found = {name: found[name] for name in draft.open}
+            assert draft.width(found) == len(draft.columns(found).names)
+    made = []
+    monkeypatch.setattr(
+        designs.Draft, "columns", lambda draft, *found, f=designs.Draft.columns: made.append(found) or f(draft, *found)
+    )
+    assert isinstance(linear_regression(rows, formula="y ~ C(a):C(b):C(c)", epsilon=100, delta=1e-2), NoReply)
+    assert made == [()]

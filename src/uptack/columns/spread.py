@@ -56,8 +56,8 @@ class Weights:
         if self.at_most is None:
             fix = "Choose a public number of rows that hardly anybody exceeds, such as 10."
             raise InvalidArgument("at_most", "given where weights='rows'", "None", fix)
-        if checks.integer("at_most", self.at_most, least=1) > UNIT:
-            raise InvalidArgument("at_most", f"at most {UNIT:,} rows", self.at_most)
+        if checks.integer("at_most", self.at_most, least=1) > UNIT // 2:  # a row has two units: counts are floats
+            raise InvalidArgument("at_most", f"at most {UNIT // 2:,} rows", self.at_most)
 
     @property
     def most(self) -> int:

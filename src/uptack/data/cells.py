@@ -80,7 +80,7 @@ def numbers(decimal: object, thousands: object) -> Numbers:
 def gaps(na: object) -> tuple[str, ...]:
     """The words for missing values, as somebody said."""
     words = () if na is None else (na,) if isinstance(na, str) else na
-    if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
+    if not isinstance(words, Sequence) or not all(isinstance(word, str) and _is_text(word) for word in words):
         raise InvalidArgument("na", "a word for missing values such as 'NA', or a list of them", checks.describe(na))
     return tuple(dict.fromkeys(word.strip() for word in words))
 
@@ -95,7 +95,13 @@ def _words(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     if kind == "boolean":
         return TRUE, FALSE
     words = [word.strip().lower() for word in kind.removeprefix(WORDS).split("/")]
-    return ((words[0],), (words[1],)) if len(words) == 2 and all(words) and words[0] != words[1] else None
+    two = len(words) == 2 and all(map(_is_text, words)) and "" not in words and words[0] != words[1]
+    return ((words[0],), (words[1],)) if two else None
+
+
+def _is_text(word: str) -> bool:
+    """Whether it is made of characters: a lone half of a pair is none, and no file of text has it."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in word)
 
 
 def base(kind: str) -> str:

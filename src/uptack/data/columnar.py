@@ -34,6 +34,19 @@ def _same_schemas(con: Any, files: str) -> None:
     for file, found in columns.items():
         if sorted(found[1:]) != sorted(columns[first][1:]):  # the first element is the root, whose name is the writer's
             raise _differing(file, first)
+        names = _outer(found[1:])
+        if len(set(names)) < len(names):
+            raise InvalidArgument("data", "a file whose columns have different names", "two of the same name")
+
+
+def _outer(found: Sequence[tuple[Any, ...]]) -> list[str]:
+    """The names of columns, without those inside of columns, which follow them."""
+    names, inside = [], 0
+    for name, *_, parts in found:
+        if not inside:
+            names.append(name)
+        inside = max(inside - 1, 0) + (int(parts) if parts.isdecimal() else 0)
+    return names
 
 
 def _differing(file: str, first: str) -> InvalidArgument:
@@ -44,25 +57,27 @@ def _differing(file: str, first: str) -> InvalidArgument:
 def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
     """Read the same files through Arrow, which checks no text, and take what is not UTF-8 for missing, row by row.
 
-    DuckDB itself fails on a file with one such cell. It is faster, so it is tried first.
+    DuckDB itself fails on a file with one such cell. It is faster, so it is tried first. Columns go by their places:
+    Arrow and DuckDB don't agree on what those are called whose names are empty, or equal but for their case.
     """
     import pyarrow as pa
     import pyarrow.dataset as pads
 
     plain = pads.dataset(names, format="parquet").schema
-    folders = [(name, pa.string()) for name in table.columns if hive and name not in plain.names]
-    texts = {f.name for f in plain if _is_text(f.type)}
-    fields = [(f.name, pa.binary() if f.name in texts else f.type) for f in plain]
+    folders = [(name, pa.string()) for name in table.columns[len(plain) :]] if hive else []
+    texts = [_is_text(f.type) for f in plain] + [False] * len(folders)
+    fields = [(f.name, pa.binary() if _is_text(f.type) else f.type) for f in plain]
     parts = pads.partitioning(pa.schema(folders), flavor="hive") if folders else None
     read = pads.dataset(names, format="parquet", schema=pa.schema([*fields, *folders]), partitioning=parts)
     raw = _new_name()
     con.con.register(raw, read)
     types = dict(con.con.execute(f"SELECT column_name, column_type FROM (DESCRIBE {table.get_name()})").fetchall())
     cells = [
-        f"{f'TRY(decode({cell}))' if name in texts else f'CAST({cell} AS {types[name]})'} AS {cell}"
-        for name, cell in ((name, quoted(name)) for name in table.columns)
+        f"{f'TRY(decode(c{i}))' if text else f'CAST(c{i} AS {types[name]})'} AS {quoted(name)}"
+        for i, (name, text) in enumerate(zip(table.columns, texts, strict=True))
     ]
-    con.con.execute(f"CREATE OR REPLACE TEMPORARY VIEW {table.get_name()} AS SELECT {', '.join(cells)} FROM {raw}")
+    read_as = f"{raw} AS read({', '.join(f'c{i}' for i in range(len(cells)))})"
+    con.con.execute(f"CREATE OR REPLACE TEMPORARY VIEW {table.get_name()} AS SELECT {', '.join(cells)} FROM {read_as}")
 
 
 def _is_text(dtype: Any) -> bool:

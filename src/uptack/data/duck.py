@@ -37,22 +37,25 @@ class Connection:
 
         self.con = duckdb.connect(path, read_only, settings)
         self.con.execute("SET python_enable_replacements = false")  # a table is one of DuckDB, never a variable
+        self.con.execute("SET timezone = 'UTC'")  # ibis does, too: a view may make numbers of times
 
     def ibis(self) -> Any:
         """The same connection for ibis: the same state, the same locks."""
-        if "_ibis" not in vars(self):
-            import ibis
+        with states.state(self).lock:  # ibis asks DuckDB at once, which must not break off what another thread reads
+            if "_ibis" not in vars(self):
+                import ibis
 
-            made = ibis.duckdb.from_connection(self.con)
-            vars(made)["_uptack_state"] = states.state(self)
-            vars(self).setdefault("_ibis", made)  # one step, so that two threads get the same
-        return vars(self)["_ibis"]
+                made = ibis.duckdb.from_connection(self.con)
+                vars(made)["_uptack_state"] = states.state(self)
+                self._ibis = made
+            return self._ibis
 
     def table(self, name: str) -> Any:
         """A table or a view by its name: a plain one, or else one of ibis."""
-        described = self.con.execute(f"DESCRIBE {quoted(name)}").fetchall()
-        types = {column: dtype for column, dtype, *_ in described}
-        return Plain(self, name, types) if KINDS.keys() >= set(types.values()) else self.ibis().table(name)
+        with states.state(self).lock:
+            described = self.con.execute(f"DESCRIBE {quoted(name)}").fetchall()
+            types = {column: dtype for column, dtype, *_ in described}
+            return Plain(self, name, types) if KINDS.keys() >= set(types.values()) else self.ibis().table(name)
 
     def compile(self, statement: Statement) -> str:
         """The text of a statement."""
@@ -89,8 +92,9 @@ class Plain:
 
     @cached_property
     def table(self) -> Any:
-        """The same table for ibis."""
-        return self.con.ibis().table(self.name)
+        """The same table for ibis, which reads its types."""
+        with states.state(self.con).lock:
+            return self.con.ibis().table(self.name)
 
     def count(self) -> Statement:
         """How many rows there are."""

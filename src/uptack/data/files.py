@@ -207,7 +207,9 @@ def _in_database(con: Any, table: str | None) -> Any:
 def _tables(con: Any) -> list[str]:
     if con.name != "duckdb":
         return list(con.list_tables())
-    return [name for (name,) in con.con.sql("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()]
+    here = "table_catalog = current_database() AND table_schema = current_schema()"
+    query = f"SELECT table_name FROM information_schema.tables WHERE {here} ORDER BY 1"
+    return [name for (name,) in con.con.sql(query).fetchall()]
 
 
 def _csv(names: list[str], settings: dict[str, Any], options: Options, told: Schema | None) -> Any:

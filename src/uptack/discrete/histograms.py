@@ -123,8 +123,11 @@ class CountNoise:
 
 
 def in_steps(units: Integers, step: int) -> NDArray[Any]:
-    """Units as what they count for: as they are where each counts for one, else as floats."""
-    return units if step == 1 else np.asarray(units / step, np.float64)
+    """Units as what they count for: as they are where each counts for one, else as floats.
+
+    Each is rounded once, as integers of Python are, so that it is the same whether there was room for 64 bits or not.
+    """
+    return units if step == 1 else np.array([each / step for each in units.tolist()], np.float64)
 
 
 def check_total(total: bool, relation: Adjacency, weights: Weights) -> bool:

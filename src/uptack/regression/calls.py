@@ -14,6 +14,7 @@ from uptack.errors import InvalidArgument
 from uptack.multivariate.entrance import response_of, table_of
 from uptack.regression.fitting import HOW, fit
 from uptack.regression.formulas import Draft, Named, designed
+from uptack.regression.formulas.grammar import MOST
 from uptack.regression.losses import Loss
 from uptack.regression.plans import Asked
 from uptack.release import NoReply, Release
@@ -59,6 +60,8 @@ def _listed(loss: Loss, draft: Draft, account: Account, told: Mapping[str, Any])
         return account.close(Outcome.refusal(HOW, asked.advice(wide)))
     account.entropy.bytes(0)  # rehearsals end here
     levels, notes = draft.found(listing)
+    if (wide := draft.width(levels)) > MOST:  # before there are names
+        return account.close(Outcome.refusal(HOW, replace(asked.advice(wide), other=FEW)))
     public = replace(draft.columns(levels), notes=notes)
     asked, wide = Asked.told(loss, public, rest, told), len(public.names)
     too_wide = asked.planned(draft.size, wide) is None if public_size else wide > WIDEST

@@ -27,7 +27,8 @@ WORD = "kind of column "
 def settled(data: Any, options: Options, ledger: Ledger | None) -> Options:
     """The options of a CSV file with the kinds of its columns, where a ledger keeps what was guessed of them first.
 
-    A line of the ledger costs nothing and names a column and its kind. Columns that have one keep it.
+    A line of the ledger costs nothing and names a column and its kind. Columns that have one keep it. Those that are
+    not to be guessed get none.
     """
     types = options.types
     guesses = types == textfiles.GUESS or (isinstance(types, Mapping) and textfiles.GUESS in types.values())
@@ -37,10 +38,11 @@ def settled(data: Any, options: Options, ledger: Ledger | None) -> Options:
     file = Path(os.fspath(data)).name
 
     kinds, kept = textfiles.declared(types, layout), _read(ledger, file)
-    if not set(layout.names) <= set(kept):
-        for name, kind in copies.guess(paths, layout).items():
-            if name not in kept:
-                _write(ledger, file, name, kind)
+    fresh = [name for name, kind in kinds.items() if kind == textfiles.GUESS and name not in kept]
+    if fresh:
+        guessed = copies.guess(paths, layout)
+        for name in fresh:
+            _write(ledger, file, name, guessed[name])
         kept = _read(ledger, file)
     return replace(options, types={n: kept.get(n, "text") if k == textfiles.GUESS else k for n, k in kinds.items()})
 

@@ -72,6 +72,13 @@ class Draft:
         some = dict.fromkeys(self.open, Levels()) if found is None else found
         return replace(self, table=self.table.unread(), classes=None).made(some)[2]
 
+    def width(self, found: Mapping[str, Levels]) -> int:
+        """How many columns X has with these levels. Products of categories may have more than there is memory for."""
+        levels = {**self.levels, **found}
+        sizes = {name: len(one.labels) for name, one in levels.items()}
+        parts = (several for _, several in margins(self.formula, frozenset(levels)))
+        return sum(math.prod(max(sizes[f.column] - (not full), 0) for f, full in part.items()) for part in parts)
+
     def found(self, account: Account) -> tuple[dict[str, Levels], tuple[str, ...]]:
         """The levels of open categories, found privately, each for an equal part of the account; and notes on them.
 

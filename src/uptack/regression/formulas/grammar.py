@@ -42,9 +42,11 @@ MOST = 1 << 12
 HIGHEST = 16
 """Powers of terms."""
 WORK = 1 << 16
-"""Tuples of terms that a power is worked out from, by formulaic, at most."""
+"""Tuples of terms that all powers are worked out from, by formulaic, at most."""
 DEEPEST = 100
-"""How deep an expression of columns may be nested."""
+"""How deep an expression of columns may be nested, and how many columns a term may be a product of."""
+LONGEST = 1 << 17
+"""Characters of a formula."""
 FEWER = (
     "Name the terms that you need, as in a + b + a:b, or take a low power, as in (a + b)**2; I(x**9) is a power of x."
 )
@@ -126,8 +128,10 @@ def read(text: object) -> Formula:
 def _parsed(text: object) -> Any:
     """What formulaic makes of it: one response, and terms. A formula whose terms are too many is not worked out."""
     try:
+        if isinstance(text, str) and len(text) > LONGEST:
+            raise InvalidArgument("formula", f"of at most {LONGEST:,} characters", f"{len(text):,}")
         if isinstance(text, str) and not expanded(formulaic.parser.DefaultFormulaParser().get_ast(text)) <= MOST:
-            must = f"of at most {MOST:,} terms, with powers that are whole numbers up to {HIGHEST}"
+            must = f"of at most {MOST:,} terms of {DEEPEST} columns, with few powers, whole numbers up to {HIGHEST}"
             raise InvalidArgument("formula", must, checks.describe(text), FEWER)
         found: Any = formulaic.Formula(text) if isinstance(text, str) else None
         sound = len(list(found.lhs)) == 1 == len(next(iter(found.lhs)).factors) and all(t.factors for t in found.rhs)
@@ -153,23 +157,41 @@ def expanded(tree: Any) -> float:
     while waiting:
         order.append(node := waiting.pop())
         waiting += getattr(node, "args", ())
-    found: dict[int, float] = {}
+    found: dict[int, tuple[float, float]] = {}
+    work: float = 0
     for node in reversed(order):  # parts come before what is made of them
         parts = [found[id(part)] for part in getattr(node, "args", ())]
         symbol = node.operator.symbol if hasattr(node, "operator") else ""
         if symbol in ("**", "^"):
-            found[id(node)] = _power(parts[0], node.args[1])
+            power = _exponent(node.args[1])
+            work += math.inf if power > HIGHEST else parts[0][0] ** power
+            made = (_power(parts[0][0], power) if work <= WORK else math.inf), parts[0][1] * power
         else:
-            both = math.prod(parts) if symbol in (":", "*") else 0
-            found[id(node)] = both if symbol == ":" else max(sum(parts), 1) + both
-    return found[id(tree)]
+            made = _combined(symbol, [terms for terms, _ in parts]), _widest(symbol, parts)
+        found[id(node)] = made
+    return found[id(tree)][0] if all(width <= DEEPEST for _, width in found.values()) else math.inf
 
 
-def _power(terms: float, exponent: Any) -> float:
+def _combined(symbol: str, terms: Sequence[float]) -> float:
+    both = math.prod(terms) if symbol in (":", "*") else 0
+    return both if symbol == ":" else max(sum(terms), 1) + both
+
+
+def _widest(symbol: str, parts: Sequence[tuple[float, float]]) -> float:
+    """How many columns a term is a product of, at most: in a/b, all terms of a and one of b."""
+    if symbol in ("/", "%in%"):
+        return sum(terms * width for terms, width in parts)
+    widths = [width for _, width in parts]
+    return sum(widths) if symbol in (":", "*") else max(widths, default=1)
+
+
+def _exponent(written: Any) -> float:
+    """A power; infinite where it is no whole number."""
+    return int(str(written)) if str(written).isdecimal() else math.inf
+
+
+def _power(terms: float, power: float) -> float:
     """How many products of up to so many different terms there are."""
-    power = int(str(exponent)) if str(exponent).isdecimal() else math.inf
-    if power > HIGHEST or terms**power > WORK:
-        return math.inf
     return sum(math.comb(int(terms), k) for k in range(1, int(power) + 1))
 
 

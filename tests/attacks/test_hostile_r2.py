@@ -1,8 +1,9 @@
-"""Regressions of counts where noise leads early steps astray."""
+"""Regressions of counts where noise leads early steps astray, and scores of counts that are all equal."""
 
 import math
 
 import numpy as np
+import pytest
 
 import uptack as ut
 from uptack.noise import SeededEntropy
@@ -31,3 +32,10 @@ def test_rare_counts_get_no_wild_answer():
     assert replies
     # 5 deviations of the noise's law, e^-|v| in three dimensions: P = (2 + 10)·e^-10/2 < 3e-4 for each of up to 240
     assert np.max(away) < 5
+
+
+@pytest.mark.parametrize("y", [[0, 0, 0], [3, 3, 3]])
+def test_counts_that_are_all_equal_have_no_deviance_to_explain(y):
+    x, counts, _ = sample(2.0, np.array([0.5, -0.3]), 1)
+    model = ut.PoissonRegressor(epsilon=4, random_state=1).fit(x, counts)
+    assert math.isnan(model.score(x[:3], y))

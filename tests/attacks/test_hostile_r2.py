@@ -39,3 +39,13 @@ def test_counts_that_are_all_equal_have_no_deviance_to_explain(y):
     x, counts, _ = sample(2.0, np.array([0.5, -0.3]), 1)
     model = ut.PoissonRegressor(epsilon=4, random_state=1).fit(x, counts)
     assert math.isnan(model.score(x[:3], y))
+
+
+def test_advice_is_more_rows_than_there_are():
+    x, y, _ = sample(2.0, np.array([0.5, -0.3]), 1)
+    for found in (ut.poisson_regression(x, 0 * y, epsilon=2), ut.logistic_regression(x, 0 * y, epsilon=2)):
+        assert not found
+        assert found.advice.n > len(x)
+    secret = ut.poisson_regression(x, 0 * y, epsilon=2, adjacency=ut.ADD_REMOVE)
+    other = ut.poisson_regression(x[:9000], 0 * y[:9000], epsilon=2, adjacency=ut.ADD_REMOVE)
+    assert secret.advice == other.advice

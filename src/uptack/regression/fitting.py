@@ -95,7 +95,8 @@ def _found(rows: Rows, asked: Asked) -> Outcome[Floats]:
             found = _fitted(rows, size, asked, plan, show)
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
-    return found or Outcome.refusal(HOW, asked.advice(columns, 2, "fewer or less correlated columns"))
+    known = size.rows if asked.account.adjacency.size_is_public else 0  # ⊥ says nothing about the data
+    return found or Outcome.refusal(HOW, asked.advice(columns, 2, "fewer or less correlated columns", known))
 
 
 def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Outcome[Floats] | None:

@@ -42,14 +42,15 @@ it. It would find the end of the list with a chance of about 8·e^(-20/2)."""
 LEAST, GROWTH = 2.0, 4.0
 """L is at least the first, so that a count of 1 is none that is clipped, and at most so many times the last one."""
 
-KNEE = 1.0
-"""Deviations of η above its mean, at which rates count as if they were no higher."""
+KNEE, LOWEST, HIGHEST = 1.0, 0.25, 2.0
+"""Deviations of η above its mean, at which rates count as if they were no higher; and the least and the most that this
+rate is, over the mean count. For a normal η with a deviation σ it is e^(σ - σ²/2) times the mean rate, at most 1.65."""
 
 LONGEST = 0.5
 """The longest mean of a step, and its largest variance, that it is shortened for."""
 
-MOST, EXTREME = 1e150, 300.0
-"""Larger counts are none, and no knee has a logarithm farther from 0: so no quotient overflows."""
+MOST = 1e150
+"""Larger counts are none: so no quotient overflows."""
 
 SEEN = 5
 """⊥ where the sum of all counts is not so many times the scale of its noise."""
@@ -70,12 +71,15 @@ SAFE = 1.2
 
 @dataclass(frozen=True)
 class Poisson:
-    """ψ and κ at a knee k and a limit L, with the variance of ψ where it has been measured, and L over the quantile."""
+    """ψ and κ at a knee k and a limit L, with the variance of ψ where it has been measured, L over the quantile, and
+    the mean count as it was released first.
+    """
 
     limit: float = 5.0
     knee: float = 1.0
     variance: float = 1.0
     times: float = NARROWEST
+    rate: float = 1.0
 
     stages = (
         Stage(Fraction(5, 100), stretched=True),
@@ -135,9 +139,14 @@ def level(rows: Rows, n: float, account: Account) -> tuple[float, float] | None:
 
 
 def kneed(loss: Poisson, model: Model, first: Hessian, beta: Floats) -> Poisson:
-    """The loss with a knee by what η is for normal predictors, which costs nothing."""
+    """The loss with a knee by what η is for normal predictors, which costs nothing.
+
+    The mean count keeps it in place where noise has led β astray. Else a knee far above all counts would make mean
+    curvatures so large that no step and no residual looks like much.
+    """
     eta = Predictor.of(first, model, beta)
-    return replace(loss, knee=math.exp(min(max(eta.mean + KNEE * eta.spread, -EXTREME), EXTREME)))
+    beyond = eta.mean + KNEE * eta.spread - math.log(loss.rate)
+    return replace(loss, knee=loss.rate * math.exp(min(max(beyond, math.log(LOWEST)), math.log(HIGHEST))))
 
 
 def counted(rows: Rows, model: Model, loss: Poisson, beta: Floats, account: Account) -> Model:

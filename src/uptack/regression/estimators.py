@@ -176,9 +176,13 @@ class PoissonRegressor(PrivateLinearRegression, BySums):
         return exponential(self._predictor(X))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
-        """D², the part of Poisson's deviance that is explained, without privacy; NaN after a fit that got ⊥."""
+        """D², the part of Poisson's deviance that is explained, without privacy; NaN after a fit that got ⊥, and where
+        all y are equal: then there is none to explain.
+        """
         predicted = np.maximum(self.predict(X), np.finfo(np.float64).tiny)
-        return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1)) if self.release_ else np.nan
+        if not self.release_ or np.ptp(np.asarray(y, np.float64)) == 0:
+            return float("nan")
+        return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

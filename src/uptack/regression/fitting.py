@@ -57,9 +57,10 @@ beyond noise. Where a line separates them, coefficients grow with every step, an
 SEEN = 5
 """⊥ where a class has fewer rows than so many times the scale of noise in their number: it may have none."""
 
-RATES = 0.3
-"""⊥ for counts where the last gradient's noise moves predictors by more than this: the mean of e^η would be too large
-by half of its square."""
+RATES, STRIDE = 0.3, 0.4
+"""⊥ for counts where the noise of the last gradient, or of the one before, moves predictors by more than the first: the
+mean of e^η would be too large by half of its square. And where the last step is longer than the second: e^η is no
+parabola that far, so it may not have arrived."""
 
 GENTLE, RARE, LEAST, MOST = 0.5, 0.05, 0.2, 0.8
 """Coordinates need not be rounder than that, since the Hessian does the rest. Where it has no curvatures: so round that
@@ -94,7 +95,8 @@ def _found(rows: Rows, asked: Asked) -> Outcome[Floats]:
             found = _fitted(rows, size, asked, plan, show)
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
-    return found or Outcome.refusal(HOW, asked.advice(columns, 2, "fewer or less correlated columns"))
+    known = size.rows if asked.account.adjacency.size_is_public else 0  # ⊥ says nothing about the data
+    return found or Outcome.refusal(HOW, asked.advice(columns, 2, "fewer or less correlated columns", known))
 
 
 def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Outcome[Floats] | None:
@@ -214,7 +216,10 @@ def _begun(rows: Rows, frame: Frame, n: float, plan: Plan, account: Account) -> 
     part, loss, one = account.part(plan.classes), plan.loss, np.eye(frame.width)[0]
     if isinstance(loss, Poisson):
         found = level(rows, n, part)
-        return None if found is None else (one * math.log(found[0]) * frame.leading, replace(loss, limit=found[1]))
+        if found is None:
+            return None
+        rate, top = found
+        return one * math.log(rate) * frame.leading, replace(loss, limit=top, rate=rate)
     if not frame.leading:
         return np.zeros(frame.width), loss
     (total,) = rows.sums(lambda batch: [Vectors(np.rint(np.clip(batch[-1], 0.0, 1.0) * LENGTH))])
@@ -231,7 +236,8 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
     """
     covered = int(np.count_nonzero(curvature.lost))
     if (
-        step.noise > (RATES if loss.counts else ROOM)
+        step.noise > ROOM
+        or (loss.counts and (max(step.noise, before) > RATES or step.moved > STRIDE))
         or covered > COVERED * curvature.raw.size
         or (not loss.response and not loss.counts and step.longer > max(RUNAWAY * step.slope, GROWN))
     ):

@@ -114,9 +114,9 @@ class Asked:
             low, high = (low, middle) if self.planned(middle, columns) else (middle, high)
         return high
 
-    def advice(self, columns: int, times: int = 1, other: str = "") -> Advice:
-        """What would get a reply."""
-        return Advice(n=times * self.rows_needed(columns), other=other)
+    def advice(self, columns: int, times: int = 1, other: str = "", known: int = 0) -> Advice:
+        """What would get a reply, where a public number of rows, if there is one, did not."""
+        return Advice(n=times * max(self.rows_needed(columns), known), other=other)
 
 
 @dataclass(frozen=True)

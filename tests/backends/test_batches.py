@@ -65,7 +65,7 @@ def kept(request, tmp_path_factory):
 SECRET = {"adjacency": uptack.ADD_REMOVE}
 ASKS = {
     "regression": lambda s: s.regression("y", ["plain", "gaps", "flag"], binary=[2], epsilon=20),
-    "regression, secret size": lambda s: s.regression("y", ["whole", "plain"], fit_intercept=False, epsilon=20, **SECRET),
+    "regression, secret size": lambda s: s.regression("y", ["plain", "gaps"], fit_intercept=False, epsilon=9, **SECRET),
     "levels": lambda s: s.regression("y", ["plain", "kind"], levels={"kind": ["b", "é", "B"]}, epsilon=20),
     "levels found, secret size": lambda s: s.regression("y", ["kind", "flag"], delta=1e-6, epsilon=20, **SECRET),
     "scatter": lambda s: s.scatter("y", "whole", "gaps", "odd", epsilon=20),

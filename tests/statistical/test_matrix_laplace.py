@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 from tests.helpers import FALSE_ALARM, assert_fits_cdf
 from uptack.mechanisms import matrix_laplace
-from uptack.mechanisms.matrix_laplace import MatrixNoise, deviation, edge, noisy_matrix, rare
+from uptack.mechanisms.matrix_laplace import MatrixNoise, deviation, edge, noisy_matrix
 from uptack.noise import Grid, SeededEntropy
 
 RUNS = 12_000
@@ -185,12 +185,9 @@ def test_whatever_the_matrix_the_answer_is_finite_and_symmetric():
 
 @pytest.mark.parametrize("d", [2, 5, 21])
 def test_how_far_eigenvalues_of_noise_reach(d):
-    """What plans take for granted: the mean of the largest, what hardly any passes, and the deviation."""
+    """What plans take for granted: the mean of the largest, and the deviation."""
     rng, runs = np.random.default_rng(d), 4000
     one, other = (rng.normal(size=(runs, d, d + 1)) for _ in range(2))
     values = np.linalg.eigvalsh(one @ one.transpose(0, 2, 1) - other @ other.transpose(0, 2, 1)) / 2
     assert values[:, -1].mean() == pytest.approx(edge(d), rel=0.05)
     assert np.sqrt(values.var(axis=1).mean()) == pytest.approx(deviation(d), rel=0.05)
-    passed = (np.abs(values).max(axis=1) > rare(d)).mean()
-    assert 0.003 < passed < 0.02
-    assert (np.abs(values).max(axis=1) > edge(d)).mean() > 0.5  # the edge itself is passed all the time

@@ -63,14 +63,6 @@ def edge(dimension: int) -> float:
     return 1.67 * dimension - 1.5 * math.cbrt(dimension)
 
 
-def rare(dimension: int) -> float:
-    """What the largest of the eigenvalues' absolute values passes with a chance of about 1%, over θ.
-
-    Simulations for d of 2, 3, 5, 10, 21, 41 have 7.1, 9.4, 13.6, 22.9, 43.4, 78.7. Half of all draws pass the edge.
-    """
-    return 1.86 * dimension + 3.8
-
-
 def deviation(dimension: int) -> float:
     """How far the eigenvalues of N are from their mean, over θ: the root of E[tr N²/d - (tr N/d)²].
 

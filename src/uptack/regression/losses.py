@@ -157,6 +157,14 @@ LEAST, MOST, LONG = (0.8, 0.5), (4.0, 3.0), 7.0
 """The least and the most that c and R are, and c with a long tail to one side."""
 
 
+CALMER = 1.3
+CALM, LOUDER = (
+    (Stage(Fraction(first, 100)), Stage(Fraction(second, 100), tails=True), Stage(Fraction(last, 100), tails=True))
+    for first, second, last in ((10, 30, 60), (7, 18, 75))
+)
+"""The steps of Huber's loss for a c above the first of these, and below."""
+
+
 def _within(wide: float, least: float, most: float) -> float:
     return min(max(wide, least), most)
 
@@ -178,12 +186,18 @@ class Huber:
 
     cutoff: float = HUBER
 
-    stages = (Stage(Fraction(2, 10), tails=True), Stage(Fraction(8, 10), tails=True))
     ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, 0.2, 0.3, math.inf
     counts = False
     expected = (1.0, 1.0)
     assumed = "standard errors hold if residuals spread alike for all x"
     near = Fraction(1, 2), QUARTILE
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Three steps. Where noise is low, and c large, steps before the last get more: a part of their noise is left
+        where residuals spread unevenly, since the Hessian is not quite the slope of the gradient then.
+        """
+        return CALM if self.cutoff > CALMER else LOUDER
 
     @property
     def limit(self) -> float:

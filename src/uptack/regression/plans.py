@@ -21,7 +21,7 @@ from uptack.regression.newton import covering
 from uptack.regression.sandwich import COVERS, enough, expected, splits, tries
 from uptack.release import Advice
 
-SCALES, CENTRES, SCATTER = Fraction(8, 100), Fraction(4, 100), Fraction(36, 100)
+SCALES, CENTRES, SCATTER = Fraction(8, 100), Fraction(4, 100), Fraction(34, 100)
 """The most that goes into scales and centres of all columns, and into all scatter matrices and Hessians. With more rows
 than that needs, it is less."""
 

@@ -43,7 +43,7 @@ import numpy as np
 
 from uptack.account import Account
 from uptack.columns.table import Floats
-from uptack.mechanisms.matrix_laplace import deviation, edge, rare
+from uptack.mechanisms.matrix_laplace import deviation, edge
 from uptack.multivariate.bounded import moved, noisy_blocks
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.terms import Squares
@@ -174,7 +174,7 @@ class Drawn:
         away, wide = raw - float(np.mean(raw)), theta * float(np.mean(1 / first.values))
         part = min(1.0, (wide * deviation(p)) ** 2 / max(float(np.var(raw)), 1e-300))
         values = np.where(away < 0, raw - part * away, np.where(away > wide * edge(p), raw, raw - part**2 * away))
-        apart = np.sign(away) * np.sqrt(np.maximum(away**2 - (theta * rare(p) / float(roots.min()) ** 2) ** 2, 0.0))
+        apart = np.sign(away) * np.sqrt(np.maximum(away**2 - (theta * edge(p) / float(roots.min()) ** 2) ** 2, 0.0))
         return Drawn(values, apart, (first.vectors * roots) @ vectors, 1 - part**2 + part**2 / p)
 
     def matrix(self, values: Floats) -> Floats:

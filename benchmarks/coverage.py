@@ -11,8 +11,8 @@ Powell's errors at the true coefficients. Medians over coefficients and runs. "â
 - *leverage*: 5% of the rows ten times as far out in x, with ten times the residuals.
 - *10% of y*: as many responses, of any x, are at 1e6 or -1e6. *10% of x*: as many rows have predictors 1e4 times as
   large as others, and a response that goes with them, with residuals 1e4 times as large.
-- *|x|*: residuals in proportion to the first predictor; *exp*: to e to the power of it. *t(3)*, *skewed* (exponential;
-  slopes only): their law.
+- *|x|*: residuals in proportion to the first predictor; *exp*: to e to the power of it; *fan*: to 4 more than it, for
+  quantiles, which are linear in x then. *t(3)*, *skewed* (exponential; slopes only): their law.
 - *gaps*: a fifth of the rows lack a value, more often for large x. *panel*: people with 1 to 50 rows (Zipf), effects in
   common, and a predictor that hardly differs within a person. *slopes*: panels in which slopes differ between people.
 
@@ -44,7 +44,7 @@ LEAST = 0.93
 PANELS = ("panel", "slopes")
 LINEAR = ("iid", "AR", "leverage", "10% of x", "10% of y", "|x|", "exp", "t(3)", "skewed", "gaps", *PANELS)
 OTHERS = ("iid", "AR", "gaps", "panel")
-QUANTILE = 0.75
+QUANTILE, FAN = 0.75, 4.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ FULL = (
     *cells(["linear"], LINEAR, (2, 50_000, 0.5, 40), (10, 50_000, 1.0, 40)),
     *cells(["linear"], ("iid", "AR", "|x|", "exp", "gaps"), (10, 100_000, 1.0, 40)),
     *cells(["logistic", "quantile"], OTHERS, (2, 10_000, 1.0, 60), (5, 20_000, 3.0, 40), (5, 50_000, 1.0, 40)),
-    *cells(["quantile"], ("|x|", "t(3)"), (2, 10_000, 1.0, 60), (5, 50_000, 1.0, 40)),
+    *cells(["quantile"], ("fan", "t(3)"), (2, 10_000, 1.0, 60), (5, 50_000, 1.0, 40)),
 )
 QUICK = (
     *cells(["linear"], LINEAR, (2, 5_000, 1.0, 40), (5, 20_000, 1.0, 20)),
@@ -141,6 +141,8 @@ def spreads(design: str, x: Floats, wrong: NDArray[np.bool_]) -> Floats:
         return np.abs(x[:, 0])
     if design == "exp":
         return np.exp(x[:, 0])
+    if design == "fan":
+        return np.abs(1 + x[:, 0] / FAN)
     return np.where(wrong, {"leverage": 10.0, "10% of x": 1e4}.get(design, 1.0), 1.0)
 
 
@@ -157,10 +159,10 @@ def residuals(
 
 
 def at_quantile(cell: Cell) -> Floats:
-    """By how much the coefficients of a quantile differ from those of the middle; nothing where it is not linear."""
+    """By how much the coefficients of a quantile differ from those of the middle."""
     z = 0.6744897501960817
     shift = {"panel": z * np.sqrt(2), "t(3)": 0.7648923284043451}.get(cell.design, z)
-    return np.append(shift, np.zeros(cell.p))
+    return np.concatenate([[shift, shift / FAN if cell.design == "fan" else 0.0], np.zeros(cell.p - 1)])
 
 
 # ------------------------------------------------------------------------------------------------- without privacy

@@ -164,10 +164,10 @@ def test_parts_of_the_budget_add_up_to_at_most_all_of_it(loss, n, columns, epsil
     for rounds in range(1, plan.rounds + 1):
         rest = plan.left(rounds)
         total = plan.scales + plan.centres + plan.scatter * rounds + plan.hessian(rounds) * hessians(loss) + rest
-        steps = sum(plan.spread + plan.small * (SLOPE + TAILS * stage.tails) for stage in loss.stages)
+        steps = sum(plan.spread + plan.small * (SLOPE + TAILS * stage.tails) for stage in plan.loss.stages)
         assert total + plan.small * RADIUS + plan.classes + steps + plan.worth + plan.lever + plan.variance == 1
         assert rest > Fraction(29, 100)
-    assert sum(stage.share for stage in loss.stages) == 1
+    assert sum(stage.share for stage in plan.loss.stages) == 1
     assert asked.rows_needed(columns) <= n
 
 

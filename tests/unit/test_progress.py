@@ -109,4 +109,4 @@ def test_the_line_is_the_same_whatever_the_rows_are(terminal, tmp_path):
         assert one == two
         assert one[0] == "opening t.csv · converting to Parquet"
     assert f"figures of columns [{'█' * 15}{' ' * 15}] 2/4 · y 1/2" in one
-    assert f"figures of columns [{'█' * 22}{' ' * 8}] 3/4 · Newton's steps 6/8" in one
+    assert f"figures of columns [{'█' * 22}{' ' * 8}] 3/4 · Newton's steps 5/7" in one

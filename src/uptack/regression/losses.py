@@ -158,10 +158,8 @@ LEAST, MOST, LONG = (0.8, 0.5), (4.0, 3.0), 7.0
 
 
 CALMER = 1.3
-CALM, LOUDER = (
-    (Stage(Fraction(first, 100)), Stage(Fraction(second, 100), tails=True), Stage(Fraction(last, 100), tails=True))
-    for first, second, last in ((10, 30, 60), (7, 18, 75))
-)
+CALM = (Stage(Fraction(1, 10), tails=True), Stage(Fraction(3, 10)), Stage(Fraction(6, 10), tails=True))
+LOUDER = (Stage(Fraction(2, 10), tails=True), Stage(Fraction(8, 10), tails=True))
 """The steps of Huber's loss for a c above the first of these, and below."""
 
 
@@ -194,8 +192,8 @@ class Huber:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """Three steps. Where noise is low, and c large, steps before the last get more: a part of their noise is left
-        where residuals spread unevenly, since the Hessian is not quite the slope of the gradient then.
+        """Two steps. Where noise is low, and c large, three, and those before the last get more: a part of what they
+        are off is left where residuals spread unevenly, since the Hessian is not quite the slope of the gradient then.
         """
         return CALM if self.cutoff > CALMER else LOUDER
 

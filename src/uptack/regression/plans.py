@@ -21,7 +21,7 @@ from uptack.regression.newton import covering
 from uptack.regression.sandwich import COVERS, enough, expected, splits, tries
 from uptack.release import Advice
 
-SCALES, CENTRES, SCATTER = Fraction(8, 100), Fraction(4, 100), Fraction(34, 100)
+SCALES, CENTRES, SCATTER = Fraction(8, 100), Fraction(4, 100), Fraction(36, 100)
 """The most that goes into scales and centres of all columns, and into all scatter matrices and Hessians. With more rows
 than that needs, it is less."""
 
@@ -199,6 +199,7 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
             plan = replace(plan, variance=VARIED)
         elif any(stage.tails for stage in loss.stages):
             plan = replace(plan, worth=_part(FIRM * account.rows / (n * epsilon), WORTH, Fraction(0)))
+        plan = replace(plan, loss=_wide(plan, p, n, account)[0])  # how many steps there are hangs on it
         if (bare := _clipped(plan, p, n, account)) is not None:
             if plan.worth and bare.farther(p, n, account) > MATTERS:
                 plan = replace(plan, lever=small * LEVER)

@@ -262,6 +262,17 @@ def test_rows_far_out_count_more_where_they_are_right(share):
         assert account.spent == (Pure(Fraction(1, 10)),)
 
 
+def test_no_slope_is_an_answer_also_where_x_has_a_long_tail():
+    """A fit that is nearly the constant can't be much worse than it for rows far out."""
+    rng = np.random.default_rng(3)
+    x, y = rng.lognormal(3, 1, size=(6000, 1)), rng.integers(18, 90, 6000)
+    for seed in range(5):
+        fit = ut.linear_regression(x, y, epsilon=2, entropy=SeededEntropy(seed))
+        assert fit
+        low, high = fit.interval(0.999)
+        assert low[1] < 0 < high[1]
+
+
 def test_a_last_step_is_to_be_shorter_where_noise_covers_directions():
     step = Step(np.ones(4), np.ones(4), 1.0, 0.8, 0.8, 0.04, 0.28, 0.0, 0.1, np.zeros((4, 4)))
     for least, refused in ((0.5, False), (0.05, True)):

@@ -15,7 +15,8 @@ is asked before each step. Before the last one it takes 1.2 times as long a tail
 **Worth.** A fit gains (y - m)² - r² over the constant m, per row and in squared spreads, cut to ±4. It is hardly the
 fit of rows that are far out, with w below 1/4 and some column at more than four scales, which no 0 or 1 is: of those
 the worst is taken, a loss of 16, as if it were off by four spreads at all of them, but for those that are off from the
-constant by more than four spreads and nearer to the fit by half. A fit whose gain does not make up for that may be
+constant by more than four spreads and nearer to the fit by half, and those for which the fit is within a spread of the
+constant: where there is no slope, it can't be much worse. A fit whose gain does not make up for that may be
 worse than none. (Rows a hundred times as far are outliers again.) Weights are those before R was wider, since a little
 more weight does not make it theirs. Where R is no longer small for noise, and rows far out are none or as often wrong
 as right, they are outliers, and no measure of a fit.
@@ -106,10 +107,11 @@ def farther(
 def shown(model: Model, batch: Floats, beta: Floats, s: float, constant: float) -> Floats:
     """What rows show for a fit, as integers from -Λ·16/20 to Λ·4/20."""
     a, _, w = model.scaled(batch)
-    y = a[model.p]
-    away, other = np.abs(y - products(beta[None], a[: model.p])[0]) / s, np.abs(y - constant) / s
+    y, eta = a[model.p], products(beta[None], a[: model.p])[0]
+    away, other = np.abs(y - eta) / s, np.abs(y - constant) / s
     gain = np.clip(other**2 - away**2, -GAIN, GAIN)
-    lost = far_out(model, a, w) & ~((away <= other / 2) & (other > FAR))
+    right = ((away <= other / 2) & (other > FAR)) | (np.abs(eta - constant) <= s)
+    lost = far_out(model, a, w) & ~right
     found = np.where(lost, -LOSS, np.where(np.isnan(gain), -GAIN, gain))
     return np.trunc(found * (LENGTH / (GAIN + LOSS)))
 

@@ -10,13 +10,14 @@ slopes than any others (Rousseeuw and van Zomeren 1990). Then R is wider, as far
 **One tail.** Where the tails of residuals are alike, a clipped fit estimates what least squares do, with less noise.
 Else it is drawn away from the longer one, to where most rows are. Then it is better to clip few of them, as far as
 noise allows. Residuals beyond 30 spreads, and rows that are far out, are not a tail but outliers, and do not count. It
-is asked before each step. Before the last one it takes 1.2 times as long a tail: a step to another fit is no polish.
+is asked before the first step and the last. Before the last it takes 1.2 times as long a tail: a step to another fit is
+no polish.
 
 **Worth.** A fit gains (y - m)² - r² over the constant m, per row and in squared spreads, cut to ±4. It is hardly the
 fit of rows that are far out, with w below 1/4 and some column at more than four scales, which no 0 or 1 is: of those
-the worst is taken, a loss of 16, as if it were off by four spreads at all of them, but for those that are off from the
-constant by more than four spreads and nearer to the fit by half, and those for which the fit is within a spread of the
-constant: where there is no slope, it can't be much worse. A fit whose gain does not make up for that may be
+the worst is taken, a loss of 16, as if it were off by four spreads at all of them. Not so of those that are off from
+the constant by more than four spreads and nearer to the fit by half; nor of those for which the fit is within a spread
+of the constant: where there is no slope, it can't be much worse. A fit whose gain does not make up for that may be
 worse than none. (Rows a hundred times as far are outliers again.) Weights are those before R was wider, since a little
 more weight does not make it theirs. Where R is no longer small for noise, and rows far out are none or as often wrong
 as right, they are outliers, and no measure of a fit.

@@ -269,7 +269,7 @@ def main() -> None:
         found = []
         for row in measured(QUICK if options.quick else FULL, pool):
             found.append(row)
-            write_json(options.json, found, machine("uptack", "numpy"))  # the whole takes most of an hour
+            write_json(options.json, found, machine("uptack", "numpy"))  # so that what is done is there
     print("95% intervals: how many hold the truth, and their width over that without privacy.\n")
     formats = {"held": shown, "least": shown, "⊥": percent, "∞": lambda v: "" if not v else percent(v)}
     print(table([{k: formats[k](v) if k in formats else v for k, v in row.items()} for row in found]))

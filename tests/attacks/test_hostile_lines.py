@@ -16,8 +16,9 @@ from uptack.multivariate.terms import Vectors
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import find, names, release
+from uptack.regression.check_loss import Check
 from uptack.regression.counts import Poisson, ends
-from uptack.regression.losses import Check, Huber, Logistic
+from uptack.regression.losses import Huber, Logistic
 from uptack.regression.newton import Model, Step
 from uptack.regression.tails import on_line, one_sided, shown
 

@@ -16,7 +16,8 @@ from uptack.multivariate.rows import BATCH, products, weighed
 from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
 from uptack.multivariate.terms import Squares, Tally, Vectors
 from uptack.noise import SeededEntropy
-from uptack.regression.losses import Check, Huber, Logistic
+from uptack.regression.check_loss import Check
+from uptack.regression.losses import Huber, Logistic
 from uptack.regression.newton import Model
 
 GONE = ((np.nan,),)

@@ -18,8 +18,9 @@ from uptack.multivariate.standardise import Frame
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
 from uptack.privacy.loss import Pure
+from uptack.regression.check_loss import Check
 from uptack.regression.fitting import _unsettled
-from uptack.regression.losses import Check, Huber, Logistic
+from uptack.regression.losses import Huber, Logistic
 from uptack.regression.newton import Hessian, Model, Step
 from uptack.regression.plans import RADIUS, SLOPE, TAILS, Asked, hessians
 from uptack.regression.tails import farther

@@ -10,6 +10,12 @@ log-rates are linear in x: Σ wz·h·(y - μ) has a mean of 0 at the truth, and 
 counts have a variance of μ, and others more. The limit is a multiple of a private quantile of |h·(y - μ)|, so wide that
 few rows are beyond it. It draws rates down by what these have beyond it, and is the only thing that does: how many they
 are is released with the fit.
+
+**Theorem.** The mean count, the limits, and what is known at the end are each ε'-differentially private for their part
+ε' of ε, whatever the rows, given what was released before. *Proof.* They are quantiles of counts on public levels
+(`uptack.multivariate.levels`), and sums of integers of an interval of length Λ with 0 in it, with noise for Λ
+(`uptack.regression.newton.noisy_mean`). The knee is worked out from released numbers. ∎ The steps are those of
+`uptack.regression.newton`, with |ψ| ≤ L and κ ≤ k.
 """
 
 from __future__ import annotations

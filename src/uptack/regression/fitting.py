@@ -111,22 +111,17 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
     shape = whitened(rows, frame, size.n, plan.rounds, account.part(plan.scatter * plan.rounds), gentle=gentle)
     if not size.exact and asked.planned(shape.rows, response, account) is None:
         return None
-    loss = plan.loss
-    if loss.response:
-        whitening, beta = start(shape)
-    else:
-        begun = _begun(rows, frame, shape.rows, plan, account)
-        if begun is None:
-            return None
-        whitening, (beta, loss) = shape.coordinates, begun
     show("radius")
-    radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
-    model = narrow = Model(frame, whitening, radius, shape.rows, loss)
+    started = _started(rows, frame, shape, plan, account)
+    if started is None:
+        return None
+    model, beta = started
+    narrow, loss = model, model.loss
     s, constant, some = spread(rows, model, beta, account.part(plan.spread)), _constant(shape, asked.leading), False
     if plan.lever:
         times = plan.farther(model.p, model.n, account)
         model, some = farther(rows, model, (beta, s), constant, times, account.part(plan.lever))
-        plan = replace(plan, room=plan.room * model.radius / radius)
+        plan = replace(plan, room=plan.room * model.radius / narrow.radius)
     show("curvature")
     first = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
     model, step, curvature, settled = _stepped(rows, model, first, (beta, s), (plan, shape.rounds, account), show)
@@ -149,6 +144,20 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
         step = measured.remade(step, model, curvature)
     meat = first if plan.loss.flat else curvature
     return _answer(model, (curvature, meat), step, rows.width, asked, measured)
+
+
+def _started(rows: Rows, frame: Frame, shape: Shape, plan: Plan, account: Account) -> tuple[Model, Floats] | None:
+    """The model, with the radius of its rows, and where a fit starts; None where it can't."""
+    loss = plan.loss
+    if loss.response:
+        whitening, beta = start(shape)
+    else:
+        begun = _begun(rows, frame, shape.rows, plan, account)
+        if begun is None:
+            return None
+        whitening, (beta, loss) = shape.coordinates, begun
+    radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
+    return Model(frame, whitening, radius, shape.rows, loss), beta
 
 
 def _stepped(

@@ -139,7 +139,7 @@ class Loss(Protocol):
 
 
 HUBER = 1.345
-QUARTILE, WINDOW = 0.6744897501960817, 0.31863936396437514
+QUARTILE = 0.6744897501960817
 NARROW, WIDE, BENT = 0.8, 3.0, 1.5
 """The least and the most that R is, over the quantile of |z|; the most where Hessians have curvatures: their noise is
 larger by R², and by the curvature's mean."""
@@ -163,7 +163,8 @@ LOUDER = (Stage(Fraction(2, 10), tails=True), Stage(Fraction(8, 10), tails=True)
 """The steps of Huber's loss for a c above the first of these, and below."""
 
 
-def _within(wide: float, least: float, most: float) -> float:
+def within(wide: float, least: float, most: float) -> float:
+    """As wide as that, but no less and no more than these."""
     return min(max(wide, least), most)
 
 
@@ -204,7 +205,7 @@ class Huber:
 
     def clipped(self, noise: float) -> tuple[Huber, float]:
         """Rows and residuals both."""
-        found = (_within(a - b * math.log(noise), least, most)
+        found = (within(a - b * math.log(noise), least, most)
                  for (a, b), least, most in zip((RESIDUALS, ROWS), LEAST, MOST, strict=True))  # fmt: skip
         cutoff, wide = found
         return Huber(cutoff), wide
@@ -248,7 +249,7 @@ class Logistic:
 
     def clipped(self, noise: float) -> tuple[Logistic, float]:
         """Rows alone."""
-        return self, _within(LOUD * math.sqrt(self.expected[1]) / (noise * self.limit), NARROW, BENT)
+        return self, within(LOUD * math.sqrt(self.expected[1]) / (noise * self.limit), NARROW, BENT)
 
     def wider(self, times: float) -> Logistic:
         """The same: classes have no tails."""
@@ -270,72 +271,3 @@ class Logistic:
     def noise(self, slope: float) -> float:
         """E ψ² = E w²·μ·(1 - μ), which is at most E κ."""
         return slope / 4
-
-
-@dataclass(frozen=True)
-class Check:
-    """The check loss of a quantile q: ψ = q - 1 for residuals below 0, else q.
-
-    Its curvature is that of residuals t = w·r near 0: 1/(2h) for |t| < h, a density. h is so wide that a share
-    sqrt(q·(1 - q))/2 of the rows is that near: a quarter at the median, fewer where a quantile may be near an end of
-    the residuals. The first steps have a ψ that rises from q - 1 to q over [-h, h], so that they are Newton steps of a
-    loss without corners. The last one has ψ itself.
-    """
-
-    quantile: float
-
-    stages = (
-        Stage(Fraction(10, 100), sharp=False),
-        Stage(Fraction(10, 100), sharp=False),
-        Stage(Fraction(15, 100), sharp=False),
-        Stage(Fraction(65, 100), reweighted=True),
-    )
-    ridge, response, flat, far, least, polish, bent = 0.5, True, True, 1.0, 0.02, 0.5, math.inf
-    counts = False
-
-    assumed = "standard errors hold if the quantile is linear in x"
-
-    @property
-    def near(self) -> tuple[Fraction, float]:
-        """A quarter of normal residuals is within 0.32 standard deviations of their median."""
-        return Fraction(self._share).limit_denominator(1000), WINDOW
-
-    @property
-    def _share(self) -> float:
-        return math.sqrt(self.quantile * (1 - self.quantile)) / 2
-
-    @property
-    def limit(self) -> float:
-        """max(q, 1 - q)."""
-        return max(self.quantile, 1 - self.quantile)
-
-    @property
-    def expected(self) -> tuple[float, float]:
-        """A density at 0 in spreads, and q·(1 - q)."""
-        return self._share / (2 * WINDOW), self.quantile * (1 - self.quantile)
-
-    def clipped(self, noise: float) -> tuple[Check, float]:
-        """Rows alone."""
-        return self, _within(LOUD * math.sqrt(self.expected[1]) / (noise * self.limit), NARROW, BENT)
-
-    def wider(self, times: float) -> Check:
-        """The same: tails do not matter to a quantile."""
-        return self
-
-    def steep(self, s: float) -> float:
-        """1/(2h)."""
-        return 1 / (2 * WINDOW * s)
-
-    def score(self, y: Floats, eta: Floats, w: Floats, s: float, sharp: bool) -> Floats:
-        """ψ/limit. Steep enough, a slope is the step itself."""
-        t = w * (y - eta)
-        rise = np.where(t < 0, 0.0, 1.0) if sharp else np.clip(t / (2 * WINDOW * s) + 0.5, 0.0, 1.0)
-        return np.asarray((rise - (1 - self.quantile)) / self.limit, np.float64)
-
-    def bend(self, y: Floats, eta: Floats, w: Floats, s: float) -> Floats:
-        """1 for residuals within h."""
-        return (np.abs(w * (y - eta)) < WINDOW * s).astype(np.float64)
-
-    def noise(self, slope: float) -> float:
-        """q·(1 - q)."""
-        return self.quantile * (1 - self.quantile)

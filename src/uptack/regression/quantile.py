@@ -14,8 +14,8 @@ from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import STREAMED
 from uptack.regression.calls import regress
+from uptack.regression.check_loss import Check
 from uptack.regression.formulas import entered
-from uptack.regression.losses import Check
 from uptack.release import NoReply, Release
 
 LEAST = 0.02

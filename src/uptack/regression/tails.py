@@ -1,7 +1,8 @@
 """What the tails of residuals and of rows say about a fit: three shares of rows with noise, and nothing else.
 
-Contributions of rows are integers of an interval of length Λ with 0 in it (`uptack.regression.newton.noisy_mean`), so
-each of them is ε'-differentially private for its part ε' of ε, whatever the rows.
+**Theorem.** Each of them is ε'-differentially private for its part ε' of ε, whatever the rows, given what was released
+before. *Proof.* Contributions of rows are integers of an interval of length Λ with 0 in it, so a row that is replaced,
+added or removed moves their sum by at most Λ, for which `uptack.regression.newton.noisy_mean` has its noise. ∎
 
 **Rows far out.** They have little weight, since a few wrong ones could turn a fit. But where most of them lie where the
 other rows say, within four spreads or nearer to that by half than to a constant, they are right, and say more about the
@@ -43,9 +44,9 @@ TAIL, GONE = 2.5, 30.0
 NEAR, OUT = 0.25, 0.0025
 """Rows with a w below the first are far out, and with one below the second outliers."""
 
-LOPSIDED, DOUBT = 0.05, 2
-"""One tail is longer if it holds a share of the rows by this larger than that of the other one, and so many times the
-scale of the noise. A fit is not worth it if it loses that many."""
+LOPSIDED, LATE, DOUBT = 0.05, 1.2, 2
+"""One tail is longer if it holds a share of the rows by this larger than that of the other one, before the last step by
+so many times as much, and so many times the scale of the noise. A fit is not worth it if it loses that many."""
 
 LEVER = 0.02
 """Rows far out are right if the share of those that are exceeds that of others by this, and by so many scales of noise
@@ -73,7 +74,7 @@ def widened(
     beta, s = at
     (total,) = rows.sums(lambda batch: [Vectors(one_sided(model, batch, beta, s))])
     share = abs(2 * noisy_mean(total, model.n, account))
-    least = LOPSIDED * (1.2 if late else 1) + DOUBT * 2 * account.rows / (model.n * float(account.epsilon))
+    least = LOPSIDED * (LATE if late else 1) + DOUBT * 2 * account.rows / (model.n * float(account.epsilon))
     return replace(model, loss=model.loss.wider(times)) if share > least else model
 
 

@@ -24,8 +24,9 @@ from uptack.multivariate.signs import whitened
 from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.noise import Entropy, SeededEntropy
 from uptack.registry.rim import guarded
+from uptack.regression.check_loss import Check
 from uptack.regression.counts import Poisson, counted, ends, level
-from uptack.regression.losses import Check, Huber, Loss
+from uptack.regression.losses import Huber, Loss
 from uptack.regression.newton import FAR_OUT, Hessian, Model, Parts, Step, bent, far_out, hessian, newton, spread
 from uptack.regression.sandwich import sandwich
 from uptack.regression.tails import FAR, GAIN, GONE, LEVER, LOPSIDED, LOSS, NEAR, TAIL, farther, widened, worthless

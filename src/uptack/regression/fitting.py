@@ -10,7 +10,6 @@ import numpy as np
 
 from uptack.account import Account, Outcome
 from uptack.columns.table import Floats
-from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.entrance import (
     Given,
     Sized,
@@ -22,10 +21,10 @@ from uptack.multivariate.entrance import (
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import Shape, whitened
 from uptack.multivariate.standardise import Frame
-from uptack.multivariate.terms import Vectors
 from uptack.progress import Step as Show
 from uptack.progress import steps
 from uptack.regression.arguments import coefficient_names
+from uptack.regression.classes import log_odds
 from uptack.regression.counts import Poisson, counted, ends, kneed, level, lowered, shortened
 from uptack.regression.curve import stretch
 from uptack.regression.curved import curved, held
@@ -38,7 +37,6 @@ from uptack.regression.newton import (
     far_out,
     hessian,
     newton,
-    noisy_mean,
     spread,
     start,
 )
@@ -53,9 +51,6 @@ RUNAWAY, GROWN = 0.25, 0.06
 """⊥ for classes where the last step made coefficients longer by the first times the mean curvature, and by the second,
 beyond noise. Where a line separates them, coefficients grow with every step, and few rows are left with any curvature.
 """
-
-SEEN = 5
-"""⊥ where a class has fewer rows than so many times the scale of noise in their number: it may have none."""
 
 RATES, STRIDE = 0.3, 0.4
 """⊥ for counts where the noise of the last gradient, or of the one before, moves predictors by more than the first: the
@@ -231,10 +226,8 @@ def _begun(rows: Rows, frame: Frame, n: float, plan: Plan, account: Account) -> 
         return one * math.log(rate) * frame.leading, replace(loss, limit=top, rate=rate)
     if not frame.leading:
         return np.zeros(frame.width), loss
-    (total,) = rows.sums(lambda batch: [Vectors(np.rint(np.clip(batch[-1], 0.0, 1.0) * LENGTH))])
-    least = SEEN * part.rows / (float(part.epsilon) * n)
-    share = noisy_mean(total, n, part)
-    return (one * math.log(share / (1 - share)), loss) if least < share < 1 - least else None
+    odds = log_odds(rows, n, part)
+    return None if odds is None else (one * odds, loss)
 
 
 def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> bool:

@@ -1,9 +1,9 @@
 """Where a fit of classes starts: an intercept alone, the log-odds of the second class.
 
-**Theorem.** The share of the second class is ε'-differentially private for its part ε' of ε, whatever the rows. *Proof.*
-A row adds an integer of [0, Λ], so one that is replaced, added or removed moves their sum by at most Λ, which is what
-its noise is for (`uptack.regression.newton.noisy_mean`). The log-odds, and whether there are any, follow from the share
-as it was released, and from public numbers. ∎
+**Theorem.** The share of the second class is ε'-differentially private for its part ε' of ε, whatever the rows.
+*Proof.* A row adds an integer of [0, Λ], so one that is replaced, added or removed moves their sum by at most Λ, which
+is what its noise is for (`uptack.regression.newton.noisy_mean`). The log-odds, and whether there are any, follow from
+the share as it was released, and from public numbers. ∎
 """
 
 from __future__ import annotations

@@ -257,11 +257,12 @@ def _answer(
     asked: Asked,
     measured: Sandwich | None,
 ) -> Outcome[Floats]:
-    value, errors, lost = in_units(model, curvatures, step, width, measured)
+    value, sizes, lost = in_units(model, curvatures, step, width, measured)
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     spread = step.spread * model.response[0] if model.loss.response else None
-    noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped, spread,
-                         model.frame.leading, model.loss.assumed, measured is not None)  # fmt: skip
+    errors, private, unsure = (tuple(each.tolist()) for each in (sizes.errors, sizes.private, sizes.unsure))
+    noise = LinearErrors(errors, tuple(np.flatnonzero(lost).tolist()), dropped, spread, model.frame.leading,
+                         model.loss.assumed, measured is not None, private, unsure, model.p)  # fmt: skip
     usual = coefficient_names(value.size, model.frame.leading)
     labels = (*usual[: int(model.frame.leading)], *asked.names) if asked.names else usual
     return Outcome(value, HOW, noise, notes=(*asked.notes, *noise.notes(asked.names)), labels=labels)

@@ -9,9 +9,11 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
+from uptack.account import Account
 from uptack.noise import SeededEntropy
-from uptack.regression.counts import Poisson
+from uptack.regression.counts import WIDEST, Poisson
 from uptack.regression.curve import exponential
+from uptack.regression.plans import Asked
 
 SLOPES = np.array([0.5, -0.0003])
 STEP = np.array([1.0, 1.0, 1000.0])
@@ -73,6 +75,25 @@ def test_no_reply_where_rates_are_lost():
     refused = fit(x[:100], y[:100])
     assert not refused
     assert refused.privacy.epsilon == 0
+
+
+def test_public_numbers_say_where_hardly_any_fit_would_reply():
+    """Of 24 fits with rates of 1 to 5, at most 5 had a reply where there is no plan, and 5 at the least n with one."""
+    for columns, epsilon, few, enough in [(3, 1, 3_000, 4_000), (3, 3, 1_000, 1_500), (6, 1, 6_000, 7_500)]:
+        asked = Asked(Poisson(), (), True, "error", Account.open("counts", epsilon))
+        assert asked.planned(few, columns) is None
+        assert few < asked.rows_needed(columns) < asked.advice(columns).n < 2 * enough
+        plans = [asked.planned(n, columns) for n in range(enough, 40 * enough, enough)]
+        widths = [plan.loss.times for plan in plans]
+        assert widths == sorted(widths)
+        assert widths[0] < WIDEST == widths[-1]
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(8_000, 3))
+    y = rng.poisson(np.exp(0.5 + x @ [0.3, -0.3, 0.2]))
+    refused = fit(x[:3_000], y[:3_000], epsilon=1)
+    assert refused.privacy.epsilon == 0
+    n = refused.advice.n
+    assert sum(bool(fit(x[:n], y[:n], seed, epsilon=1)) for seed in range(8)) >= 4
 
 
 def test_a_long_tail_is_said():

@@ -34,7 +34,7 @@ from uptack.multivariate.rows import Rows
 from uptack.multivariate.terms import Tally, Vectors
 from uptack.regression.curve import exponential
 from uptack.regression.curved import Predictor
-from uptack.regression.losses import BENT, FAR, LOUD, NARROW, Stage
+from uptack.regression.losses import BENT, FAR, LOUD, NARROW, Stage, within
 from uptack.regression.newton import Hessian, Model, Step, noisy_mean
 
 NARROWEST, WIDEST, ROOMY = 1.5, 3.0, 0.4
@@ -68,6 +68,16 @@ OFF, UNSURE, CUT = 0.06, 0.05, 0.03
 """⊥ where mean counts and rates differ by the first beyond noise, or where that noise is above the second; a note where
 clipped counts lack more than the third."""
 
+RATES, STRIDE = 0.3, 0.4
+"""⊥ for counts where the noise of the last gradient, or of the one before, moves predictors by more than the first: the
+mean of e^η would be too large by half of its square. And where the last step is longer than the second: e^η is no
+parabola that far, so it may not have arrived."""
+
+USUAL, SHARP, EDGE = 2.6, 0.7, 0.92
+"""What L is, over its multiple of the quantile and the mean of κ, for rates of 1 to 5 and normal predictors. L is so
+wide at most as leaves the noise of mean counts at the second part of what would be ⊥. By public numbers it is ⊥ where
+noise would be above the last part of that: about there one fit in three has a reply."""
+
 PARTS = Fraction(3, 5), Fraction(1, 5), Fraction(1, 5)
 """Of what is spent at the end: for the mean of residuals, their variance, and how many are clipped."""
 
@@ -86,6 +96,7 @@ class Poisson:
     variance: float = 1.0
     times: float = NARROWEST
     rate: float = 1.0
+    widest: float = WIDEST
 
     stages = (
         Stage(Fraction(5, 100), stretched=True),
@@ -100,7 +111,7 @@ class Poisson:
 
     def clipped(self, noise: float) -> tuple[Poisson, float]:
         """Residuals as wide as noise allows, and rows."""
-        times = min(max(ROOMY / noise, NARROWEST), WIDEST)
+        times = min(max(ROOMY / noise, NARROWEST), self.widest)
         return replace(self, times=times), min(max(LOUD / (2 * times * noise), NARROW), BENT)
 
     def wider(self, times: float) -> Poisson:
@@ -128,6 +139,21 @@ class Poisson:
     def noise(self, slope: float) -> float:
         """E ψ²."""
         return self.variance
+
+
+def foreseen(loss: Poisson, n: float, account: Account) -> Poisson | None:
+    """The loss with L no wider than the account leaves room for, by public numbers, where it is for what is known at
+    the end: whether mean counts and rates differ. None where that would be lost in noise for ordinary counts.
+    """
+    off = 2 * USUAL * account.rows / (n * float(account.epsilon * PARTS[0]))
+    if NARROWEST * off > EDGE * UNSURE:
+        return None
+    return replace(loss, widest=within(SHARP * UNSURE / off, NARROWEST, WIDEST))
+
+
+def loudest(loss: Poisson) -> float:
+    """How far the noise of the last gradient may move predictors: so far that the one before is at the edge of ⊥."""
+    return EDGE * RATES * float(loss.stages[-2].share / loss.stages[-1].share)
 
 
 def level(rows: Rows, n: float, account: Account) -> tuple[float, float] | None:

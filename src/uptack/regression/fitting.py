@@ -25,7 +25,7 @@ from uptack.progress import Step as Show
 from uptack.progress import steps
 from uptack.regression.arguments import coefficient_names
 from uptack.regression.classes import log_odds
-from uptack.regression.counts import Poisson, counted, ends, kneed, level, lowered, shortened
+from uptack.regression.counts import RATES, STRIDE, Poisson, counted, ends, kneed, level, lowered, shortened
 from uptack.regression.curve import stretch
 from uptack.regression.curved import curved, held
 from uptack.regression.losses import Loss, Stage
@@ -51,11 +51,6 @@ RUNAWAY, GROWN = 0.25, 0.06
 """⊥ for classes where the last step made coefficients longer by the first times the mean curvature, and by the second,
 beyond noise. Where a line separates them, coefficients grow with every step, and few rows are left with any curvature.
 """
-
-RATES, STRIDE = 0.3, 0.4
-"""⊥ for counts where the noise of the last gradient, or of the one before, moves predictors by more than the first: the
-mean of e^η would be too large by half of its square. And where the last step is longer than the second: e^η is no
-parabola that far, so it may not have arrived."""
 
 GENTLE, RARE, LEAST, MOST = 0.5, 0.05, 0.2, 0.8
 """Coordinates need not be rounder than that, since the Hessian does the rest. Where it has no curvatures: so round that

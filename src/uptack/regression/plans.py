@@ -15,8 +15,9 @@ from uptack.account import Account
 from uptack.multivariate.bounded import moved
 from uptack.multivariate.entrance import MISSING, Given, Streamed, binary_columns, rows_for_scales
 from uptack.multivariate.signs import noise_edge
+from uptack.regression.counts import Poisson, foreseen, loudest
 from uptack.regression.formulas import Columns
-from uptack.regression.losses import Loss
+from uptack.regression.losses import NARROW, Loss
 from uptack.regression.newton import covering
 from uptack.regression.sandwich import COVERS, enough, expected, splits, tries
 from uptack.release import Advice
@@ -56,6 +57,9 @@ DROWNED = 0.5
 BLURRED = 0.25
 """R is as wide as leaves what noise covers in a Hessian at this part of its mean eigenvalue."""
 
+FEW = 2
+"""Of so few coefficients one direction that noise covers is ⊥: so it is where no R leaves it at that part."""
+
 ROOM, QUIET = 0.5, 0.06
 """⊥ where the last gradient's noise would move predictions by more than this part of a spread. With a long tail,
 residuals are clipped as wide as leaves it at the second."""
@@ -66,6 +70,10 @@ than a constant for them. The test gets the first over n, and up to the second p
 
 LEVER, MATTERS = Fraction(3, 100), 1.25
 """The part of ε for whether rows far out are right, where R could be by so much wider then."""
+
+LIKELY = Fraction(3, 2)
+"""With the least n that has a plan, a third of all fits or fewer may have a reply where steps hang on curvatures. With
+so many times as many rows most do: this is what is advised."""
 
 GRAIN = 1000
 """Parts of ε are multiples of one over this."""
@@ -115,8 +123,9 @@ class Asked:
         return high
 
     def advice(self, columns: int, times: int = 1, other: str = "", known: int = 0) -> Advice:
-        """What would get a reply, where a public number of rows, if there is one, did not."""
-        return Advice(n=times * max(self.rows_needed(columns), known), other=other)
+        """What would likely get a reply, where a public number of rows, if there is one, did not."""
+        least = max(Fraction(times), LIKELY if hessians(self.loss) > 1 else Fraction(1))
+        return Advice(n=math.ceil(least * max(self.rows_needed(columns), known)), other=other)
 
 
 @dataclass(frozen=True)
@@ -192,6 +201,10 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     rounds = min(int(USELESS * float(scatter) / edge - float(more)), ROUNDS)
     if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):
         return None
+    if isinstance(loss, Poisson):
+        if (seen := foreseen(loss, n, account.part(VARIED))) is None:
+            return None
+        loss = seen
     small = _part(MANY * account.rows / (n * epsilon), Fraction(1)) if more == 1 else Fraction(1)
     for tried in range(rounds, 0, -1):  # with fewer of them each matrix gets more
         plan = Plan(scales, scatter / (tried + more), tried, loss, leading=leading, small=small)
@@ -217,9 +230,16 @@ def _clipped(plan: Plan, p: int, n: float, account: Account, louder: float = 1.0
     """The plan with rows clipped as wide as the last gradient's noise allows, or less; None where it is too much."""
     loss, m, epsilon = plan.loss, moved(account), float(account.epsilon)
     last, (clipped, wide) = plan.last(epsilon), _wide(plan, p, n, account, louder)
+    if p <= FEW and loss.bent < math.inf:
+        edge = noise_edge(p, n, account, epsilon * float(plan.hessian(plan.rounds))) * loss.far
+        widest = math.sqrt(BLURRED / (covering(p) * edge))
+        if widest < NARROW:
+            return None
+        wide = min(wide, widest)
     room = m * clipped.limit * wide * p**1.5 / (n * last * loss.expected[0])
     bent = noise_edge(p, n, account, epsilon * float(HEAVY * plan.scatter)) * max(wide, 1.0) ** 2 / loss.bent
-    return replace(plan, loss=clipped, wide=wide, room=room) if room < ROOM and bent < DROWNED else None
+    most = loudest(loss) if isinstance(loss, Poisson) else ROOM
+    return replace(plan, loss=clipped, wide=wide, room=room) if room < most and bent < DROWNED else None
 
 
 def _with_variance(plan: Plan, p: int, n: float, account: Account) -> Plan | None:

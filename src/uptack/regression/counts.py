@@ -85,6 +85,24 @@ SAFE = 1.2
 """As in `uptack.regression.sandwich`."""
 
 
+def _stages(*shares: Fraction) -> tuple[Stage, ...]:
+    """Four steps with these parts of what gradients get."""
+    first, second, third, last = shares
+    return (
+        Stage(first, stretched=True),
+        Stage(second, curved=True),
+        Stage(third, tails=True, curved=True),
+        Stage(last, tails=True, curved=True, reweighted=True),
+    )
+
+
+CALMER = 1.75
+CALM = _stages(Fraction(5, 100), Fraction(8, 100), Fraction(17, 100), Fraction(70, 100))
+LOUDER = _stages(Fraction(7, 100), Fraction(10, 100), Fraction(27, 100), Fraction(56, 100))
+"""The steps where L is more than so many quantiles, since noise is low, and where it is not. The noise of the last step
+but one is what leads to ⊥ then, so it gets more: that makes the fit by up to a tenth worse."""
+
+
 @dataclass(frozen=True)
 class Poisson:
     """ψ and κ at a knee k and a limit L, with the variance of ψ where it has been measured, L over the quantile, and
@@ -98,16 +116,15 @@ class Poisson:
     rate: float = 1.0
     widest: float = WIDEST
 
-    stages = (
-        Stage(Fraction(5, 100), stretched=True),
-        Stage(Fraction(8, 100), curved=True),
-        Stage(Fraction(17, 100), tails=True, curved=True),
-        Stage(Fraction(70, 100), tails=True, curved=True, reweighted=True),
-    )
     ridge, response, counts, flat, far, least, polish, bent = 0.5, False, True, False, FAR, 0.02, 0.25, 0.5
     expected = (1.0, 1.0)
     assumed = "standard errors hold if the logarithms of rates are linear in x"
     near = Fraction(1, 2), 1.0
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Those for how loud noise is."""
+        return CALM if self.times > CALMER else LOUDER
 
     def clipped(self, noise: float) -> tuple[Poisson, float]:
         """Residuals as wide as noise allows, and rows."""

@@ -78,7 +78,7 @@ def test_no_reply_where_rates_are_lost():
 
 
 def test_public_numbers_say_where_hardly_any_fit_would_reply():
-    """Of 18 fits with rates of 1 to 5, 5 to 9 had a reply at the least n with a plan, and 14 to 18 with the n advised."""
+    """Of 18 fits with rates of 1 to 5, 5 to 9 had a reply at the least n with a plan, and 14 to 18 as advised."""
     for columns, epsilon, few, enough in [(3, 1, 3_400, 3_600), (3, 3, 1_150, 1_200), (6, 1, 4_500, 4_700)]:
         asked = Asked(Poisson(), (), True, "error", Account.open("counts", epsilon))
         assert asked.planned(few, columns) is None

@@ -171,9 +171,9 @@ def test_a_session():
 
 
 def test_one_predictor_is_not_clipped_so_wide_that_noise_covers_it():
-    for n in (334, 700, 2_000):
+    for n in (450, 700, 2_000):
         asked = Asked(Logistic(), (), True, "error", Account.open("classes", 3))
         plan = asked.planned(n, 1)
         edge = noise_edge(2, n, asked.account, 3 * float(plan.hessian(plan.rounds))) * Logistic.far * plan.wide**2
         assert edge * covering(2) <= BLURRED + 1e-9
-    assert asked.rows_needed(1) < asked.advice(1).n
+    assert 400 < asked.rows_needed(1) < asked.advice(1).n  # below, one fit in five has a reply

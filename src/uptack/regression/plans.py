@@ -57,8 +57,9 @@ DROWNED = 0.5
 BLURRED = 0.25
 """R is as wide as leaves what noise covers in a Hessian at this part of its mean eigenvalue."""
 
-FEW = 2
-"""Of so few coefficients one direction that noise covers is ⊥: so it is where no R leaves it at that part."""
+FEW, SPARE = 2, 1.3
+"""Of so few coefficients one direction that noise covers is ⊥: so it is where no R leaves it at that part, or rows are
+fewer than so many times what scales need, since a scale that is off does the same."""
 
 ROOM, QUIET = 0.5, 0.06
 """⊥ where the last gradient's noise would move predictions by more than this part of a spread. With a long tail,
@@ -199,7 +200,8 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     fine, most = (FINE, SCATTER) if more == 1 else (FINE * FINER, KNOWN if known else SCATTER + MORE)
     scatter = _part(edge * float(ROUNDS + more) / fine, most)
     rounds = min(int(USELESS * float(scatter) / edge - float(more)), ROUNDS)
-    if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):
+    spare = SPARE if p <= FEW and loss.bent < math.inf else 1.0
+    if rounds < 1 or n < spare * rows_for_scales(drawn, account.epsilon * scales, account):
         return None
     if isinstance(loss, Poisson):
         if (seen := foreseen(loss, n, account.part(VARIED))) is None:

@@ -73,10 +73,10 @@ RATES, STRIDE = 0.3, 0.4
 mean of e^η would be too large by half of its square. And where the last step is longer than the second: e^η is no
 parabola that far, so it may not have arrived."""
 
-USUAL, SHARP, EDGE = 2.6, 0.7, 0.92
+USUAL, SHARP, EDGE, FAR_OFF = 2.6, 0.7, 0.92, 0.4
 """What L is, over its multiple of the quantile and the mean of κ, for rates of 1 to 5 and normal predictors. L is so
 wide at most as leaves the noise of mean counts at the second part of what would be ⊥. By public numbers it is ⊥ where
-noise would be above the last part of that: about there one fit in three has a reply."""
+noise would be above the third part of that: about there one fit in three has a reply. It is loud above the last."""
 
 PARTS = Fraction(3, 5), Fraction(1, 5), Fraction(1, 5)
 """Of what is spent at the end: for the mean of residuals, their variance, and how many are clipped."""
@@ -96,11 +96,10 @@ def _stages(*shares: Fraction) -> tuple[Stage, ...]:
     )
 
 
-CALMER = 1.75
 CALM = _stages(Fraction(5, 100), Fraction(8, 100), Fraction(17, 100), Fraction(70, 100))
 LOUDER = _stages(Fraction(7, 100), Fraction(10, 100), Fraction(27, 100), Fraction(56, 100))
-"""The steps where L is more than so many quantiles, since noise is low, and where it is not. The noise of the last step
-but one is what leads to ⊥ then, so it gets more, and the noise of the last gradient is 1.25 times as large."""
+"""The steps, and those where noise is loud. The noise of the last step but one is what leads to ⊥ then, so it gets
+more, and the noise of the last gradient is 1.25 times as large."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +114,7 @@ class Poisson:
     times: float = NARROWEST
     rate: float = 1.0
     widest: float = WIDEST
+    loud: bool = False
 
     ridge, response, counts, flat, far, least, polish, bent = 0.5, False, True, False, FAR, 0.02, 0.25, 0.5
     expected = (1.0, 1.0)
@@ -124,7 +124,7 @@ class Poisson:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """Those for how loud noise is."""
-        return CALM if self.times > CALMER else LOUDER
+        return LOUDER if self.loud else CALM
 
     def clipped(self, noise: float) -> tuple[Poisson, float]:
         """Residuals as wide as noise allows, and rows."""
@@ -169,8 +169,10 @@ def foreseen(loss: Poisson, n: float, account: Account) -> Poisson | None:
 
 
 def loudest(loss: Poisson) -> float:
-    """How far the noise of the last gradient may move predictors: so far that the one before is at the edge of ⊥."""
-    return EDGE * RATES * float(loss.stages[-2].share / loss.stages[-1].share)
+    """How far the noise of the last gradient may move predictors, by that of the one before, which is at the edge of ⊥
+    then. For steps that are not for loud noise it is to be far from there.
+    """
+    return (EDGE if loss.loud else FAR_OFF) * RATES * float(loss.stages[-2].share / loss.stages[-1].share)
 
 
 def level(rows: Rows, n: float, account: Account) -> tuple[float, float] | None:

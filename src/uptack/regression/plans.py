@@ -215,7 +215,10 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
         elif any(stage.tails for stage in loss.stages):
             plan = replace(plan, worth=_part(FIRM * account.rows / (n * epsilon), WORTH, Fraction(0)))
         plan = replace(plan, loss=_wide(plan, p, n, account)[0])  # how many steps there are hangs on it
-        if (bare := _clipped(plan, p, n, account)) is not None:
+        bare = _clipped(plan, p, n, account)
+        if bare is None and isinstance(plan.loss, Poisson):
+            bare = _clipped(replace(plan, loss=replace(plan.loss, loud=True)), p, n, account)
+        if bare is not None:
             if plan.worth and bare.farther(p, n, account) > MATTERS:
                 plan = replace(plan, lever=small * LEVER)
                 bare = _clipped(plan, p, n, account) or bare

@@ -12,13 +12,14 @@ from uptack.columns import Field, labelled
 from uptack.columns.numeric import LARGEST
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.spread import PeopleValues, Weights
-from uptack.data import engines, weights
+from uptack.data import engines, people_columns, weights
 from uptack.data.codes import fields, joined
 from uptack.data.conditions import Condition
 from uptack.data.expressions import decoded, missing
+from uptack.data.people_columns import PeopleQueryColumn
 from uptack.data.protocol import Counts, tidy
 from uptack.data.queries import QuerySource
-from uptack.data.weights import PeopleQueryColumn, PeopleScans
+from uptack.data.weights import PeopleScans
 from uptack.errors import InvalidArgument
 
 MUST = "a column of numbers, texts, dates, times, truth values or UUIDs, or several such"
@@ -80,7 +81,7 @@ class QueryPeople:
 
     def column(self, name: str) -> PeopleQueryColumn:
         """A numeric column."""
-        return weights.column(self.source.still(), self.ids, name)
+        return people_columns.column(self.source.still(), self.ids, name)
 
     def order(self, name: str) -> str:
         """The column itself."""
@@ -108,7 +109,7 @@ class QueryPeople:
 
         A float next to an edge stands for the rows between that edge and the next. There is none where no float is.
         """
-        column = replace(weights.column(self.source.still(), self.ids, name), at_most=how.at_most)
+        column = replace(people_columns.column(self.source.still(), self.ids, name), at_most=how.at_most)
         there = column.values.filter(~missing(column.values.v))
         ends = np.unique(np.array([float(edge) for edge in edges])) + 0.0
         counted = PeopleScans(there, column.counted, how.at_most).counts(ends.tolist())

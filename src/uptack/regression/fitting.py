@@ -67,6 +67,10 @@ GENTLE, RARE, LEAST, MOST = 0.5, 0.05, 0.2, 0.8
 a column that is 0 but in a share of 5% of the rows is left as it is, which in d dimensions shows as 0.05·d; between the
 last two."""
 
+ROUND = 2.0**64
+"""⊥ where rows are longer or shorter by that than round coordinates have it: the scales were off, which is likely where
+columns have very large or small ones and rows are few."""
+
 COVERED = 1 / 3
 """⊥ where noise covers more than this part of the directions of x: too much of the fit could lie there."""
 
@@ -156,8 +160,8 @@ def _started(rows: Rows, frame: Frame, shape: Shape, plan: Plan, account: Accoun
         if begun is None:
             return None
         whitening, (beta, loss) = shape.coordinates, begun
-    radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
-    return Model(frame, whitening, radius, shape.rows, loss), beta
+    away = far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
+    return (Model(frame, whitening, plan.wide * away, shape.rows, loss), beta) if 1 / ROUND < away < ROUND else None
 
 
 def _stepped(
@@ -263,8 +267,11 @@ def _answer(
     width: int,
     asked: Asked,
     measured: Sandwich | None,
-) -> Outcome[Floats]:
+) -> Outcome[Floats] | None:
+    """The coefficients and what is said of them; None where floats don't have them, or their errors."""
     value, errors, lost = in_units(model, curvatures, step, width, measured)
+    if not (np.isfinite(value).all() and errors.all()):
+        return None
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     spread = step.spread * model.response[0] if model.loss.response else None
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped, spread,

@@ -95,7 +95,7 @@ def test_rows_far_out_on_the_line_are_no_reason_for_no_reply(kind, n, epsilon):
 @pytest.mark.parametrize("size", [1e150, 1e307])
 @pytest.mark.parametrize("options", [{}, {"fit_intercept": False}], ids=str)
 def test_numbers_near_the_end_of_floats_get_no_wrong_reply(size, options):
-    """There was a reply of 0.4 for a slope of 1, with a narrow interval; and a slope of 0 for a column "without scale"."""
+    """There was a reply of 0.4 for a slope of 1, with a narrow interval, and one of 0 for a column "without scale"."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(6000, 2))
     y = x @ [1.0, 1.0] + rng.normal(size=6000)

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.selection import Floats, Window, as_integer, exact_sum
+from uptack.columns.units import Integers, wide
 from uptack.data.asking import Alone, Count, Fetch, Sample, Scans, Search, Together, together
-from uptack.data.places import Counted, Gap, Integers, Known, Scale, Weighed, wide
+from uptack.data.places import Counted, Gap, Known, Scale, Weighed
 from uptack.data.states import CHANGED
 from uptack.errors import UptackError
 

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.selection import Floats
+from uptack.columns.units import roomy
 from uptack.data import engines
 from uptack.data.asking import Count, Fetch, Sample, Scans
-from uptack.data.places import Counted, Weighed, roomy
+from uptack.data.places import Counted, Weighed
 from uptack.data.scans import at_pivots, between, sample
 
 Ends = tuple[float | None, float | None]

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.people import UNIT
+from uptack.columns.units import roomy
 from uptack.data import engines
 from uptack.data.expressions import missing, number
-from uptack.data.places import Counted, Gap, Scale, Weighed, crossed, roomy
+from uptack.data.places import Counted, Gap, Scale, Weighed, crossed
 from uptack.data.queries import QuerySource
 from uptack.data.scans import between, drawn, inside
 

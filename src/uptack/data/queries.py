@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -32,7 +32,7 @@ from uptack.data.expressions import (
     text_key,
     whole,
 )
-from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, tidy
+from uptack.data.protocol import NUMERIC, Counts, Key, Kind, assigned, comparable, known, known_all, tidy
 from uptack.data.query_columns import QueryColumn
 from uptack.data.ticks import form, ticks
 from uptack.data.ticks import known as known_times
@@ -151,12 +151,17 @@ class QuerySource:
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values, and how often they occur."""
         wanted = known_all(names, self.columns)
-        texts = [self.columns[name] == "text" for name in wanted]
-        found = []
-        for row in engines.whole(self._plain.counts(wanted) if self._plain else self._grouped(wanted)):
-            *key, rows = row.values()
-            found.append((tuple(decoded(part) if text else part for part, text in zip(key, texts, strict=True)), rows))
-        return tidy(found, [self.columns[name] for name in wanted])
+        lines = engines.whole(self._plain.counts(wanted) if self._plain else self._grouped(wanted))
+        return self.tidied(wanted, ((tuple(row.values())[:-1], row["rows"]) for row in lines))
+
+    def tidied(self, names: Sequence[str], found: Iterable[tuple[Key, int]]) -> Counts:
+        """What was counted by keys of columns, with their values in place of the keys."""
+        kinds = [self.columns[name] for name in names]
+
+        def values(key: Key) -> Key:
+            return tuple(decoded(part) if kind == "text" else part for part, kind in zip(key, kinds, strict=True))
+
+        return tidy(((values(key), count) for key, count in found), kinds)
 
     def _grouped(self, names: Sequence[str]) -> Any:
         keys = {f"k{i}": self.key(name) for i, name in enumerate(names)}

@@ -20,7 +20,7 @@ from uptack.data import engines
 from uptack.data.expressions import missing, number
 from uptack.data.places import Counted, Gap, Scale, Weighed, crossed
 from uptack.data.queries import QuerySource
-from uptack.data.scans import between, drawn, inside
+from uptack.data.scans import between, inside, sampled
 
 SCALE = Scale(UNIT)
 HALF = 16
@@ -134,11 +134,8 @@ class PeopleScans:
         return Counted(*theirs, *many)
 
     def sample(self, gaps: Sequence[Gap], part: float) -> Weighed:
-        """A part of the rows: see `uptack.data.scans.QueryScans`."""
-        first = len(gaps) == 1 and gaps[0].low is None and gaps[0].high is None
-        if first and engines.backend(self.rows).name == "duckdb":
-            return _read(self.weighed(self.rows.sample(part, method="block")))
-        return _read(self.weighed(drawn(inside(self.rows, gaps), part)))
+        """A part of the rows."""
+        return _read(self.weighed(sampled(self.rows, gaps, part)))
 
     def fetch(self, gaps: Sequence[Gap]) -> Weighed:
         """All rows in the gaps."""

@@ -69,7 +69,7 @@ last two."""
 
 ROUND = 2.0**64
 """⊥ where rows are longer or shorter by that than round coordinates have it: the scales were off, which is likely where
-columns have very large or small ones and rows are few."""
+columns have very large or small ones and rows are few. Only after the last step, so that it costs what others cost."""
 
 COVERED = 1 / 3
 """⊥ where noise covers more than this part of the directions of x: too much of the fit could lie there."""
@@ -129,7 +129,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
     show("curvature")
     first = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
     model, step, curvature, settled = _stepped(rows, model, first, (beta, s), (plan, shape.rounds, account), show)
-    if not settled or (
+    if not (settled and 1 / ROUND < narrow.radius < ROUND) or (
         plan.worth
         and worthless(rows, narrow, (step.beta, step.spread), constant, account.part(plan.worth))
         and (some or plan.wide < CLOSE)
@@ -160,8 +160,8 @@ def _started(rows: Rows, frame: Frame, shape: Shape, plan: Plan, account: Accoun
         if begun is None:
             return None
         whitening, (beta, loss) = shape.coordinates, begun
-    away = far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
-    return (Model(frame, whitening, plan.wide * away, shape.rows, loss), beta) if 1 / ROUND < away < ROUND else None
+    radius = plan.wide * far_out(rows, frame, whitening, account.part(plan.small * RADIUS))
+    return Model(frame, whitening, radius, shape.rows, loss), beta
 
 
 def _stepped(

@@ -11,6 +11,7 @@ from uptack.privacy.loss import BoundedRange
 from uptack.report import divide, plan, profile, to_html, to_json, to_markdown, write
 from uptack.report.cards import with_tails
 from uptack.report.figures import WORTH
+from uptack.report.page import effects
 from uptack.report.pictures import density_picture, number, ticks
 from uptack.session import Request
 
@@ -251,3 +252,15 @@ def test_tails_are_never_inside_the_quartiles():
         Fraction(1, 2): 5.0,
         Fraction(19, 20): 5.0,
     }
+
+
+def test_effects_are_coefficients_times_the_spread_of_their_own_column():
+    rng = np.random.default_rng(2)
+    x, z = rng.normal(0, 1, N), rng.normal(0, 100, N)
+    made = profile(session({"y": x + z / 100 + rng.normal(0, 1, N), "x": x, "z": z}), 6, 1e-6, target="y")
+    names, fit = made.regression
+    shown = {effect.row.name: float(effect.value) for effect in effects(made).rows}
+    for name, value in zip(names[1:], fit.value[1:], strict=True):
+        spread = next(column.scale for column in made.columns if column.part.name == name)
+        assert shown[name] == pytest.approx(value * spread, rel=0.01)
+    assert shown["x"] == pytest.approx(shown["z"], rel=0.3)  # both move y alike

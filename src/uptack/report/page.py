@@ -135,10 +135,12 @@ def effects(profile: Profile) -> Effects | None:
     rows = [row for row in coefficients(profile.regression)[1:] if row.told]
     common = bool(rows) and all(spreads.get(row.name, 0) > 0 for row in rows)
     units = [spreads[row.name] if common else 2 / max(row.scale, 1e-300) for row in rows]
-    ends = [(e * unit for e in (*(row.ends or (0.0, 0.0)), row.value)) for row, unit in zip(rows, units, strict=True)]
+    ends = [
+        tuple(e * unit for e in (*(row.ends or (0.0, 0.0)), row.value)) for row, unit in zip(rows, units, strict=True)
+    ]
     y = label(profile.regression[0][0])
     unit = f"change of {y} from the lower to the upper quartile of each column" if common else ""
-    return _on_scale(rows, [tuple(e) for e in ends], unit or "distance from 0, in half-widths of the interval")
+    return _on_scale(rows, ends, unit or "distance from 0, in half-widths of the interval")
 
 
 def _on_scale(rows: list[Coefficient], ends: list[tuple[float, ...]], unit: str) -> Effects:

@@ -88,4 +88,8 @@ def short(value: float) -> str:
         return "0" if value == 0 else "∞"
     unit = 10.0 ** (math.floor(math.log10(float(value))) - 2)
     text = f"{math.ceil(float(value) / unit * (1 - 1e-12)) * unit:.3g}"
-    return f"{float(text):.0f}" if 1000 <= value < 1e6 else text.replace("e-0", "e-").replace("e+", "e")
+    return (
+        f"{float(text):.0f}"
+        if 1000 <= value < 1e6
+        else text.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    )

@@ -6,6 +6,7 @@ import math
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
+from uptack.labels import label
 from uptack.privacy import Privacy
 from uptack.privacy.words import short as short
 from uptack.report.cards import Figure
@@ -78,11 +79,29 @@ def bars(figure: Figure) -> list[Bar]:
     return sorted(found, key=lambda bar: -bar.rows)
 
 
-def integer_bars(figure: Figure) -> list[Bar]:
-    """The same for few integers, in their order, without those at both ends that are no more than noise."""
+def integer_bars(figure: Figure, low: float = -math.inf, high: float = math.inf) -> list[Bar]:
+    """The same for few integers, or times, in their order and in this range, without noise at both ends.
+
+    An end is cut off where no bar is larger than twice its error: of many bars some are larger than that by chance.
+    """
     ordered = sorted(bars(figure), key=lambda bar: bar.name)  # type: ignore[arg-type,return-value]
-    seen = [i for i, bar in enumerate(ordered) if bar.rows > bar.error]
+    ordered = [bar for bar in ordered if not isinstance(bar.name, int) or low <= bar.name <= high]
+    seen = [i for i, bar in enumerate(ordered) if bar.rows > 2 * bar.error]
     return ordered[seen[0] : seen[-1] + 1] if seen else ordered
+
+
+def ordered(bars_shown: list[Bar]) -> list[str]:
+    """The names of bars that have an order: of times no more than the unit of the calendar that they are.
+
+    >>> ordered([Bar(date(2013, month, 1), 1, 1.0, 0) for month in (1, 2)])
+    ['2013-01', '2013-02']
+    """
+    names = [bar.name for bar in bars_shown]
+    if len(names) < 2 or not all(isinstance(name, date) for name in names):
+        return [label(name) for name in names]
+    if any(name.day != 1 for name in names):  # type: ignore[attr-defined]
+        return [str(name)[:10] for name in names]
+    return [str(name)[: 4 if all(n.month == 1 for n in names) else 7] for name in names]  # type: ignore[attr-defined]
 
 
 def coefficients(regression: tuple[tuple[str, ...], Figure]) -> list[Coefficient]:

@@ -16,7 +16,19 @@ from uptack.report.figures import seen
 from uptack.report.pictures import box_picture, columns_picture, density_picture
 from uptack.report.profile import ColumnProfile, Profile
 from uptack.report.several import effects, heat
-from uptack.report.writing import Bar, bars, between, charges, coefficients, counted, integer_bars, ordered
+from uptack.report.writing import (
+    Bar,
+    answered,
+    bars,
+    between,
+    charges,
+    coefficients,
+    counted,
+    integer_bars,
+    ordered,
+    sentence,
+    summary,
+)
 
 MANY = 12
 """So many categories are shown at once; the rest is folded."""
@@ -72,11 +84,6 @@ class Card(NamedTuple):
         """What the column holds."""
         form = self.column.part.form
         return f"{self.column.part.kind}, UTC" if form is not None and form.word == "utc" else self.column.part.kind
-
-    @property
-    def answered(self) -> bool:
-        """Whether anything was released about the column."""
-        return any(line.value for line in self.figures) or self.bars is not None
 
 
 # --------------------------------------------------------------------------------------------------------------- cards
@@ -143,34 +150,12 @@ def silent(cards: list[Card]) -> list[tuple[str, list[Card]]]:
     """The columns without an answer, together by what would help."""
     groups: dict[str, list[Card]] = {}
     for one in cards:
-        if not one.answered:
+        if not answered(one.column):
             groups.setdefault(one.note, []).append(one)
     return list(groups.items())
 
 
 # ------------------------------------------------------------------------------------------------------------ the page
-
-
-def summary(profile: Profile, cards: list[Card]) -> list[str]:
-    """What a reader should know first: how much was answered, of how many rows, for how much."""
-    rows = "a secret number of" if profile.rows is None else f"{profile.rows:,}"
-    answered = sum(one.answered for one in cards)
-    delta = f", δ = {short(profile.spent.delta)}" if profile.spent.delta else ""
-    return [
-        f"{answered} of {len(cards)} columns answered",
-        f"{rows} {profile.unit}",
-        f"ε = {short(profile.spent.epsilon)} of {short(profile.asked.epsilon)} spent{delta}",
-    ]
-
-
-def sentence(text: str) -> str:
-    """What is said in passing as sentences of their own.
-
-    >>> sentence("no density without a spread; fewer columns")
-    'No density without a spread. Fewer columns.'
-    """
-    parts = [part.strip() for part in text.replace("\n", " ").rstrip(".").split("; ")]
-    return ". ".join(part[:1].upper() + part[1:] for part in parts) + "."
 
 
 def brief(name: str) -> str:
@@ -197,9 +182,9 @@ def to_html(profile: Profile) -> str:
     cards, bill = [card(f"c{i}", column, profile.unit) for i, column in enumerate(profile.columns, 1)], charges(profile)
     return environment.from_string(text).render(
         profile=profile,
-        cards=[one for one in cards if one.answered],
+        cards=[one for one in cards if answered(one.column)],
         silent=silent(cards),
-        summary=summary(profile, cards),
+        summary=summary(profile),
         promise=promise(profile.spent),
         meaning=sentence(profile.spent.explain().partition(": ")[2]),
         sentence=sentence,

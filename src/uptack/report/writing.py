@@ -126,6 +126,32 @@ def counted(column: ColumnProfile) -> Figure | None:
     return density if density is not None and hasattr(density.value, "items") else None
 
 
+def sentence(text: str) -> str:
+    """What is said in passing as sentences of their own.
+
+    >>> sentence("no density without a spread; fewer columns")
+    'No density without a spread. Fewer columns.'
+    """
+    parts = [part.strip() for part in text.replace("\n", " ").rstrip(".").split("; ")]
+    return ". ".join(part[:1].upper() + part[1:] for part in parts) + "."
+
+
+def answered(column: ColumnProfile) -> bool:
+    """Whether anything was released about a column."""
+    return not column.part.skipped and any(figure.value is not None for figure in column.figures)
+
+
+def summary(profile: Profile) -> list[str]:
+    """What a reader should know first: how much was answered, of how many rows, for how much."""
+    rows = "a secret number of" if profile.rows is None else f"{profile.rows:,}"
+    delta = f", δ = {short(profile.spent.delta)}" if profile.spent.delta else ""
+    return [
+        f"{sum(map(answered, profile.columns))} of {len(profile.columns)} columns answered",
+        f"{rows} {profile.unit}",
+        f"ε = {short(profile.spent.epsilon)} of {short(profile.asked.epsilon)} spent{delta}",
+    ]
+
+
 def to_json(profile: Profile) -> str:
     """Plain values, exactly as they were released."""
     return profile.to_json()

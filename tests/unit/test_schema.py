@@ -11,6 +11,7 @@ import pytest
 import uptack as ut
 from uptack.cli import main
 from uptack.data import schema, schema_text, source
+from uptack.data.files import schema_of
 from uptack.data.schema import Said, Schema
 from uptack.errors import InvalidArgument
 
@@ -328,3 +329,20 @@ def test_the_look_and_a_guess_find_dates(tmp_path):
     assert ut.data.guess_types(path) == wanted
     assert main(["init", str(path), "--yes"]) == 0
     assert dict(ut.data.source(path).columns) == {"day": "time", "hour": "time", "zoned": "time", "no": "text"}
+
+
+@pytest.mark.parametrize(("text", "sign"), [("3,x,1.5\n4,y,2\n", ","), ("3;x;1,5\n4;y;2\n", ";")])
+def test_a_look_at_a_file_without_names_proposes_them(tmp_path, capsys, text, sign):
+    path = tmp_path / "rows.csv"
+    path.write_text(text * 200, "utf-8")
+    assert main(["describe", str(path), "--curator", "--no-header", "--write"]) == 0
+    told = schema_of(path)
+    assert {name: said.kind for name, said in told.columns.items()} == {
+        "column_1": "integer",
+        "column_2": "text",
+        "column_3": "number",
+    }
+    assert (told.dialect["header"], told.dialect["delimiter"]) == (False, sign)
+    capsys.readouterr()
+    assert main(["median", str(path), "column_3", "-e", "5"]) == 0
+    assert 1.5 <= float(capsys.readouterr().out.split()[0]) <= 2

@@ -108,7 +108,10 @@ def save(path: str, schema: Schema) -> None:
     place = new(path)
     with place.open("x", encoding="utf-8") as file:
         file.write(schema_text.text(schema, Path(path).name))
-    say(f"uptack: wrote {place}. It is public from now on: read it, and mend what is wrong or says too much.", err=True)
+    ids = " and ".join(map(label, schema.person))
+    whose = f" It says that rows with the same {ids} are one person's." if ids else ""
+    told = "It is public from now on: read it, and mend what is wrong or says too much."
+    say(f"uptack: wrote {place}. {told}{whose}", err=True)
 
 
 def look_lines(seen: Look | None) -> list[str]:
@@ -144,7 +147,7 @@ def _lines(session: Session, found: list[Repeats]) -> list[str]:
     ids, lines = session.adjacency.person, list[str]()
     for line in found:
         names = " and ".join(map(label, line.names))
-        many = f"{line.values:,} values in {line.rows:,} rows, at most {line.most:,} rows of one"
+        many = f"{line.values:,} values in {line.rows:,} rows, at most {line.most:,} {'row' if line.most == 1 else 'rows'} of one"
         nobody = f"; {line.missing:,} rows have none and are left out" if line.missing else ""
         lines.append(f"  {names}: {many}{nobody}")
     if not found:

@@ -85,8 +85,8 @@ def look(path: str, options: Options) -> Look:
 
 def _looked(path: str, options: Options) -> Look:
     stated = dict(options.types) if isinstance(options.types, Mapping) else {}
-    types = options.types if options.header is False else textfiles.GUESS
     encoding = options.encoding or _encoding(path, options)
+    types = (stated or _numbered(path, options, encoding)) if options.header is False else textfiles.GUESS
     told = replace(options, types=types, encoding=encoding)
     paths, made = text_layout(path, told)
     made = _divided(path, made, told)
@@ -131,10 +131,7 @@ def _divided(path: str, made: textfiles.Layout, options: Options) -> textfiles.L
     """
     if options.delimiter is not None or (options.header is not False and len(made.names) > 1):
         return made
-    with streams.opened(local(path, (".csv", ".tsv"))[0], made.encoding) as file:
-        start = bytes(file.read(SAMPLE))
-    lines = start.decode("utf-8-sig", "ignore").splitlines(keepends=True)
-    whole = lines[:-1] if len(start) == SAMPLE else lines
+    whole = _lines(path, made.encoding)
     for sign in BETWEEN:
         rows = _rows(whole, sign)
         wanted = len(made.names) if options.header is False else len(rows[0]) if rows else 0
@@ -144,6 +141,25 @@ def _divided(path: str, made: textfiles.Layout, options: Options) -> textfiles.L
             except InvalidArgument:  # what would be names are none
                 continue
     return made
+
+
+def _numbered(path: str, options: Options, encoding: str) -> dict[str, str]:
+    """Names for the columns of a file that has none: as many as nearly all rows have cells, by some sign."""
+    whole = _lines(path, encoding)
+    for sign in BETWEEN if options.delimiter is None else (options.delimiter,):
+        counts = Counter(len(row) for row in _rows(whole, sign))
+        width, rows = counts.most_common(1)[0] if counts else (0, 0)
+        if width > 1 and rows >= MOST * counts.total():
+            return dict.fromkeys(textfiles.names([""] * width), "text")
+    return dict.fromkeys(textfiles.names([""]), "text")
+
+
+def _lines(path: str, encoding: str) -> list[str]:
+    """The first lines of a file, all of them whole."""
+    with streams.opened(local(path, (".csv", ".tsv"))[0], encoding) as file:
+        start = bytes(file.read(SAMPLE))
+    lines = start.decode("utf-8-sig", "ignore").splitlines(keepends=True)
+    return lines[:-1] if len(start) == SAMPLE else lines
 
 
 def _rows(lines: Sequence[str], sign: str) -> list[list[str]]:

@@ -140,10 +140,16 @@ class LinearErrors:
         """What a reader should know. Without names columns go by their numbers."""
         said = [self.holds]
         if self.unresolved:
-            said.append(f"{len(self.unresolved)} coefficients hang on directions of x that noise covers")
+            many = "1 coefficient hangs" if len(self.unresolved) == 1 else f"{len(self.unresolved)} coefficients hang"
+            said.append(f"{many} on directions of x that noise covers")
         if self.dropped:
             which = ", ".join(label(names[c]) if names else str(c) for c in self.dropped)
-            said.append(f"columns {which} hardly ever vary: their coefficients are set to 0")
+            one = len(self.dropped) == 1
+            said.append(
+                f"column {which} hardly ever varies: its coefficient is set to 0"
+                if one
+                else f"columns {which} hardly ever vary: their coefficients are set to 0"
+            )
         return tuple(said)
 
 

@@ -43,7 +43,7 @@ class FigureAdvice:
         times = HOPELESS if advice.epsilon is None else advice.epsilon / float(epsilon)
         if times < HOPELESS and (total := self._total(Fraction(math.ceil(100 * times), 100))) <= USELESS:
             ways.append(f"ε of about {total:g} for the whole report")
-        return "a reply needs " + (" or ".join(ways) if ways else str(advice))
+        return "a reply needs " + (" or ".join(ways) or advice.other or "more rows")
 
     def _total(self, times: Fraction) -> float:
         """Worked out once: many columns lack the same."""

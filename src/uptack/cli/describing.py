@@ -147,7 +147,8 @@ def _lines(session: Session, found: list[Repeats]) -> list[str]:
     ids, lines = session.adjacency.person, list[str]()
     for line in found:
         names = " and ".join(map(label, line.names))
-        many = f"{line.values:,} values in {line.rows:,} rows, at most {line.most:,} {'row' if line.most == 1 else 'rows'} of one"
+        most = f"{line.most:,} row{'' if line.most == 1 else 's'}"
+        many = f"{line.values:,} values in {line.rows:,} rows, at most {most} of one"
         nobody = f"; {line.missing:,} rows have none and are left out" if line.missing else ""
         lines.append(f"  {names}: {many}{nobody}")
     if not found:

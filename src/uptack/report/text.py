@@ -13,9 +13,9 @@ from uptack.report.writing import (
     answered,
     bars,
     between,
-    charges,
     coefficients,
     counted,
+    grouped,
     integer_bars,
     ordered,
     sentence,
@@ -121,11 +121,10 @@ def _said(figure: Figure, scale: float) -> str:
 def _counts(column: ColumnProfile, figure: Figure, cell: Cell, unit: str, most: int | None) -> list[str]:
     shown = integer_bars(figure) if column.part.numeric else bars(figure)
     note = [sentence(figure.note)] if figure.note else []
-    if not shown:
-        return ["No category is large enough to be shown.", *note]
     names = ordered(shown) if column.part.numeric else [cell(bar.name) for bar in shown]
     rows = [
-        [name, f"{bar.rows:,}", f"{bar.error:,}" if bar.error else ""] for name, bar in zip(names, shown, strict=True)
+        [name, f"{max(bar.rows, 0):,}", f"{bar.error:,}" if bar.error else ""]
+        for name, bar in zip(names, shown, strict=True)
     ]
     rest = [] if most is None or len(rows) <= most + MARGIN else rows[most:]
     more = [f"and {len(rest):,} more"] if rest else []
@@ -145,9 +144,15 @@ def _silent(columns: list[ColumnProfile], cell: Cell) -> list[str]:
 
 def _bill(profile: Profile, cell: Cell) -> list[str]:
     table = [
-        [cell(c.column), c.label, c.how, short(c.cost.epsilon), short(c.cost.delta)] for c in charges(profile)
-    ]  # fmt: skip
-    bill = padded(["column", "figure", "how", "ε", "δ"], table, left=3)
+        [
+            one.charge.label,
+            one.names(cell),
+            one.charge.how,
+            *map(short, (one.charge.cost.epsilon, one.charge.cost.delta)),
+        ]
+        for one in grouped(profile)
+    ]
+    bill = padded(["figure", "of", "how", "ε each", "δ each"], table, left=3)
     return ["## What each figure cost", "", *bill, "", sentence(profile.spent.explain().partition(": ")[2]), ""]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
@@ -12,6 +13,9 @@ from uptack.privacy.words import short as short
 from uptack.report.cards import Figure
 from uptack.report.profile import ColumnProfile, Profile
 from uptack.shown import numbers
+
+NAMES = 6
+"""Up to so many columns of a line of the bill go by their names."""
 
 
 def between(ends: tuple[Any, Any], scale: float) -> str:
@@ -120,6 +124,26 @@ def charges(profile: Profile) -> list[Charge]:
     return [Charge(name, f.label, f.how, f.cost) for name, f in found if f.cost is not None]
 
 
+class Group(NamedTuple):
+    """Lines of the bill that are alike."""
+
+    columns: tuple[str, ...]
+    charge: Charge
+
+    def names(self, cell: Callable[[object], str] = label) -> str:
+        """The columns by their names, or how many they are."""
+        many = len(self.columns)
+        return ", ".join(map(cell, self.columns)) if many <= NAMES else f"{many:,} columns"
+
+
+def grouped(profile: Profile) -> list[Group]:
+    """What each figure cost: columns that were asked alike in one line."""
+    found: dict[tuple[str, str, Privacy], list[Charge]] = {}
+    for charge in charges(profile):
+        found.setdefault((charge.label, charge.how, charge.cost), []).append(charge)
+    return [Group(tuple(one.column for one in alike), alike[0]) for alike in found.values()]
+
+
 def counted(column: ColumnProfile) -> Figure | None:
     """The counts of a column of few integers, where they were released in place of a density."""
     density = column.density
@@ -137,17 +161,19 @@ def sentence(text: str) -> str:
 
 
 def answered(column: ColumnProfile) -> bool:
-    """Whether anything was released about a column."""
-    return not column.part.skipped and any(figure.value is not None for figure in column.figures)
+    """Whether a reader learns anything about a column: not from counts of no category."""
+    values = [figure.value for figure in column.figures if figure.value is not None]
+    return not column.part.skipped and any(not hasattr(value, "items") or len(value) > 0 for value in values)
 
 
 def summary(profile: Profile) -> list[str]:
     """What a reader should know first: how much was answered, of how many rows, for how much."""
-    rows = "a secret number of" if profile.rows is None else f"{profile.rows:,}"
+    rows = f"a secret number of {profile.unit}" if profile.rows is None else f"{profile.rows:,} {profile.unit}"
+    rows = {"1 rows": "1 row", "1 people": "1 person"}.get(rows, rows)
     delta = f", δ = {short(profile.spent.delta)}" if profile.spent.delta else ""
     return [
         f"{sum(map(answered, profile.columns))} of {len(profile.columns)} columns answered",
-        f"{rows} {profile.unit}",
+        rows,
         f"ε = {short(profile.spent.epsilon)} of {short(profile.asked.epsilon)} spent{delta}",
     ]
 

@@ -65,7 +65,7 @@ def _figures(profile: Profile, cell: Cell, whole: bool, most: int | None = None)
         target = cell(profile.regression[0][0])
         lines += [f"## Regression of {target}", "", *_regression_lines(profile.regression, cell), ""]
     if profile.correlations is not None:
-        lines += ["## Correlations", "", *_correlation_lines(profile.correlations[1], cell), ""]
+        lines += ["## Correlations", "", *_correlation_lines(profile.correlations[1], cell, most), ""]
     return lines
 
 
@@ -126,10 +126,10 @@ def _counts(column: ColumnProfile, figure: Figure, cell: Cell, unit: str, most: 
         [name, f"{max(bar.rows, 0):,}", f"{bar.error:,}" if bar.error else ""]
         for name, bar in zip(names, shown, strict=True)
     ]
-    rest = [] if most is None or len(rows) <= most + MARGIN else rows[most:]
-    more = [f"and {len(rest):,} more"] if rest else []
-    table = padded(["value" if column.part.numeric else "category", unit, "±"], rows[: len(rows) - len(rest)])
-    return [*table, *([""] if more or note else []), *more, *note]
+    listed, more = _cut(rows, most)
+    table = padded(["value" if column.part.numeric else "category", unit, "±"], listed)
+    said = [line for line in (more, *note) if line]
+    return [*table, *([""] if said else []), *said]
 
 
 def _silent(columns: list[ColumnProfile], cell: Cell) -> list[str]:
@@ -167,7 +167,7 @@ def _regression_lines(regression: tuple[tuple[str, ...], Figure], cell: Cell) ->
     return [*padded(["coefficient", "value", "95% interval"], rows), *([""] if note else []), *note]
 
 
-def _correlation_lines(figure: Figure, cell: Cell) -> list[str]:
+def _correlation_lines(figure: Figure, cell: Cell, most: int | None) -> list[str]:
     """The largest first: of many pairs these are read."""
     if figure.value is None:
         return [f"⊥ ({figure.note})"]
@@ -178,4 +178,13 @@ def _correlation_lines(figure: Figure, cell: Cell) -> list[str]:
         + ([] if ends is None else [f"{ends[0][i][j]:.2f} to {ends[1][i][j]:.2f}"])
         for i, j in pairs
     ]
-    return padded(["column", "column", "correlation", *([] if ends is None else ["95% interval"])], rows, left=2)
+    shown, more = _cut(rows, most)
+    head = ["column", "column", "correlation", *([] if ends is None else ["95% interval"])]
+    return [*padded(head, shown, left=2), *(["", more] if more else [])]
+
+
+def _cut(rows: list[list[str]], most: int | None) -> tuple[list[list[str]], str]:
+    """The first lines of a table, and how many more there are."""
+    if most is None or len(rows) <= most + MARGIN:
+        return rows, ""
+    return rows[:most], f"and {len(rows) - most:,} more"

@@ -242,7 +242,10 @@ def _short(value: Any) -> str:
     """An entry of a table: a count, or a group's own answer."""
     if isinstance(value, NoReply):
         return f"⊥  a reply needs {value.advice}"
-    return " ".join(_said(v) for v in np.atleast_1d(value.value if isinstance(value, Release) else value))
+    numbers = [_said(v) for v in np.atleast_1d(value.value if isinstance(value, Release) else value)]
+    if isinstance(value, Release) and len(value.labels) == len(numbers) > 1:
+        return "  ".join(f"{label(name)}: {text}" for name, text in zip(value.labels, numbers, strict=True))
+    return " ".join(numbers)
 
 
 def _ends(result: Made) -> tuple[Any, Any] | None:

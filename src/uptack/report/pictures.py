@@ -109,7 +109,7 @@ def columns_picture(
     As many bars have their name below them as there is room for.
     """
     base, top = HEIGHT - BOTTOM, max(*(h + e for h, e in zip(heights, errors, strict=True)), 1.0)
-    marks = [(place, powers(number(place))) for place in ticks(0.0, top, 3, whole=True)]
+    marks = [(place, powers(number(place))) for place in ticks(0.0, top, 4, whole=True)]
     left = max(len(text) for _, text in marks) * LETTER + 6
     each, high = (WIDTH - RIGHT - left) / len(names), base - TOP - 6
 

@@ -163,7 +163,7 @@ def brief(name: str) -> str:
     """A name for the list of contents: a long one without its middle, since names often differ at their ends.
 
     >>> brief("a rather long name of a column that says all about measurement number 59 of these")
-    'a rather long name of a colu … measurement number 59 of these'
+    'a rather long name of a colu … asurement number 59 of these'
     """
     half = NAMED // 2
     return name if len(name) <= NAMED else f"{name[:half].rstrip()} … {name[-half:].lstrip()}"

@@ -218,7 +218,10 @@ class _Seen:
     form: Numbers
     rows: int = 0
     filled: int = 0
+    numbers: int = 0
     places: int = 0
+    unlike_5: int = 0
+    """Decimal places of those numbers that don't end in 5."""
     step: int = 0
     misfits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     odd: bool = False
@@ -240,8 +243,11 @@ class _Seen:
             self._count(self.words, pc.filter(bare, pc.and_(some, pc.invert(fits))))
         plain = self.form.plain(pc.filter(bare, fits))
         self.odd = self.odd or bool(pc.any(pc.match_substring_regex(plain, r"^[+-]?0[0-9]")).as_py())
-        dots = pc.find_substring(plain, ".")
-        after = pc.if_else(pc.less(dots, 0), 0, pc.subtract(pc.subtract(pc.utf8_length(plain), dots), 1))
+        short = pc.replace_substring_regex(plain, r"(\.[0-9]*?)0+$", r"\1")  # 3.0 is no finer than 3
+        dots = pc.find_substring(short, ".")
+        after = pc.if_else(pc.less(dots, 0), 0, pc.subtract(pc.subtract(pc.utf8_length(short), dots), 1))
+        self.numbers += len(plain)
+        self.unlike_5 = max(self.unlike_5, pc.max(pc.filter(after, pc.invert(pc.ends_with(short, "5")))).as_py() or 0)
         exponents = pc.any(pc.match_substring_regex(plain, "[eE]")).as_py()
         self.places = max(self.places, FINEST + 1 if exponents else pc.max(after).as_py() or 0)
         whole = pc.drop_null(cells.cast(plain, "integer", cells.Numbers())).to_numpy(zero_copy_only=False)
@@ -271,7 +277,8 @@ class _Seen:
     def _granularity(self, kind: str) -> Fraction | None:
         """A round step that all values are multiples of, where one is seen."""
         if kind == "number":
-            return Fraction(1, 10**self.places) if 0 < self.places <= FINEST else None
+            last = 5 if self.places > self.unlike_5 else 1
+            return Fraction(last, 10**self.places) if self.numbers and self.places <= FINEST else None
         steps = [n * 10**k for k in range(18) for n in (1, 5) if n * 10**k > 1]
         fit = [step for step in steps if self.step and self.step % step == 0]
         return Fraction(max(fit)) if kind == "integer" and fit else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,7 @@ def _lines(session: Session, found: list[Repeats]) -> list[str]:
         lines.append("  no column looks like ids of people")
     several = [line for line in found if line.most > 1]
     if not ids and several:
-        option = " ".join(f"--person {label(name)}" for name in several[0].names)
+        best = next((line for line in several if like_people(line)), several[0])
+        option = " ".join(f"--person {shlex.quote(label(name))}" for name in best.names)
         lines.append(f"If one of these says whose a row is, people are protected only with {option}, or its like.")
     return lines

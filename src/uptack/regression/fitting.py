@@ -72,7 +72,8 @@ ROUND = 2.0**64
 columns have very large or small ones and rows are few. Only after the last step, so that it costs what others cost."""
 
 COVERED = 1 / 3
-"""⊥ where noise covers more than this part of the directions of x: too much of the fit could lie there."""
+"""⊥ where noise covers more than this part of the directions of (1, x), or several and more than this of those of x: too
+much of the fit could lie there."""
 
 PART = 2 / 3
 """Times as long may a last step be in which noise covers directions, and one deviation of its noise longer, not two."""
@@ -251,7 +252,7 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
     if (
         step.noise > ROOM
         or (loss.counts and (max(step.noise, before) > RATES or step.moved > STRIDE))
-        or covered > COVERED * curvature.raw.size
+        or covered > COVERED * (curvature.raw.size - (covered > 1))
         or (not loss.response and not loss.counts and step.longer > max(RUNAWAY * step.slope, GROWN))
     ):
         return True

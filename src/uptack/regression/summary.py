@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,10 +171,16 @@ class LinearErrors:
         """What a reader should know. Without names columns go by their numbers."""
         said = [self.holds]
         if self.unresolved:
-            said.append(f"{len(self.unresolved)} coefficients hang on directions of x that noise covers")
+            many = "1 coefficient hangs" if len(self.unresolved) == 1 else f"{len(self.unresolved)} coefficients hang"
+            said.append(f"{many} on directions of x that noise covers")
         if self.dropped:
-            which = ", ".join(names[c] if names else str(c) for c in self.dropped)
-            said.append(f"columns {which} hardly ever vary: their coefficients are set to 0")
+            which = ", ".join(label(names[c]) if names else str(c) for c in self.dropped)
+            one = len(self.dropped) == 1
+            said.append(
+                f"column {which} hardly ever varies: its coefficient is set to 0"
+                if one
+                else f"columns {which} hardly ever vary: their coefficients are set to 0"
+            )
         return tuple(said)
 
 
@@ -186,6 +192,14 @@ class RegressionRelease(Release[Floats]):
     def of(release: Release[Floats]) -> RegressionRelease:
         """The same release."""
         return RegressionRelease(**{field.name: getattr(release, field.name) for field in fields(release)})
+
+    def named(self, *names: Any) -> Self:
+        """The same release, with names of one's own for its columns, also in what is said of them."""
+        found, errors = super().named(*names), self.noise
+        if not isinstance(errors, LinearErrors) or len(names) != self.value.size - errors.intercept:
+            return found
+        said = dict(zip(errors.notes(), errors.notes(names), strict=True))
+        return replace(found, notes=tuple(said.get(note, note) for note in found.notes))
 
     def summary(self, names: Sequence[str] | None = None, *, confidence: Rational = 0.95) -> str:
         """A table of estimates, standard errors, z and intervals.

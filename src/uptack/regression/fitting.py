@@ -62,8 +62,8 @@ ROUND = 2.0**64
 columns have very large or small ones and rows are few. Only after the last step, so that it costs what others cost."""
 
 COVERED = 1 / 3
-"""⊥ where noise covers more than this part of the directions of (1, x), or several and more than this of those of x: too
-much of the fit could lie there."""
+"""⊥ where noise covers more than this part of the directions of (1, x), or several and more than this of those of x:
+too much of the fit could lie there."""
 
 PART = 2 / 3
 """Times as long may a last step be in which noise covers directions, and one deviation of its noise longer, not two."""

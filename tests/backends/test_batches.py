@@ -63,6 +63,7 @@ def kept(request, tmp_path_factory):
 
 
 SECRET = {"adjacency": uptack.ADD_REMOVE}
+KINDS, FOUND = {"levels": {"kind": ["b", "é", "B"]}}, {"delta": 1e-6, "epsilon": 60}
 ASKS = {
     "regression": lambda s: s.regression("y", ["plain", "gaps", "flag"], binary=[2], epsilon=20),
     "regression, secret size": lambda s: s.regression("y", ["plain", "gaps"], fit_intercept=False, epsilon=9, **SECRET),
@@ -77,6 +78,11 @@ ASKS = {
     "short cut, round": lambda s: s.shortcut_regression("y", ["whole", "gaps"], coordinates="scatter", epsilon=60),
     "people": lambda s: s.regression("y", ["plain", "gaps", "flag"], binary=[2], epsilon=30),
     "people, logistic": lambda s: s.logistic_regression("flag", "y", epsilon=30),
+    "formula": lambda s: s.regression(formula="y ~ log(odd)*flag + C(kind):plain + I(odd/whole)", **KINDS, epsilon=90),
+    "formula, secret size": lambda s: s.regression(formula="I(y**3) ~ exp(plain) + kind:gaps", **FOUND, **SECRET),
+    "formula, classes": lambda s: s.logistic_regression(formula="kind ~ abs(y) + gaps", classes=("b", "B"), epsilon=90),
+    "formula, people": lambda s: s.regression(formula="y ~ log(odd) + plain:gaps + flag", epsilon=90),
+    "columns, people": lambda s: s.quantile_regression("y", "plain", "kind", delta=1e-6, epsilon=60),
     "people, secret size": lambda s: s.scatter("y", "plain", "odd", epsilon=30, **SECRET),
 }
 
@@ -101,7 +107,7 @@ def test_the_same_randomness_gives_the_same_release_wherever_rows_are(kept, ask,
 
     (A scan of Spark takes a while, so it is asked for one release.)
     """
-    if kept.table.get_backend().name == "pyspark" and ask != "scatter":
+    if kept.table.get_backend().name == "pyspark" and ask not in ("scatter", "formula, people"):
         return
     if kept.table.get_backend().name == "postgres" and ask in ("logistic", "quantile"):
         return  # its rows are read as those of other regressions

@@ -65,11 +65,10 @@ class Factor:
         """The columns that it reads."""
         return (self.column,) if self.column else tuple(_names(_tree(self.text)))
 
-    def numbers(self, table: Mapping[str, Field]) -> Floats:
-        """Its value in every row."""
+    def numbers(self, table: Mapping[str, Field], rows: int) -> Floats:
+        """Its value in every one of so many rows."""
         if self.column:
             return known(table, self.column).floats()
-        rows = next(iter(table.values())).size
         with np.errstate(all="ignore"):
             return np.asarray(np.broadcast_to(_value(_tree(self.text), table), rows), np.float64)
 

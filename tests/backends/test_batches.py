@@ -1,5 +1,6 @@
 """Regressions and scatter matrices of rows that are read in batches: those of the same rows in memory."""
 
+import gc
 import itertools
 from functools import cache
 from pickle import loads
@@ -17,6 +18,7 @@ from uptack.columns.batched import Batched, UnreadTable
 from uptack.columns.unread import Touched
 from uptack.data import engines, ordering, people_batches, source, states
 from uptack.data.batches import Layout, QueryRows
+from uptack.data.computed import QueryDesign
 from uptack.data.people import people
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument, UptackError
@@ -26,7 +28,7 @@ from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.streams import StreamedRows
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
-from uptack.regression import dealing
+from uptack.regression import dealing, formulas
 
 ROWS = 4002
 ENGINES = ["parquet", *(pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("spark", "postgres"))]
@@ -107,7 +109,7 @@ def test_the_same_randomness_gives_the_same_release_wherever_rows_are(kept, ask,
 
     (A scan of Spark takes a while, so it is asked for one release.)
     """
-    if kept.table.get_backend().name == "pyspark" and ask not in ("scatter", "formula, people"):
+    if kept.table.get_backend().name == "pyspark" and ask != "scatter":
         return
     if kept.table.get_backend().name == "postgres" and ask in ("logistic", "quantile"):
         return  # its rows are read as those of other regressions
@@ -130,6 +132,38 @@ def test_batches_do_not_matter(sizes, tmp_path, monkeypatch):
     monkeypatch.setattr(engines, "BATCH", sizes[0])
     monkeypatch.setattr(rows, "BATCH", sizes[1])
     assert shown(kept, "scatter") == wanted
+
+
+FORMULA = "I(y**3) ~ log(odd)*flag + kind:plain + I(odd*1e300) + I(whole/odd) + exp(odd) + sqrt(-gaps)"
+HOSTILE = {"formula": FORMULA, "levels": {"kind": ["b", "é", "B"]}}
+
+
+def test_what_is_computed_of_rows_is_what_it_is_in_memory(kept):
+    """Overflows, roots and logarithms of what has none, gaps and infinities: row by row, to the last bit."""
+    names = formulas.read(FORMULA).columns
+    here = formulas.of_source(source(table()), names, HOSTILE)
+    there = formulas.of_engine(kept, names, HOSTILE, QueryDesign(kept))
+    x, y, public = formulas.designed(FORMULA, here, HOSTILE["levels"])
+    far, response, same = formulas.designed(FORMULA, there, HOSTILE["levels"])
+    rows = far.beside(response)
+    assert (same, rows.size, rows.width) == (public, ROWS, 11)
+    wanted = np.column_stack([x, y]).T
+    assert np.array_equal(rows.taken(np.arange(ROWS), complete=False), wanted, equal_nan=True)
+    complete = np.isfinite(wanted).all(axis=0)
+    assert 100 < rows.count() == complete.sum() < ROWS
+    if not rows.on_spark:
+        folder = engines.folder(engines.backend(rows.source.table))
+        assert [file.name for file in folder.iterdir() if file.suffix] == ["made.parquet"]
+        del far, response, rows, there
+        gc.collect()
+        assert not folder.exists()
+
+
+def test_a_table_without_rows_is_computed(tmp_path):
+    kept = PLACES["parquet"].put(table(20).slice(0, 0), tmp_path)
+    for ids in ((), ("who",)):
+        x, y = QueryDesign(kept, ids).computed([("plain", None, "", 0)], lambda lines: [*lines, *lines], 1)
+        assert (x.size, x.beside(y).count()) == (0, 0)
 
 
 def streamed(kept, names=NAMES, truth=()):

@@ -40,7 +40,7 @@ SETTINGS = ("memory_limit", "threads")
 
 @dataclass(frozen=True)
 class QueryDesign:
-    """A table that X and y are made of. `ids` are the columns that say whose its rows are, where people are the unit."""
+    """A table that X and y are made of. `ids` are the columns that say whose its rows are, if people are the unit."""
 
     source: QuerySource
     ids: tuple[str, ...] = ()

@@ -22,15 +22,16 @@ from uptack.columns.kinds import number
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.later import Later
+from uptack.regression.formulas import functions
 
 formulaic = Later("formulaic")
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "log": np.log, "log1p": np.log1p, "log2": np.log2, "log10": np.log10, "exp": np.exp, "expm1": np.expm1,
-    "sqrt": np.sqrt, "abs": np.abs, "I": np.positive,
+    "log": functions.log, "log1p": functions.log1p, "log2": functions.log2, "log10": functions.log10,
+    "exp": functions.exp, "expm1": functions.expm1, "sqrt": np.sqrt, "abs": np.abs, "I": np.positive,
 }  # fmt: skip
 OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.Pow: np.power,
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.Pow: functions.power,
     ast.USub: np.negative, ast.UAdd: np.positive,
 }  # fmt: skip
 CATEGORY = "C"

@@ -78,6 +78,11 @@ ASKS = {
     "Poisson": lambda s: s.poisson_regression("y", "plain", "gaps", epsilon=30),
     "short cut": lambda s: s.shortcut_regression("y", ["plain", "gaps"], epsilon=30),
     "short cut, round": lambda s: s.shortcut_regression("y", ["whole", "gaps"], coordinates="scatter", epsilon=60),
+    "short cut, secret size": lambda s: s.shortcut_regression("y", ["plain", "gaps"], epsilon=30, **SECRET),
+    "short cut, people": lambda s: s.shortcut_regression("y", ["gaps"], block_fit="lad", epsilon=30),
+    "short cut, people, round, secret size": lambda s: s.shortcut_regression(
+        "y", ["plain", "whole"], coordinates="scatter", epsilon=90, **SECRET
+    ),
     "people": lambda s: s.regression("y", ["plain", "gaps", "flag"], binary=[2], epsilon=30),
     "people, logistic": lambda s: s.logistic_regression("flag", "y", epsilon=30),
     "formula": lambda s: s.regression(formula="y ~ log(odd)*flag + C(kind):plain + I(odd/whole)", **KINDS, epsilon=90),
@@ -239,6 +244,23 @@ def test_people_of_an_engine_are_as_people_in_memory(kept, ids, monkeypatch):
                 assert (ours.ordered(column, 20).at(ranks) == theirs.ordered(column, 20).at(ranks)).all()
         ends = ranks[[3, 9]] if ids != ("all",) else (1, 1)
         assert ours.ordered(0, 20).total(*ends) == theirs.ordered(0, 20).total(*ends)
+
+
+def test_rows_and_people_are_dealt_wherever_they_are(kept):
+    """Each to its slot, one partition of Spark after the other, and never all of them in memory."""
+    found = people(source(table()), "who").points(["y", "gaps"])
+    complete = np.isfinite(found.values).all(axis=1)
+    there = found.people - 1 - found.codes[complete]
+    for rows, size, wanted, ours in (
+        (memory(["y", "gaps"]), ROWS, ROWS - 1 - np.arange(ROWS), streamed(kept, ["y", "gaps"])),
+        (found.values[complete], found.people, there, people(kept, "who").batched(["y", "gaps"])),
+    ):
+        parts = list(ours.dealt(np.arange(size)[::-1], 700, -(-size // 700), complete=False))
+        assert all((slots // 700 == part).all() for part, (slots, _) in enumerate(parts))
+        slots, values = (np.concatenate(side, axis=-1) for side in zip(*parts, strict=True))
+        one, other = np.lexsort((*values, slots)), np.lexsort((*rows.T, wanted))
+        assert (slots[one] == wanted[other]).all()
+        assert np.array_equal(values[:, one], rows[other].T, equal_nan=True)
 
 
 def moments(batch):

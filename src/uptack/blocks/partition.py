@@ -28,13 +28,6 @@ def independent_blocks(n: int, blocks: int, entropy: Entropy) -> NDArray[np.int6
     return filled
 
 
-def of_width(members: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """Blocks of a public width: one row more then can't change how the sums of all other blocks are rounded."""
-    filled, kept = np.full((len(members), width), -1), members[:, :width]
-    filled[:, : kept.shape[1]] = kept
-    return filled
-
-
 def _shuffled(n: int, entropy: Entropy) -> NDArray[np.int64]:
     """A uniform permutation: the order of random keys, drawn again in the one case in 10^6 (n = 10^6) of a tie."""
     while True:

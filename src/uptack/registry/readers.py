@@ -21,7 +21,7 @@ from uptack.columns.tally import Tally
 from uptack.columns.timed import TimedColumn, ticked
 from uptack.columns.timed import whole as whole_times
 from uptack.columns.unread import UnreadColumn, UnreadRows
-from uptack.data import Source, engines
+from uptack.data import Source
 from uptack.data.arrays import numeric_column
 from uptack.data.batches import QueryRows
 from uptack.data.computed import QueryDesign
@@ -30,7 +30,6 @@ from uptack.data.people import PeopleSource
 from uptack.data.protocol import comparable, form_of
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument
-from uptack.privacy import Adjacency
 
 Names = tuple[str, ...]
 Given = Mapping[str, Any]
@@ -245,23 +244,6 @@ def _batches(source: Source, width: int) -> tuple[Any, Any]:
     """The same in batches."""
     people = isinstance(source, PeopleSource)
     return UnreadTable(source.rows, width, people), UnreadTable(source.rows, 1, people)
-
-
-def _in_batches(source: Source, given: Given) -> bool:
-    """Whether rows are dealt to blocks as they are read: not those of people or groups, nor those that Spark keeps."""
-    rows, relation = _masked(source), given.get("adjacency")
-    public = isinstance(relation, Adjacency) and relation.size_is_public and given.get("by") is None
-    return public and isinstance(rows, QuerySource) and engines.backend(rows.table).name != "pyspark"
-
-
-def read_dealt(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    """X and y, of an engine in batches if their number is public."""
-    return (read_stream if _in_batches(source, given) else read_design)(source, names, given)
-
-
-def unread_dealt(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    """The same, unread."""
-    return (unread_stream if _in_batches(source, given) else unread_design)(source, names, given)
 
 
 def _one_row_each(values: Any) -> PeopleRows:

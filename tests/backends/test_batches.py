@@ -251,16 +251,16 @@ def test_rows_and_people_are_dealt_wherever_they_are(kept):
     found = people(source(table()), "who").points(["y", "gaps"])
     complete = np.isfinite(found.values).all(axis=1)
     there = found.people - 1 - found.codes[complete]
-    for rows, size, wanted, ours in (
+    for plain, size, wanted, ours in (
         (memory(["y", "gaps"]), ROWS, ROWS - 1 - np.arange(ROWS), streamed(kept, ["y", "gaps"])),
         (found.values[complete], found.people, there, people(kept, "who").batched(["y", "gaps"])),
     ):
         parts = list(ours.dealt(np.arange(size)[::-1], 700, -(-size // 700), complete=False))
         assert all((slots // 700 == part).all() for part, (slots, _) in enumerate(parts))
         slots, values = (np.concatenate(side, axis=-1) for side in zip(*parts, strict=True))
-        one, other = np.lexsort((*values, slots)), np.lexsort((*rows.T, wanted))
+        one, other = np.lexsort((*values, slots)), np.lexsort((*plain.T, wanted))
         assert (slots[one] == wanted[other]).all()
-        assert np.array_equal(values[:, one], rows[other].T, equal_nan=True)
+        assert np.array_equal(values[:, one], plain[other].T, equal_nan=True)
 
 
 def moments(batch):

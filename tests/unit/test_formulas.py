@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import formulaic
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -15,7 +16,7 @@ from uptack.columns import field
 from uptack.data.queries import QuerySource
 from uptack.noise import SeededEntropy
 from uptack.regression.formulas import designed, margins, read
-from uptack.regression.formulas.grammar import expanded
+from uptack.regression.formulas.grammar import counted
 from uptack.regression.formulas.levels import Levels
 
 CUTS = ["Fair", "Good", "Ideal"]
@@ -116,8 +117,31 @@ def test_a_formula_with_too_many_terms_is_not_worked_out(text, monkeypatch):
 )  # fmt: skip
 def test_terms_are_counted_from_above(text, terms):
     found = read(f"y ~ {text}")
-    counted = expanded(DefaultFormulaParser().get_ast(f"y ~ {text}"))
-    assert terms == len(found.terms) <= counted <= 4096
+    most, _ = counted(DefaultFormulaParser().get_ast(f"y ~ {text}"))
+    assert terms == len(found.terms) <= most <= 4096
+
+
+def test_a_power_is_no_higher_than_its_terms(monkeypatch):
+    """(a + b)**16 took four seconds, and (a + b + c + d + e)**7 was refused though it has 31 terms."""
+    asked, made = [], formulaic.Formula
+    monkeypatch.setattr("formulaic.Formula", lambda text: asked.append(text) or made(text))
+    for text, same in (
+        ("y ~ (a + b)**16", "y ~ (a + b)**2"),
+        ("y ~ (a + b + c + d + e)**7 - c", "y ~ (a + b + c + d + e)**5 - c"),
+        ("y ~ ((a + b):c)^ 3 + (d*e) **12", "y ~ ((a + b):c)^ 2 + (d*e) **3"),
+        ("y ~ (log(a) + I(b**3))**9", "y ~ (log(a) + I(b**3))**2"),
+        ("y ~ (`a**9` + b)**9 + b**4", "y ~ (`a**9` + b)**2 + b**1"),
+    ):
+        assert read(text) == read(same)
+        assert asked == [same, same]
+        asked.clear()
+    for text in ("(a + b)**{}", "(a + b - 1)**{}", "(a:b + c)**{}", "(a/b)**{}", "(a + b + c - a)**{}"):
+        low, high = (formulaic.Formula(f"y ~ {text.format(power)}").rhs for power in (counted_terms(text), 5))
+        assert [str(term) for term in low] == [str(term) for term in high]
+
+
+def counted_terms(text):
+    return int(counted(DefaultFormulaParser().get_ast(text.removesuffix("**{}")))[0])
 
 
 def test_products_of_categories_are_bounded_before_they_are_made():

@@ -29,18 +29,18 @@ def columns_of(
     """
     plain, several = margin
     found: list[tuple[list[str], Floats, bool]] = [([], np.ones(size), True)]
-    for factor in plain:
-        values, flag = factor.numbers(numbers, size), bool(factor.column) and numbers[factor.column].kind == "boolean"
-        with np.errstate(all="ignore"):
-            found = [([*names, factor.text], one * values, both and flag) for names, one, both in found]
-    for factor, full in several.items():
-        chosen = levels[factor.column]
-        dummies = list(zip(chosen.labels, chosen.dummies(categories[factor.column]), strict=True))[0 if full else 1 :]
-        found = [
-            ([*names, f"{factor.column}[{level}]"], one * dummy, both)
-            for names, one, both in found
-            for level, dummy in dummies
-        ]
+    with np.errstate(all="ignore"):
+        for factor in plain:
+            values, flag = factor.numbers(numbers, size), factor.column and numbers[factor.column].kind == "boolean"
+            found = [([*names, factor.text], one * values, both and bool(flag)) for names, one, both in found]
+        for factor, full in several.items():
+            chosen = levels[factor.column]
+            dummies = list(zip(chosen.labels, chosen.dummies(categories[factor.column]), strict=True))
+            found = [
+                ([*names, f"{factor.column}[{level}]"], one * dummy, both)
+                for names, one, both in found
+                for level, dummy in dummies[0 if full else 1 :]
+            ]
     return [(":".join(names), values, flag) for names, values, flag in found]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Account
-from uptack.blocks.partition import equal_blocks, independent_blocks
+from uptack.blocks.partition import chosen_blocks, equal_blocks, independent_blocks
 from uptack.blocks.people import rows_of
 from uptack.columns.batched import Batched, BatchedPeople, BatchedRows
 from uptack.columns.owners import NOBODY, numbered
@@ -68,7 +68,7 @@ def dealt(data: Table, n: int, blocks: int, account: Account) -> Indices:
         members = equal_blocks(data.n, blocks, account.entropy)
         return np.where((members >= 0) & data.complete[members], members, -1)
     rows = np.flatnonzero(data.complete)
-    return seated(data, rows, account.entropy.integers(blocks, rows.size), blocks, _room(n, blocks))
+    return seated(data, rows, chosen_blocks(rows.size, blocks, account.entropy), blocks, _room(n, blocks))
 
 
 def _room(n: int, blocks: int) -> int:
@@ -187,7 +187,7 @@ class StreamedTable:
 
     def _chosen(self, table: BatchedRows, n: int, blocks: int, account: Account) -> Iterator[tuple[Table, Indices]]:
         """The same where each complete row chooses its block."""
-        chosen = account.entropy.integers(blocks, table.count())
+        chosen = chosen_blocks(table.count(), blocks, account.entropy)
         some = self._together(blocks, -(-n // blocks))
         for part, (at, rows) in enumerate(table.dealt(chosen, some, -(-blocks // some), complete=True)):
             first, made = part * some, self._made(rows)

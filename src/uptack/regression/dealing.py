@@ -32,6 +32,8 @@ TOGETHER = 1 << 21
 would be too many parts."""
 
 PARTS = 1 << 8
+OFTEN = 16
+"""Rows per person that are allowed for in this: how many there are is secret, and decides nothing but the room taken."""
 
 
 def rows_needed(p: int, question: Question) -> float:
@@ -157,7 +159,8 @@ class StreamedTable:
 
     def _together(self, blocks: int, width: int) -> int:
         """How many blocks are in memory together: an even number, and so many that there are not too many parts."""
-        some = max(TOGETHER // (width * self.rows.width), -(-blocks // PARTS), 1)
+        together = TOGETHER // OFTEN if self.of_people else TOGETHER
+        some = max(together // (width * self.rows.width), -(-blocks // PARTS), 1)
         return some + some % 2
 
     def dealt(self, n: int, blocks: int, account: Account) -> Iterator[tuple[Table, Indices]]:

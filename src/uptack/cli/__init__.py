@@ -4,9 +4,10 @@ import gc
 
 _collecting = gc.isenabled()
 gc.disable()  # what is imported stays, so nobody need look for what can go
-from uptack.cli.main import main, run  # noqa: E402
-
-if _collecting:
-    gc.enable()
+try:
+    from uptack.cli.main import main, run
+finally:
+    if _collecting:
+        gc.enable()
 
 __all__ = ["main", "run"]

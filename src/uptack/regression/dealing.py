@@ -33,7 +33,7 @@ would be too many parts."""
 
 PARTS = 1 << 8
 OFTEN = 16
-"""Rows per person that are allowed for in this: how many there are is secret, and decides the room that is taken only."""
+"""Rows per person that are allowed for in this. How many there are is secret, and decides the room taken only."""
 
 
 def rows_needed(p: int, question: Question) -> float:

@@ -42,6 +42,10 @@ USELESS, FINE = 0.5, 0.03
 """Fewer rounds where the noise's edge would exceed the first part of the mean eigenvalue, ⊥ where one would; less ε for
 scatter matrices where it would be below the second."""
 
+ONLY = Fraction(3, 2)
+"""A Hessian that all steps are made with gets so many times the part of a round: what it is off by is left of the noise
+of each step, times that noise."""
+
 HEAVY, FINER, MORE, KNOWN = Fraction(3, 2), 0.2, Fraction(8, 100), Fraction(25, 100)
 """A Hessian with curvatures gets so many times the part of another one, since it is smaller, and all matrices of a loss
 that has some are to be finer by this, for at most so much more; or for at most the last in all, where it is known what
@@ -155,8 +159,8 @@ class Plan:
         return max(times, 1.0)
 
     def hessian(self, rounds: int) -> Fraction:
-        """The part of ε for a Hessian after so many rounds: that of one, and half of what was saved."""
-        return self.scatter * (1 + (self.rounds - rounds) / (2 * hessians(self.loss)))
+        """The part of ε for a Hessian after so many rounds, and half of what was saved."""
+        return self.scatter * (first(self.loss) + (self.rounds - rounds) / (2 * hessians(self.loss)))
 
     @property
     def spread(self) -> Fraction:
@@ -174,6 +178,11 @@ class Plan:
     def last(self, epsilon: float) -> float:
         """The ε of the last gradient, after all rounds."""
         return epsilon * float(self.left(self.rounds) * self.loss.stages[-1].share)
+
+
+def first(loss: Loss) -> Fraction:
+    """The part of the first Hessian over that of a round."""
+    return ONLY if hessians(loss) == 1 else Fraction(1)
 
 
 def hessians(loss: Loss) -> Fraction:
@@ -194,7 +203,7 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
         return None
     small = _part(MANY * account.rows / (n * epsilon), Fraction(1)) if more == 1 else Fraction(1)
     for tried in range(rounds, 0, -1):  # with fewer of them each matrix gets more
-        plan = Plan(scales, scatter / (tried + more), tried, loss, leading=leading, small=small)
+        plan = Plan(scales, scatter / (tried + first(loss) * more), tried, loss, leading=leading, small=small)
         if loss.counts:
             plan = replace(plan, variance=VARIED)
         elif any(stage.tails for stage in loss.stages):

@@ -11,7 +11,7 @@ from uptack import progress
 from uptack.cli.main import main
 from uptack.columns.coded import CodedField
 from uptack.data import schema, source
-from uptack.data.dummies import design
+from uptack.data.computed import QueryDesign
 from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
 from uptack.regression.formulas import Draft, designed
@@ -147,7 +147,8 @@ def test_a_query_with_many_levels_does_not_grow_with_their_square(both, monkeypa
     has = type(table).has
     monkeypatch.setattr(type(table), "has", lambda self, name, value: asked.append(value) or has(self, name, value))
     levels = tuple(range(40))
-    x, _ = design(table, "y", [("k", levels, "missing", level) for level in levels])
+    response = ("y", None, "", 0)
+    x, _ = QueryDesign(table).selected(response, [("k", levels, "missing", level) for level in levels])
     assert asked == list(levels)
     (found,) = x.sums(lambda batch: [batch.sum(axis=1)])
     whole = both[0]["k"].drop_null().to_numpy()

@@ -1,5 +1,6 @@
 """Regressions and scatter matrices of rows that are read in batches: those of the same rows in memory."""
 
+import gc
 import itertools
 from functools import cache
 from pickle import loads
@@ -17,6 +18,7 @@ from uptack.columns.batched import Batched, UnreadTable
 from uptack.columns.unread import Touched
 from uptack.data import engines, ordering, people_batches, source, states
 from uptack.data.batches import Layout, QueryRows
+from uptack.data.computed import QueryDesign
 from uptack.data.people import people
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument, UptackError
@@ -26,7 +28,7 @@ from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.streams import StreamedRows
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
-from uptack.regression import dealing
+from uptack.regression import dealing, formulas
 
 ROWS = 4002
 ENGINES = ["parquet", *(pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("spark", "postgres"))]
@@ -63,6 +65,7 @@ def kept(request, tmp_path_factory):
 
 
 SECRET = {"adjacency": uptack.ADD_REMOVE}
+KINDS, FOUND = {"levels": {"kind": ["b", "é", "B"]}}, {"delta": 1e-6, "epsilon": 60}
 ASKS = {
     "regression": lambda s: s.regression("y", ["plain", "gaps", "flag"], binary=[2], epsilon=20),
     "regression, secret size": lambda s: s.regression("y", ["plain", "gaps"], fit_intercept=False, epsilon=9, **SECRET),
@@ -75,8 +78,18 @@ ASKS = {
     "Poisson": lambda s: s.poisson_regression("y", "plain", "gaps", epsilon=30),
     "short cut": lambda s: s.shortcut_regression("y", ["plain", "gaps"], epsilon=30),
     "short cut, round": lambda s: s.shortcut_regression("y", ["whole", "gaps"], coordinates="scatter", epsilon=60),
+    "short cut, secret size": lambda s: s.shortcut_regression("y", ["plain", "gaps"], epsilon=30, **SECRET),
+    "short cut, people": lambda s: s.shortcut_regression("y", ["gaps"], block_fit="lad", epsilon=30),
+    "short cut, people, round, secret size": lambda s: s.shortcut_regression(
+        "y", ["plain", "whole"], coordinates="scatter", epsilon=90, **SECRET
+    ),
     "people": lambda s: s.regression("y", ["plain", "gaps", "flag"], binary=[2], epsilon=30),
     "people, logistic": lambda s: s.logistic_regression("flag", "y", epsilon=30),
+    "formula": lambda s: s.regression(formula="y ~ log(odd)*flag + C(kind):plain + I(odd/whole)", **KINDS, epsilon=90),
+    "formula, secret size": lambda s: s.regression(formula="I(y**3) ~ exp(plain) + kind:gaps", **FOUND, **SECRET),
+    "formula, classes": lambda s: s.logistic_regression(formula="kind ~ abs(y) + gaps", classes=("b", "B"), epsilon=90),
+    "formula, people": lambda s: s.regression(formula="y ~ log(odd) + plain:gaps + flag", epsilon=90),
+    "columns, people": lambda s: s.regression("y", ["plain", "kind"], delta=1e-6, epsilon=60),
     "people, secret size": lambda s: s.scatter("y", "plain", "odd", epsilon=30, **SECRET),
 }
 
@@ -103,7 +116,7 @@ def test_the_same_randomness_gives_the_same_release_wherever_rows_are(kept, ask,
     """
     if kept.table.get_backend().name == "pyspark" and ask != "scatter":
         return
-    if kept.table.get_backend().name == "postgres" and ask in ("logistic", "quantile"):
+    if kept.table.get_backend().name == "postgres" and ask in ("logistic", "quantile", "columns, people"):
         return  # its rows are read as those of other regressions
     monkeypatch.setattr(QuerySource, "coded", None)
     monkeypatch.setattr(dealing, "TOGETHER", 1000)
@@ -124,6 +137,38 @@ def test_batches_do_not_matter(sizes, tmp_path, monkeypatch):
     monkeypatch.setattr(engines, "BATCH", sizes[0])
     monkeypatch.setattr(rows, "BATCH", sizes[1])
     assert shown(kept, "scatter") == wanted
+
+
+FORMULA = "I(y**3) ~ log(odd)*flag + kind:plain + I(odd*1e300) + I(whole/odd) + exp(odd) + sqrt(-gaps)"
+HOSTILE = {"formula": FORMULA, "levels": {"kind": ["b", "é", "B"]}}
+
+
+def test_what_is_computed_of_rows_is_what_it_is_in_memory(kept):
+    """Overflows, roots and logarithms of what has none, gaps and infinities: row by row, to the last bit."""
+    names = formulas.read(FORMULA).columns
+    here = formulas.of_source(source(table()), names, HOSTILE)
+    there = formulas.of_engine(kept, names, HOSTILE, QueryDesign(kept))
+    x, y, public = formulas.designed(FORMULA, here, HOSTILE["levels"])
+    far, response, same = formulas.designed(FORMULA, there, HOSTILE["levels"])
+    rows = far.beside(response)
+    assert (same, rows.size, rows.width) == (public, ROWS, 11)
+    wanted = np.column_stack([x, y]).T
+    assert np.array_equal(rows.taken(np.arange(ROWS), complete=False), wanted, equal_nan=True)
+    complete = np.isfinite(wanted).all(axis=0)
+    assert 100 < rows.count() == complete.sum() < ROWS
+    if not rows.on_spark:
+        folder = engines.folder(engines.backend(rows.source.table))
+        assert [file.name for file in folder.iterdir() if file.suffix] == ["made.parquet"]
+        del far, response, rows, there
+        gc.collect()
+        assert not folder.exists()
+
+
+def test_a_table_without_rows_is_computed(tmp_path):
+    kept = PLACES["parquet"].put(table(20).slice(0, 0), tmp_path)
+    for ids in ((), ("who",)):
+        x, y = QueryDesign(kept, ids).computed([("plain", None, "", 0)], lambda lines: [*lines, *lines], 1)
+        assert (x.size, x.beside(y).count()) == (0, 0)
 
 
 def streamed(kept, names=NAMES, truth=()):
@@ -199,6 +244,23 @@ def test_people_of_an_engine_are_as_people_in_memory(kept, ids, monkeypatch):
                 assert (ours.ordered(column, 20).at(ranks) == theirs.ordered(column, 20).at(ranks)).all()
         ends = ranks[[3, 9]] if ids != ("all",) else (1, 1)
         assert ours.ordered(0, 20).total(*ends) == theirs.ordered(0, 20).total(*ends)
+
+
+def test_rows_and_people_are_dealt_wherever_they_are(kept):
+    """Each to its slot, one partition of Spark after the other, and never all of them in memory."""
+    found = people(source(table()), "who").points(["y", "gaps"])
+    complete = np.isfinite(found.values).all(axis=1)
+    there = found.people - 1 - found.codes[complete]
+    for plain, size, wanted, ours in (
+        (memory(["y", "gaps"]), ROWS, ROWS - 1 - np.arange(ROWS), streamed(kept, ["y", "gaps"])),
+        (found.values[complete], found.people, there, people(kept, "who").batched(["y", "gaps"])),
+    ):
+        parts = list(ours.dealt(np.arange(size)[::-1], 700, -(-size // 700), complete=False))
+        assert all((slots // 700 == part).all() for part, (slots, _) in enumerate(parts))
+        slots, values = (np.concatenate(side, axis=-1) for side in zip(*parts, strict=True))
+        one, other = np.lexsort((*values, slots)), np.lexsort((*plain.T, wanted))
+        assert (slots[one] == wanted[other]).all()
+        assert np.array_equal(values[:, one], plain[other].T, equal_nan=True)
 
 
 def moments(batch):

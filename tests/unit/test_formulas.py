@@ -1,7 +1,10 @@
 """Formulas: what is parsed, what is refused, and that a row becomes what it is by itself."""
 
+import hashlib
+import pickle
 from fractions import Fraction
 
+import formulaic
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,8 +17,8 @@ from uptack.cli import main
 from uptack.columns import field
 from uptack.data.queries import QuerySource
 from uptack.noise import SeededEntropy
-from uptack.regression.formulas import designed, margins, read
-from uptack.regression.formulas.grammar import expanded
+from uptack.regression.formulas import Named, designed, drafted, functions, margins, read
+from uptack.regression.formulas.grammar import counted
 from uptack.regression.formulas.levels import Levels
 
 CUTS = ["Fair", "Good", "Ideal"]
@@ -116,8 +119,31 @@ def test_a_formula_with_too_many_terms_is_not_worked_out(text, monkeypatch):
 )  # fmt: skip
 def test_terms_are_counted_from_above(text, terms):
     found = read(f"y ~ {text}")
-    counted = expanded(DefaultFormulaParser().get_ast(f"y ~ {text}"))
-    assert terms == len(found.terms) <= counted <= 4096
+    most, _ = counted(DefaultFormulaParser().get_ast(f"y ~ {text}"))
+    assert terms == len(found.terms) <= most <= 4096
+
+
+def test_a_power_is_no_higher_than_its_terms(monkeypatch):
+    """(a + b)**16 took four seconds, and (a + b + c + d + e)**7 was refused though it has 31 terms."""
+    asked, made = [], formulaic.Formula
+    monkeypatch.setattr("formulaic.Formula", lambda text: asked.append(text) or made(text))
+    for text, same in (
+        ("y ~ (a + b)**16", "y ~ (a + b)**2"),
+        ("y ~ (a + b + c + d + e)**7 - c", "y ~ (a + b + c + d + e)**5 - c"),
+        ("y ~ ((a + b):c)^ 3 + (d*e) **12", "y ~ ((a + b):c)^ 2 + (d*e) **3"),
+        ("y ~ (log(a) + I(b**3))**9", "y ~ (log(a) + I(b**3))**2"),
+        ("y ~ (`a**9` + b)**9 + b**4", "y ~ (`a**9` + b)**2 + b**1"),
+    ):
+        assert read(text) == read(same)
+        assert asked == [same, same]
+        asked.clear()
+    for text in ("(a + b)**{}", "(a + b - 1)**{}", "(a:b + c)**{}", "(a/b)**{}", "(a + b + c - a)**{}"):
+        low, high = (formulaic.Formula(f"y ~ {text.format(power)}").rhs for power in (counted_terms(text), 5))
+        assert [str(term) for term in low] == [str(term) for term in high]
+
+
+def counted_terms(text):
+    return int(counted(DefaultFormulaParser().get_ast(text.removesuffix("**{}")))[0])
 
 
 def test_products_of_categories_are_bounded_before_they_are_made():
@@ -251,6 +277,66 @@ def test_a_row_becomes_what_it_is_by_itself():
         assert np.array_equal(alone[0][0], whole[0][i], equal_nan=True)
         assert np.array_equal(alone[1][0], whole[1][i], equal_nan=True)
         assert alone[2] == whole[2]
+
+
+ODD = [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1.0, 5e-324, -5e-324, 1e308, -1e308, 1.7976931348623157e308]
+
+
+def test_functions_are_close_to_those_of_mathematics_and_the_same_on_every_machine():
+    """The sum of their bits was computed once: another one means that some row becomes something else somewhere."""
+    rng = np.random.default_rng(7)
+    some = np.append(np.ldexp(rng.random(4000) - 0.4, rng.integers(-40, 10, 4000)), np.arange(-9.0, 70))
+    bits = hashlib.sha256()
+    with np.errstate(all="ignore"):
+        for name in ("log", "log1p", "log2", "log10", "exp", "expm1"):
+            ours, theirs = getattr(functions, name), getattr(np, name)
+            assert np.allclose(ours(some), theirs(some), rtol=1e-15, atol=0, equal_nan=True)
+            assert np.allclose(ours(ODD), theirs(ODD), rtol=1e-15, atol=0, equal_nan=True)
+            bits.update(ours(some)[np.isfinite(ours(some))].tobytes())
+        for power in (-3.0, -0.5, 0.0, 0.5, 1 / 3, 2.0, 3.0, 64.0, 65.0, 2.5):
+            ours, theirs = functions.power(some, power), np.power(some, power)
+            assert np.allclose(ours, theirs, rtol=1e-12, atol=1e-300, equal_nan=True)
+            bits.update(ours[np.isfinite(ours)].tobytes())
+    assert (functions.log2([8.0, 1024.0, 2.0**-1074]) == [3, 10, -1074]).all()
+    assert functions.power(np.float64(3), [2.0, 5.0]).tolist() == [9, 243]
+    assert float(functions.exp(1.0)) == functions.exp(np.ones(20_001))[20_000]
+    assert bits.hexdigest() == "c01b58fba093bc36910d5a5de1b1cee71dc67e437973cbbcc142f42da4a22cd0"
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_batches_of_rows_become_what_all_rows_become(size):
+    """Also those with logarithms of -1, products of 1e308, gaps and infinities, and through another process."""
+    rng, n = np.random.default_rng(3), 1500 if size > 1 else 150
+    kept = {name: np.where(rng.random(n) < 0.2, rng.choice(ODD, n), rng.normal(size=n)) for name in "abc"}
+    kept |= {"flag": rng.random(n) < 0.5, "y": rng.normal(size=n), "kind": rng.choice(["u", "v", "w"], n)}
+    text, levels = "I(y + a) ~ log(a)*kind + a:b:c + a**3 + I(b**c) + exp(a/b):flag + log1p(flag)", {"kind": ["u", "v"]}
+    plans = []
+    fields = {name: field(name, column) for name, column in kept.items()}
+    drafted(text, Named(fields, made=lambda plan: (plans.append(plan), (None, None))[1]), levels).made({})
+    (plan,) = plans
+    lines = [kept[name].astype(float) for name, values, *_ in plan.reads if values is None]
+    lines.append(np.where(kept["kind"] == "w", np.nan, kept["kind"] == "v"))
+    x, y, public = designed(text, kept, levels)
+    recipe = pickle.loads(pickle.dumps(plan.recipe))
+    with np.errstate(all="raise"):
+        parts = [recipe([line[i : i + size] for line in lines]) for i in range(0, n, size)]
+    made = np.concatenate(parts, axis=1)
+    assert (len(made), plan.width, plan.columns) == (len(public.names) + 1, len(public.names), None)
+    assert np.array_equal(made, np.column_stack([x, y]).T, equal_nan=True)
+
+
+def test_what_is_seen_of_a_computed_formula_does_not_hang_on_a_row(tmp_path, recwarn):
+    """One row of it is ordinary, missing, or as odd as can be: the same names, notes, costs, warnings and types."""
+    seen = set()
+    for i, odd in enumerate([0.5, None, np.inf, -1e308]):
+        frame = TABLE[:3000].copy()
+        frame.loc[17, ["carat", "x", "price"]] = odd
+        frame.to_parquet(tmp_path / f"{i}.parquet")
+        session = ut.open(str(tmp_path / f"{i}.parquet"), entropy=SeededEntropy(1))
+        found = session.regression(formula="price ~ log(carat) + I(x**3):z + exp(x)", epsilon=30)
+        seen.add((found.labels, found.notes, found.value.dtype, str(found.privacy), str(found.loss)))
+    assert len(seen) == 1
+    assert not [one for one in recwarn if one.category is not DeprecationWarning]
 
 
 def test_terms_share_no_columns():

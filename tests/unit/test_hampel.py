@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack.blocks.partition import independent_blocks, of_width
+from uptack.columns.table import finite
 from uptack.mechanisms.additive import k_norm
 from uptack.noise import Box
 from uptack.papers import R_H, R_S
@@ -18,6 +18,7 @@ from uptack.privacy import Privacy, cost
 from uptack.reach.hampel import Cell, Hyperplanes
 from uptack.regression import hampel_regression
 from uptack.regression.cells import cells
+from uptack.regression.dealing import seated
 from uptack.regression.hampel import RUNGS, SCALES, noisy_vertex
 from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalised
 
@@ -217,12 +218,25 @@ def test_more_than_four_coefficients_get_no_reply_for_free():
     assert hampel_regression(x[:, :3], y, **E1).advice.n > 2000  # four are too many for so few rows only
 
 
-def test_blocks_of_a_public_width_lose_no_row_but_in_a_crowd():
-    members = independent_blocks(3000, 1500, ut.SeededEntropy(1))
-    wide = of_width(members, 16)
+def test_rows_that_choose_their_blocks_are_seated_alike_in_whichever_order_they_come():
+    """Blocks have a public width and lose no row but in a crowd; one row that goes changes its own block only."""
+    rng = np.random.default_rng(1)
+    data = finite(rng.integers(-1, 2, (3000, 1)) * -1.0, rng.integers(-1, 2, 3000) / 2, True, "error")
+    rows, chosen = np.arange(3000), rng.integers(0, 1500, 3000)
+    wide = seated(data, rows, chosen, 1500, 16)
     assert wide.shape == (1500, 16)
     assert sorted(wide[wide >= 0]) == list(range(3000))
-    assert (of_width(members, 1)[:, 0] == members[:, 0]).all()
+    assert (seated(data, rows, chosen, 1500, 1)[:, 0] == wide[:, 0]).all()
+
+    def lines(members):
+        return [np.where(members >= 0, column[members].view(np.int64), 7) for column in (data.x[:, 1].copy(), data.y)]
+
+    order = rng.permutation(3000)
+    for one, other in zip(lines(wide), lines(seated(data, rows[order], chosen[order], 1500, 16)), strict=True):
+        assert (one == other).all()
+    fewer = seated(data, order[1:], chosen[order[1:]], 1500, 16)
+    changed = [np.flatnonzero((one != other).any(axis=1)) for one, other in zip(lines(wide), lines(fewer), strict=True)]
+    assert set(np.concatenate(changed)) == {chosen[order[0]]}
 
 
 def test_exact_data_has_scale_zero_and_replies():

@@ -24,6 +24,7 @@ from uptack.audit.wrong import (
     bare_width,
     before,
     both_rising,
+    chosen_anew,
     count_of_one_row,
     counted_by_value,
     cut_by_ranks,
@@ -55,7 +56,6 @@ from uptack.audit.wrong import (
     warn,
     without_a_cap,
 )
-from uptack.blocks.partition import equal_blocks
 from uptack.columns.people import UNIT
 from uptack.discrete.categories import Capped
 from uptack.privacy import ADD_REMOVE, Privacy
@@ -162,7 +162,7 @@ FAULTS = (
     Fault("Hampel: rows scaled by all rows", "uptack.regression.hampel_fit.normalised", scaled_by_all, INNER, "robust, one row far away"),
     Fault("short cut at 4ε", "uptack.mechanisms.inverse.decay", given(0, lambda e: 4 * e), INNER, "short cut"),
     Fault("short cut: max|y| leaks under huber", "uptack.regression.fits.fit_blocks", largest_shown, INNER, "short cut, huber"),
-    Fault("short cut: blocks shuffled anew where rows come and go", "uptack.blocks.partition.independent_blocks", lambda f: equal_blocks, INNER, "short cut, add/remove"),
+    Fault("short cut: blocks shuffled anew where rows come and go", "uptack.blocks.partition.chosen_blocks", lambda f: chosen_anew, INNER, "short cut, add/remove"),
     Fault("standard errors at 3ε", "uptack.regression.spreads.draw", given(3, lambda e: 3 * e), INNER, "short cut, standard errors"),
     Fault("matrix noise ÷ 2", "uptack.mechanisms.matrix_laplace.noisy_matrix", given(1, half), INNER, "scatter"),
     Fault("linear: Gamma noise ÷ 4", "uptack.mechanisms.additive.real_noise", given(2, lambda s: s / 4), INNER, "linear"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from uptack.blocks.partition import equal_blocks
 from uptack.densities.boxes import Box
 from uptack.discrete.laws import SkewedLaplace
 from uptack.errors import InvalidArgument
@@ -151,6 +152,13 @@ def the_value(original: Any) -> Any:
 def anew(windows: Any, key: int) -> Any:
     """The digits of a cell's rows, drawn again for every window that asks for them."""
     return np.sort(windows._drawn(np.full(windows._counted[key][1], key)))
+
+
+def chosen_anew(n: int, blocks: int, entropy: Entropy) -> Any:
+    """Blocks that all n rows are dealt to evenly, so that one row more deals all of them anew."""
+    members, found = equal_blocks(n, blocks, entropy), np.empty(n, np.int64)
+    found[members[members >= 0]] = np.nonzero(members >= 0)[0]
+    return found
 
 
 def paired_anew(n: int, slots: int, most: int, entropy: Entropy) -> Any:

@@ -17,21 +17,19 @@ def equal_blocks(n: int, blocks: int, entropy: Entropy) -> NDArray[np.int64]:
     return filled.reshape(size, blocks).T.copy()
 
 
+def chosen_blocks(n: int, blocks: int, entropy: Entropy) -> NDArray[np.int64]:
+    """The block of each row, which it chooses by itself, as added and removed rows need it."""
+    return entropy.integers(blocks, n)
+
+
 def independent_blocks(n: int, blocks: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Each row in a block of its own choice, as added and removed rows need it; one line per block, filled with -1."""
-    chosen = entropy.integers(blocks, n)
+    """Each row in a block of its own choice; one line per block, filled with -1."""
+    chosen = chosen_blocks(n, blocks, entropy)
     order = np.argsort(chosen, kind="stable")
     counts = np.bincount(chosen, minlength=blocks)
     place = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
     filled = np.full((blocks, max(int(counts.max(initial=0)), 1)), -1)
     filled[chosen[order], place] = order
-    return filled
-
-
-def of_width(members: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """Blocks of a public width: one row more then can't change how the sums of all other blocks are rounded."""
-    filled, kept = np.full((len(members), width), -1), members[:, :width]
-    filled[:, : kept.shape[1]] = kept
     return filled
 
 

@@ -101,8 +101,8 @@ class BatchedRows(Batched):
     def dealt(self, slots: Places, size: int, parts: int, complete: bool) -> Iterator[Picked]:
         """Slots and rows of one part after the other: part j has the slots from j·size on, so many of them.
 
-        slots[i] is the slot of the row in place i of one scan, or negative for one that is left out. There are at most
-        2^15 parts. Only one of them is in memory.
+        slots[i] is the slot of the row in place i of one scan, or negative for one that is left out. Several rows may
+        have one slot. There are at most 2^15 parts. Only one of them is in memory.
         """
 
 
@@ -121,6 +121,10 @@ class BatchedPeople(Batched):
 
         People are numbered in the order of their ids; `complete` says that only those with a complete row are.
         """
+
+    @abstractmethod
+    def dealt(self, slots: Places, size: int, parts: int, complete: bool) -> Iterator[Picked]:
+        """The same as of rows: slots[i] is that of all complete rows of person i, who are numbered as above."""
 
 
 @dataclass(frozen=True)

@@ -168,9 +168,10 @@ class QueryRows(BatchedRows):
         """By one scan, and files on a disk."""
 
         def scan(fold: Fold) -> int:
-            return engines.folded(self.rows(), lambda batches: fold(self.layout.read(b, complete) for b in batches))
+            read = functools.partial(_located, self.layout, slots, complete)
+            return engines.folded(self.rows(), lambda batches: fold(read(batches)), in_turn=True)
 
-        return dealt(scan, self.width, slots, size, parts)
+        return dealt(scan, self.width, slots.size, size, parts)
 
     def _partitions(self) -> Sizes:
         """One scan, once: Spark does the same with the same rows."""
@@ -222,6 +223,15 @@ def _is_float(value: float) -> bool:
         return float(value) == value
     except OverflowError:
         return False
+
+
+def _located(layout: Layout, slots: Places, complete: bool, parts: Iterator[Any]) -> Iterator[Picked]:
+    """Batches of rows, and the slots of their places in the scan. There are too few if there are more rows."""
+    start = 0
+    for batch in parts:
+        rows = layout.read(batch, complete)
+        yield slots[start : start + rows.shape[1]], rows
+        start += rows.shape[1]
 
 
 def _picked(layout: Layout, wanted: Places, complete: bool, parts: Iterator[Any]) -> tuple[int, Floats]:

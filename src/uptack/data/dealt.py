@@ -13,22 +13,21 @@ from pathlib import Path
 import numpy as np
 
 from uptack.columns.batched import Picked, Places
-from uptack.columns.selection import Floats
 from uptack.data import private, states
 from uptack.errors import UptackError
 
-Fold = Callable[[Iterator[Floats]], int]
+Fold = Callable[[Iterator[Picked]], int]
 
 
-def dealt(scan: Callable[[Fold], int], width: int, slots: Places, size: int, parts: int) -> Iterator[Picked]:
+def dealt(scan: Callable[[Fold], int], width: int, rows: int, size: int, parts: int) -> Iterator[Picked]:
     """The slots and the rows of each part, part after part. Part j has slots from j·size on, so many of them.
 
-    `scan` calls a function, maybe more than once, with all rows in batches of so many columns. slots[i] is the slot of
-    the row in place i of the scan, or negative for a row that is left out.
+    `scan` calls a function, maybe more than once, with all rows in batches of so many columns, and the slot of each
+    row, which is negative for one that is left out. If there are not so many rows, the table has changed.
     """
     with private.temporary() as folder:
         paths = [folder / str(part) for part in range(parts)]
-        if scan(lambda batches: _written(batches, slots, size, paths)) != slots.size:
+        if scan(lambda batches: _written(batches, size, paths)) != rows:
             raise UptackError(states.CHANGED)
         for path in paths:
             lines = np.fromfile(path).reshape(-1, width + 1)
@@ -36,21 +35,20 @@ def dealt(scan: Callable[[Fold], int], width: int, slots: Places, size: int, par
             yield lines[:, 0].astype(np.int64), lines[:, 1:].T
 
 
-def _written(batches: Iterator[Floats], slots: Places, size: int, paths: list[Path]) -> int:
+def _written(batches: Iterator[Picked], size: int, paths: list[Path]) -> int:
     """Every row in the file of its part, after its slot; and how many rows there are."""
     with ExitStack() as stack:
         files = [stack.enter_context(path.open("wb")) for path in paths]
-        start = 0
-        for rows in batches:
-            here = slots[start : start + rows.shape[1]]
-            start += rows.shape[1]
-            if here.size < rows.shape[1]:
+        found = 0
+        for slots, rows in batches:
+            found += rows.shape[1]
+            if slots.size < rows.shape[1]:
                 return -1
-            order, ends = _by_part(here, size, len(paths))
-            lines = np.concatenate([here[None, order].astype(np.float64), np.take(rows, order, axis=1)]).T
+            order, ends = _by_part(slots, size, len(paths))
+            lines = np.concatenate([slots[None, order].astype(np.float64), np.take(rows, order, axis=1)]).T
             for file, some in zip(files, np.split(lines, ends)[1:], strict=True):
                 file.write(np.ascontiguousarray(some).tobytes())
-    return start
+    return found
 
 
 def _by_part(slots: Places, size: int, parts: int) -> tuple[Places, Places]:

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from uptack.data import engines
-from uptack.data.batches import QueryRows
 from uptack.data.expressions import missing
 from uptack.data.queries import QuerySource
 
-Wanted = tuple[str, tuple[Any, ...] | None, str, int]
-"""A column of X: the name of one of numbers, and None; or of one of categories, its levels, what becomes of rows with
-another value ("missing", "first", "own"), and the number of the level that is 1."""
+Wanted = tuple[str, tuple[Any, ...] | None, str, int | None]
+"""The name of a column of numbers, and None; or of one of categories, its levels, what becomes of rows with another
+value ("missing", "first", "own"), and the number of the level that is 1. Without such a number it is that of each row's
+level."""
 
 
-def design(source: QuerySource, response: str, wanted: Sequence[Wanted]) -> tuple[QueryRows, QueryRows]:
-    """X and y, of which no more than a batch of rows need be in memory. Each row of X is made from one of the table.
+def selected(source: QuerySource, wanted: Mapping[str, Wanted], kept: Mapping[str, Any]) -> Any:
+    """An expression with these columns by name, and some that are kept. Each row is made from one of the table.
 
     The place of a row's value among the levels is worked out once for all columns of a category: the query grows with
     the number of levels, and not with its square.
     """
     table, places = source.table, dict[tuple[Any, ...], str]()
-    for name, values, others, _ in wanted:
+    for name, values, others, _ in wanted.values():
         if values is not None:
-            places.setdefault((name, values, others), f"p{len(places)}")
-    plain = {f"x{i}": table[name] for i, (name, values, *_) in enumerate(wanted) if values is None}
-    rows = table.select(y=table[response], **plain, **{called: _place(source, *one) for one, called in places.items()})
-    dummies = {f"x{i}": _dummy(rows[places[one[:3]]], one[3]) for i, one in enumerate(wanted) if one[1] is not None}
-    columns = {name: dummies[name] if name in dummies else rows[name] for name in (f"x{i}" for i in range(len(wanted)))}
-    made = QuerySource(rows.select(y=rows.y, **columns), within=source)
-    return QueryRows.of(made, list(columns)), QueryRows.of(made, ["y"])
+            places.setdefault((name, values, others), f"place {len(places)}")
+    plain = {called: table[name] for called, (name, values, *_) in wanted.items() if values is None}
+    rows = table.select(**plain, **kept, **{called: _place(source, *one) for one, called in places.items()})
+    dummies = {n: _dummy(rows[places[one[:3]]], one[3]) for n, one in wanted.items() if one[1] is not None}
+    return rows.select(**{name: dummies[name] if name in dummies else rows[name] for name in (*wanted, *kept)})
 
 
 def _place(source: QuerySource, name: str, values: tuple[Any, ...], others: str) -> Any:
@@ -43,7 +41,9 @@ def _place(source: QuerySource, name: str, values: tuple[Any, ...], others: str)
     return ibis.ifelse(missing(source.key(name)), nowhere, listed)
 
 
-def _dummy(place: Any, level: int) -> Any:
-    """1 for rows of a level, 0 for those of another one, null for missing ones."""
+def _dummy(place: Any, level: int | None) -> Any:
+    """1 for rows of a level, 0 for those of another one, null for missing ones; without a level the place itself."""
     ibis = engines.ibis()
+    if level is None:
+        return place.cast("float64")
     return ibis.ifelse(place.isnull(), ibis.null().cast("float64"), ibis.ifelse(place == level, 1.0, 0.0))

@@ -80,10 +80,33 @@ def batches(con: Any, table: Any) -> Iterator[Any]:
     return iter(con.to_pyarrow_batches(table, chunk_size=BATCH))
 
 
-def folded(table: Any, fold: Callable[[Iterator[Any]], T]) -> T:
-    """What `fold` makes of the record batches of an expression. It may be called twice, each time with all of them."""
+def folded(table: Any, fold: Callable[[Iterator[Any]], T], in_turn: bool = False) -> T:
+    """What `fold` makes of the record batches of an expression. It may be called twice, each time with all of them.
+
+    The partitions of Spark come together, or `in_turn`: that takes longer, and there is one in memory at a time.
+    """
     con = backend(table)
-    return states.run(con, lambda: fold(batches(con, table)))
+    return states.run(con, lambda: fold(_in_turn(con, table) if in_turn else batches(con, table)))
+
+
+def _in_turn(con: Any, table: Any) -> Iterator[Any]:
+    """The same batches. Those of Spark are packed, since all that it sends one by one are rows."""
+    if con.name != "pyspark":
+        yield from batches(con, table)
+        return
+    import pyarrow as pa
+
+    def packed(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in batches:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield pa.RecordBatch.from_pydict({"rows": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
+
+    for row in con.raw_sql(con.compile(table)).mapInArrow(packed, "rows binary").toLocalIterator():
+        yield from pa.ipc.open_stream(row[0])
 
 
 def whole(table: Any) -> list[dict[str, Any]]:

@@ -184,6 +184,11 @@ class PeopleSource:
         """Numeric columns side by side, and whose each row is."""
         return self._inner.points([self._known(name, NUMERIC) for name in names])
 
+    @property
+    def engine(self) -> QueryPeople | None:
+        """All rows, where an engine keeps them; None for rows that are in memory."""
+        return self._inner if isinstance(self._inner, QueryPeople) else None
+
     def batched(self, names: Sequence[str]) -> QueryPeopleRows | None:
         """The same in batches; None for rows that are in memory."""
         if not isinstance(self._inner, QueryPeople):

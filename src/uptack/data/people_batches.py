@@ -19,6 +19,7 @@ from uptack.columns.selection import Floats, Window, exact_sum
 from uptack.data import engines, weights
 from uptack.data.batches import Layout, QueryRows
 from uptack.data.counting import QueryPeople
+from uptack.data.dealt import Fold, dealt
 from uptack.data.ordering import Selected
 from uptack.data.shared import SharedScans
 from uptack.data.weights import PeopleScans, Sums
@@ -113,16 +114,27 @@ class QueryPeopleRows(BatchedPeople):
 
     def picked(self, places: Places, keyed: Keyed, complete: bool) -> Picked:
         """One scan, in which every row knows the place of its person."""
-        theirs = self._complete.table if complete else weights.all_people(self.people.source, self.people.ids).table
-        numbered = theirs.select(*self._keys, place=engines.ibis().row_number().over(order_by=list(self._keys)))
-        rows = self._rows().join(numbered, list(self._keys))
-        read = rows.select(*(f"v{i}" for i in range(self.width)), "place")
-        fold = functools.partial(_picked, self._layout, places, keyed)
+        read, fold = self._placed(complete), functools.partial(_picked, self._layout, places, keyed)
         if not self.columns.on_spark:
             return engines.folded(read, fold)
         parts = [part for _, part in engines.on_partitions(read, functools.partial(_in_partition, fold), "place")]
         slots = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
         return slots, np.concatenate([np.empty((self.width, 0)), *(part[1] for part in parts)], axis=1)
+
+    def dealt(self, slots: Places, size: int, parts: int, complete: bool) -> Iterator[Picked]:
+        """By one scan, and files on a disk."""
+
+        def scan(fold: Fold) -> int:
+            read = functools.partial(_located, self._layout, slots)
+            return engines.folded(self._placed(complete), lambda batches: fold(read(batches)), in_turn=True)
+
+        return dealt(scan, self.width, self._sums.rows, size, parts)
+
+    def _placed(self, complete: bool) -> Any:
+        """Complete rows with the places of people, in the order of their ids, of all or of those who have such rows."""
+        theirs = self._complete.table if complete else weights.all_people(self.people.source, self.people.ids).table
+        numbered = theirs.select(*self._keys, place=engines.ibis().row_number().over(order_by=list(self._keys)))
+        return self._rows().join(numbered, list(self._keys)).select(*(f"v{i}" for i in range(self.width)), "place")
 
     def ordered(self, column: int, windows: Sequence[Window]) -> Ranked:
         """z in two or three scans for as many columns together as there is memory for: see `uptack.data.ordering`.
@@ -170,6 +182,13 @@ class Ranked:
 def _by_units(f: Callable[[Floats, Places], list[Any]], rows: Floats) -> list[Any]:
     """f of rows whose last line are their units."""
     return f(*by_units(rows[:-1], rows[-1]))
+
+
+def _located(layout: Layout, slots: Places, parts: Iterator[Any]) -> Iterator[Picked]:
+    """Batches of rows, and the slots of the people that they belong to."""
+    for batch in parts:
+        rows = layout.read(batch, complete=True)
+        yield slots[rows[-1].astype(np.int64)], rows[:-1]
 
 
 def _picked(layout: Layout, places: Places, keyed: Keyed, parts: Iterator[Any]) -> Picked:

@@ -29,8 +29,8 @@ class State:
     still as they were when they were opened. `folder` is a private one, for what the connection keeps on a disk.
     `isolated` says that the engine keeps that state, and `held` are columns of it that have been read
     (`uptack.data.held`). `temporary` are tables that queries share (`uptack.data.engines.Kept`), and `unused` the names
-    of those that nobody needs any more. They go before the next query: whoever lets go of one may do so in another
-    thread, in the middle of a query.
+    of those, and of views (`uptack.data.computed`), that nobody needs any more. They go before the next query: whoever
+    lets go of one may do so in another thread, in the middle of a query.
     """
 
     def __init__(self) -> None:
@@ -71,12 +71,20 @@ def run(con: Any, read: Callable[[], T]) -> T:
     with kept.lock:
         while kept.unused:
             name = kept.unused.pop()
-            guarded(lambda name=name: con.con.execute(f"DROP TABLE IF EXISTS {name}"))  # type: ignore[misc]
+            guarded(lambda name=name: _dropped(con, name))  # type: ignore[misc]
         if kept.mend is not None:
             with contextlib.suppress(UptackError):
                 return guarded(read)
             guarded(lambda: _mend(con, kept))
         return guarded(read)
+
+
+def _dropped(con: Any, name: str) -> None:
+    """Let go of a table of DuckDB, or of a view of Spark."""
+    if con.name == "pyspark":
+        con.raw_sql(f"DROP VIEW IF EXISTS {name}")
+    else:
+        con.con.execute(f"DROP TABLE IF EXISTS {name}")
 
 
 def _mend(con: Any, kept: State) -> None:

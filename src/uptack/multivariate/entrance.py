@@ -83,10 +83,15 @@ class Streamed:
         """The rows, as those of a table in memory."""
         if missing == "error" and self.table.lacking():
             raise _lacking()
-        if isinstance(self.table, BatchedPeople):
-            return StreamedPeople(self.table)
-        assert isinstance(self.table, BatchedRows)
-        return StreamedRows(self.table)
+        return streamed(self.table)
+
+
+def streamed(table: Batched) -> Rows:
+    """The rows of a table that is read in batches, or those of its people."""
+    if isinstance(table, BatchedPeople):
+        return StreamedPeople(table)
+    assert isinstance(table, BatchedRows)
+    return StreamedRows(table)
 
 
 def _lacking() -> InvalidArgument:

@@ -18,15 +18,14 @@ from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weight
 from uptack.columns.tally import Tally
 from uptack.columns.timed import TimedColumn, ticked
 from uptack.columns.unread import UnreadColumn, UnreadRows
-from uptack.data import Source, engines
+from uptack.data import Source
 from uptack.data.batches import QueryRows
-from uptack.data.dummies import design
+from uptack.data.computed import QueryDesign
 from uptack.data.filtered import FilteredSource
 from uptack.data.people import PeopleSource
 from uptack.data.protocol import comparable, form_of
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument
-from uptack.privacy import Adjacency
 
 Names = tuple[str, ...]
 Given = Mapping[str, Any]
@@ -169,13 +168,16 @@ def _zeros(source: Source, width: int) -> tuple[Any, Any]:
 
 def read_stream(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
     """X and y, of an engine in batches."""
-    rows, formula = _masked(source), given.get("formula")
-    if isinstance(source, PeopleSource) and formula is None and (x := source.batched(names[1:])) is not None:
-        return x, source.batched(names[:1])
+    rows, people = _masked(source), source.engine if isinstance(source, PeopleSource) else None
+    if given.get("formula") is not None and people is not None:
+        design = QueryDesign(people.source, people.ids)
+        return formulas().of_engine(source, names, given, design, people.units), None
+    if isinstance(source, PeopleSource) and people is not None:
+        return source.batched(names[1:]), source.batched(names[:1])
     if not isinstance(rows, QuerySource):
         return read_design(source, names, given)
-    if formula is not None:
-        return formulas().of_engine(rows, names, given, partial(design, rows)), None
+    if given.get("formula") is not None:
+        return formulas().of_engine(rows, names, given, QueryDesign(rows)), None
     return QueryRows.of(rows, names[1:]), QueryRows.of(rows, names[:1])
 
 
@@ -183,8 +185,6 @@ def unread_stream(source: Source, names: Names, given: Given) -> tuple[Any, ...]
     """The same in batches, unread."""
     if given.get("formula") is None:
         return _batches(source, len(names) - 1)
-    if isinstance(source, PeopleSource):
-        return unread_design(source, names, given)
     return formulas().of_nothing(_masked(source), names, given, partial(_batches, source)), None
 
 
@@ -192,33 +192,6 @@ def _batches(source: Source, width: int) -> tuple[Any, Any]:
     """The same in batches."""
     people = isinstance(source, PeopleSource)
     return UnreadTable(source.rows, width, people), UnreadTable(source.rows, 1, people)
-
-
-def read_classes(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    """X and classes. Those of a formula may be texts."""
-    return (read_stream if given.get("formula") is None else read_design)(source, names, given)
-
-
-def unread_classes(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    """The same, unread."""
-    return (unread_stream if given.get("formula") is None else unread_design)(source, names, given)
-
-
-def _in_batches(source: Source, given: Given) -> bool:
-    """Whether rows are dealt to blocks as they are read: not those of people or groups, nor those that Spark keeps."""
-    rows, relation = _masked(source), given.get("adjacency")
-    public = isinstance(relation, Adjacency) and relation.size_is_public and given.get("by") is None
-    return public and isinstance(rows, QuerySource) and engines.backend(rows.table).name != "pyspark"
-
-
-def read_dealt(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    """X and y, of an engine in batches if their number is public."""
-    return (read_stream if _in_batches(source, given) else read_design)(source, names, given)
-
-
-def unread_dealt(source: Source, names: Names, given: Given) -> tuple[Any, ...]:
-    """The same, unread."""
-    return (unread_stream if _in_batches(source, given) else unread_design)(source, names, given)
 
 
 def _one_row_each(values: Any) -> PeopleRows:

@@ -140,13 +140,7 @@ DESIGN = Reads(
 STREAMED = replace(DESIGN, read=readers.read_stream, unread=readers.unread_stream)
 """The same where no more than a batch of rows need be in memory."""
 
-DEALT = replace(STREAMED, read=readers.read_dealt, unread=readers.unread_dealt)
-"""The same where rows are dealt to blocks: of an engine in batches, if the number of rows is public."""
-
-CLASSES = replace(STREAMED, read=readers.read_classes, unread=readers.unread_classes)
-"""The same where the response is a class. With a formula all rows are in memory."""
-
-DESIGNS = (DESIGN, STREAMED, DEALT, CLASSES)
+DESIGNS = (DESIGN, STREAMED)
 
 EACH = ("per_person", "order")
 """What can be said of people who are one line each."""

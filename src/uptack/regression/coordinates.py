@@ -22,12 +22,11 @@ import numpy as np
 
 from uptack.account import Account
 from uptack.columns.table import Floats, Table
-from uptack.multivariate.entrance import Given, Sized, framed
+from uptack.multivariate.entrance import Given, Sized, framed, streamed
 from uptack.multivariate.rows import FirstColumns, Rows, products
 from uptack.multivariate.scatter import SHARES, rounds_for
 from uptack.multivariate.signs import whitened
 from uptack.multivariate.standardise import Frame
-from uptack.multivariate.streams import StreamedRows
 from uptack.regression.dealing import StreamedTable
 
 KINDS = ("columns", "scatter")
@@ -89,6 +88,6 @@ def round_coordinates(data: Table | StreamedTable, n: int, leading: bool, accoun
 def _rows(data: Table | StreamedTable, leading: bool) -> Rows:
     """The predictors, where people are the unit with whose they are. Rows that are not complete contribute nothing."""
     if isinstance(data, StreamedTable):
-        return FirstColumns(StreamedRows(data.rows), data.rows.width - 1)
+        return FirstColumns(streamed(data.rows), data.rows.width - 1)
     x = np.where(data.complete[:, None], data.x[:, int(leading) :], np.nan)
     return Given(x, data.whose, data.people).rows("drop")

@@ -20,9 +20,10 @@ from uptack.errors import NoReplyError
 from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.regression.curve import exponential, logistic
+from uptack.regression.formulas.classes import two_classes
 from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
-from uptack.regression.logistic import logistic_regression, two_classes
+from uptack.regression.logistic import logistic_regression
 from uptack.regression.poisson import poisson_regression
 from uptack.regression.quantile import quantile_regression
 from uptack.regression.shortcut import shortcut_regression

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from uptack import checks
 from uptack.account import Account
-from uptack.columns import canonical, field
-from uptack.columns.batched import Batched
-from uptack.columns.owners import PeopleRows
 from uptack.columns.table import Floats
-from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.registry.reads import CLASSES
+from uptack.registry.reads import STREAMED
 from uptack.regression.calls import regress
-from uptack.regression.formulas import Draft, entered
+from uptack.regression.formulas import Columns, entered
+from uptack.regression.formulas.classes import labels_of, two_classes
 from uptack.regression.losses import Logistic
 from uptack.release import NoReply, Release
 
 
 def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """A call with 0 and 1 in place of the classes, of a formula or of y itself."""
-    (x, *others), rest = entered(arguments if arguments else (given.get("x"),), given, classes=True)
-    classes, rest = two_classes(rest.get("classes", (0, 1))), {k: v for k, v in rest.items() if k not in ("x", "y")}
-    if isinstance(x, Draft):
-        return (replace(x, classes=lambda y: labels_of(y, classes)),), {**rest, "classes": (0, 1)}
+    classes = two_classes(given.get("classes", (0, 1)))
+    by_formula = given.get("formula") is not None and not isinstance(given["formula"], Columns)
+    (x, *others), rest = entered(arguments if arguments else (given.get("x"),), given, classes)
+    rest = {k: v for k, v in rest.items() if k not in ("x", "y")} | {"classes": (0, 1)}
+    if by_formula:
+        return (x, *others), rest
     y = others[0] if others else given.get("y")
-    labels = labels_of(y, classes)
-    return (x, labels, *others[1:]), {**rest, "classes": (0, 1)}
+    return (x, labels_of(y, classes), *others[1:]), rest
 
 
 @release(
-    reads=CLASSES,
+    reads=STREAMED,
     people=True,
     data=("x", "y"),
     missing="ignore",
@@ -77,6 +71,7 @@ def logistic_regression(
     the answer where a line separates the classes or nearly does: then coefficients run away, and the last step is no
     polish.
 
+    >>> import numpy as np
     >>> from uptack.noise import SeededEntropy
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(20_000, 2)) * [1, 1000] + [0, 5000]
@@ -90,28 +85,3 @@ def logistic_regression(
     )
     told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
     return regress(Logistic(), x, y, account, told)
-
-
-def two_classes(classes: Any) -> tuple[Any, Any]:
-    """Two values that differ."""
-    given = tuple(classes) if isinstance(classes, list | tuple | np.ndarray) else ()
-    plain = all(isinstance(one, str | bool | int | float | np.generic) for one in given)
-    both = {canonical(one) for one in given} if plain else set()
-    if len(given) != 2 or len(both) != 2 or None in both:
-        raise InvalidArgument("classes", "two values that differ, as in (0, 1)", checks.outline(classes))
-    return given[0], given[1]
-
-
-def labels_of(y: Any, classes: tuple[Any, Any]) -> Any:
-    """0 for rows of the first class, 1 for those of the second, NaN for others: each row by itself."""
-    if isinstance(y, Batched):
-        return y.coded(*classes)
-    if isinstance(y, PeopleRows):
-        values = np.asarray(y.values, object)  # numbers, or texts of a formula
-        return replace(y, values=_coded(*(values == canonical(one) for one in classes)))
-    found = field("y", y, "one column of classes")
-    return _coded(*(found.equal(one) for one in classes))
-
-
-def _coded(first: Any, second: Any) -> Floats:
-    return np.where(second, 1.0, np.where(first, 0.0, np.nan))

@@ -12,6 +12,7 @@ chance of a reply from beyond the blocks that do tell each coefficient is at mos
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
@@ -30,7 +31,7 @@ from uptack.multivariate.scatter import rounds_for, rows_advised
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import loss
 from uptack.registry import release
-from uptack.registry.reads import DEALT
+from uptack.registry.reads import STREAMED
 from uptack.regression.arguments import RegressionOptions, coefficient_names
 from uptack.regression.block_medians import (
     HOW,
@@ -57,7 +58,7 @@ RARE = Fraction(1, 1000)
 
 
 @release(
-    reads=DEALT,
+    reads=STREAMED,
     by=True,
     people=True,
     data=("x", "y"),
@@ -143,12 +144,17 @@ class _Asked:
 
     def fitted(self, data: Table | StreamedTable, n: int, blocks: int, account: Account) -> Floats:
         """The fits of so many blocks of rows, or of people, each of whom weighs one."""
+        if isinstance(data, StreamedTable) and data.of_people:
+            return np.vstack([self._of_people(*part) for part in data.dealt_people(blocks, account)])
         if isinstance(data, StreamedTable):
-            return np.vstack([self._of_rows(*part) for part in data.dealt(blocks, account)])
+            return np.vstack([self._of_rows(*part) for part in data.dealt(n, blocks, account)])
         if data.whose is None:
             return self._of_rows(data, dealt(data, n, blocks, account))
+        return self._of_people(data, dealt_people(data, blocks, account), data.weights)
+
+    def _of_people(self, data: Table, blocks: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
         x, y, kind = self._ready(data)
-        return fit_people(x, y, dealt_people(data, blocks, account), data.weights, kind)
+        return fit_people(x, y, blocks, weights, kind)
 
     def _of_rows(self, data: Table, members: NDArray[np.int64]) -> Floats:
         x, y, kind = self._ready(data)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,14 @@ from uptack.columns import NUMERIC, canonical, labelled
 from uptack.columns.fields import Field, no_rows
 from uptack.columns.owners import Owners
 from uptack.columns.spread import PeopleValues
-from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.regression.formulas import levels as leveled
+from uptack.regression.formulas.classes import Classes, labels_of
 from uptack.regression.formulas.grammar import FEWER, MOST, Formula, known, read
 from uptack.regression.formulas.levels import Levels
 from uptack.regression.formulas.margins import Margin, margins
-from uptack.regression.formulas.tables import Named, Wanted, of_data
+from uptack.regression.formulas.recipes import Recipe, columns_of
+from uptack.regression.formulas.tables import Named, Plan, Wanted, of_data
 
 
 @dataclass(frozen=True)
@@ -44,19 +45,19 @@ Design = tuple[Any, Any, Columns]
 class Draft:
     """A formula and its table. X and y can be made once all categories have levels; `open` are those that have none.
 
-    `classes` makes numbers of the response, row by row, where it is one of classes.
+    Where the response is one of two `classes`, y is 0 and 1 for these.
     """
 
     formula: Formula
     table: Named
     levels: Mapping[str, Levels]
     open: tuple[str, ...]
-    classes: Callable[[Any], Floats] | None = field(default=None)
+    classes: Classes | None = None
 
     @property
     def of_people(self) -> bool:
         """Whether rows have owners."""
-        return self.table.owners is not None
+        return self.table.peoples or self.table.owners is not None
 
     @property
     def size(self) -> int:
@@ -110,41 +111,65 @@ class Draft:
         parts = margins(self.formula, frozenset(listed))
         if self.table.made is not None:
             public = self.columns(found)
-            elsewhere = self.table.made(self.formula.response.column, self._wanted(parts, listed), len(public.names))
-            if elsewhere is not None:
-                return *elsewhere, public
-        made = [part for margin in parts for part in _columns(margin, fields, listed)]
+            x, y = self.table.made(self._plan(parts, listed, len(public.names)))
+            return x, y if self.classes is None or self._of_texts else labels_of(y, self.classes), public
+        made = [part for margin in parts for part in columns_of(margin, fields, fields, listed, self.table.rows)]
         x = np.column_stack([values for _, values, _ in made]) if made else np.empty((self.table.rows, 0))
         binary = tuple(place for place, (_, _, flag) in enumerate(made) if flag)
         public = Columns(tuple(name for name, _, _ in made), binary, self.formula.intercept)
-        y = self._response() if self.classes is None else self.classes(self._response())
+        y = self._response() if self.classes is None else labels_of(self._response(), self.classes)
         if self.table.owners is not None:
             return replace(self.table.owners, values=x), replace(self.table.owners, values=y), public
         return x, y, public
 
-    def _wanted(self, parts: Sequence[Margin], levels: Mapping[str, Levels]) -> list[Wanted] | None:
-        """The columns of X where they are columns and dummies alone, in the order of `_columns`; None where not."""
-        if not self.formula.response.column or self.classes is not None:
+    @property
+    def _of_texts(self) -> bool:
+        """Whether the response is a column of texts."""
+        return self.table.fields[self.formula.response.column].kind == "text" if self.formula.response.column else False
+
+    def _response(self) -> Any:
+        """Numbers, or a column of texts as it is."""
+        response, fields = self.formula.response, self.table.fields
+        return fields[response.column].rows() if self._of_texts else response.numbers(fields, self.table.rows)
+
+    def _plan(self, parts: Sequence[Margin], levels: Mapping[str, Levels], width: int) -> Plan:
+        """How X and y are made where the rows are."""
+        factors = [factor for plain, _ in parts for factor in plain]
+        response, coded = self.formula.response, self._coded
+        sources = [name for f in (factors if coded else [*factors, response]) for name in f.columns]
+        numbers = {name: self.table.fields[name].kind for name in sources}
+        categories = {factor.column: len(levels[factor.column].labels) for _, some in parts for factor in some}
+        reads: list[Wanted] = [(name, None, "", 0) for name in numbers]
+        reads += [self._category(name, levels[name], None) for name in categories]
+        recipe = Recipe(tuple(parts), None if coded else response, numbers, categories)
+        given: Wanted | None = coded or ((response.column, None, "", 0) if response.column else None)
+        return Plan(width, given, self._selected(parts, levels), [*reads, *([coded] if coded else [])], recipe)
+
+    @property
+    def _coded(self) -> Wanted | None:
+        """A response of texts as 1 for the second of its classes and 0 for the first; None for one of numbers."""
+        if self.classes is None or not self._of_texts:
             return None
+        texts = [one for one in map(canonical, self.classes) if isinstance(one, str)]
+        return self.formula.response.column, tuple(texts), "missing", int(canonical(self.classes[1]) not in texts[:1])
+
+    def _category(self, name: str, levels: Levels, place: int | None) -> Wanted:
+        values = tuple(labelled(map(canonical, levels.values), self.table.fields[name].kind))
+        return name, values, levels.others, place
+
+    def _selected(self, parts: Sequence[Margin], levels: Mapping[str, Levels]) -> list[Wanted] | None:
+        """The columns of X where they are columns and dummies, in the order of `columns_of`; None where not."""
         found: list[Wanted] = []
         for plain, several in parts:
             if len(plain) == 1 and not several and plain[0].column:
                 found.append((plain[0].column, None, "", 0))
             elif len(several) == 1 and not plain:
                 ((factor, full),) = several.items()
-                name, one = factor.column, levels[factor.column]
-                values = tuple(labelled(map(canonical, one.values), self.table.fields[name].kind))
-                places = range(len(one.labels))[0 if full else 1 :]
-                found += [(name, values, one.others, place) for place in places]
+                one = levels[factor.column]
+                found += [self._category(factor.column, one, p) for p in range(len(one.labels))[0 if full else 1 :]]
             else:
                 return None
         return found
-
-    def _response(self) -> Any:
-        """Numbers, or a column of texts as it is."""
-        response, fields = self.formula.response, self.table.fields
-        texts = bool(response.column) and fields[response.column].kind == "text"
-        return fields[response.column].rows() if texts else response.numbers(fields)
 
 
 def drafted(text: object, data: Any, levels: Any) -> Draft:
@@ -204,33 +229,13 @@ def _check_closed(draft: Draft, found: bool, by: bool = False) -> None:
         raise InvalidArgument("levels", must, "none", f"{fix} They are not read off the rows.")
 
 
-def _columns(
-    margin: Margin, fields: Mapping[str, Field], levels: Mapping[str, Levels]
-) -> list[tuple[str, Floats, bool]]:
-    """Names, values, and whether they are 0 or 1: one column per combination of levels."""
-    plain, several = margin
-    found: list[tuple[list[str], Floats, bool]] = [([], np.ones(next(iter(fields.values())).size), True)]
-    for factor in plain:
-        values, flag = factor.numbers(fields), bool(factor.column) and fields[factor.column].kind == "boolean"
-        with np.errstate(all="ignore"):
-            found = [([*names, factor.text], one * values, both and flag) for names, one, both in found]
-    for factor, full in several.items():
-        chosen = levels[factor.column]
-        dummies = list(zip(chosen.labels, chosen.dummies(fields[factor.column]), strict=True))[0 if full else 1 :]
-        found = [
-            ([*names, f"{factor.column}[{level}]"], one * dummy, both)
-            for names, one, both in found
-            for level, dummy in dummies
-        ]
-    return [(":".join(names), values, flag) for names, values, flag in found]
-
-
 def entered(
-    arguments: tuple[Any, ...], given: dict[str, Any], classes: bool = False
+    arguments: tuple[Any, ...], given: dict[str, Any], classes: Classes | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """A call with a formula as one with X and y. `formula` is then what is public of X.
 
-    Where levels are to be found, X is a `Draft`, and there is no y. The response may be texts if it is one of classes.
+    Where levels are to be found, X is a `Draft`, and there is no y. The response may be texts if it is one of two
+    classes, and is 0 and 1 for these.
     """
     x = arguments[0] if arguments else given.get("x")
     y = arguments[1] if len(arguments) > 1 else given.get("y")
@@ -245,7 +250,7 @@ def entered(
         raise InvalidArgument("y", "left out where there is a formula", "some", "The formula names it.")
     if given.get("binary") is not None:
         raise InvalidArgument("binary", "left out where there is a formula", "some", "Dummies are declared by it.")
-    draft = drafted(given["formula"], x, given.get("levels"))
+    draft = replace(drafted(given["formula"], x, given.get("levels")), classes=classes)
     _check_kinds([] if classes else draft.formula.response.columns, draft.table.fields)
     _check_closed(draft, bool(given.get("delta")), given.get("by") is not None)
     rest = {name: value for name, value in given.items() if name not in ("x", "y", "levels")}

@@ -22,15 +22,16 @@ from uptack.columns.kinds import number
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.later import Later
+from uptack.regression.formulas import functions
 
 formulaic = Later("formulaic")
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "log": np.log, "log1p": np.log1p, "log2": np.log2, "log10": np.log10, "exp": np.exp, "expm1": np.expm1,
-    "sqrt": np.sqrt, "abs": np.abs, "I": np.positive,
+    "log": functions.log, "log1p": functions.log1p, "log2": functions.log2, "log10": functions.log10,
+    "exp": functions.exp, "expm1": functions.expm1, "sqrt": np.sqrt, "abs": np.abs, "I": np.positive,
 }  # fmt: skip
 OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.Pow: np.power,
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.Pow: functions.power,
     ast.USub: np.negative, ast.UAdd: np.positive,
 }  # fmt: skip
 CATEGORY = "C"
@@ -65,11 +66,10 @@ class Factor:
         """The columns that it reads."""
         return (self.column,) if self.column else tuple(_names(_tree(self.text)))
 
-    def numbers(self, table: Mapping[str, Field]) -> Floats:
-        """Its value in every row."""
+    def numbers(self, table: Mapping[str, Field], rows: int) -> Floats:
+        """Its value in every one of so many rows."""
         if self.column:
             return known(table, self.column).floats()
-        rows = next(iter(table.values())).size
         with np.errstate(all="ignore"):
             return np.asarray(np.broadcast_to(_value(_tree(self.text), table), rows), np.float64)
 
@@ -130,10 +130,7 @@ def _parsed(text: object) -> Any:
     try:
         if isinstance(text, str) and len(text) > LONGEST:
             raise InvalidArgument("formula", f"of at most {LONGEST:,} characters", f"{len(text):,}")
-        if isinstance(text, str) and not expanded(formulaic.parser.DefaultFormulaParser().get_ast(text)) <= MOST:
-            must = f"of at most {MOST:,} terms of {DEEPEST} columns, with few powers, whole numbers up to {HIGHEST}"
-            raise InvalidArgument("formula", must, checks.describe(text), FEWER)
-        found: Any = formulaic.Formula(text) if isinstance(text, str) else None
+        found: Any = formulaic.Formula(_shortened(text)) if isinstance(text, str) else None
         sound = len(list(found.lhs)) == 1 == len(next(iter(found.lhs)).factors) and all(t.factors for t in found.rhs)
     except InvalidArgument:
         raise
@@ -146,30 +143,49 @@ def _parsed(text: object) -> Any:
     return found
 
 
-def expanded(tree: Any) -> float:
-    """How many terms a formula has at most, from its syntax alone; infinite where that takes too long to work out.
+def _shortened(text: str) -> str:
+    """The formula with no higher powers than it needs. One with too many terms is refused."""
+    tree = formulaic.parser.DefaultFormulaParser().get_ast(text)
+    terms, powers = counted(tree)
+    if not terms <= MOST:
+        must = f"of at most {MOST:,} terms of {DEEPEST} columns, with few powers, whole numbers up to {HIGHEST}"
+        raise InvalidArgument("formula", must, checks.describe(text), FEWER)
+    known = [pair for pair in powers if pair[0].source == text]  # whose places in the text are
+    for written, power in sorted(known, key=lambda pair: -pair[0].source_start):
+        text = text[: written.source_start] + str(power) + text[written.source_end + 1 :]
+    return text
+
+
+def counted(tree: Any) -> tuple[float, list[tuple[Any, int]]]:
+    """How many terms a formula has at most, from its syntax alone, and how high each of its powers need be.
 
     With a and b terms on either side a + b, a - b and a/b have up to a + b, a:b has a·b, a*b has a + b + a·b, and a**k
-    has one for each set of up to k of a. It grows with what it is made of, so a part that is too large is in no small
-    whole. Sums may be long, so there is no recursion.
+    has one for each set of up to k of a. So a**k is a**a for k above a, which takes formulaic less time. It is infinite
+    where that is still too long. It grows with what it is made of, so a part that is too large is in no small whole.
+    Sums may be long, so there is no recursion.
     """
     order, waiting = [], [tree]
     while waiting:
         order.append(node := waiting.pop())
         waiting += getattr(node, "args", ())
     found: dict[int, tuple[float, float]] = {}
+    powers: list[tuple[Any, int]] = []
     work: float = 0
     for node in reversed(order):  # parts come before what is made of them
         parts = [found[id(part)] for part in getattr(node, "args", ())]
         symbol = node.operator.symbol if hasattr(node, "operator") else ""
         if symbol in ("**", "^"):
-            power = _exponent(node.args[1])
-            work += math.inf if power > HIGHEST else parts[0][0] ** power
-            made = (_power(parts[0][0], power) if work <= WORK else math.inf), parts[0][1] * power
+            (terms, width), power = parts[0], _exponent(node.args[1])
+            if power > HIGHEST or terms > MOST:
+                return math.inf, []
+            powers.append((node.args[1], int(min(power, terms))))
+            work += terms ** powers[-1][1]
+            made = _power(terms, power), width * powers[-1][1]
         else:
             made = _combined(symbol, [terms for terms, _ in parts]), _widest(symbol, parts)
         found[id(node)] = made
-    return found[id(tree)][0] if all(width <= DEEPEST for _, width in found.values()) else math.inf
+    small = work <= WORK and all(width <= DEEPEST for _, width in found.values())
+    return found[id(tree)][0] if small else math.inf, powers
 
 
 def _combined(symbol: str, terms: Sequence[float]) -> float:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
-from functools import cache
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -14,31 +13,64 @@ from uptack import checks
 from uptack.columns import NUMERIC, containers, field
 from uptack.columns.fields import Field, no_rows
 from uptack.columns.owners import Owners, PeopleRows
+from uptack.columns.spread import PeopleTally, Weights
+from uptack.columns.table import Floats
 from uptack.columns.tally import Tally
 from uptack.columns.unread import Touched
 from uptack.errors import InvalidArgument
 from uptack.regression.formulas.grammar import read
 
-Wanted = tuple[str, tuple[Any, ...] | None, str, int]
-"""A column of X: a column of numbers, and None; or one of categories, with its levels, what becomes of other values,
-and the number of the level that is 1."""
+Wanted = tuple[str, tuple[Any, ...] | None, str, int | None]
+"""A column of numbers, and None; or one of categories, with its levels, what becomes of other values, and the number of
+the level that is 1, or None for the number of each row's level."""
 
-Made = Callable[[str, Sequence[Wanted] | None, int], tuple[Any, Any] | None]
+
+@dataclass(frozen=True)
+class Plan:
+    """What X, of so many columns, and y are made of where the table is elsewhere.
+
+    `columns` are those of X, and `response` y, where these are columns and dummies; else None. In any case `recipe`
+    makes all of them from the columns that it `reads`.
+    """
+
+    width: int
+    response: Wanted | None
+    columns: Sequence[Wanted] | None
+    reads: Sequence[Wanted]
+    recipe: Callable[[Sequence[Floats]], Sequence[Floats]]
+
+
+Made = Callable[[Plan], tuple[Any, Any]]
+
+
+class Engine(Protocol):
+    """What has the rows (`uptack.data.computed`)."""
+
+    def selected(self, response: Wanted, columns: Sequence[Wanted]) -> tuple[Any, Any]:
+        """X and y that are columns and dummies."""
+        ...
+
+    def computed(
+        self, reads: Sequence[Wanted], make: Callable[[Sequence[Floats]], Sequence[Floats]], width: int
+    ) -> tuple[Any, Any]:
+        """X of so many columns and y, of columns that are read."""
+        ...
 
 
 @dataclass(frozen=True)
 class Named:
     """Columns of a table by name. `levels` are those that types declare. With `owners`, rows are people's.
 
-    Where the table is elsewhere, `made(response, columns, width)` is X and y without the fields being read, or None
-    where X is not made of columns and dummies alone, and `tally` counts the values of a column.
+    Where the table is elsewhere, `made` makes X and y without the fields being read, and `tally` counts the values of a
+    column; `peoples` then says that rows are people's.
     """
 
     fields: Mapping[str, Field]
     levels: Mapping[str, Any] = dataclass_field(default_factory=dict)
     owners: PeopleRows | None = None
     made: Made | None = None
-    tally: Callable[[str], Tally] | None = None
+    tally: Callable[[str], Tally | PeopleTally] | None = None
+    peoples: bool = False
 
     @property
     def rows(self) -> int:
@@ -94,13 +126,13 @@ def of_source(source: Any, names: Sequence[str], given: Mapping[str, Any]) -> Na
         found, fields = source.matrix(numbers), []
     values = found.values if isinstance(found, PeopleRows) else found
     columns = values.reshape(len(values), len(numbers)).T
-    read = {name: _number(source.columns[name], column) for name, column in zip(numbers, columns, strict=True)}
+    read = {name: number_field(source.columns[name], column) for name, column in zip(numbers, columns, strict=True)}
     read |= zip(others, fields, strict=True)
     owners = _owners(found.codes, found.people) if isinstance(found, PeopleRows) else None
     return Named({name: read[name] for name in names}, owners=owners)
 
 
-def _number(kind: str, values: Any) -> Field:
+def number_field(kind: str, values: Any) -> Field:
     """A column of numbers. That one of truth values is 0 or 1 is known by its type."""
     if kind != "boolean":
         return containers.of_numpy(values)
@@ -118,39 +150,34 @@ def _apart(source: Any, names: Sequence[str], given: Mapping[str, Any]) -> tuple
     return [name for name in names if name not in others], others
 
 
-class _Later(Field):
-    """A column that is read with all others, when the first of them is asked for."""
-
-    def __init__(self, kind: Any, size: int, read: Callable[[], Field]) -> None:
-        super().__init__(kind, size, lambda: read().values())
-        self._field = read
-
-    def codes(self) -> tuple[list[Hashable], Any]:
-        """The values that occur, and each row's place among them."""
-        return self._field().codes()
-
-
-def of_engine(
-    source: Any,
-    names: Sequence[str],
-    given: Mapping[str, Any],
-    design: Callable[[str, Sequence[Wanted]], tuple[Any, Any]],
-) -> Named:
-    """The columns of a table that an engine has. They are read only if the engine can't make X and y of them."""
+def of_engine(source: Any, names: Sequence[str], given: Mapping[str, Any], engine: Engine, units: Any = None) -> Named:
+    """The columns of a table that an engine has, which makes X and y of them. Where people are the unit, `units` counts
+    the values of a column."""
     _apart(source, names, given)
-    whole = cache(lambda: of_source(source, names, given).fields)
 
-    def later(name: str) -> Field:
-        return _Later(source.columns[name], source.rows, lambda: whole()[name])
-
-    def tally(name: str) -> Tally:
+    def tally(name: str) -> Tally | PeopleTally:
+        if units is not None:
+            keys, counts = units(name, Weights())
+            return PeopleTally(tuple(key for (key,) in keys), counts, source.rows, Weights())
         keys, counts = source.counts([name])
         return Tally(tuple(key for (key,) in keys), counts)
 
-    def made(response: str, wanted: Sequence[Wanted] | None, width: int) -> tuple[Any, Any] | None:
-        return None if wanted is None else design(response, wanted)
+    def made(plan: Plan) -> tuple[Any, Any]:
+        if plan.columns is not None and plan.response is not None:
+            return engine.selected(plan.response, plan.columns)
+        return engine.computed(plan.reads, plan.recipe, plan.width)
 
-    return Named({name: later(name) for name in names}, made=made, tally=tally)
+    return Named(_unread(source, names), made=made, tally=tally, peoples=units is not None)
+
+
+def _unread(source: Any, names: Sequence[str]) -> dict[str, Field]:
+    """Columns that are not read here."""
+
+    def untouched() -> NoReturn:
+        raise Touched
+
+    n = source.rows
+    return {name: Field(source.columns[name], n, untouched) for name in names}
 
 
 def of_nothing(
@@ -158,11 +185,5 @@ def of_nothing(
 ) -> Named:
     """The columns of a table that must not be read yet; `stand_in` makes X of so many columns, and y."""
     _apart(source, names, given)
-
-    def untouched() -> NoReturn:
-        raise Touched
-
-    n = source.rows
-    fields = {name: Field(source.columns[name], n, untouched) for name in names}
-    owners = _owners(np.arange(n), n) if hasattr(source, "points") else None
-    return Named(fields, owners=owners, made=lambda response, wanted, width: stand_in(width))
+    people = hasattr(source, "points")
+    return Named(_unread(source, names), made=lambda plan: stand_in(plan.width), peoples=people)

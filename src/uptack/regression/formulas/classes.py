@@ -1,0 +1,42 @@
+"""The two classes of a response, declared and never read off the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from uptack import checks
+from uptack.columns import canonical, field
+from uptack.columns.batched import Batched
+from uptack.columns.owners import PeopleRows
+from uptack.columns.table import Floats
+from uptack.errors import InvalidArgument
+
+Classes = tuple[Any, Any]
+
+
+def two_classes(classes: Any) -> Classes:
+    """Two values that differ."""
+    given = tuple(classes) if isinstance(classes, list | tuple | np.ndarray) else ()
+    plain = all(isinstance(one, str | bool | int | float | np.generic) for one in given)
+    both = {canonical(one) for one in given} if plain else set()
+    if len(given) != 2 or len(both) != 2 or None in both:
+        raise InvalidArgument("classes", "two values that differ, as in (0, 1)", checks.outline(classes))
+    return given[0], given[1]
+
+
+def labels_of(y: Any, classes: Classes) -> Any:
+    """0 for rows of the first class, 1 for those of the second, NaN for others: each row by itself."""
+    if isinstance(y, Batched):
+        return y.coded(*classes)
+    if isinstance(y, PeopleRows):
+        values = np.asarray(y.values, object)  # a class may be a text, which no number is
+        return replace(y, values=_coded(*(values == canonical(one) for one in classes)))
+    found = field("y", y, "one column of classes")
+    return _coded(*(found.equal(one) for one in classes))
+
+
+def _coded(first: Any, second: Any) -> Floats:
+    return np.where(second, 1.0, np.where(first, 0.0, np.nan))

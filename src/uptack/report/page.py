@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from importlib import metadata, resources
+from importlib import resources
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+import uptack
 from uptack.labels import label, lines
 from uptack.privacy.words import promise, short
 from uptack.report.axes import Tick, labelled_ticks, number
@@ -208,5 +209,5 @@ def to_html(profile: Profile) -> str:
         label=label,
         many=MANY,
         wide=WIDE,
-        version=metadata.version("uptack"),
+        version=uptack.__version__,
     )

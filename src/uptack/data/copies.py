@@ -43,7 +43,6 @@ def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder:
 
 def _write(copy: Path, paths: Sequence[str], made: Layout, guesses: Guesses, label: str | None) -> bool:
     """Write the rows with the kinds that the first batch has; whether all others had them too."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     found = ahead(guesses.read, unread(paths, made, label=label))

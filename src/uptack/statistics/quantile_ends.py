@@ -202,7 +202,7 @@ def beyond(k: int, n: int, p: Fraction) -> Fraction:
 
 
 def _added(k: int, n: int, p: Fraction) -> tuple[Fraction, Fraction]:
-    """Bounds of it for k > np: it is P(B = k)·(1 + r₀ + r₀r₁ + ...) with falling rᵢ = (n - k - i)/(k + 1 + i)·p/(1 - p).
+    """Bounds of it for k > np: P(B = k)·(1 + r₀ + r₀r₁ + ...) with rᵢ = (n - k - i)/(k + 1 + i)·p/(1 - p), which falls.
 
     The factor is found in floats: some million terms have an error of 1e-8 at most, for which more is added, or taken.
     The first that is left out, over 1 - rᵢ, is at least what all that are left out come to.

@@ -228,6 +228,27 @@ def test_bytes_tell_what_cells_do():
     assert told == [2 * (5**3 - 1), 2 * (15**3 - 1)]
 
 
+def test_bytes_tell_numbers_as_their_pattern_does():
+    """Each text of up to five signs by itself: Arrow takes none for a number that the pattern does not, nor another."""
+    import itertools
+    import re
+
+    import pyarrow as pa
+
+    words = ["".join(p) for n in range(1, 6) for p in itertools.product("+-0.eE,/", repeat=n)]
+    words += ["nan", "-inf", "nan(1)", "0x1p3", "1d5", "1e400", "-1E-400", "1_0", " 1", "1 ", "٣", "1.5e3"]
+    column, pattern, told = pa.array(words), re.compile(cells.Numbers().patterns["number"]), 0
+    for place, word in enumerate(words):
+        if (found := cell_bytes.numbers(column.slice(place, 1))) is not None:
+            told += 1
+            assert pattern.search(word), word
+            assert found.to_pylist() == [float(word)]
+    assert told >= sum(word[0] in "-.0" and bool(pattern.search(word)) and word[-1] != "f" for word in words)
+    column = pa.array(["1", None, "-2.5", "", "1e3"])
+    assert cell_bytes.numbers(column) is None
+    assert cell_bytes.numbers(column.slice(0, 3)).to_pylist() == [1.0, None, -2.5]
+
+
 def test_copies_keep_integers_to_their_ends(tmp_path):
     ends = [-(1 << 63), (1 << 63) - 1, 0, -1] * 300
     (tmp_path / "rows.csv").write_text("n\n" + "\n".join(map(str, ends)))

@@ -138,7 +138,7 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
 
     if kind == "text":
         return found
-    if kind == "integer" and not form.thousands and (plain := cell_bytes.integers(found)) is not None:
+    if (plain := _at_once(found, kind, form)) is not None:
         return plain
     bare = pc.ascii_trim_whitespace(found)
     if words := _words(kind) if base(kind) == "boolean" else None:
@@ -153,6 +153,13 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
         return plain.cast(dtype)
     except pa.ArrowInvalid:
         return pa.array([_number(text, kind) for text in plain.to_pylist()], dtype)
+
+
+def _at_once(found: Any, kind: str, form: Numbers) -> Any | None:
+    """The same for a column of numbers as most are: None where it is another."""
+    if kind == "integer" and not form.thousands:
+        return cell_bytes.integers(found)
+    return cell_bytes.numbers(found) if kind == "number" and form == Numbers() else None
 
 
 def fits(bare: Any, kind: str, form: Numbers) -> Any:

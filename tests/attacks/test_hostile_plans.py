@@ -143,6 +143,29 @@ def test_a_function_of_a_name_is_the_same_before_and_after_all_are_loaded():
     assert done.stdout == f"{said} One of the two needs another.\nTrue\n", done.stderr
 
 
+def test_names_are_ours_also_where_another_package_is_imported_first():
+    """Ours failed to be imported then, and with it whatever needs it."""
+    tried = """
+        from uptack.registry import release
+
+        for name, also in (("median", ""), ("other", "regression")):
+            def function(x, *, epsilon):
+                "Another one."
+            function.__name__, function.__module__ = name, "stranger"
+            try:
+                release(also=also)(function)
+            except ValueError as refused:
+                print(refused)
+        import uptack
+        print(uptack.median([1.0] * 3000, epsilon=1).value)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(tried)], capture_output=True, text=True, timeout=150)
+    said = "the name of stranger.{} must be new, got {!r}, which uptack.{} has. One of the two needs another.\n"
+    refused = said.format("median", "median", "statistics.quantiles.median")
+    refused += said.format("other", "regression", "regression.linear.linear_regression")
+    assert done.stdout == f"{refused}1.0\n", done.stderr
+
+
 def test_what_is_wrong_with_one_of_two_columns_is_found_before_the_debit():
     session = uptack.open({"a": np.arange(3000.0), "b": np.arange(3000.0)})
     with pytest.raises(InvalidArgument, match="plausible"):

@@ -10,7 +10,7 @@ import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack import ADD_REMOVE, SUBSTITUTE, SeededEntropy
 from uptack.data import source
-from uptack.data.people import repeats
+from uptack.data.repeats import repeats
 from uptack.errors import Incomparable, InvalidArgument, UptackError
 from uptack.registry import declared
 from uptack.session import Request

@@ -13,7 +13,7 @@ import pytest
 import uptack as ut
 from uptack.columns import column, field, matrix, numbers
 from uptack.data import source
-from uptack.statistics.arguments import in_memory
+from uptack.statistics.entrance import in_memory
 
 NAN = float("nan")
 BIG = 2**60

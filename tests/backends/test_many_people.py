@@ -12,12 +12,17 @@ import pytest
 
 import uptack.columns.people
 from uptack import ADD_REMOVE, SeededEntropy, histogram
-from uptack.columns.people import UNIT
+from uptack.columns import ArrayColumn, people_order, spread
+from uptack.columns.people import UNIT, PeopleColumn
 from uptack.columns.spread import PeopleTally, Weights
+from uptack.columns.units import ROOM
 from uptack.data import ordering, weights
 from uptack.data.people import people
-from uptack.data.places import ROOM, Known, Scale, Weighed, crossed
+from uptack.data.places import Known, Scale, Weighed, crossed
+from uptack.densities.boxes import Box, counted
+from uptack.densities.kde import Bins
 from uptack.reach.people import PeopleRange
+from uptack.statistics import column_ends
 
 MANY = 1 << 61
 """Units of a person, of which four are beyond 64 bits."""
@@ -124,3 +129,37 @@ def test_histograms_of_more_people_than_64_bits_have_units_for():
         assert list(made[0].interval()[0]) == list(made[1].interval()[0])
         assert abs(made[2].value["c"] - 10**10) < 100
         assert abs(made[2].value["a"] - 3 * 10**9) < 100
+
+
+def in_memory(unit):
+    """What is made of rows in memory, with units as fractions of a person."""
+    table = {name: np.array(values, dtype=float) for name, values in rows(90).to_pydict().items()}
+    owners, cells = table["who"].astype(int), table["ward"].astype(int)
+    column = PeopleColumn(ArrayColumn(table["y"], integers=False), owners, 90)
+    found = column.ordered([(5, 9), (80, 88)])
+    values, up_to = column.cumulated()
+    ends = column_ends.Tails.read(column, 3, 1, 1)
+    return (
+        found.at(np.arange(-1, 93)).tolist(),
+        [(v, Fraction(int(f), unit)) for v, f in zip(*found.jumps(5, 9), strict=True)],
+        found.total(6, 85),
+        (values.tolist(), [Fraction(int(f), unit) for f in up_to]),
+        [Fraction(one, unit) for one in column.inside(-0.5, 0.7)],
+        (column.by_rows(2).size, column.size),
+        [PeopleRange(column, (20, 55), 6).interval(k) for k in range(7)],
+        [Fraction(int(one), unit) for one in spread.table(cells, owners, 90, Weights(), 2)],
+        ([Fraction(int(one), unit) for one in ends.below(values)], Fraction(ends.outside(-1.0, 1.0), unit)),
+        [Fraction(int(one), unit) for one in Bins.of(table["y"][:, None], np.ones(1), column.units).counts],
+        [[Fraction(int(one), unit) for one in part] for part in counted([column], Box((-1.0,), (1.0,)))[1:]],
+    )
+
+
+def test_units_beyond_64_bits_in_memory(monkeypatch):
+    """They went round: of 1.7 billion people, whose rows take some 80 GB."""
+    monkeypatch.setattr(people_order, "FEW", 30)
+    monkeypatch.setattr(people_order, "SAMPLE", 40)
+    plain = in_memory(UNIT)
+    for module in (uptack.columns.people, spread, uptack.reach.people, column_ends):
+        monkeypatch.setattr(module, "UNIT", MANY)
+    assert in_memory(MANY) == plain
+    assert plain[3][1][-1] * MANY > 1 << 67

@@ -9,7 +9,7 @@ import pytest
 import uptack as ut
 from uptack.columns.selection import OrderStatistics
 from uptack.data import held, source, states
-from uptack.data.queries import QueryColumn
+from uptack.data.query_columns import QueryColumn
 from uptack.report.profile import plan, profile
 
 ROWS = 3000

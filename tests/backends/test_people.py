@@ -13,7 +13,8 @@ from uptack.columns.people import UNIT, People
 from uptack.columns.selection import exact_sum
 from uptack.columns.spread import Weights
 from uptack.data import ordering
-from uptack.data.people import PeopleSource, people, repeats
+from uptack.data.people import PeopleSource, people
+from uptack.data.repeats import repeats
 from uptack.errors import InvalidArgument
 
 TABLE = table()

@@ -1,5 +1,7 @@
 """The command line as a user runs it: what it prints, and its exit codes."""
 
+import gc
+import importlib
 import json
 import os
 import signal
@@ -349,3 +351,16 @@ def test_the_curator_can_ask_whether_people_have_several_rows(capsys):
         {"names": ["patient_id"], "rows": 19621, "values": 3000, "most": 60, "missing": 0}
     ]
     assert "no column looks like ids" in run(capsys, "describe", HEALTH, "--curator")[1]
+
+
+def test_an_import_that_fails_leaves_garbage_collection_as_it_was(monkeypatch):
+    monkeypatch.delitem(sys.modules, "uptack.cli")
+    monkeypatch.setitem(sys.modules, "uptack.cli.main", None)
+    for on in (True, False):
+        (gc.enable if on else gc.disable)()
+        try:
+            with pytest.raises(ImportError):
+                importlib.import_module("uptack.cli")
+            assert gc.isenabled() == on
+        finally:
+            gc.enable()

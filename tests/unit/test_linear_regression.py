@@ -1,5 +1,6 @@
 """Linear regression by bounded sums."""
 
+import itertools
 import json
 import warnings
 from fractions import Fraction
@@ -12,9 +13,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
 from uptack.account import Account
+from uptack.multivariate import standardise
 from uptack.multivariate.bounded import LENGTH
+from uptack.multivariate.levels import Levels
 from uptack.multivariate.rows import MatrixRows
-from uptack.multivariate.standardise import Frame
+from uptack.multivariate.standardise import DROPPED, Frame
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
 from uptack.privacy.loss import Pure
@@ -64,6 +67,56 @@ def test_standard_errors_are_about_those_of_least_squares_where_noise_is_small()
     ratio = np.array(found.noise.standard_errors) / least
     assert (ratio > 0.9).all()
     assert (ratio < 2.0).all()
+
+
+POWERS = (
+    *((10, 0, 0), (0, -200, 200), (400, -400, 0), (-400, 200, 400), (900, 0, 0), (-900, 10, 0)),
+    *((0, 900, 900), (900, 900, 900), (-900, -900, -900), (0, 0, 900)),
+)
+
+
+def test_columns_times_powers_of_two_have_the_same_fit_to_the_last_bit(monkeypatch):
+    """Where no scale is preferred, which would be other draws. Beyond floats there are no coefficients, and it is ⊥."""
+    flat = np.append(np.full(DROPPED, 64), 1 << 12)
+    monkeypatch.setattr(standardise, "SCALES", Levels(flat))
+    rng = np.random.default_rng(0)
+    x = rng.normal([3.0, -1.0], size=(3_000, 2))
+    x[::50] *= 1e35  # some rows far out, on the same line
+    y = 1 + x @ [2.0, -1.0] + rng.normal(size=3_000)
+
+    def fit(a=0, b=0, c=0):
+        return ut.linear_regression(np.ldexp(x, [a, b]), np.ldexp(y, c), epsilon=3, entropy=SeededEntropy(4))
+
+    plain = fit()
+    assert np.abs(plain.value[1:] - [2, -1]).max() < 0.2
+    for a, b, c in POWERS:
+        found, units = fit(a, b, c), np.array([c, c - a, c - b])
+        assert found.value.tolist() == np.ldexp(plain.value, units).tolist()
+        assert found.noise.standard_errors == tuple(np.ldexp(plain.noise.standard_errors, units).tolist())
+    for beyond in ((900, 0, -900), (-900, 0, 900)):
+        assert isinstance(fit(*beyond), ut.NoReply)
+
+
+@pytest.mark.parametrize("size", [1e55, 1e75, 1e300])
+def test_rows_beyond_all_limits_stay_on_their_line(size):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(5_000, 2))
+    x[rng.random(5_000) < 0.1] *= size
+    found = ut.linear_regression(x, x @ [2.0, -1.0] + rng.normal(size=5_000), epsilon=3, entropy=SeededEntropy(1))
+    assert np.abs(found.value - [0, 2, -1]).max() < 0.1
+
+
+def test_scales_far_from_1_and_few_rows_are_answered_rightly_or_not_at_all():
+    """Scales as large as that are few among the candidates, so with few rows a draw may miss all of them."""
+    rng, replies = np.random.default_rng(2), 0
+    x = rng.normal(size=(6_000, 2))
+    y = 1 + x @ [2.0, -1.0] + rng.normal(size=6_000)
+    for seed, k in itertools.product(range(8), (-900, 900)):
+        found = ut.linear_regression(np.ldexp(x, k), np.ldexp(y, k), epsilon=1.5, entropy=SeededEntropy(seed))
+        if isinstance(found, ut.Release):
+            replies += 1
+            assert np.abs(np.ldexp(found.value, [-k, 0, 0]) - [1, 2, -1]).max() < 0.3
+    assert 0 < replies < 16
 
 
 def test_gross_errors_hardly_count():

@@ -301,12 +301,37 @@ def test_a_constant_column_is_dropped_and_differences_may_overflow():
             np.ones(4000),
             rng.choice([-1e140, 1e140], 4000),
             np.r_[np.zeros(3990), rng.normal(size=10)],
-            rng.choice([-1.7e308, 1.7e308], 4000),  # beyond all scales
+            rng.choice([-1.7e308, 1.7e308], 4000),  # differences are beyond all floats
+            rng.normal(size=4000) * 5e-309,  # and here they are hardly floats
         ]
     )
     found = frame_of(table)
-    assert found.kept == (0, 2)
-    assert np.isfinite(found.standardised(MatrixRows.of(table).values)).all()
+    assert found.kept == (0, 2, 4)
+    with np.errstate(all="raise"):
+        assert np.isfinite(found.standardised(MatrixRows.of(table).values)).all()
+
+
+@pytest.mark.parametrize("leading", [True, False])
+def test_rows_far_away_keep_their_direction(leading):
+    """Brought near as a whole, by a power of two; others are as they were, whatever is in their batch."""
+    frame = Frame((0, 2), np.array([2.0**-900, 4.0]), np.array([3.0, -7.0]), leading)
+    near = np.array([[2.0**-899, 5.0, 8.0], [0.0, 0.0, 0.0], [-(2.0**-701), np.nan, 2.0**200]]).T
+    far = np.array([[1.5, 1.0, 2.0], [-1.7e308, 0.0, 1.7e308], [2.0**-699, 1.0, 0.0], [0.0, 1.0, 1e70]]).T
+    with np.errstate(over="ignore"):
+        both = frame.standardised(np.concatenate([near, far], axis=1))
+    assert np.array_equal(both[:, :3], frame.standardised(near))
+    exact = [
+        [Fraction(1), *(Fraction(x[c]) / Fraction(u) - Fraction(m) for c, u, m in ((0, 2.0**-900, 3), (2, 4.0, -7)))]
+        for x in far.T
+    ]
+    for row, wanted in zip(both[:, 3:].T, exact, strict=True):
+        full = wanted if leading else wanted[1:]
+        assert 2.0**199 <= np.abs(row).max() <= 2.0**200
+        factor = max(map(abs, full)) / Fraction(np.abs(row).max())
+        assert all(
+            abs(Fraction(v) * factor - w) <= abs(w) / 2**50 + factor * Fraction(5e-324)
+            for v, w in zip(row, full, strict=True)
+        )
 
 
 def test_noisy_sums_spend_what_they_say():
@@ -332,6 +357,16 @@ def test_a_draw_that_goes_astray_is_no_error():
                 ut.linear_regression(x[:, :1] * scale, x[:, 1] / scale, **told),
             ):
                 assert isinstance(found, ut.Release | ut.NoReply)
+
+
+@pytest.mark.parametrize("power", [-600, -500, 500, 600])
+def test_variances_are_floats_or_the_answer_is_none(power):
+    x = np.random.default_rng(0).normal(size=(20_000, 2))
+    found = ut.scatter(np.ldexp(x, [power, 0]), epsilon=3, entropy=SeededEntropy(1))
+    assert isinstance(found, ut.Release) == (abs(power) == 500)
+    if isinstance(found, ut.Release):
+        assert 0.5 < np.ldexp(found.value.matrix[0, 0], -2 * power) < 2
+        assert abs(found.value.correlation[0, 1]) < 0.1
 
 
 def cloud(n, seed=0, outliers=0.0):

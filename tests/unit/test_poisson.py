@@ -59,9 +59,11 @@ def test_without_an_intercept_and_with_gaps_and_people():
 
 def test_rows_that_are_no_counts_hardly_matter():
     x, y = sample(20_000, 2.0)
-    x[:200], y[200:300], y[300:400] = 1e300, 1e300, -1e9
+    y[200:300], y[300:400] = 1e300, -1e9
+    assert np.abs((fit(x, y).value - BETA) * STEP).max() < 0.5
+    x[:200] = 1e300  # here e^η is beyond everything, so it is mostly ⊥
     found = fit(x, y)
-    assert np.abs((found.value - BETA) * STEP).max() < 0.5
+    assert not found or np.abs((found.value - BETA) * STEP).max() < 0.5
 
 
 def test_no_reply_where_rates_are_lost():

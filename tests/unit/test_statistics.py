@@ -13,8 +13,8 @@ from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, cost
 from uptack.privacy.loss import BoundedRange
 from uptack.statistics.arguments import asked
-from uptack.statistics.arguments import column as column_of
 from uptack.statistics.cells import Candidates, Cells, choices
+from uptack.statistics.entrance import column as column_of
 from uptack.statistics.windows import Rows, below
 
 RNG = np.random.default_rng(11)

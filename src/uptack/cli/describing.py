@@ -12,7 +12,7 @@ from uptack.cli.types import stacked
 from uptack.data import files, schema_text
 from uptack.data import schema as schemas
 from uptack.data.look import ColumnLook, Look, look
-from uptack.data.people import MANY, SOUNDS, Repeats, repeats
+from uptack.data.repeats import MANY, SOUNDS, Repeats, repeats
 from uptack.data.schema import Said, Schema
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text, label

@@ -14,8 +14,8 @@ from uptack.cli.describing import look_lines, looked, new, proposed, save
 from uptack.cli.types import Exact
 from uptack.data import cells
 from uptack.data.look import Look
-from uptack.data.people import repeats
 from uptack.data.protocol import known
+from uptack.data.repeats import repeats
 from uptack.data.schema import Schema
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read

@@ -38,6 +38,7 @@ from uptack.columns.numeric import ArrayColumn, Column, Ordered
 from uptack.columns.owners import Codes, Owners, numbered
 from uptack.columns.people_order import PeopleOrder, Units
 from uptack.columns.selection import Floats, Window
+from uptack.columns.units import wide
 from uptack.errors import InvalidArgument, UptackError
 
 UNIT = math.lcm(*range(1, 24))
@@ -235,11 +236,15 @@ class PeopleColumn:
     @cached_property
     def _cumulated(self) -> tuple[Floats, Units]:
         order = np.argsort(self._rows.values)
-        return self._rows.values[order].astype(np.float64), np.cumsum(self.units[order])
+        return self._rows.values[order].astype(np.float64), np.cumsum(self._many(self.units[order]))
 
     @cached_property
     def _size(self) -> int:
-        return (int(self.units.sum()) + UNIT // 2) // UNIT
+        return (int(self._many(self.units).sum()) + UNIT // 2) // UNIT
+
+    def _many(self, units: Units) -> Units:
+        """Units of rows that can be added up: all people together have no more than U each."""
+        return wide(units, self._people * UNIT)
 
     def _with(self, rows: ArrayColumn | MaskedColumn) -> PeopleColumn:
         return PeopleColumn(rows, self._codes, self._people, self._at_most)

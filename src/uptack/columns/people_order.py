@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.selection import Floats, Window, exact_sum, merged
+from uptack.columns.units import wide
 
 Units = NDArray[np.int64]
 SAMPLE = 1 << 12
@@ -26,6 +27,7 @@ class PeopleOrder:
     """
 
     def __init__(self, values: NDArray[Any], units: Units, unit: int, n: int, windows: Sequence[Window]) -> None:
+        units = wide(units, (n + 1) * unit)
         self._rows, self._unit, self.n = (values, units), unit, n
         self._windows = merged([(max(a, 1), min(b, self.n)) for a, b in windows if a <= self.n and b >= 1])
         targets = [(self._target(a), self._target(b)) for a, b in self._windows]
@@ -36,7 +38,8 @@ class PeopleOrder:
 
     def at(self, ranks: NDArray[np.int64]) -> Floats:
         """z(r) for ranks inside the windows; -inf for r < 1 and +inf for r > n."""
-        places = np.searchsorted(self._up_to, self._target(np.clip(ranks, 0, self.n + 1)))
+        inside = wide(np.clip(ranks, 0, self.n + 1), (self.n + 1) * self._unit)
+        places = np.searchsorted(self._up_to, self._target(inside))
         ends = np.append(self._values, np.inf)
         return np.where(ranks < 1, -np.inf, np.where(ranks > self.n, np.inf, ends[places]))
 

@@ -24,16 +24,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.columns.entrance import flags, indexed
 from uptack.columns.fields import Floats, listed
 from uptack.columns.owners import Owners, numbered
 from uptack.columns.people import UNIT
+from uptack.columns.units import Integers, wide
 from uptack.errors import InvalidArgument
 
-Integers = NDArray[np.int64]
 WAYS = ("people", "one", "rows")
 HALF = 16
 """Bits of the lower halves of units, which floats add up exactly."""
@@ -94,7 +93,7 @@ def added(places: Integers, units: Integers, size: int) -> Integers:
     """Σ units in each cell, exactly: the halves of units are added as floats, which hold 2^36 of them."""
     high = np.bincount(places, weights=units >> HALF, minlength=size).astype(np.int64)
     low = np.bincount(places, weights=units & ((1 << HALF) - 1), minlength=size).astype(np.int64)
-    return (high << HALF) + low
+    return (wide(high, (int(high.max(initial=0)) + 1) << HALF) << HALF) + low
 
 
 def favourites(places: Integers, codes: Integers) -> tuple[Integers, Integers]:

@@ -1,6 +1,6 @@
 """A column of times or durations: a column of ticks, wherever it is kept, and how its ticks are shown.
 
-Behind `uptack.statistics.arguments.column` it is a column of whole numbers like any other. What is found there in ticks
+Behind `uptack.statistics.entrance.column` it is a column of whole numbers like any other. What is found there in ticks
 is shown as times or durations when its account is closed (`uptack.statistics.showing`).
 """
 

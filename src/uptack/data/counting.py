@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,13 +12,14 @@ from uptack.columns import Field, labelled
 from uptack.columns.numeric import LARGEST
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.spread import PeopleValues, Weights
-from uptack.data import engines, weights
+from uptack.data import engines, people_columns, weights
 from uptack.data.codes import fields, joined
 from uptack.data.conditions import Condition
-from uptack.data.expressions import decoded, missing
+from uptack.data.expressions import missing
+from uptack.data.people_columns import PeopleQueryColumn
 from uptack.data.protocol import Counts, tidy
 from uptack.data.queries import QuerySource
-from uptack.data.weights import PeopleQueryColumn, PeopleScans
+from uptack.data.weights import PeopleScans
 from uptack.errors import InvalidArgument
 
 MUST = "a column of numbers, texts, dates, times, truth values or UUIDs, or several such"
@@ -80,7 +81,7 @@ class QueryPeople:
 
     def column(self, name: str) -> PeopleQueryColumn:
         """A numeric column."""
-        return weights.column(self.source.still(), self.ids, name)
+        return people_columns.column(self.source.still(), self.ids, name)
 
     def order(self, name: str) -> str:
         """The column itself."""
@@ -92,23 +93,14 @@ class QueryPeople:
         theirs = kept.table.select(*self._keys, w=weights.weight(kept.table.m, how.at_most))
         joined = rows.join(theirs, self._keys)
         found = engines.whole(joined.group_by("c").aggregate(**weights.units(joined.w)))
-        return self._tidy([name], (((row["c"],), weights.added(row)) for row in found))
-
-    def _tidy(self, names: Sequence[str], found: Iterator[tuple[tuple[Any, ...], Any]]) -> Counts:
-        kinds = [self.source.columns[name] for name in names]
-        texts = [kind == "text" for kind in kinds]
-        pairs = (
-            (tuple(decoded(part) if text else part for part, text in zip(key, texts, strict=True)), int(units))
-            for key, units in found
-        )
-        return tidy(pairs, kinds)
+        return self.source.tidied([name], (((row["c"],), weights.added(row)) for row in found))
 
     def bins(self, name: str, edges: Sequence[float], how: Weights) -> Counts:
         """Units of the rows on each edge and between two of them, in one scan, whatever the number of values.
 
         A float next to an edge stands for the rows between that edge and the next. There is none where no float is.
         """
-        column = replace(weights.column(self.source.still(), self.ids, name), at_most=how.at_most)
+        column = replace(people_columns.column(self.source.still(), self.ids, name), at_most=how.at_most)
         there = column.values.filter(~missing(column.values.v))
         ends = np.unique(np.array([float(edge) for edge in edges])) + 0.0
         counted = PeopleScans(there, column.counted, how.at_most).counts(ends.tolist())
@@ -155,7 +147,7 @@ class QueryPeople:
         """The combinations of values of columns, and how many people have each."""
         theirs, values = self._by_values(names), _values(names)
         found = engines.whole(theirs.group_by(values).aggregate(people=theirs.count()))
-        return self._tidy(names, ((tuple(row[c] for c in values), row["people"]) for row in found))
+        return self.source.tidied(names, ((tuple(row[c] for c in values), row["people"]) for row in found))
 
     def settled(self, names: Sequence[str]) -> QueryPeople:
         """The rows of each person that have her most frequent values: the engine ranks those of each person."""

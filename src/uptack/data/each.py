@@ -21,7 +21,7 @@ from uptack.data import engines
 from uptack.data.expressions import missing
 
 if TYPE_CHECKING:
-    from uptack.data.weights import PeopleQueryColumn
+    from uptack.data.people_columns import PeopleQueryColumn
 
 T = TypeVar("T")
 Run = tuple[NDArray[np.bool_], Floats, Floats]

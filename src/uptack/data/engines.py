@@ -185,19 +185,6 @@ def _count_if() -> Callable[[Any], Any]:
     return counting
 
 
-@cache
-def nextafter() -> Callable[[Any, Any], Any]:
-    """DuckDB's own function of that name."""
-
-    def nextafter(x: float, y: float) -> float:
-        """The float next to x towards y."""
-        raise NotImplementedError  # never called: ibis writes its name into the query
-
-    nextafter.__annotations__ = {"x": float, "y": float, "return": float}  # ibis reads them, and strings are not types
-    made: Callable[[Any, Any], Any] = ibis().udf.scalar.builtin(nextafter)
-    return made
-
-
 def add(parts: Iterable[list[Any]]) -> list[Any]:
     """Lists added up entry by entry."""
     return [sum(entries[1:], start=entries[0]) for entries in zip(*parts, strict=True)]

@@ -240,7 +240,7 @@ class _Seen:
     def proposed(self, stated: str | None) -> ColumnLook:
         """What is proposed: the narrowest kind that nearly all cells fit, unless one is stated."""
         kind = stated or self._kind()
-        wrong = self.misfits.get(kind, 0) if kind in self.misfits else 0
+        wrong = self.misfits.get(kind, 0)
         words = tuple(word for word, _ in self.words.most_common(SHOWN)) if wrong and kind in NUMBERS else ()
         return ColumnLook(self.name, kind, self._granularity(kind), self.filled, wrong, words)
 

@@ -13,7 +13,7 @@ from uptack.columns.each import places
 from uptack.columns.fields import Field
 from uptack.columns.owners import Owners, PeopleRows, numbered, of_fields
 from uptack.columns.people import PeopleColumn
-from uptack.columns.spread import PeopleValues, Weights, added, favourites
+from uptack.columns.spread import PeopleValues, Weights, added, favourites, up_to
 from uptack.data.arrays import MemorySource, numeric_column
 from uptack.data.conditions import Condition
 from uptack.data.protocol import Counts
@@ -61,7 +61,7 @@ class MemoryPeople:
     def trues(self, name: str | None, at_most: int) -> int:
         """How many rows are True, of each person so many at most."""
         kept = slice(None) if name is None else np.flatnonzero(self.table.field(name).flags())
-        return int(np.minimum(np.bincount(self.codes[kept], minlength=self.size), at_most).sum())
+        return up_to(np.bincount(self.codes[kept], minlength=self.size), at_most)
 
     def points(self, names: Sequence[str]) -> PeopleRows:
         """Numeric columns, and whose each row is."""

@@ -7,10 +7,8 @@ in any of its columns, belongs to nobody and is left out. The number of people m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
@@ -24,7 +22,7 @@ from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weight
 from uptack.columns.timed import TimedColumn, ticked
 from uptack.data.arrays import MemorySource
 from uptack.data.conditions import Condition
-from uptack.data.counting import QueryPeople, can_be_an_id
+from uptack.data.counting import QueryPeople
 from uptack.data.memory_people import MemoryPeople
 from uptack.data.people_batches import QueryPeopleRows
 from uptack.data.protocol import NUMERIC, Counts, Kind, Source, form_of, known, known_all
@@ -32,13 +30,7 @@ from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument, UptackError
 from uptack.noise import Entropy
 
-IDS: tuple[Kind, ...] = ("integer", "text", "any", "other")
-"""Kinds of columns that are ids, most of the time."""
-MANY = 20
 REFUSED = "rows of people are never taken for rows; ask for a tally or for points"
-SOUNDS = re.compile(
-    r"(^|[_\W])(id|ids|uuid|key|nr|no|number|person|patient|member|user|customer|subject)$", re.IGNORECASE
-)
 
 
 class Rows(Protocol):
@@ -285,45 +277,3 @@ def empty(source: Source | PeopleSource) -> MemorySource | PeopleSource:
     if not isinstance(source, PeopleSource):
         return MemorySource(fields)
     return people(MemorySource(fields | {name: no_rows("any") for name in source.person}), source.person)
-
-
-# ----------------------------------------------------------------------------------------------- for the curator's eyes
-
-
-@dataclass(frozen=True)
-class Repeats:
-    """How often the values of a column, or of several together, occur. Not private."""
-
-    names: tuple[str, ...]
-    rows: int
-    values: int
-    most: int
-    missing: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {**vars(self), "names": list(self.names)}
-
-
-def repeats(source: Source | PeopleSource) -> list[Repeats]:
-    """Which columns may be ids, and how many rows one value has: for the curator, who asks once. **Not private.**
-
-    These are the ids of a source of people; else columns of whole numbers, texts and the like with many values, one in
-    twenty rows or more on average, or with a name that sounds like one.
-
-    >>> from uptack.data import source
-    >>> visits = source({"patient_id": ["a", "a", "a", "b"]})
-    >>> repeats(visits)
-    [Repeats(names=('patient_id',), rows=4, values=2, most=3, missing=0)]
-    """
-    if isinstance(source, PeopleSource):
-        return [_repeats(source)]
-    types = source.table.schema() if isinstance(source, QuerySource) else {}
-    names = (n for n, kind in source.columns.items() if kind in IDS and (n not in types or can_be_an_id(types[n])))
-    found = [_repeats(people(source, name)) for name in names]
-    return [line for line in found if line.values * MANY >= line.rows or SOUNDS.search(line.names[0])]
-
-
-def _repeats(source: PeopleSource) -> Repeats:
-    rows, most = source.spread()
-    return Repeats(source.person, rows, source.rows, most, source.outer.rows - rows)

@@ -1,7 +1,7 @@
 """Where rows are in their order, as far as it is known: counts at pivots, gaps between them, and rows that were read.
 
-Places are counted in units, which a row may have several of: see `uptack.data.ordering`. A person has some 2^32 of
-them, so that those of 1.7 billion people are beyond integers of 64 bits. There, places are integers of Python (`wide`).
+Places are counted in units, which a row may have several of: see `uptack.data.ordering`. Those of many people are
+integers of Python (`uptack.columns.units`).
 """
 
 from __future__ import annotations
@@ -11,27 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack.columns.selection import Floats, Window, exact_sum
+from uptack.columns.units import ROOM, Integers, roomy, wide
 
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
-Integers = NDArray[np.int64]
-ROOM = 1 << 62
-"""Numbers up to here, and the sum of two of them, are integers of 64 bits."""
-
-
-def wide(numbers: Integers, most: int) -> Integers:
-    """Integers that have no largest, where they or what is made of them come to as much as `most`, and that is large.
-
-    Most is a bound that is known beforehand, so usually nothing is done.
-    """
-    return numbers if most < ROOM else numbers.astype(object)
-
-
-def roomy(weights: Integers, before: int = 0) -> Integers:
-    """Weights that can be added up, to so many units that come before them."""
-    return wide(weights, before + weights.size * int(weights.max(initial=0)))
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from uptack.columns import canonical, in_order, labelled
 from uptack.columns.moments import Form
 from uptack.columns.numeric import Column
 from uptack.columns.selection import Floats
+from uptack.columns.units import ROOM
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
 
-plain = canonical
 Key = tuple[Any, ...]
 Counts = tuple[list[Key], NDArray[np.int64]]
 
@@ -123,7 +123,7 @@ def tidy(found: Iterable[tuple[Key, int]], kinds: Sequence[Kind] | None = None) 
         tidied = tuple(canonical(part) for part in key)
         merged[tidied] = merged.get(tidied, 0) + int(count)
     order = sorted(merged, key=_text_in_order if _are_texts(merged) else _in_order)
-    large = sum(merged.values()) >= 1 << 62  # units of people, which are 2^32 each: sums and noise need room, too
+    large = sum(merged.values()) >= ROOM  # of units of people: sums and noise need room, too
     counts = np.array([merged[key] for key in order], object if large else np.int64)
     if kinds is not None and not {"boolean", "number"}.isdisjoint(kinds):  # others are shown as they are
         order = [tuple(labelled([part], kind)[0] for part, kind in zip(key, kinds, strict=True)) for key in order]

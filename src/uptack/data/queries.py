@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.columns.fields import Field
 from uptack.columns.moments import TIMED, Form
-from uptack.columns.selection import Floats, Window
+from uptack.columns.selection import Floats
 from uptack.columns.timed import TimedColumn
 from uptack.data import engines, held, states
 from uptack.data.codes import Codes, fields, joined
@@ -25,7 +24,6 @@ from uptack.data.expressions import (
     as_floats,
     compares_bytes,
     decoded,
-    filled,
     infinite,
     kind,
     missing,
@@ -34,9 +32,8 @@ from uptack.data.expressions import (
     text_key,
     whole,
 )
-from uptack.data.ordering import Selected
-from uptack.data.protocol import NUMERIC, Counts, Kind, assigned, comparable, known, known_all, tidy
-from uptack.data.scans import QueryScans
+from uptack.data.protocol import NUMERIC, Counts, Key, Kind, assigned, comparable, known, known_all, tidy
+from uptack.data.query_columns import QueryColumn
 from uptack.data.ticks import form, ticks
 from uptack.data.ticks import known as known_times
 from uptack.errors import UptackError
@@ -154,12 +151,17 @@ class QuerySource:
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values, and how often they occur."""
         wanted = known_all(names, self.columns)
-        texts = [self.columns[name] == "text" for name in wanted]
-        found = []
-        for row in engines.whole(self._plain.counts(wanted) if self._plain else self._grouped(wanted)):
-            *key, rows = row.values()
-            found.append((tuple(decoded(part) if text else part for part, text in zip(key, texts, strict=True)), rows))
-        return tidy(found, [self.columns[name] for name in wanted])
+        lines = engines.whole(self._plain.counts(wanted) if self._plain else self._grouped(wanted))
+        return self.tidied(wanted, ((tuple(row.values())[:-1], row["rows"]) for row in lines))
+
+    def tidied(self, names: Sequence[str], found: Iterable[tuple[Key, int]]) -> Counts:
+        """What was counted by keys of columns, with their values in place of the keys."""
+        kinds = [self.columns[name] for name in names]
+
+        def values(key: Key) -> Key:
+            return tuple(decoded(part) if kind == "text" else part for part, kind in zip(key, kinds, strict=True))
+
+        return tidy(((values(key), count) for key, count in found), kinds)
 
     def _grouped(self, names: Sequence[str]) -> Any:
         keys = {f"k{i}": self.key(name) for i, name in enumerate(names)}
@@ -227,8 +229,8 @@ class QuerySource:
         return matrix, fields(codes, [self.columns[name] for name in others])
 
     def restricted(self, name: str, value: Any) -> QuerySource:
-        """The rows with this value: the engine filters them."""
-        return QuerySource(self.table.filter(self.has(name, value)), within=self)
+        """The rows with this value."""
+        return self.part(self.has(name, value))
 
     def has(self, name: str, value: Any) -> Any:
         """The condition that a row has this value."""
@@ -258,58 +260,9 @@ class QuerySource:
         return QuerySource(table.mutate(**hidden), within=self)
 
     def left(self, wanted: Sequence[Condition]) -> QuerySource:
-        """The rows that meet all conditions: the engine filters them."""
-        return QuerySource(self.table.filter(self.met(wanted)), within=self)
+        """The rows that meet all conditions."""
+        return self.part(self.met(wanted))
 
-
-@dataclass(frozen=True)
-class QueryColumn:
-    """A numeric column of an engine: an expression with one column, v, of floats.
-
-    `certain` says that no row is missing, NaN or infinite, because each such row has been replaced.
-    """
-
-    source: QuerySource
-    name: str
-    values: Any
-    integers: bool
-    certain: bool
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-        return self.source.rows
-
-    def finite(self) -> bool:
-        """Whether no row is missing, NaN or infinite: one scan per column."""
-        return self.certain or self.source.oddities(self.name) == (0, 0)
-
-    def filled(self, missing: float) -> QueryColumn:
-        """The engine replaces NaN and infinities as it reads."""
-        return self if self.certain else replace(self, values=filled(self.values, missing), certain=True)
-
-    def present(self) -> QueryColumn:
-        """The engine leaves rows without a value out, and replaces infinities."""
-        if self.certain:
-            return self
-        table = self.source.table
-        rows = QuerySource(table.filter(~missing(as_floats(table[self.name]))), within=self.source)
-        return replace(rows.kept(self.name), integers=self.integers).filled(0.0)
-
-    def floats(self) -> QueryColumn:
-        """The column as floats."""
-        return replace(self, integers=False)
-
-    def away(self, centre: float) -> QueryColumn:
-        """The engine takes the distances."""
-        return replace(self, values=self.values.select(v=(self.values.v - number(centre)).abs()), integers=False)
-
-    def ordered(self, windows: Sequence[Window]) -> Selected:
-        """Order statistics in two or three scans: see `uptack.data.ordering`."""
-        gone = 0 if self.certain else self.source.oddities(self.name)[0]
-        rows = self.values.filter(~missing(self.values.v)) if gone else self.values
-        return Selected(QueryScans(rows), self.size, self.size - gone, windows)
-
-    def sums(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
-        """Σ f over record batches, on the executors where there are such."""
-        return engines.sums(self.values, f)
+    def part(self, condition: Any) -> QuerySource:
+        """The rows that meet a condition of the engine, which filters them."""
+        return QuerySource(self.table.filter(condition), within=self)

@@ -16,7 +16,7 @@ from uptack.data.places import Counted, Gap, Weighed
 
 @dataclass(frozen=True)
 class QueryScans:
-    """The questions of `uptack.data.ordering.Scans` as queries on an expression with one column, v, without nulls."""
+    """The questions of `uptack.data.asking.Scans` as queries on an expression with one column, v, without nulls."""
 
     rows: Any
 
@@ -26,9 +26,8 @@ class QueryScans:
         return Counted(found[: len(pivots)], found[len(pivots) :])
 
     def sample(self, gaps: Sequence[Gap], part: float) -> Weighed:
-        """A part of the rows. From the second time on every row is drawn by itself."""
-        first = len(gaps) == 1 and gaps[0].low is None and gaps[0].high is None
-        return Weighed(engines.read(sample(self.rows, part) if first else drawn(inside(self.rows, gaps), part)))
+        """A part of the rows."""
+        return Weighed(engines.read(sampled(self.rows, gaps, part)))
 
     def fetch(self, gaps: Sequence[Gap]) -> Weighed:
         """All rows in the gaps."""
@@ -45,12 +44,18 @@ def at_pivots(v: Any, pivots: Sequence[float]) -> list[Any]:
     return [v < end for end in ends] + [v <= end for end in ends]
 
 
+def sampled(rows: Any, gaps: Sequence[Gap], part: float) -> Any:
+    """A part of the rows in gaps. From the second time on, where there are ends, every row is drawn by itself."""
+    first = len(gaps) == 1 and gaps[0].low is None and gaps[0].high is None
+    return sample(rows, part) if first else _drawn(inside(rows, gaps), part)
+
+
 def sample(rows: Any, part: float) -> Any:
     """A part of the rows. DuckDB takes vectors of 2048 rows: poor if they are sorted, but several times faster."""
-    return rows.sample(part, method="block") if engines.backend(rows).name == "duckdb" else drawn(rows, part)
+    return rows.sample(part, method="block") if engines.backend(rows).name == "duckdb" else _drawn(rows, part)
 
 
-def drawn(rows: Any, part: float) -> Any:
+def _drawn(rows: Any, part: float) -> Any:
     """A part of the rows, each drawn by itself."""
     return rows.filter(engines.ibis().random() < part)
 

@@ -15,7 +15,7 @@ from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 from uptack import checks
 from uptack.columns.kinds import LARGEST
@@ -176,7 +176,7 @@ class _Reading:
 
     name: str
 
-    def refuse(self, key: str, must: str, got: object, fix: str = "") -> None:
+    def refuse(self, key: str, must: str, got: object, fix: str = "") -> NoReturn:
         raise InvalidArgument(f"{key} of {self.name}", must, checks.describe(got), fix)
 
     def keys(self, table: Mapping[str, Any], allowed: Iterable[str], where: str) -> None:

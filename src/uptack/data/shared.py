@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.selection import Floats
+from uptack.columns.units import roomy
 from uptack.data import engines
-from uptack.data.ordering import Count, Fetch, Sample, Scans
-from uptack.data.places import Counted, Weighed, roomy
+from uptack.data.asking import Count, Fetch, Sample, Scans
+from uptack.data.places import Counted, Weighed
 from uptack.data.scans import at_pivots, between, sample
 
 Ends = tuple[float | None, float | None]
@@ -22,7 +23,7 @@ Ends = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class SharedScans:
-    """The questions of `uptack.data.ordering.Together`, of an expression with columns v0, v1, ... without nulls.
+    """The questions of `uptack.data.asking.Together`, of an expression with columns v0, v1, ... without nulls.
 
     Where rows have weights, `weigh` puts them beside the rows of an expression, as w.
     """

@@ -7,25 +7,20 @@ queries of one release.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.numeric import ArrayColumn
-from uptack.columns.people import UNIT, PeopleColumn
-from uptack.columns.selection import Floats, Window
+from uptack.columns.people import UNIT
+from uptack.columns.units import roomy
 from uptack.data import engines
-from uptack.data.each import EachQueryColumn, gathered, ordering
-from uptack.data.expressions import as_floats, filled, missing, number
-from uptack.data.ordering import Selected
-from uptack.data.places import Counted, Gap, Scale, Weighed, crossed, roomy
+from uptack.data.expressions import missing, number
+from uptack.data.places import Counted, Gap, Scale, Weighed, crossed
 from uptack.data.queries import QuerySource
-from uptack.data.scans import between, drawn, inside
-from uptack.errors import UptackError
+from uptack.data.scans import between, inside, sampled
 
 SCALE = Scale(UNIT)
 HALF = 16
@@ -100,138 +95,6 @@ def summed(people: Any) -> Sums:
     return Sums(int(line["people"]), int(line["rows"] or 0), added(line), added(line))
 
 
-@dataclass(frozen=True)
-class PeopleQueryColumn:
-    """A numeric column of an engine in units of people: an expression with ids k0, k1, ... and floats v.
-
-    `source` holds rows that belong to somebody only. `certain` says that every row has a value that is finite, `whole`
-    that all rows of the source are there.
-    """
-
-    source: QuerySource
-    ids: tuple[str, ...]
-    name: str
-    values: Any
-    integers: bool
-    certain: bool = False
-    whole: bool = True
-    at_most: int | None = None
-
-    of_people = weighted = True
-
-    @property
-    def keys(self) -> list[str]:
-        """The names of the ids in `values`."""
-        return [f"k{i}" for i in range(len(self.ids))]
-
-    @cached_property
-    def counted(self) -> engines.Kept:
-        """One line per person: her ids, and how many rows she has (m)."""
-        return all_people(self.source, self.ids) if self.whole else counted(self.values, self.keys)
-
-    @cached_property
-    def _sums(self) -> Sums:
-        theirs = self.counted.table
-        sums = summed(theirs.mutate(w=weight(theirs.m, self.at_most)))
-        return sums if self.finite() else self._without_missing(sums)
-
-    def _without_missing(self, sums: Sums) -> Sums:
-        """The same with the rows that have a value, and their units."""
-        rows = self._scans.weighed(self.values.filter(~missing(self.values.v)))
-        (line,) = engines.whole(rows.aggregate(rows=rows.count(), **units(rows.w)))
-        return sums._replace(rows=int(line["rows"] or 0), valued=added(line))
-
-    @property
-    def _scans(self) -> PeopleScans:
-        rows = self.values if self.finite() else self.values.filter(~missing(self.values.v))
-        return PeopleScans(rows, self.counted, self.at_most)
-
-    @property
-    def people(self) -> int:
-        """The number of people."""
-        return self._sums.people
-
-    @property
-    def size(self) -> int:
-        """The number of people; with `by_rows`, of people's worth of rows."""
-        return self.people if self.at_most is None else int(SCALE.ranks(self._sums.units))
-
-    @property
-    def size_is_secret(self) -> bool:
-        """Whether the size depends on how many rows people have."""
-        return self.at_most is not None
-
-    def finite(self) -> bool:
-        """Whether no row is missing, NaN or infinite: one scan per column."""
-        return self.certain or self.source.oddities(self.name) == (0, 0)
-
-    def filled(self, missing: float) -> PeopleQueryColumn:
-        """The engine replaces NaN and infinities as it reads."""
-        return self if self.finite() else replace(self, values=filled(self.values, missing), certain=True)
-
-    def present(self) -> PeopleQueryColumn:
-        """Rows without a value are left out before weights are counted, and with them people who have no others."""
-        if self.finite():
-            return self
-        there = self.values.filter(~missing(self.values.v))
-        return replace(self, values=filled(there, 0.0), certain=True, whole=False)
-
-    def floats(self) -> PeopleQueryColumn:
-        """The column as floats."""
-        return replace(self, integers=False)
-
-    def away(self, centre: float) -> PeopleQueryColumn:
-        """The engine takes the distances."""
-        return replace(self, values=self.values.mutate(v=(self.values.v - number(centre)).abs()), integers=False)
-
-    def ordered(self, windows: Sequence[Window]) -> Selected:
-        """F^-1 of half ranks, in a few scans: see `uptack.data.ordering`."""
-        n, sums = self.size, self._sums
-        return Selected(self._scans, n, sums.valued, windows, scale=SCALE, rows=sums.rows)
-
-    @property
-    def valued(self) -> int:
-        """The units of all rows that have a value."""
-        return self._sums.valued
-
-    def by_rows(self, at_most: int) -> PeopleQueryColumn:
-        """Rows of people with up to so many weigh alike."""
-        return replace(self, at_most=at_most)
-
-    def each(self, how: str, order: Any = None) -> EachQueryColumn:
-        """One number per person. The last row is the one with the largest value in the column `order`."""
-        return EachQueryColumn(column(self.source, self.ids, self.name, order), how)
-
-    @cached_property
-    def _in_memory(self) -> PeopleColumn:
-        """The rows as they are read now, and whose they are: for sums over people, which engines add in any order."""
-        values, codes = gathered(self.values, self.counted.table, self.keys)
-        return PeopleColumn(ArrayColumn(values, self.integers), codes, self.people, self.at_most)
-
-    def averaged(self, f: Callable[[Floats], Floats]) -> Floats:
-        """Each person's weighted mean of f over her rows: see `uptack.columns.people.People`."""
-        return self._in_memory.averaged(f)
-
-    def cumulated(self) -> tuple[Floats, NDArray[np.int64]]:
-        """All rows in order, and the units up to each."""
-        return self._in_memory.cumulated()
-
-    def inside(self, low: float, high: float) -> tuple[int, int, int, int]:
-        """Units from low to high, outside, and on one value."""
-        return self._in_memory.inside(low, high)
-
-    def sums(self, f: Callable[[Floats], list[Any]]) -> NoReturn:
-        """Rows of people are not added up: that is not bounded per person."""
-        raise UptackError("sums over rows are not proved for people")
-
-
-def column(source: QuerySource, ids: tuple[str, ...], name: str, order: str | None = None) -> PeopleQueryColumn:
-    """A numeric column of rows that belong to somebody, beside one by which they are ordered."""
-    beside = {} if order is None else ordering(source.key(order))
-    values = source.table.select(**keys(source, ids), v=as_floats(source.table[name]), **beside)
-    return PeopleQueryColumn(source, ids, name, values, source.columns[name] != "number")
-
-
 def weighed(rows: Any, people: engines.Kept, at_most: int | None = None) -> Any:
     """Rows with their weights, w, in place of their ids k0, k1, ... Those of people who are not there are left out."""
     ids, theirs = [name for name in rows.columns if name.startswith("k")], people.table
@@ -241,7 +104,7 @@ def weighed(rows: Any, people: engines.Kept, at_most: int | None = None) -> Any:
 
 @dataclass(frozen=True)
 class PeopleScans:
-    """The questions of `uptack.data.ordering.Scans` on rows (ids and v, none missing) and people (ids and m)."""
+    """The questions of `uptack.data.asking.Scans` on rows (ids and v, none missing) and people (ids and m)."""
 
     rows: Any
     people: engines.Kept
@@ -271,11 +134,8 @@ class PeopleScans:
         return Counted(*theirs, *many)
 
     def sample(self, gaps: Sequence[Gap], part: float) -> Weighed:
-        """A part of the rows: see `uptack.data.scans.QueryScans`."""
-        first = len(gaps) == 1 and gaps[0].low is None and gaps[0].high is None
-        if first and engines.backend(self.rows).name == "duckdb":
-            return _read(self.weighed(self.rows.sample(part, method="block")))
-        return _read(self.weighed(drawn(inside(self.rows, gaps), part)))
+        """A part of the rows."""
+        return _read(self.weighed(sampled(self.rows, gaps, part)))
 
     def fetch(self, gaps: Sequence[Gap]) -> Weighed:
         """All rows in the gaps."""

@@ -74,7 +74,7 @@ def counted(columns: Sequence[Column], box: Box) -> tuple[Integers, Integers]:
     unique, place, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
     if units is not None:
         counts = added(place.reshape(-1), units, len(unique))
-    return unique.reshape(-1, len(columns)), counts.astype(np.int64)
+    return unique.reshape(-1, len(columns)), counts
 
 
 def tail_rows(question: Question, dimension: int) -> Fraction:

@@ -14,7 +14,8 @@ from uptack.columns.owners import PeopleRows
 from uptack.columns.people import PeopleColumn
 from uptack.columns.selection import Floats
 from uptack.errors import InvalidArgument
-from uptack.statistics.arguments import Question, column
+from uptack.statistics.arguments import Question
+from uptack.statistics.entrance import column
 
 Integers = NDArray[np.int64]
 MOST = 3

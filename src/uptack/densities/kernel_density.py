@@ -17,6 +17,7 @@ from uptack.columns import Column
 from uptack.columns.numeric import LARGEST
 from uptack.columns.people import UNIT as UNITS
 from uptack.columns.people import PeopleColumn
+from uptack.columns.units import roomy
 from uptack.densities.coordinates import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -65,7 +66,7 @@ class Bins:
         if middles.shape[1] == 1 and units is None:
             found, counts = np.unique(middles[:, 0], return_counts=True)
             return Bins(np.asfortranarray(found[:, None]), counts.astype(np.int64))
-        return Bins._merged(middles, np.ones(len(middles), np.int64) if units is None else units)
+        return Bins._merged(middles, np.ones(len(middles), np.int64) if units is None else roomy(units))
 
     @staticmethod
     def _merged(middles: Floats, counts: NDArray[np.int64]) -> Bins:

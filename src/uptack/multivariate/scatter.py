@@ -38,6 +38,9 @@ SHARES = (Fraction(3, 20), Fraction(3, 20), Fraction(7, 10))
 """Parts of ε for scales, centres and directions."""
 
 ROUNDS = 3
+LEAST = float(np.finfo(np.float64).tiny)
+"""⊥ where a variance is less, or one is beyond all floats."""
+
 USELESS = 0.5
 """⊥ where the noise's edge would exceed this part of the mean eigenvalue even with one round; fewer rounds where each
 would."""
@@ -198,6 +201,9 @@ def _shaped(rows: Rows, frame: Frame, size: Sized, rounds: int, account: Account
     if shape.edge > 2 * USELESS:
         return Outcome.refusal(HOW, rows_advised(rows.width, account))
     centre, matrix = location_and_scatter(shape, frame, rows.width)
+    sizes = np.diag(matrix)[list(frame.kept)]
+    if not (np.isfinite(matrix[np.ix_(frame.kept, frame.kept)]).all() and (sizes >= LEAST).all()):
+        return Outcome.refusal(HOW, Advice(other="columns in other units"))
     dropped = tuple(c for c in range(rows.width) if c not in frame.kept)
     unresolved = int((shape.eigenvalues < shape.edge).sum())
     return Outcome(Scatter(centre, matrix, dropped, unresolved), HOW)

@@ -29,9 +29,9 @@ from uptack.multivariate.levels import Integers, Levels, drawn, falling, interva
 from uptack.multivariate.pairs import MOST
 from uptack.multivariate.rows import Floats, Rows, Whole
 
-POWERS = 480
-"""Scales are from 2^-480 to 2^480: also the ratio of two is a float, and what is a centre away. A column at one of the
-ends has none, as it may be far beyond."""
+POWERS = 1022
+"""Scales are from 2^-1022 to 2^1022, so that 1/scale is a float, too. No float is far beyond the upper end. A column at
+the lower one has none: what it varies by are no normal floats."""
 
 DROPPED = 2 * POWERS + 1
 SCALES = Levels(np.append(falling(DROPPED, POWERS, 1 << 16, 1.0), 1 << 12))
@@ -39,8 +39,9 @@ SCALES = Levels(np.append(falling(DROPPED, POWERS, 1 << 16, 1.0), 1 << 12))
 AMPLE = 16
 """Times the pairs that are wanted: with more of them scales get no better, but for columns that hardly ever vary."""
 
-FAR = 2.0**200
-"""Values are brought to within so many scales of the centre: squares of them, and sums of such, are still floats."""
+BITS = 200
+FAR = 2.0**BITS
+"""Rows are brought to within so many scales: squares of such values, and sums of these, are still floats."""
 
 BINADES = 41
 """Centres are whole multiples of a scale, up to 2^40 of them."""
@@ -61,13 +62,30 @@ class Frame:
         return len(self.kept) + self.leading
 
     def standardised(self, batch: Floats) -> Floats:
-        """(1, (x - centre)/scale, ...), with centres in scales. Scales are powers of two, and so are 1/scale."""
+        """a = (1, (x - centre)/scale, ...), with centres in scales. Scales are powers of two, and so are 1/scale.
+
+        A row with a value beyond `FAR` is multiplied as a whole by the power of two that brings it there, also its 1.
+        So its direction, and the line that it lies on, are what they were: if y = (1, x)·β, then also for such a row.
+        """
         out = np.ones((self.width, batch.shape[1]))
-        places = zip(self.kept, self.units.tolist(), self.centres.tolist(), strict=True)
+        places, far = zip(self.kept, self.units.tolist(), self.centres.tolist(), strict=True), None
         for line, (column, unit, centre) in zip(out[int(self.leading) :], places, strict=True):
-            np.clip(np.multiply(batch[column], 1 / unit, out=line), -FAR, FAR, out=line)
-            np.clip(np.subtract(line, centre, out=line), -FAR, FAR, out=line)
+            np.multiply(batch[column], 1 / unit, out=line)
+            if line.max(initial=0.0) > FAR or line.min(initial=0.0) < -FAR:
+                beyond = np.abs(line) > FAR
+                far = beyond if far is None else far | beyond
+            np.subtract(line, centre, out=line)
+        if far is not None:
+            out[:, far] = self._from_afar(batch[:, far])
         return out
+
+    def _from_afar(self, batch: Floats) -> Floats:
+        """2^-t·a of rows with a value beyond `FAR`, which may be beyond all floats: the largest one is just below."""
+        values, powers = np.frexp(batch[list(self.kept)])
+        powers -= np.frexp(self.units)[1][:, None] - 1
+        down = powers.max(axis=0, where=values != 0, initial=0) - BITS
+        near = np.ldexp(values, powers - down) - np.ldexp(self.centres[:, None], -down)
+        return np.concatenate([np.ldexp(np.ones((int(self.leading), down.size)), -down), near])
 
 
 def _exponents(one: Floats, other: Floats) -> list[Whole]:
@@ -103,7 +121,7 @@ def scales(rows: Rows, columns: Sequence[int], slots: int | None, account: Accou
     (counts,) = rows.pairs(lambda a, b: _exponents(a[chosen], b[chosen]), slots, account.entropy, most)
     boxes = SCALES.boxes(*stacked([scale_ends(line, wanted, steps) for line in counts]))
     levels = [SCALES.level(copy) for copy in drawn(boxes, account)]
-    return [2.0 ** (level - POWERS) if 0 < level < 2 * POWERS else None for level in levels]
+    return [2.0 ** (level - POWERS) if 0 < level < DROPPED else None for level in levels]
 
 
 # ------------------------------------------------------------------------------------------------------ whole numbers

@@ -49,9 +49,11 @@ def enter(made: Declaration) -> None:
     """Put a declaration among the others. A name belongs to the module that took it, which may do so again.
 
     Whoever asks by name must know what is asked. So no other module may put a function of its own in that place, nor
-    under the short name of another one.
+    under the short name of another one. Ours come first: all of them are there before one of another package is.
     """
     home = made.function.__module__
+    if not all(str(one).startswith("uptack.") for one in _homes(made)):
+        _load_ours()
     with _LOCK:
         for other in _DECLARED.values():
             taken = {made.name, made.also} & {other.name, other.also} - {""}
@@ -66,6 +68,12 @@ def _homes(made: Declaration) -> tuple[str, Any]:
     return made.function.__module__, getattr(made.function, "__globals__", {}).get("__name__")
 
 
+def _load_ours() -> None:
+    """Import every module of this package that declares release functions."""
+    for module in HOMES:
+        importlib.import_module(module)
+
+
 def load() -> None:
     """Import every module that declares release functions: ours, and those that entry points name. Once.
 
@@ -74,8 +82,7 @@ def load() -> None:
     global _loaded
     if _loaded:
         return
-    for module in HOMES:
-        importlib.import_module(module)
+    _load_ours()
     for point in entry_points(group=ENTRY_POINTS):
         point.load()
     _loaded = True

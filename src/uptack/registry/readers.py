@@ -10,19 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns import NUMERIC, Column, Kind, column, flags, indexed, matrix, whole
+from uptack.columns import NUMERIC, Kind, whole
 from uptack.columns.batched import UnreadTable
-from uptack.columns.grouped import Keys
 from uptack.columns.owners import Owners, PeopleRows
-from uptack.columns.people import PeopleColumn
-from uptack.columns.samples import CompleteRows, PeopleLines, PeopleSamples, Samples, names_of, ready
+from uptack.columns.samples import CompleteRows, PeopleLines, PeopleSamples, Samples, ready
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
 from uptack.columns.timed import TimedColumn, ticked
-from uptack.columns.timed import whole as whole_times
 from uptack.columns.unread import UnreadColumn, UnreadRows
 from uptack.data import Source, engines
-from uptack.data.arrays import numeric_column
 from uptack.data.batches import QueryRows
 from uptack.data.dummies import design
 from uptack.data.filtered import FilteredSource
@@ -35,7 +31,6 @@ from uptack.privacy import Adjacency
 Names = tuple[str, ...]
 Given = Mapping[str, Any]
 Read = Callable[[Source, Names, Given], tuple[Any, ...]]
-Whose = Callable[[str, Any, Owners], Any]
 COUNTED: tuple[Kind, ...] = (*NUMERIC, "text")
 """Kinds of columns whose values can be counted, or be groups."""
 
@@ -54,26 +49,6 @@ def unread_column(source: Source, names: Names, given: Given) -> tuple[Any, ...]
     return (unread if form is None else TimedColumn(unread, form),)
 
 
-def peoples_column(name: str, x: Any, whose: Owners) -> Any:
-    """A column with the owners of its rows."""
-    read = whole_times(x)
-    if isinstance(read, TimedColumn):
-        return TimedColumn(PeopleColumn.of(name, read.ticks, whose), read.form)
-    return PeopleColumn.of(name, x if isinstance(x, Column) else numeric_column(column(name, x)), whose)
-
-
-def peoples_rows(name: str, x: Any, whose: Owners) -> Any:
-    """A matrix with the owners of its rows."""
-    return PeopleRows.of(name, matrix(name, x), whose)
-
-
-def peoples_design(name: str, x: Any, whose: Owners) -> Any:
-    """X or y with the owners of its rows. A formula whose categories are to be found reads its table later."""
-    if hasattr(type(x), "owned"):
-        return x.owned(whose)
-    return PeopleRows.of(name, column(name, x).floats() if name == "y" else matrix(name, x), whose)
-
-
 def _left(source: Source) -> Source:
     """The rows that are counted: those that meet the conditions of a session (`uptack.data.filtered`)."""
     return source.left if isinstance(source, FilteredSource) else source
@@ -82,33 +57,6 @@ def _left(source: Source) -> Source:
 def _masked(source: Source) -> Source:
     """All rows, without values where they do not meet the conditions of a session."""
     return source.masked if isinstance(source, FilteredSource) else source
-
-
-def picked_flags(name: str, x: Any) -> Any:
-    """Which rows are counted: those that are True, or all of them in what are no truth values."""
-    truths = flags(x)
-    return np.ones(len(indexed(name, x)), bool) if truths is None else truths
-
-
-def picked_design(name: str, x: Any) -> Any:
-    """X or y, of which groups of rows are picked."""
-    return column(name, x).floats() if name == "y" else matrix(name, x)
-
-
-def peoples_side(name: str, x: Any, whose: Owners) -> Any:
-    """A column of lines, of which each person is to be one; it may be left out."""
-    return None if x is None else PeopleLines(PeopleRows.of(name, column(name, x).floats(), whose))
-
-
-def peoples_lines(name: str, x: Any, whose: Owners) -> Any:
-    """Columns side by side, one line per person."""
-    values = matrix(name, x)
-    return PeopleLines(PeopleRows.of(name, values, whose), names_of(x, values))
-
-
-def peoples_groups(name: str, x: Any, whose: Owners) -> Any:
-    """Values or labels of people."""
-    return Keys.of(x, whose, name) if name == "labels" else peoples_column(name, x, whose)
 
 
 def _true(x: Any) -> list[int]:

@@ -15,7 +15,7 @@ from uptack.data import Source
 from uptack.data.people import hidden
 from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
-from uptack.registry import readers
+from uptack.registry import handed, readers
 from uptack.registry.readers import COUNTED, Given, Names, Read
 
 Whose = Callable[[str, Any, Owners], Any]
@@ -101,7 +101,7 @@ def named_groups(by: Any, groups: Any = None) -> tuple[str, ...]:
 COLUMN = Reads(
     readers.read_column,
     readers.unread_column,
-    people=Peoples(readers.peoples_column, ("per_person", "weights", "at_most", "order")),
+    people=Peoples(handed.peoples_column, ("per_person", "weights", "at_most", "order")),
 )
 """One numeric column."""
 
@@ -114,17 +114,17 @@ FLAGS = Reads(
     ("boolean", "any"),
     least=0,
     people=VALUES_OF_PEOPLE,
-    picked=readers.picked_flags,
+    picked=handed.picked_flags,
 )
 """A column of truth values, or none for the rows themselves."""
 
 CATEGORIES = Reads(readers.read_tally, readers.unread_tally, (*COUNTED, *TIMED), people=VALUES_OF_PEOPLE)
 """One column whose values are counted."""
 
-POINTS = Reads(readers.read_points, readers.unread_points, most=3, people=Peoples(readers.peoples_rows))
+POINTS = Reads(readers.read_points, readers.unread_points, most=3, people=Peoples(handed.peoples_rows))
 """One to three numeric columns: points on a line, in a plane, in space."""
 
-COLUMNS = Reads(readers.read_table, readers.unread_table, least=2, most=None, people=Peoples(readers.peoples_rows))
+COLUMNS = Reads(readers.read_table, readers.unread_table, least=2, most=None, people=Peoples(handed.peoples_rows))
 """Several numeric columns, of which no more than a batch of rows need be in memory."""
 
 DESIGN = Reads(
@@ -132,8 +132,8 @@ DESIGN = Reads(
     readers.unread_design,
     least=2,
     most=None,
-    people=Peoples(readers.peoples_design),
-    picked=readers.picked_design,
+    people=Peoples(handed.peoples_design),
+    picked=handed.picked_design,
 )
 """A response and its predictors."""
 
@@ -156,14 +156,14 @@ PAIR = Reads(
     lambda source, names, given: (*readers.unread_rows(source, names, given), None),
     least=2,
     most=2,
-    people=Peoples(readers.peoples_side, EACH),
+    people=Peoples(handed.peoples_side, EACH),
 )
 """Two numeric columns side by side."""
 
-ROWS = Reads(readers.read_rows, readers.unread_rows, most=2, people=Peoples(readers.peoples_side, EACH))
+ROWS = Reads(readers.read_rows, readers.unread_rows, most=2, people=Peoples(handed.peoples_side, EACH))
 """A numeric column, or two side by side, row by row."""
 
-WIDE = Reads(readers.read_rows, readers.unread_rows, least=2, most=None, people=Peoples(readers.peoples_lines, EACH))
+WIDE = Reads(readers.read_rows, readers.unread_rows, least=2, most=None, people=Peoples(handed.peoples_lines, EACH))
 """Two numeric columns or more."""
 
 LABELLED = Reads(
@@ -171,7 +171,7 @@ LABELLED = Reads(
     readers.unread_labelled,
     least=2,
     most=2,
-    people=Peoples(readers.peoples_groups, EACH),
+    people=Peoples(handed.peoples_groups, EACH),
     last=COUNTED,
 )
 """A numeric column, and one that has the label of each row."""

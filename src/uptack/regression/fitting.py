@@ -67,6 +67,10 @@ GENTLE, RARE, LEAST, MOST = 0.5, 0.05, 0.2, 0.8
 a column that is 0 but in a share of 5% of the rows is left as it is, which in d dimensions shows as 0.05·d; between the
 last two."""
 
+ROUND = 2.0**64
+"""⊥ where rows are longer or shorter by that than round coordinates have it: the scales were off, which is likely where
+columns have very large or small ones and rows are few. Only after the last step, so that it costs what others cost."""
+
 COVERED = 1 / 3
 """⊥ where noise covers more than this part of the directions of x: too much of the fit could lie there."""
 
@@ -125,7 +129,7 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
     show("curvature")
     first = hessian(rows, model, account.part(plan.hessian(shape.rounds)))
     model, step, curvature, settled = _stepped(rows, model, first, (beta, s), (plan, shape.rounds, account), show)
-    if not settled or (
+    if not (settled and 1 / ROUND < narrow.radius < ROUND) or (
         plan.worth
         and worthless(rows, narrow, (step.beta, step.spread), constant, account.part(plan.worth))
         and (some or plan.wide < CLOSE)
@@ -263,8 +267,11 @@ def _answer(
     width: int,
     asked: Asked,
     measured: Sandwich | None,
-) -> Outcome[Floats]:
+) -> Outcome[Floats] | None:
+    """The coefficients and what is said of them; None where floats don't have them, or their errors."""
     value, errors, lost = in_units(model, curvatures, step, width, measured)
+    if not (np.isfinite(value).all() and errors.all()):
+        return None
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     spread = step.spread * model.response[0] if model.loss.response else None
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped, spread,

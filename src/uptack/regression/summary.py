@@ -56,7 +56,7 @@ def in_units(
     bias: of nearly collinear columns that is much more than (H + Q)⁻¹·Q times the same.
     """
     curvature, meat = curvatures
-    back, kept = _back(model, width)
+    units, back, kept = _back(model, width)
     lines = back @ model.whitening.T
     turned = lines @ curvature.vectors
     steps = step.bend * curvature.noise * float(np.linalg.norm(step.change))
@@ -75,26 +75,26 @@ def in_units(
     error = np.sqrt(variance + bias**2)
     value = back @ step.beta
     if model.frame.leading:
-        unit, centre = model.response
-        value[0] += centre * unit
+        value[0] += model.response[1]
+    value, error = value * units, error * units
     error[lost] = np.inf
     error[~kept] = np.inf
     return value, error, lost & kept
 
 
-def _back(model: Model, width: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """The matrix that takes β of standardised columns to coefficients, and which coefficients there are."""
+def _back(model: Model, width: int) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """The units of the coefficients, the matrix that takes β of standardised columns to coefficients in these, and
+    which coefficients there are. Units are powers of two, or beyond floats: squares are taken without them.
+    """
     frame, lead, unit = model.frame, int(model.frame.leading), model.response[0]
-    back = np.zeros((width - 1 + lead, model.p))
+    units, back, kept = np.full(width - 1 + lead, unit), np.zeros((width - 1 + lead, model.p)), [*range(lead)]
     for i, column in enumerate(model.predictors):
-        back[lead + column, lead + i] = unit / frame.units[i]
-    if lead:
-        back[0, 0] = unit
-        back[0, 1:] = -unit * frame.centres[: model.p - 1]
-    kept = np.zeros(width - 1 + lead, bool)
-    kept[[lead + column for column in model.predictors]] = True
-    kept[:lead] = True
-    return back, kept
+        units[lead + column] = unit / frame.units[i]
+        back[lead + column, lead + i] = 1.0
+        kept.append(lead + column)
+    back[:lead, 0] = 1.0
+    back[:lead, lead:] = -frame.centres[: model.p - lead]
+    return units, back, np.isin(np.arange(len(units)), kept)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.people import UNIT, weighted
+from uptack.columns.units import wide
 from uptack.reach.protocol import Floats
 from uptack.statistics.statistic import Data
 
@@ -49,7 +50,7 @@ class Tails:
         values, up_to = data.cumulated()
         total, apart = int(up_to[-1]) if up_to.size else 0, max(least - 1, 1) * UNIT
         below = np.append(0, up_to)
-        ranks = np.searchsorted(up_to, apart * np.arange(1, total // apart + 1))
+        ranks = np.searchsorted(up_to, wide(np.arange(1, total // apart + 1), total) * apart)
         return Tails(values, below, values, total - below, tuple(values[ranks].tolist()), total, unit=UNIT)
 
     def below(self, edges: Floats) -> NDArray[np.int64]:

@@ -20,8 +20,9 @@ from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import trees
-from uptack.statistics.arguments import Promises, Question, asked, column
+from uptack.statistics.arguments import Promises, Question, asked
 from uptack.statistics.distribution import Ecdf
+from uptack.statistics.entrance import column
 from uptack.statistics.running import RunningNoise, running_counts
 from uptack.statistics.sizes import public_size
 from uptack.statistics.statistic import Data, least_n

@@ -15,7 +15,8 @@ from uptack.reach.order import winsorized_mean as winsorized_segments
 from uptack.registry import release
 from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import MeanOptions, Options, asked, column, resolved
+from uptack.statistics.arguments import MeanOptions, Options, asked, resolved
+from uptack.statistics.entrance import column
 from uptack.statistics.mean_intervals import MeanInterval
 from uptack.statistics.methods import released
 from uptack.statistics.moments import HOW, Recipe, clipping, framed

@@ -22,7 +22,8 @@ from uptack.mechanisms.inverse import (
 from uptack.mechanisms.plausible import Lattice
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import tested
-from uptack.statistics.arguments import Question, asked, column
+from uptack.statistics.arguments import Question, asked
+from uptack.statistics.entrance import column
 from uptack.statistics.sizes import public_size
 from uptack.statistics.statistic import Data, Statistic, least_n
 

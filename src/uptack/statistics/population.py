@@ -15,7 +15,8 @@ from uptack.privacy import Privacy, loss
 from uptack.registry import release
 from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import MeanOptions, asked, column, level
+from uptack.statistics.arguments import MeanOptions, asked, level
+from uptack.statistics.entrance import column
 from uptack.statistics.planning import secret_size
 from uptack.statistics.quantile_ends import confidence_of, ends_around, no_interval_of_rows
 from uptack.statistics.sizes import COUNT_SHARE, public_size

@@ -22,7 +22,8 @@ from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import MeanOptions, asked, column
+from uptack.statistics.arguments import MeanOptions, asked
+from uptack.statistics.entrance import column
 from uptack.statistics.planning import secret_size
 
 stats = Later("scipy.stats")

@@ -18,7 +18,8 @@ from uptack.reach.order import quantile_rank
 from uptack.registry import release
 from uptack.registry.reads import MOMENTS
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Options, Question, asked, column, level
+from uptack.statistics.arguments import Options, Question, asked, level
+from uptack.statistics.entrance import column
 from uptack.statistics.many import HOW, followed, quantiles
 from uptack.statistics.methods import measured, run
 from uptack.statistics.planning import one_draw, ranks

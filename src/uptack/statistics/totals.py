@@ -9,7 +9,8 @@ from uptack.exact import Rational
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import MeanOptions, asked, column
+from uptack.statistics.arguments import MeanOptions, asked
+from uptack.statistics.entrance import column
 from uptack.statistics.mean_intervals import SumInterval
 from uptack.statistics.means import RECIPES
 from uptack.statistics.moments import HOW, clipping, framed

@@ -20,7 +20,8 @@ from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.registry.reads import COLUMN, MOMENTS
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import MeanOptions, Question, asked, column
+from uptack.statistics.arguments import MeanOptions, Question, asked
+from uptack.statistics.entrance import column
 from uptack.statistics.framed_sums import ONE
 from uptack.statistics.mean_intervals import laplace_quantile, normal_quantile
 from uptack.statistics.moments import HOW, Moments, Recipe, clipping, framed

@@ -148,7 +148,11 @@ def test_a_report_is_printable_in_every_form(report, write):
 
 
 def test_a_report_shows_every_category_once(report):
-    rows = [line.split(" | ")[0].removeprefix("| ") for line in to_text(report).splitlines() if line.startswith("| ")]
+    rows = [
+        line.split(" | ")[0].removeprefix("| ").rstrip()
+        for line in to_text(report).splitlines()
+        if line.startswith("| ")
+    ]
     assert [row for row in rows if row == MISSING] == [MISSING]
     assert rows.count("'missing'") == 1
     assert "missing" not in rows

@@ -22,7 +22,10 @@ const faults = () => {
   });
   const clipped = all.filter(e => {
     const style = getComputedStyle(e);
-    return style.display != "inline" && style.overflowX != "visible" && e.scrollWidth > e.clientWidth + 1;
+    if (style.display != "inline" && style.overflowX != "visible" && e.scrollWidth > e.clientWidth + 1) return true;
+    if (!(e instanceof SVGElement)) return false;
+    const box = e.getBoundingClientRect(), picture = e.ownerSVGElement.getBoundingClientRect();
+    return box.left < picture.left - 1 || box.right > picture.right + 1 || box.bottom > picture.bottom + 1;
   });
   const leaves = all.filter(e => !all.some(other => other != e && e.contains(other)));
   const overlapping = [];
@@ -34,6 +37,14 @@ const faults = () => {
   }
   return {outside: outside.map(said), clipped: clipped.map(said), overlapping};
 };
+
+// Charts whose bars have tracks of different widths, so that one can't be compared with another, and numbers in two lines.
+const uneven = () => [...document.querySelectorAll(".bars")].filter(e => {
+  const widths = [...e.querySelectorAll(".track")].map(t => t.getBoundingClientRect().width).filter(w => w > 0);
+  return Math.max(...widths) - Math.min(...widths) > 1;
+}).map(said);
+const broken = () => [...document.querySelectorAll(".heat td, .figures strong, .value, td.n strong")].filter(
+  e => /^\S+$/.test(said(e)) && new Set(rectangles(e).map(r => Math.round(r.top))).size > 1).map(said);
 
 // The least contrast of a text with what is behind it, as WCAG 2 measures it.
 const linear = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;

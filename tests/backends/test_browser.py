@@ -127,12 +127,31 @@ def _odd():
     }
 
 
+def _real():
+    hours = np.datetime64("2013-01-01T00:00", "us") + RNG.integers(0, 365 * 24, N) * np.timedelta64(3600, "s")
+    return {
+        "dep_time": RNG.integers(0, 24, N),
+        "sched_arrival_hour_of_day": RNG.integers(1, 32, N),
+        "when": hours,
+        "near": 1e9 + RNG.normal(0, 1e-3, N),
+        "money": RNG.lognormal(10, 1.5, N),
+        "delay": RNG.normal(0, 20, N),
+        "delay at the destination": RNG.normal(0, 30, N),
+        "distance_in_miles": RNG.gamma(2, 500, N),
+        "ward": RNG.choice(
+            [f"Ward {i}: a department with a long name" for i in range(20)], N, p=RNG.dirichlet([2] * 20)
+        ),
+        "country": RNG.choice(["A", "B", "C"], N, p=[0.93, 0.04, 0.03]),
+    }
+
+
 SHAPES = {
     "wide": lambda: {f"column {i}": RNG.normal(i, 1, 200) for i in range(200)},
     "one row": lambda: {"x": [1.0], "town": ["a"], "yes": [True]},
     "all missing": lambda: {"x": [None] * 2000, "y": np.full(2000, np.nan)},
     "odd names": _odd,
     "ordinary": lambda: TABLE,
+    "real": _real,
 }
 SCRIPT = (Path(__file__).parent / "boxes.js").read_text("utf-8")
 
@@ -140,8 +159,9 @@ SCRIPT = (Path(__file__).parent / "boxes.js").read_text("utf-8")
 @pytest.fixture(scope="module", params=SHAPES)
 def shaped(request, tmp_path_factory):
     session = ut.open(SHAPES[request.param](), entropy=ut.SeededEntropy(6), missing="drop")
-    more = {"target": "age", "correlations": True} if request.param == "ordinary" else {}
-    made = profile(session, 3, 1e-6, title=f"{request.param}.csv", **more)
+    target = {"ordinary": "age", "real": "delay"}.get(request.param)
+    more = {} if target is None else {"target": target, "correlations": True}
+    made = profile(session, 8 if request.param == "real" else 3, 1e-6, title=f"{request.param}.csv", **more)
     return write(made, tmp_path_factory.mktemp("shape") / "report.html")
 
 
@@ -151,6 +171,7 @@ def test_no_text_is_clipped_or_overlaps_at_any_width(browser, shaped):
         opened.goto(shaped.as_uri())
         opened.eval_on_selector_all("details", "all => all.forEach(e => { e.open = true; })")
         assert opened.evaluate(f"{SCRIPT}; faults()") == {"outside": [], "clipped": [], "overlapping": []}, width
+        assert opened.evaluate(f"{SCRIPT}; [uneven(), broken()]") == [[], []], width
         assert opened.evaluate("document.documentElement.scrollWidth") <= width
         pictures = opened.locator("svg")
         assert all(pictures.nth(i).locator(".label").count() >= 2 for i in range(min(pictures.count(), 5)))

@@ -155,7 +155,7 @@ def test_the_look_at_a_nasty_file(tmp_path):
         "delimiter": ";", "header": True, "encoding": "cp1252", "decimal": ",", "thousands": "", "na": ["NA", "-"],
     }  # fmt: skip
     assert [column.kind for column in seen.columns] == ["integer", "number", "text", "integer", "boolean", "text"]
-    assert [column.granularity for column in seen.columns] == [None, Fraction(1, 10), None, 100, None, None]
+    assert [column.granularity for column in seen.columns] == [None, Fraction(1, 2), None, 100, None, None]
     assert (seen.rows, seen.odd, seen.columns[1].misfits, seen.columns[1].words) == (62, 1, 1, ("soon",))
     told = look(str(path), Options(types={"plz": "integer"}, na=("x",), encoding="latin-1", decimal="."))
     assert told.columns[2].kind == "integer"

@@ -159,7 +159,8 @@ def test_columns_that_hardly_vary_are_dropped_and_declared_ones_are_not():
     assert found.noise.dropped == (1, 2)
     assert found.value[2] == found.value[3] == 0
     assert np.isinf(found.noise.standard_errors[2])
-    assert "hardly ever vary" in found.notes[-1]
+    assert found.notes[-1].startswith("columns 1, 2 hardly ever vary")
+    assert found.named("a", "b", "c").notes[-1].startswith("columns b, c hardly ever vary")
     assert "hardly varies" in found.summary()
     half = (rng.random(20_000) < 0.1).astype(float)
     x = np.column_stack([X[:, 0], half])

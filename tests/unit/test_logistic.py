@@ -10,12 +10,15 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
+from uptack.account import Account
+from uptack.multivariate.signs import noise_edge
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
 from uptack.regression.curve import logistic, stretch
 from uptack.regression.curved import curved
 from uptack.regression.losses import Logistic
-from uptack.regression.newton import Hessian, Model
+from uptack.regression.newton import Hessian, Model, covering
+from uptack.regression.plans import BLURRED, Asked
 
 BETA = np.array([-1.0, 1.0, -0.002, 20.0])
 STEP = np.array([1.0, 1.0, 1000.0, 0.05])
@@ -165,3 +168,12 @@ def test_a_session():
     session = ut.open({"y": Y, "a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}, entropy=SeededEntropy(1))
     found = session.logistic_regression("y", "a", "b", "c", epsilon=2)
     assert np.abs((found.value - BETA) * STEP).max() < 0.3
+
+
+def test_one_predictor_is_not_clipped_so_wide_that_noise_covers_it():
+    for n in (450, 700, 2_000):
+        asked = Asked(Logistic(), (), True, "error", Account.open("classes", 3))
+        plan = asked.planned(n, 1)
+        edge = noise_edge(2, n, asked.account, 3 * float(plan.hessian(plan.rounds))) * Logistic.far * plan.wide**2
+        assert edge * covering(2) <= BLURRED + 1e-9
+    assert 400 < asked.rows_needed(1) < asked.advice(1).n  # below, one fit in five has a reply

@@ -9,9 +9,11 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
+from uptack.account import Account
 from uptack.noise import SeededEntropy
-from uptack.regression.counts import Poisson
+from uptack.regression.counts import WIDEST, Poisson
 from uptack.regression.curve import exponential
+from uptack.regression.plans import Asked
 
 SLOPES = np.array([0.5, -0.0003])
 STEP = np.array([1.0, 1.0, 1000.0])
@@ -75,6 +77,25 @@ def test_no_reply_where_rates_are_lost():
     refused = fit(x[:100], y[:100])
     assert not refused
     assert refused.privacy.epsilon == 0
+
+
+def test_public_numbers_say_where_hardly_any_fit_would_reply():
+    """Of 18 fits with rates of 1 to 5, 5 to 9 had a reply at the least n with a plan, and 14 to 18 as advised."""
+    for columns, epsilon, few, enough in [(3, 1, 3_400, 3_600), (3, 3, 1_150, 1_200), (6, 1, 4_500, 4_700)]:
+        asked = Asked(Poisson(), (), True, "error", Account.open("counts", epsilon))
+        assert asked.planned(few, columns) is None
+        assert few < asked.rows_needed(columns) < enough < asked.advice(columns).n < 2 * enough
+        plans = [asked.planned(n, columns) for n in range(enough, 40 * enough, enough)]
+        widths = [plan.loss.times for plan in plans]
+        assert widths == sorted(widths)
+        assert widths[0] < WIDEST == widths[-1]
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(8_000, 3))
+    y = rng.poisson(np.exp(0.5 + x @ [0.3, -0.3, 0.2]))
+    refused = fit(x[:3_000], y[:3_000], epsilon=1)
+    assert refused.privacy.epsilon == 0
+    n = refused.advice.n
+    assert sum(bool(fit(x[:n], y[:n], seed, epsilon=1)) for seed in range(8)) >= 4
 
 
 def test_a_long_tail_is_said():

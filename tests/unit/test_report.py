@@ -12,6 +12,7 @@ from uptack.report import divide, plan, profile, to_html, to_json, to_markdown, 
 from uptack.report.cards import with_tails
 from uptack.report.figures import WORTH
 from uptack.report.pictures import density_picture, number, ticks
+from uptack.report.several import effects, heat
 from uptack.session import Request
 
 RNG = np.random.default_rng(3)
@@ -251,3 +252,34 @@ def test_tails_are_never_inside_the_quartiles():
         Fraction(1, 2): 5.0,
         Fraction(19, 20): 5.0,
     }
+
+
+def test_effects_are_coefficients_times_the_spread_of_their_own_column():
+    rng = np.random.default_rng(2)
+    x, z = rng.normal(0, 1, N), rng.normal(0, 100, N)
+    made = profile(session({"y": x + z / 100 + rng.normal(0, 1, N), "x": x, "z": z}), 6, 1e-6, target="y")
+    names, fit = made.regression
+    shown = {effect.row.name: float(effect.value) for effect in effects(made).rows}
+    for name, value in zip(names[1:], fit.value[1:], strict=True):
+        spread = next(column.scale for column in made.columns if column.part.name == name)
+        assert shown[name] == pytest.approx(value * spread, rel=0.01)
+    assert shown["x"] == pytest.approx(shown["z"], rel=0.3)  # both move y alike
+
+
+def test_a_correlation_that_noise_covers_has_no_colour():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=N)
+    table = {"x": x, "like": x + rng.normal(size=N), "other": rng.normal(size=N)}
+    shown = heat(profile(session(table), 6, 1e-6, correlations=True))
+    assert [[cell.sign for cell in row] for row in shown.rows][:2] == [["same", "plus", ""], ["plus", "same", ""]]
+    assert 0 < float(shown.error) < 0.2
+    assert not any(cell.text == "-0.00" for row in shown.rows for cell in row)
+
+
+def test_bars_of_integers_and_months_are_upright_with_an_axis_and_nothing_below_zero():
+    rng = np.random.default_rng(2)
+    when = np.datetime64("2013-01-01T00:00", "us") + rng.integers(0, 365 * 24, 60_000) * np.timedelta64(3600, "s")
+    page = to_html(profile(session({"day": rng.integers(1, 32, 60_000), "when": when}), 8, 1e-6))
+    assert page.count('class="column"') == 31 + 12
+    assert ">2013-01<" in page
+    assert ">rows<" in page

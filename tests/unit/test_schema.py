@@ -11,6 +11,8 @@ import pytest
 import uptack as ut
 from uptack.cli import main
 from uptack.data import schema, schema_text, source
+from uptack.data.files import Options, schema_of
+from uptack.data.look import look
 from uptack.data.schema import Said, Schema
 from uptack.errors import InvalidArgument
 
@@ -274,7 +276,7 @@ def test_the_look_writes_a_schema(tmp_path, capsys):
     found = capsys.readouterr()
     assert found.err.startswith("uptack: FOR THE CURATOR'S EYES ONLY")
     assert "public from now on" in found.err
-    assert "größe: number in steps of 0.1" in found.out
+    assert "größe: number in steps of 0.5" in found.out
     session = ut.open(path)
     assert session.adjacency.person == ("patient_id",)
     assert session.source.rows == 200
@@ -328,3 +330,32 @@ def test_the_look_and_a_guess_find_dates(tmp_path):
     assert ut.data.guess_types(path) == wanted
     assert main(["init", str(path), "--yes"]) == 0
     assert dict(ut.data.source(path).columns) == {"day": "time", "hour": "time", "zoned": "time", "no": "text"}
+
+
+@pytest.mark.parametrize(("text", "sign"), [("3,x,1.5\n4,y,2\n", ","), ("3;x;1,5\n4;y;2\n", ";")])
+def test_a_look_at_a_file_without_names_proposes_them(tmp_path, capsys, text, sign):
+    path = tmp_path / "rows.csv"
+    path.write_text(text * 200, "utf-8")
+    assert main(["describe", str(path), "--curator", "--no-header", "--write"]) == 0
+    told = schema_of(path)
+    assert {name: said.kind for name, said in told.columns.items()} == {
+        "column_1": "integer",
+        "column_2": "text",
+        "column_3": "number",
+    }
+    assert (told.dialect["header"], told.dialect["delimiter"]) == (False, sign)
+    capsys.readouterr()
+    assert main(["median", str(path), "column_3", "-e", "5"]) == 0
+    assert 1.5 <= float(capsys.readouterr().out.split()[0]) <= 2
+
+
+@pytest.mark.parametrize(
+    ("cells", "step"),
+    [(("3.0", "5.0", "12"), 1), (("2.5", "14.0"), 0.5), (("2.25", "0.75", "1.5"), 0.05), (("0.10", "0.25"), 0.05),
+     (("0.1", "0.25", "0.33"), 0.01), (("1.5", "2e3"), None)],
+)  # fmt: skip
+def test_the_step_of_numbers_is_as_coarse_as_it_can_be(tmp_path, cells, step):
+    path = tmp_path / "rows.csv"
+    path.write_text("x\n" + "\n".join(cells * 50) + "\n", "utf-8")
+    (seen,) = look(str(path), Options()).columns
+    assert (seen.kind, None if seen.granularity is None else float(seen.granularity)) == ("number", step)

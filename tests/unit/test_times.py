@@ -313,7 +313,7 @@ def test_reports_have_cards_of_times():
         found = profile(session, epsilon, progress=False)
         page, text = to_html(found), to_text(found)
         assert "2024-0" in page
-        assert "| interquartile range | " in text
+        assert " IQR |" in text
         assert " d" in text
         figures = {f["label"]: f["value"] for f in json.loads(to_json(found))["columns"][0]["figures"]}
         assert date.fromisoformat(figures["median"])

@@ -38,6 +38,9 @@ ledgers = Later("uptack.ledger")
 ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
 SIGNALS: list[int] = []
 """The signals that have come to stop the command. An engine may have turned one into an error of its own."""
+LISTED = 30
+"""The guessed types of so many columns are listed as options."""
+
 ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
 
 
@@ -139,14 +142,24 @@ def _types(data: str | Path, own: dict[str, Any]) -> dict[str, str] | None:
 
 
 def _show_guesses(session: Session, types: dict[str, str] | None) -> None:
-    """What was guessed, as the options that would say it."""
+    """What was guessed, as the options that would say it; of many columns, how a file says it."""
     guessed = [name for name, kind in (types or {}).items() if kind == GUESS]
-    if guessed:
+    if len(guessed) > LISTED:
+        say(
+            f"uptack: the types of {len(guessed)} columns were guessed from the rows, and are public from now on: "
+            "`uptack describe TABLE` shows them, `uptack describe TABLE --curator --write` writes them down.",
+            err=True,
+        )
+    elif guessed:
         source: Any = getattr(session.source, "outer", session.source)
         called = {form: name for name, form in FORMS.items()}
         kinds = {**source.columns, **{name: called[form] for name, form in source.forms.items()}}
         said = " ".join(f"--type {shlex.quote(f'{name}={kinds[name]}')}" for name in guessed)
-        say(f"uptack: guessed from the rows, and public from now on (state what is wrong): {said}", err=True)
+        say(
+            "uptack: guessed from the rows, and public from now on (state what is wrong, or let `uptack describe TABLE "
+            f"--curator --write` look at the file and write it down): {said}",
+            err=True,
+        )
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -198,6 +211,8 @@ def as_text(result: Made) -> str:
 
 def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
     """One line for each number, with its name and its interval where it has them."""
+    if isinstance(value, Mapping) and not value:
+        return ["nothing is large enough to be shown"]
     if isinstance(value, Mapping):
         return [f"{label(k)}\t{_short(v)}" for k, v in value.items()]
     if hasattr(value, "points"):
@@ -227,7 +242,10 @@ def _short(value: Any) -> str:
     """An entry of a table: a count, or a group's own answer."""
     if isinstance(value, NoReply):
         return f"⊥  a reply needs {value.advice}"
-    return " ".join(_said(v) for v in np.atleast_1d(value.value if isinstance(value, Release) else value))
+    numbers = [_said(v) for v in np.atleast_1d(value.value if isinstance(value, Release) else value)]
+    if isinstance(value, Release) and len(value.labels) == len(numbers) > 1:
+        return "  ".join(f"{label(name)}: {text}" for name, text in zip(value.labels, numbers, strict=True))
+    return " ".join(numbers)
 
 
 def _ends(result: Made) -> tuple[Any, Any] | None:

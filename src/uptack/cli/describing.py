@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,10 @@ def save(path: str, schema: Schema) -> None:
     place = new(path)
     with place.open("x", encoding="utf-8") as file:
         file.write(schema_text.text(schema, Path(path).name))
-    say(f"uptack: wrote {place}. It is public from now on: read it, and mend what is wrong or says too much.", err=True)
+    ids = " and ".join(map(label, schema.person))
+    whose = f" It says that rows with the same {ids} are one person's." if ids else ""
+    told = "It is public from now on: read it, and mend what is wrong or says too much."
+    say(f"uptack: wrote {place}. {told}{whose}", err=True)
 
 
 def look_lines(seen: Look | None) -> list[str]:
@@ -144,13 +148,15 @@ def _lines(session: Session, found: list[Repeats]) -> list[str]:
     ids, lines = session.adjacency.person, list[str]()
     for line in found:
         names = " and ".join(map(label, line.names))
-        many = f"{line.values:,} values in {line.rows:,} rows, at most {line.most:,} rows of one"
+        most = f"{line.most:,} row{'' if line.most == 1 else 's'}"
+        many = f"{line.values:,} values in {line.rows:,} rows, at most {most} of one"
         nobody = f"; {line.missing:,} rows have none and are left out" if line.missing else ""
         lines.append(f"  {names}: {many}{nobody}")
     if not found:
         lines.append("  no column looks like ids of people")
     several = [line for line in found if line.most > 1]
     if not ids and several:
-        option = " ".join(f"--person {label(name)}" for name in several[0].names)
+        best = next((line for line in several if like_people(line)), several[0])
+        option = " ".join(f"--person {shlex.quote(label(name))}" for name in best.names)
         lines.append(f"If one of these says whose a row is, people are protected only with {option}, or its like.")
     return lines

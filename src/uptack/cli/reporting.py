@@ -18,6 +18,9 @@ from uptack.report import Output, Profile, to_json, to_text
 from uptack.report import plan as report_plan
 from uptack.session import Plan, Request
 
+MOST = 12
+"""So many categories of a column are printed."""
+
 
 @click.command(
     epilog="""\b
@@ -84,7 +87,7 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
             except Exception as error:
                 return _rescued(place, made, error)
     files = ", ".join(str(place.path) for place in places)
-    say(to_json(made) if json_wanted else f"{to_text(made)}\nThe whole report: {files}")
+    say(to_json(made) if json_wanted else f"{to_text(made, most=MOST)}\nThe whole report: {files}")
     if show:
         import webbrowser
 

@@ -85,8 +85,8 @@ def look(path: str, options: Options) -> Look:
 
 def _looked(path: str, options: Options) -> Look:
     stated = dict(options.types) if isinstance(options.types, Mapping) else {}
-    types = options.types if options.header is False else textfiles.GUESS
     encoding = options.encoding or _encoding(path, options)
+    types = (stated or _numbered(path, options, encoding)) if options.header is False else textfiles.GUESS
     told = replace(options, types=types, encoding=encoding)
     paths, made = text_layout(path, told)
     made = _divided(path, made, told)
@@ -131,10 +131,7 @@ def _divided(path: str, made: textfiles.Layout, options: Options) -> textfiles.L
     """
     if options.delimiter is not None or (options.header is not False and len(made.names) > 1):
         return made
-    with streams.opened(local(path, (".csv", ".tsv"))[0], made.encoding) as file:
-        start = bytes(file.read(SAMPLE))
-    lines = start.decode("utf-8-sig", "ignore").splitlines(keepends=True)
-    whole = lines[:-1] if len(start) == SAMPLE else lines
+    whole = _lines(path, made.encoding)
     for sign in BETWEEN:
         rows = _rows(whole, sign)
         wanted = len(made.names) if options.header is False else len(rows[0]) if rows else 0
@@ -144,6 +141,25 @@ def _divided(path: str, made: textfiles.Layout, options: Options) -> textfiles.L
             except InvalidArgument:  # what would be names are none
                 continue
     return made
+
+
+def _numbered(path: str, options: Options, encoding: str) -> dict[str, str]:
+    """Names for the columns of a file that has none: as many as nearly all rows have cells, by some sign."""
+    whole = _lines(path, encoding)
+    for sign in BETWEEN if options.delimiter is None else (options.delimiter,):
+        counts = Counter(len(row) for row in _rows(whole, sign))
+        width, rows = counts.most_common(1)[0] if counts else (0, 0)
+        if width > 1 and rows >= MOST * counts.total():
+            return dict.fromkeys(textfiles.names([""] * width), "text")
+    return dict.fromkeys(textfiles.names([""]), "text")
+
+
+def _lines(path: str, encoding: str) -> list[str]:
+    """The first lines of a file, all of them whole."""
+    with streams.opened(local(path, (".csv", ".tsv"))[0], encoding) as file:
+        start = bytes(file.read(SAMPLE))
+    lines = start.decode("utf-8-sig", "ignore").splitlines(keepends=True)
+    return lines[:-1] if len(start) == SAMPLE else lines
 
 
 def _rows(lines: Sequence[str], sign: str) -> list[list[str]]:
@@ -202,7 +218,10 @@ class _Seen:
     form: Numbers
     rows: int = 0
     filled: int = 0
+    numbers: int = 0
     places: int = 0
+    unlike_5: int = 0
+    """Decimal places of those numbers that don't end in 5."""
     step: int = 0
     misfits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     odd: bool = False
@@ -224,8 +243,11 @@ class _Seen:
             self._count(self.words, pc.filter(bare, pc.and_(some, pc.invert(fits))))
         plain = self.form.plain(pc.filter(bare, fits))
         self.odd = self.odd or bool(pc.any(pc.match_substring_regex(plain, r"^[+-]?0[0-9]")).as_py())
-        dots = pc.find_substring(plain, ".")
-        after = pc.if_else(pc.less(dots, 0), 0, pc.subtract(pc.subtract(pc.utf8_length(plain), dots), 1))
+        short = pc.replace_substring_regex(plain, r"(\.[0-9]*?)0+$", r"\1")  # 3.0 is no finer than 3
+        dots = pc.find_substring(short, ".")
+        after = pc.if_else(pc.less(dots, 0), 0, pc.subtract(pc.subtract(pc.utf8_length(short), dots), 1))
+        self.numbers += len(plain)
+        self.unlike_5 = max(self.unlike_5, pc.max(pc.filter(after, pc.invert(pc.ends_with(short, "5")))).as_py() or 0)
         exponents = pc.any(pc.match_substring_regex(plain, "[eE]")).as_py()
         self.places = max(self.places, FINEST + 1 if exponents else pc.max(after).as_py() or 0)
         whole = pc.drop_null(cells.cast(plain, "integer", cells.Numbers())).to_numpy(zero_copy_only=False)
@@ -255,7 +277,8 @@ class _Seen:
     def _granularity(self, kind: str) -> Fraction | None:
         """A round step that all values are multiples of, where one is seen."""
         if kind == "number":
-            return Fraction(1, 10**self.places) if 0 < self.places <= FINEST else None
+            last = 5 if self.places > self.unlike_5 else 1
+            return Fraction(last, 10**self.places) if self.numbers and self.places <= FINEST else None
         steps = [n * 10**k for k in range(18) for n in (1, 5) if n * 10**k > 1]
         fit = [step for step in steps if self.step and self.step % step == 0]
         return Fraction(max(fit)) if kind == "integer" and fit else None

@@ -84,6 +84,8 @@ def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | Non
     if kinds is not None and columns[name] not in kinds:
         others = [repr(c) for c, kind in columns.items() if kind in kinds]
         fix = f"Such columns are {', '.join(others)}." if others else "The table has no such column."
+        if columns[name] == "text" and set(kinds) & {"integer", "number"}:
+            fix += " What a CSV file has there can be stated: types= (--type), or in its schema."
         must = f"a column of type {' or '.join(kind for kind in kinds if kind != 'any')}"
         raise InvalidArgument("column", must, f"{name!r} of type {columns[name]}", fix)
     return name

@@ -71,7 +71,10 @@ def layout(paths: Sequence[str], how: Dialect, types: Types) -> Layout:
         streams.check(path, names)
     if not names:
         if not isinstance(types, Mapping) or not types or GUESS in types.values():
-            fix = "Say types={'age': 'integer', ...} (--type age=integer) for all columns, in their order."
+            fix = (
+                "Say types={'age': 'integer', ...} (--type age=integer) for all columns, in their order. "
+                "`uptack describe FILE --curator --no-header --write` proposes them."
+            )
             raise InvalidArgument("types", "given for a file without a line of names", checks.describe(types), fix)
         return Layout(tuple(types), sign or _usual(paths[0]), 0, streams.found(paths[0], encoding, False), form, na)
     found = [_head(path, how, Layout((), "", 0, streams.found(path, encoding, True), form, na)) for path in paths]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -280,7 +281,7 @@ def frequent(screen: Screen, cells: Sequence[Hashable], counts: Integers, entrop
     shown, noisy = screen.shown(cells, counts, entropy)
     cutoff = screen.cutoff if screen.step == 1 else round(screen.cutoff / screen.step, 2)
     how = f"histogram (unknown categories, cutoff {cutoff})"
-    note = f"categories with too few {screen.adjacency.unit} are left out"
+    note = f"categories with fewer than about {math.ceil(cutoff):,} {screen.adjacency.unit} are left out"
     price, noise = cost(screen.loss, screen.adjacency), CountNoise(screen.law, noisy, screen.step)
     value = Histogram(shown, in_steps(noisy, screen.step))
     return Release(value, price, how, screen.loss, noise, entropy.private, (note,))

@@ -71,7 +71,7 @@ class Frame:
         places, far = zip(self.kept, self.units.tolist(), self.centres.tolist(), strict=True), None
         for line, (column, unit, centre) in zip(out[int(self.leading) :], places, strict=True):
             np.multiply(batch[column], 1 / unit, out=line)
-            if line.max(initial=0.0) > FAR or line.min(initial=0.0) < -FAR:
+            if not (line.max(initial=0.0) <= FAR and line.min(initial=0.0) >= -FAR):  # NaN is neither
                 beyond = np.abs(line) > FAR
                 far = beyond if far is None else far | beyond
             np.subtract(line, centre, out=line)

@@ -34,7 +34,7 @@ from uptack.multivariate.rows import Rows
 from uptack.multivariate.terms import Tally, Vectors
 from uptack.regression.curve import exponential
 from uptack.regression.curved import Predictor
-from uptack.regression.losses import BENT, FAR, LOUD, NARROW, Stage
+from uptack.regression.losses import BENT, FAR, LOUD, NARROW, Stage, within
 from uptack.regression.newton import Hessian, Model, Step, noisy_mean
 
 NARROWEST, WIDEST, ROOMY = 1.5, 3.0, 0.4
@@ -68,11 +68,38 @@ OFF, UNSURE, CUT = 0.06, 0.05, 0.03
 """⊥ where mean counts and rates differ by the first beyond noise, or where that noise is above the second; a note where
 clipped counts lack more than the third."""
 
+RATES, STRIDE = 0.3, 0.4
+"""⊥ for counts where the noise of the last gradient, or of the one before, moves predictors by more than the first: the
+mean of e^η would be too large by half of its square. And where the last step is longer than the second: e^η is no
+parabola that far, so it may not have arrived."""
+
+USUAL, SHARP, EDGE, FAR_OFF = 2.6, 0.7, 0.92, 0.4
+"""What L is, over its multiple of the quantile and the mean of κ, for rates of 1 to 5 and normal predictors. L is so
+wide at most as leaves the noise of mean counts at the second part of what would be ⊥. By public numbers it is ⊥ where
+noise would be above the third part of that: about there one fit in three has a reply. It is loud above the last."""
+
 PARTS = Fraction(3, 5), Fraction(1, 5), Fraction(1, 5)
 """Of what is spent at the end: for the mean of residuals, their variance, and how many are clipped."""
 
 SAFE = 1.2
 """As in `uptack.regression.sandwich`."""
+
+
+def _stages(*shares: Fraction) -> tuple[Stage, ...]:
+    """Four steps with these parts of what gradients get."""
+    first, second, third, last = shares
+    return (
+        Stage(first, stretched=True),
+        Stage(second, curved=True),
+        Stage(third, tails=True, curved=True),
+        Stage(last, tails=True, curved=True, reweighted=True),
+    )
+
+
+CALM = _stages(Fraction(5, 100), Fraction(8, 100), Fraction(17, 100), Fraction(70, 100))
+LOUDER = _stages(Fraction(7, 100), Fraction(10, 100), Fraction(27, 100), Fraction(56, 100))
+"""The steps, and those where noise is loud. The noise of the last step but one is what leads to ⊥ then, so it gets
+more, and the noise of the last gradient is 1.25 times as large."""
 
 
 @dataclass(frozen=True)
@@ -86,21 +113,22 @@ class Poisson:
     variance: float = 1.0
     times: float = NARROWEST
     rate: float = 1.0
+    widest: float = WIDEST
+    loud: bool = False
 
-    stages = (
-        Stage(Fraction(5, 100), stretched=True),
-        Stage(Fraction(8, 100), curved=True),
-        Stage(Fraction(17, 100), tails=True, curved=True),
-        Stage(Fraction(70, 100), tails=True, curved=True, reweighted=True),
-    )
     ridge, response, counts, flat, far, least, polish, bent = 0.5, False, True, False, FAR, 0.02, 0.25, 0.5
     expected = (1.0, 1.0)
     assumed = "standard errors hold if the logarithms of rates are linear in x"
     near = Fraction(1, 2), 1.0
 
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Those for how loud noise is."""
+        return LOUDER if self.loud else CALM
+
     def clipped(self, noise: float) -> tuple[Poisson, float]:
         """Residuals as wide as noise allows, and rows."""
-        times = min(max(ROOMY / noise, NARROWEST), WIDEST)
+        times = min(max(ROOMY / noise, NARROWEST), self.widest)
         return replace(self, times=times), min(max(LOUD / (2 * times * noise), NARROW), BENT)
 
     def wider(self, times: float) -> Poisson:
@@ -128,6 +156,23 @@ class Poisson:
     def noise(self, slope: float) -> float:
         """E ψ²."""
         return self.variance
+
+
+def foreseen(loss: Poisson, n: float, account: Account) -> Poisson | None:
+    """The loss with L no wider than the account leaves room for, by public numbers, where it is for what is known at
+    the end: whether mean counts and rates differ. None where that would be lost in noise for ordinary counts.
+    """
+    off = 2 * USUAL * account.rows / (n * float(account.epsilon * PARTS[0]))
+    if NARROWEST * off > EDGE * UNSURE:
+        return None
+    return replace(loss, widest=within(SHARP * UNSURE / off, NARROWEST, WIDEST))
+
+
+def loudest(loss: Poisson) -> float:
+    """How far the noise of the last gradient may move predictors, by that of the one before, which is at the edge of ⊥
+    then. For steps that are not for loud noise it is to be far from there.
+    """
+    return (EDGE if loss.loud else FAR_OFF) * RATES * float(loss.stages[-2].share / loss.stages[-1].share)
 
 
 def level(rows: Rows, n: float, account: Account) -> tuple[float, float] | None:

@@ -10,7 +10,6 @@ import numpy as np
 
 from uptack.account import Account, Outcome
 from uptack.columns.table import Floats
-from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.entrance import (
     Given,
     Sized,
@@ -22,11 +21,11 @@ from uptack.multivariate.entrance import (
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import Shape, whitened
 from uptack.multivariate.standardise import Frame
-from uptack.multivariate.terms import Vectors
 from uptack.progress import Step as Show
 from uptack.progress import steps
 from uptack.regression.arguments import coefficient_names
-from uptack.regression.counts import Poisson, counted, ends, kneed, level, lowered, shortened
+from uptack.regression.classes import log_odds
+from uptack.regression.counts import RATES, STRIDE, Poisson, counted, ends, kneed, level, lowered, shortened
 from uptack.regression.curve import stretch
 from uptack.regression.curved import curved, held
 from uptack.regression.losses import Loss, Stage
@@ -38,7 +37,6 @@ from uptack.regression.newton import (
     far_out,
     hessian,
     newton,
-    noisy_mean,
     spread,
     start,
 )
@@ -54,14 +52,6 @@ RUNAWAY, GROWN = 0.25, 0.06
 beyond noise. Where a line separates them, coefficients grow with every step, and few rows are left with any curvature.
 """
 
-SEEN = 5
-"""⊥ where a class has fewer rows than so many times the scale of noise in their number: it may have none."""
-
-RATES, STRIDE = 0.3, 0.4
-"""⊥ for counts where the noise of the last gradient, or of the one before, moves predictors by more than the first: the
-mean of e^η would be too large by half of its square. And where the last step is longer than the second: e^η is no
-parabola that far, so it may not have arrived."""
-
 GENTLE, RARE, LEAST, MOST = 0.5, 0.05, 0.2, 0.8
 """Coordinates need not be rounder than that, since the Hessian does the rest. Where it has no curvatures: so round that
 a column that is 0 but in a share of 5% of the rows is left as it is, which in d dimensions shows as 0.05·d; between the
@@ -72,7 +62,8 @@ ROUND = 2.0**64
 columns have very large or small ones and rows are few. Only after the last step, so that it costs what others cost."""
 
 COVERED = 1 / 3
-"""⊥ where noise covers more than this part of the directions of x: too much of the fit could lie there."""
+"""⊥ where noise covers more than this part of the directions of (1, x), or several and more than this of those of x: too
+much of the fit could lie there."""
 
 PART = 2 / 3
 """Times as long may a last step be in which noise covers directions, and one deviation of its noise longer, not two."""
@@ -235,10 +226,8 @@ def _begun(rows: Rows, frame: Frame, n: float, plan: Plan, account: Account) -> 
         return one * math.log(rate) * frame.leading, replace(loss, limit=top, rate=rate)
     if not frame.leading:
         return np.zeros(frame.width), loss
-    (total,) = rows.sums(lambda batch: [Vectors(np.rint(np.clip(batch[-1], 0.0, 1.0) * LENGTH))])
-    least = SEEN * part.rows / (float(part.epsilon) * n)
-    share = noisy_mean(total, n, part)
-    return (one * math.log(share / (1 - share)), loss) if least < share < 1 - least else None
+    odds = log_odds(rows, n, part)
+    return None if odds is None else (one * odds, loss)
 
 
 def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> bool:
@@ -251,7 +240,7 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
     if (
         step.noise > ROOM
         or (loss.counts and (max(step.noise, before) > RATES or step.moved > STRIDE))
-        or covered > COVERED * curvature.raw.size
+        or covered > COVERED * (curvature.raw.size - (covered > 1))
         or (not loss.response and not loss.counts and step.longer > max(RUNAWAY * step.slope, GROWN))
     ):
         return True
@@ -269,13 +258,14 @@ def _answer(
     measured: Sandwich | None,
 ) -> Outcome[Floats] | None:
     """The coefficients and what is said of them; None where floats don't have them, or their errors."""
-    value, errors, lost = in_units(model, curvatures, step, width, measured)
-    if not (np.isfinite(value).all() and errors.all()):
+    value, sizes, lost = in_units(model, curvatures, step, width, measured)
+    if not (np.isfinite(value).all() and sizes.errors.all()):
         return None
     dropped = tuple(c for c in range(width - 1) if c not in model.frame.kept)
     spread = step.spread * model.response[0] if model.loss.response else None
-    noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(lost).tolist()), dropped, spread,
-                         model.frame.leading, model.loss.assumed, measured is not None)  # fmt: skip
+    errors, private, unsure = (tuple(each.tolist()) for each in (sizes.errors, sizes.private, sizes.unsure))
+    noise = LinearErrors(errors, tuple(np.flatnonzero(lost).tolist()), dropped, spread, model.frame.leading,
+                         model.loss.assumed, measured is not None, private, unsure, model.p)  # fmt: skip
     usual = coefficient_names(value.size, model.frame.leading)
     labels = (*usual[: int(model.frame.leading)], *asked.names) if asked.names else usual
     return Outcome(value, HOW, noise, notes=(*asked.notes, *noise.notes(asked.names)), labels=labels)

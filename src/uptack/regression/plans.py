@@ -15,8 +15,9 @@ from uptack.account import Account
 from uptack.multivariate.bounded import moved
 from uptack.multivariate.entrance import MISSING, Given, Streamed, binary_columns, rows_for_scales
 from uptack.multivariate.signs import noise_edge
+from uptack.regression.counts import Poisson, foreseen, loudest
 from uptack.regression.formulas import Columns
-from uptack.regression.losses import Loss
+from uptack.regression.losses import NARROW, Loss
 from uptack.regression.newton import covering
 from uptack.regression.sandwich import COVERS, enough, expected, splits, tries
 from uptack.release import Advice
@@ -42,6 +43,10 @@ USELESS, FINE = 0.5, 0.03
 """Fewer rounds where the noise's edge would exceed the first part of the mean eigenvalue, ⊥ where one would; less ε for
 scatter matrices where it would be below the second."""
 
+ONLY = Fraction(3, 2)
+"""A Hessian that all steps are made with gets so many times the part of a round: what it is off by is left of the noise
+of each step, times that noise."""
+
 HEAVY, FINER, MORE, KNOWN = Fraction(3, 2), 0.2, Fraction(8, 100), Fraction(25, 100)
 """A Hessian with curvatures gets so many times the part of another one, since it is smaller, and all matrices of a loss
 that has some are to be finer by this, for at most so much more; or for at most the last in all, where it is known what
@@ -56,6 +61,10 @@ DROWNED = 0.5
 BLURRED = 0.25
 """R is as wide as leaves what noise covers in a Hessian at this part of its mean eigenvalue."""
 
+FEW, SPARE = 2, 1.3
+"""Of so few coefficients one direction that noise covers is ⊥: so it is where no R leaves it at that part, or rows are
+fewer than so many times what scales need, since a scale that is off does the same."""
+
 ROOM, QUIET = 0.5, 0.06
 """⊥ where the last gradient's noise would move predictions by more than this part of a spread. With a long tail,
 residuals are clipped as wide as leaves it at the second."""
@@ -66,6 +75,10 @@ than a constant for them. The test gets the first over n, and up to the second p
 
 LEVER, MATTERS = Fraction(3, 100), 1.25
 """The part of ε for whether rows far out are right, where R could be by so much wider then."""
+
+LIKELY = Fraction(3, 2)
+"""With the least n that has a plan, a third of all fits or fewer may have a reply where steps hang on curvatures. With
+so many times as many rows most do: this is what is advised."""
 
 GRAIN = 1000
 """Parts of ε are multiples of one over this."""
@@ -115,8 +128,9 @@ class Asked:
         return high
 
     def advice(self, columns: int, times: int = 1, other: str = "", known: int = 0) -> Advice:
-        """What would get a reply, where a public number of rows, if there is one, did not."""
-        return Advice(n=times * max(self.rows_needed(columns), known), other=other)
+        """What would likely get a reply, where a public number of rows, if there is one, did not."""
+        least = max(Fraction(times), LIKELY if hessians(self.loss) > 1 else Fraction(1))
+        return Advice(n=math.ceil(least * max(self.rows_needed(columns), known)), other=other)
 
 
 @dataclass(frozen=True)
@@ -155,8 +169,8 @@ class Plan:
         return max(times, 1.0)
 
     def hessian(self, rounds: int) -> Fraction:
-        """The part of ε for a Hessian after so many rounds: that of one, and half of what was saved."""
-        return self.scatter * (1 + (self.rounds - rounds) / (2 * hessians(self.loss)))
+        """The part of ε for a Hessian after so many rounds, and half of what was saved."""
+        return self.scatter * (first(self.loss) + (self.rounds - rounds) / (2 * hessians(self.loss)))
 
     @property
     def spread(self) -> Fraction:
@@ -176,6 +190,11 @@ class Plan:
         return epsilon * float(self.left(self.rounds) * self.loss.stages[-1].share)
 
 
+def first(loss: Loss) -> Fraction:
+    """The part of the first Hessian over that of a round."""
+    return ONLY if hessians(loss) == 1 else Fraction(1)
+
+
 def hessians(loss: Loss) -> Fraction:
     """How many parts Hessians get: one without curvatures first, and those with some."""
     return Fraction(1) + HEAVY * sum(stage.reweighted for stage in loss.stages)
@@ -190,17 +209,25 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     fine, most = (FINE, SCATTER) if more == 1 else (FINE * FINER, KNOWN if known else SCATTER + MORE)
     scatter = _part(edge * float(ROUNDS + more) / fine, most)
     rounds = min(int(USELESS * float(scatter) / edge - float(more)), ROUNDS)
-    if rounds < 1 or n < rows_for_scales(drawn, account.epsilon * scales, account):
+    spare = SPARE if p <= FEW and loss.bent < math.inf else 1.0
+    if rounds < 1 or n < spare * rows_for_scales(drawn, account.epsilon * scales, account):
         return None
+    if isinstance(loss, Poisson):
+        if (seen := foreseen(loss, n, account.part(VARIED))) is None:
+            return None
+        loss = seen
     small = _part(MANY * account.rows / (n * epsilon), Fraction(1)) if more == 1 else Fraction(1)
     for tried in range(rounds, 0, -1):  # with fewer of them each matrix gets more
-        plan = Plan(scales, scatter / (tried + more), tried, loss, leading=leading, small=small)
+        plan = Plan(scales, scatter / (tried + first(loss) * more), tried, loss, leading=leading, small=small)
         if loss.counts:
             plan = replace(plan, variance=VARIED)
         elif any(stage.tails for stage in loss.stages):
             plan = replace(plan, worth=_part(FIRM * account.rows / (n * epsilon), WORTH, Fraction(0)))
         plan = replace(plan, loss=_wide(plan, p, n, account)[0])  # how many steps there are hangs on it
-        if (bare := _clipped(plan, p, n, account)) is not None:
+        bare = _clipped(plan, p, n, account)
+        if bare is None and isinstance(plan.loss, Poisson):
+            bare = _clipped(replace(plan, loss=replace(plan.loss, loud=True)), p, n, account)
+        if bare is not None:
             if plan.worth and bare.farther(p, n, account) > MATTERS:
                 plan = replace(plan, lever=small * LEVER)
                 bare = _clipped(plan, p, n, account) or bare
@@ -217,9 +244,16 @@ def _clipped(plan: Plan, p: int, n: float, account: Account, louder: float = 1.0
     """The plan with rows clipped as wide as the last gradient's noise allows, or less; None where it is too much."""
     loss, m, epsilon = plan.loss, moved(account), float(account.epsilon)
     last, (clipped, wide) = plan.last(epsilon), _wide(plan, p, n, account, louder)
+    if p <= FEW and loss.bent < math.inf:
+        edge = noise_edge(p, n, account, epsilon * float(plan.hessian(plan.rounds))) * loss.far
+        widest = math.sqrt(BLURRED / (covering(p) * edge))
+        if widest < NARROW:
+            return None
+        wide = min(wide, widest)
     room = m * clipped.limit * wide * p**1.5 / (n * last * loss.expected[0])
     bent = noise_edge(p, n, account, epsilon * float(HEAVY * plan.scatter)) * max(wide, 1.0) ** 2 / loss.bent
-    return replace(plan, loss=clipped, wide=wide, room=room) if room < ROOM and bent < DROWNED else None
+    most = loudest(loss) if isinstance(loss, Poisson) else ROOM
+    return replace(plan, loss=clipped, wide=wide, room=room) if room < most and bent < DROWNED else None
 
 
 def _with_variance(plan: Plan, p: int, n: float, account: Account) -> Plan | None:

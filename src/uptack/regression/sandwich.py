@@ -82,14 +82,14 @@ class Sandwich:
     meat: Floats
     noise: float
 
-    def variances(self, lines: Floats, private: float) -> Floats:
-        """Those of linear forms in b, one per line, for sampling, with more at the edge of noise, and for a gradient's
-        privacy noise, which has this variance in all directions.
+    def variances(self, lines: Floats) -> tuple[Floats, Floats, Floats]:
+        """Those of linear forms in b, one per line, for sampling, with more at the edge of noise, τ²/v of them, and
+        what a gradient's noise of variance 1 in all directions would add.
         """
         turned = np.linalg.solve(self.least, lines.T)
         found, size = np.einsum("ji,jk,ki->i", turned, self.meat, turned), (turned**2).sum(axis=0)
         sure = np.maximum(found, math.sqrt(SAFE) * self.noise * size)
-        return np.asarray(sure + SAFE * (self.noise * size) ** 2 / sure + private * size, np.float64)
+        return sure, np.asarray((self.noise * size) ** 2 / sure, np.float64), size
 
     def remade(self, step: Step, model: Model, curvature: Hessian) -> Step:
         """The last step with A in place of k·H: what it was made from has been released, so this costs nothing."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,12 @@ from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.labels import label
-from uptack.later import Later
 from uptack.privacy import Privacy
+from uptack.regression.mixture import times
 from uptack.regression.newton import Hessian, Model, Step
 from uptack.regression.plot import plot_coefficients
-from uptack.regression.sandwich import Sandwich
+from uptack.regression.sandwich import SAFE, Sandwich
 from uptack.release import Release
-
-special = Later("scipy.special")
 
 PANELS = ", so not if slopes differ between people"
 """What is said of people's rows. Of them it is often not so."""
@@ -31,10 +29,32 @@ LOST = 0.1
 """A coefficient hangs on lost directions if they make up more than this part of it."""
 
 
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """Standard errors, the parts of their squares that are privacy noise, and τ²/v over them, for sampling variances v
+    that are known to a deviation of τ.
+    """
+
+    errors: Floats
+    private: Floats
+    unsure: Floats
+
+    def reach(self, outside: float, p: int) -> Floats:
+        """How far errors go but for a chance of `outside`, by the law of a normal error and one coordinate of noise.
+
+        At t deviations a variance of mean 1 that is known to a deviation τ has P(|error| > t) larger by t·φ(t) times
+        τ²·(1 + t²)/4, and a larger variance of x by t·φ(t)·x smaller. So it has to be larger by (1 + t²)/4·τ². Standard
+        errors have `SAFE` for that already, which is what it is at 95%.
+        """
+        t = np.array([times(outside, share, p) for share in self.private.tolist()])
+        more = np.maximum((1 + t**2) / 4 - SAFE, 0.0) * self.unsure
+        return np.asarray(self.errors * t * np.sqrt(1 + more), np.float64)
+
+
 def in_units(
     model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int, measured: Sandwich | None = None
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Coefficients and standard errors in the units of the columns, and which of them hang on lost directions.
+) -> tuple[Floats, Sizes, NDArray[np.bool_]]:
+    """Coefficients and the sizes of their errors, in the units of the columns, and which hang on lost directions.
 
     In the coordinates of z the step's noise has E|g|² = p(p + 1)·scale² in all directions alike. The sampling error of
     a gradient is at most E ψ²·M/n, with the H/n of the curvatures as M, or the one without them where the variance of ψ
@@ -64,22 +84,25 @@ def in_units(
     if measured is None:
         filling = curvature.vectors.T @ meat.matrix @ curvature.vectors * model.loss.noise(step.slope) / model.n
         outer = turned / (curvature.values * step.bend)
-        variance = np.einsum("ij,jk,ik->i", outer, filling + private * np.eye(model.p), outer)
+        sampled, size = np.einsum("ij,jk,ik->i", outer, filling, outer), (outer**2).sum(axis=1)
+        doubt = np.zeros_like(size)
     else:
-        variance = measured.variances(lines, private)
+        sampled, doubt, size = measured.variances(lines)
     b = np.linalg.solve(model.whitening.T, step.beta)
     slope = step.bend * curvature.matrix if measured is None else measured.least
     bias = lines @ np.linalg.solve(slope, step.bend * step.ridge @ b)
     part = turned**2
     lost = part[:, curvature.lost].sum(axis=1) > LOST * part.sum(axis=1)
-    error = np.sqrt(variance + bias**2)
+    variance = sampled + SAFE * doubt + private * size + bias**2
+    parts = np.array([private * size, doubt]) / np.maximum(variance, 1e-300)  # a dropped column has no variance
+    error, (share, unsure) = np.sqrt(variance), np.nan_to_num(parts)
     value = back @ step.beta
     if model.frame.leading:
         value[0] += model.response[1]
     value, error = value * units, error * units
     error[lost] = np.inf
     error[~kept] = np.inf
-    return value, error, lost & kept
+    return value, Sizes(error, np.clip(share, 0.0, 1.0), unsure), lost & kept
 
 
 def _back(model: Model, width: int) -> tuple[Floats, Floats, NDArray[np.bool_]]:
@@ -102,6 +125,7 @@ class LinearErrors:
     """Standard errors of released coefficients: sampling, privacy noise and the ridge's bias together.
 
     `unresolved` are the coefficients that hang on directions lost in noise, `dropped` the columns without a scale.
+    `private` and `unsure` are those of `Sizes`, and noise was drawn for `drawn` coefficients together.
     """
 
     standard_errors: tuple[float, ...]
@@ -111,6 +135,9 @@ class LinearErrors:
     intercept: bool
     assumed: str
     measured: bool = False
+    private: tuple[float, ...] = ()
+    unsure: tuple[float, ...] = ()
+    drawn: int = 1
 
     @property
     def holds(self) -> str:
@@ -118,8 +145,12 @@ class LinearErrors:
         return MEASURED if self.measured else self.assumed
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
-        """The value ± so many standard errors, for the population's coefficients."""
-        reach = float(special.ndtri((1 + float(read(confidence))) / 2)) * np.array(self.standard_errors)
+        """The value ± so many standard errors, for the population's coefficients: by the law of a normal error and
+        one coordinate of the gradient's noise together, so more of them where privacy noise is most of the error.
+        """
+        none = (0.0,) * len(self.standard_errors)
+        sizes = Sizes(*map(np.array, (self.standard_errors, self.private or none, self.unsure or none)))
+        reach = sizes.reach(float(1 - read(confidence)), self.drawn)
         return value - reach, value + reach
 
     def beside(self) -> dict[str, list[Any]]:
@@ -140,10 +171,16 @@ class LinearErrors:
         """What a reader should know. Without names columns go by their numbers."""
         said = [self.holds]
         if self.unresolved:
-            said.append(f"{len(self.unresolved)} coefficients hang on directions of x that noise covers")
+            many = "1 coefficient hangs" if len(self.unresolved) == 1 else f"{len(self.unresolved)} coefficients hang"
+            said.append(f"{many} on directions of x that noise covers")
         if self.dropped:
-            which = ", ".join(names[c] if names else str(c) for c in self.dropped)
-            said.append(f"columns {which} hardly ever vary: their coefficients are set to 0")
+            which = ", ".join(label(names[c]) if names else str(c) for c in self.dropped)
+            one = len(self.dropped) == 1
+            said.append(
+                f"column {which} hardly ever varies: its coefficient is set to 0"
+                if one
+                else f"columns {which} hardly ever vary: their coefficients are set to 0"
+            )
         return tuple(said)
 
 
@@ -156,11 +193,20 @@ class RegressionRelease(Release[Floats]):
         """The same release."""
         return RegressionRelease(**{field.name: getattr(release, field.name) for field in fields(release)})
 
+    def named(self, *names: Any) -> Self:
+        """The same release, with names of one's own for its columns, also in what is said of them."""
+        found, errors = super().named(*names), self.noise
+        if not isinstance(errors, LinearErrors) or len(names) != self.value.size - errors.intercept:
+            return found
+        said = dict(zip(errors.notes(), errors.notes(names), strict=True))
+        return replace(found, notes=tuple(said.get(note, note) for note in found.notes))
+
     def summary(self, names: Sequence[str] | None = None, *, confidence: Rational = 0.95) -> str:
         """A table of estimates, standard errors, z and intervals.
 
         `names` are those of the columns of X; a session and a formula know them. The standard errors allow for sampling
-        and for privacy noise.
+        and for privacy noise. z is the estimate over its standard error. It has a normal law but for privacy noise,
+        whose tails are longer; intervals are by the law of both together (`uptack.regression.mixture`).
         """
         errors = self.noise
         if not isinstance(errors, LinearErrors):

@@ -18,8 +18,8 @@ from uptack.report.budget import Division, Part, divide, losses
 from uptack.session import Session
 from uptack.session.requests import Made
 
-HOPELESS = 1000
-"""From so many times the ε on, ε is no advice."""
+HOPELESS, USELESS = 1000, 20.0
+"""From so many times the ε on, and above so large a one, ε is no advice: it would protect nobody."""
 
 GROWTH, TRIED = 1.4, 12
 """An ε that would carry more is looked for in steps of this factor, so many of them at most."""
@@ -41,9 +41,9 @@ class FigureAdvice:
         if advice.n is not None:
             ways.append(f"n of at least {advice.n:,}")
         times = HOPELESS if advice.epsilon is None else advice.epsilon / float(epsilon)
-        if times < HOPELESS:
-            ways.append(f"ε of about {self._total(Fraction(math.ceil(100 * times), 100)):g} for the whole report")
-        return "a reply needs " + (" or ".join(ways) if ways else str(advice))
+        if times < HOPELESS and (total := self._total(Fraction(math.ceil(100 * times), 100))) <= USELESS:
+            ways.append(f"ε of about {total:g} for the whole report")
+        return "a reply needs " + (" or ".join(ways) or advice.other or "more rows")
 
     def _total(self, times: Fraction) -> float:
         """Worked out once: many columns lack the same."""
@@ -66,6 +66,8 @@ def carrying(session: Session, division: Division, choices: Mapping[str, Any]) -
         if not waiting:
             break
         total = _rounded_up(division.budget.epsilon * GROWTH**step)
+        if total > USELESS:
+            break
         larger = divide(session, total, division.budget.exact_delta, **choices, rough=True)
         found |= {figure: total for figure in waiting if figure not in larger.left_out()}
         waiting = [figure for figure in waiting if figure not in found]
@@ -98,7 +100,7 @@ def hints(session: Session, division: Division, choices: Mapping[str, Any], unan
 def _help(division: Division, numeric: list[Part], times: float, enough: float | None) -> str:
     """More ε, fewer columns, or a guess: whichever the user can do. The columns lack so many times their ε."""
     ways = []
-    if enough is not None:
+    if enough is not None and enough <= USELESS:
         ways.append(f"an ε of about {enough:g} in place of {division.budget.epsilon:g}")
     kept = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
     if 0 < kept < len(numeric):

@@ -51,7 +51,7 @@ class Figure:
         how = result.mechanism
         if isinstance(result, NoReply):
             return Figure(label, None, None, advice or f"a reply needs {result.advice}", how, cost)
-        return Figure(label, result.value, None, " ".join(result.notes), how, cost)
+        return Figure(label, result.value, None, "; ".join(result.notes), how, cost)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -34,7 +34,7 @@ get a reply should not decide whether the median does."""
 WORTH = ("median", "counts", "quartiles", "tails", "interval", "density", "trimmed mean")
 """Figures in the order of their worth. Where the budget can't carry all, the last ones are left out first."""
 
-FEW_VALUES = 30
+FEW_VALUES = 64
 """Integers in so narrow a range are counted one by one, and drawn as bars, in place of a density."""
 
 NARROWEST, RESOLVED = 1e-70, 1e-9

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
-from uptack.report.axes import WIDTH, Scale, Tick
+from uptack.report.axes import LETTER, RIGHT, WIDTH, Scale, Tick, powers
 from uptack.report.axes import number as number
 from uptack.report.axes import ticks as ticks
 
@@ -99,3 +99,44 @@ def box_picture(
     ends = f'y1="{middle - 12}" y2="{middle + 12}"'
     parts.append(f'<line class="median" x1="{scale(centre)}" x2="{scale(centre)}" {ends}/>')
     return _svg("".join(parts) + scale.axis(base, marks), title, whole)
+
+
+def columns_picture(
+    names: Sequence[str], heights: Sequence[float], errors: Sequence[float], *, title: str, unit: str
+) -> Markup:
+    """Upright bars side by side, for what has an order: counts on an axis of their own, and whiskers for their noise.
+
+    As many bars have their name below them as there is room for.
+    """
+    base, top = HEIGHT - BOTTOM, max(*(h + e for h, e in zip(heights, errors, strict=True)), 1.0)
+    marks = [(place, powers(number(place))) for place in ticks(0.0, top, 4, whole=True)]
+    left = max(len(text) for _, text in marks) * LETTER + 6
+    each, high = (WIDTH - RIGHT - left) / len(names), base - TOP - 6
+
+    def up(value: float) -> float:
+        return round(base - min(max(value, 0.0), top) / top * high, 2)
+
+    parts = [f'<text class="label" x="0" y="{TOP - 2}">{unit}</text>']
+    for place, text in marks:
+        y = up(place)
+        parts.append(f'<line class="grid" x1="{left}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>')
+        parts.append(f'<text class="label" x="{left - 6}" y="{y + 4}" text-anchor="end">{text}</text>')
+    step = max(1, -(-len(names) * (max(map(len, names)) + 1) * LETTER // (WIDTH - RIGHT - left)))
+    for i, (name, height, error) in enumerate(zip(names, heights, errors, strict=True)):
+        x, middle = left + each * (i + 0.1), round(left + each * (i + 0.5), 2)
+        size = f'y="{up(height)}" width="{round(each * 0.8, 2)}" height="{round(base - up(height), 2)}"'
+        parts.append(f'<rect class="column" x="{round(x, 2)}" {size}/>')
+        if error:
+            ends = f'y1="{up(height - error)}" y2="{up(height + error)}"'
+            parts.append(f'<line class="noise" x1="{middle}" x2="{middle}" {ends}/>')
+        if i % step == 0:
+            parts.append(Markup('<text class="label" x="{}" y="{}" text-anchor="middle">{}</text>').format(
+                _inside(middle, name), base + 18, name))  # fmt: skip
+    parts.append(f'<line class="axis" x1="{left}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}"/>')
+    return _svg("".join(parts), title)
+
+
+def _inside(middle: float, text: str) -> float:
+    """The middle of a label that stays inside the picture."""
+    half = len(text) * LETTER / 2
+    return min(max(middle, half), WIDTH - half)

@@ -269,7 +269,7 @@ def _column(releases: _Releases, part: Part) -> ColumnProfile:
     released: dict[Fraction, float] = {}
     for draw in track(part.draws, part.name, inner=True):
         if draw.label == "density" and not drawable(released):
-            made["density"] = Figure("density", None, None, "no density without a spread of the quantiles")
+            made["density"] = Figure("density", None, None, "no density, since the quantiles are too close together")
         elif draw.label == "interval" and not released:
             made["interval"] = Figure("interval", None, None, "no interval without a median")
         else:

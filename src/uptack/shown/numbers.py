@@ -21,14 +21,23 @@ def number(value: Any, scale: float = 0.0, end: str = "") -> str:
 
     Thousands are set apart from five digits on, so that years look like years. `scale` is how large a difference is
     among numbers of its kind: what is less than a millionth of it is nothing, and there are digits enough for a
-    hundredth of it. The "low" `end` of an interval is rounded down, the "high" one up. Times and durations, whose scale
-    is in microseconds, are written as such.
+    hundredth of it. Among very large or small ones all have a power of ten, unless that would hide their differences.
+    The "low" `end` of an interval is rounded down, the "high" one up. Times and durations, whose scale is in
+    microseconds, are written as such.
 
     >>> number(1234568), number(2013), number(0.000123456), number(-3.14159), number(1e-30, scale=2.0)
     ('1,234,568', '2013', '0.0001235', '-3.142', '0')
     >>> number(1700000123.4, scale=50.0), number(0.12345, end="low"), number(0.12341, end="high")
     ('1,700,000,123.4', '0.1234', '0.1235')
+    >>> number(9.391e14, scale=6e14), number(1.001e15, scale=6e14), number(1e15 + 7, scale=5.0), number(7e9, scale=1e13)
+    ('9.391e14', '1.001e15', '1,000,000,000,000,007', '7,000,000,000')
+    >>> number(datetime(2024, 2, 29, 9, 1, 7)), number(datetime(2024, 2, 29, 9, 1), scale=90.0 * DAY, end="high")
+    ('2024-02-29 09:01:07', '2024-03-01')
+    >>> number(1.5e-9), number(7.1234e9 + 0.1, scale=1e13)
+    ('1.5e-9', '7.123e9')
     """
+    if isinstance(value, datetime) and scale > 60 * DAY:
+        return outward(value, DAY, end).date().isoformat()
     if isinstance(value, datetime):
         step, part = (60 * SECOND, "minutes") if scale > 2 * DAY else (SECOND, "seconds")
         return outward(value, step, end).isoformat(" ", part)
@@ -40,7 +49,7 @@ def number(value: Any, scale: float = 0.0, end: str = "") -> str:
     mark = "," if abs(value) >= 1e4 else ""
     if value.is_integer() and abs(value) < 1e12:
         return f"{int(value):{mark}}"
-    if not 1e-5 <= abs(value) < 1e15:
+    if _far(abs(value), scale if math.isfinite(scale) else 0.0):
         return _four(value, end)
     digits = 3 - math.floor(math.log10(abs(value)))
     if 0 < scale < math.inf:
@@ -49,12 +58,19 @@ def number(value: Any, scale: float = 0.0, end: str = "") -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def _far(size: float, scale: float) -> bool:
+    """Whether a number is written with a power of ten: four digits are then enough to tell it from its like."""
+    largest = max(size, scale)
+    return largest < 1e-5 or (largest >= 1e12 and not 0 < scale < size * 1e-4) or size >= 1e21
+
+
 def _four(value: float, end: str) -> str:
     """Four digits and a power of ten."""
     exact, near = Decimal(value), Decimal(f"{value:.3e}")
     if end and (near > exact if end == "low" else near < exact):
         near += (-1 if end == "low" else 1) * Decimal(1).scaleb(near.adjusted() - 3)
-    return f"{near:.4g}" if math.isinf(float(near)) else f"{float(near):.4g}"
+    text = f"{near:.4g}" if math.isinf(float(near)) else f"{float(near):.4g}"
+    return text.replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
 
 
 def _rounded(value: float, digits: int, end: str) -> float:

@@ -63,7 +63,8 @@ def regressions() -> list[Ask]:
     formula = {"formula": "y ~ log(x) + I(x ** 2)", "levels": {"z": [0, 1]}, "missing": "drop"}
     found = {"formula": "y ~ x + C(kind)", "missing": "drop", "delta": DELTA}
     two, plain = makers.two, {**LOUD, "fit_intercept": False}
-    one_row = {**plain, "rows_per_person": 2}
+    one_row, louder = {**plain, "rows_per_person": 2}, {"epsilon": 10 * EPSILON}
+    dropped = {**one_row, **louder, "missing": "drop"}  # with less of ε it would be ⊥ before any row is read
     unlisted = {"by": (["a"] * ROWS, [1] * ROWS), "groups": None, "delta": DELTA, "share": 0.2}
     asks = [
         Ask(short, "table", LOUD, two, basic=True),
@@ -82,15 +83,15 @@ def regressions() -> list[Ask]:
         Ask(linear, "table", {**LOUD, **formula}, makers.named, COUNTED),
         Ask(linear, "table", {**LOUD, **found}, makers.with_categories, COUNTED | LABELS),
         Ask(logistic, "table", LOUD, makers.classes, COUNTED, basic=True),
-        Ask(logistic, "table with gaps", {**one_row, "missing": "drop", "classes": (1, 0)}, makers.classes, COUNTED),
+        Ask(logistic, "table with gaps", {**dropped, "classes": (1, 0)}, makers.classes, COUNTED),
         Ask(logistic, "table", {**SECRET, "binary": [0]}, makers.classes, COUNTED),
         Ask(logistic, "table", {**LOUD, **formula}, makers.named, COUNTED),
         Ask(logistic, "table", {**LOUD, **found}, makers.with_categories, COUNTED | LABELS),
-        Ask(poisson, "table", LOUD, two, COUNTED, basic=True),
-        Ask(poisson, "table with gaps", {**one_row, "missing": "drop"}, two, COUNTED),
-        Ask(poisson, "table", {**SECRET, "binary": [0]}, two, COUNTED),
-        Ask(poisson, "table", {**LOUD, **formula}, makers.named, COUNTED),
-        Ask(poisson, "table", {**LOUD, **found}, makers.with_categories, COUNTED | LABELS),
+        Ask(poisson, "table", louder, two, COUNTED, basic=True),
+        Ask(poisson, "table with gaps", dropped, two, COUNTED),
+        Ask(poisson, "table", {**SECRET, **louder, "binary": [0]}, two, COUNTED),
+        Ask(poisson, "table", {**louder, **formula}, makers.named, COUNTED),
+        Ask(poisson, "table", {**louder, **found}, makers.with_categories, COUNTED | LABELS),
         Ask(quantile, "table", LOUD, two, COUNTED, basic=True),
         Ask(quantile, "table with gaps", {**one_row, "missing": "drop", "quantile": 0.9}, two, COUNTED),
         Ask(quantile, "table", {**SECRET, "binary": [0]}, two, COUNTED),

@@ -25,6 +25,7 @@ from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.noise import Entropy, SeededEntropy
 from uptack.registry.rim import guarded
 from uptack.regression.check_loss import Check
+from uptack.regression.classes import log_odds
 from uptack.regression.counts import Poisson, counted, ends, level
 from uptack.regression.losses import Huber, Loss
 from uptack.regression.newton import FAR_OUT, Hessian, Model, Parts, Step, bent, far_out, hessian, newton, spread
@@ -119,6 +120,18 @@ def beyond(share: float) -> Pair:
     return _ends(counts, [0.0, 0.0, 0.0], [0.0, 0.0, 1e9])
 
 
+def halves(other: float, times: int = 1) -> Pair:
+    """Half of the rows of the second class, and some that go there, or beyond, from the first."""
+    rows = np.zeros((N, 3))
+    rows[: N // 2, 2] = 1.0
+    return _ends(rows, [0.0, 0.0, 0.0], [0.0, 0.0, other], times)
+
+
+def odds(rows: MatrixRows, account: Account) -> list[float | None]:
+    """Where a fit of classes starts. There may be no such place, which is no ⊥ of this step."""
+    return [log_odds(rows, N, account)]
+
+
 def _moved(loss: Loss, part: Fraction) -> Act:
     """A step, of which the slope gets this part."""
     curvature = _before(loss)[0]
@@ -148,6 +161,8 @@ def steps() -> list[Replay]:
         step("gradient", _moved(huber, 1 - MOST), from_to([far, 0.0, far**2], [far, 0.0, -(far**2)])),
         step("worth", lambda rows, a: worthless(rows, worth, (FLAT, 1.0), GAIN, a), doubtful()),
         step("rows far out", lambda rows, a: farther(rows, tails, (FLAT, 1.0), 0.0, 2.0, a), levered()),
+        step("classes", odds, halves(far)),
+        step("classes, 2 rows", odds, halves(1.0, 2), rows_per_person=2),
         step("mean count", lambda rows, a: level(rows, N, a), beyond(2 / 3)),
         step("limit of counts", lambda rows, a: counted(rows, model(wide), wide, FLAT, a), beyond(5 / 6)),
         step("ends of counts", lambda rows, a: ends(rows, model(low), first[1], a), beyond(5 / 6)),

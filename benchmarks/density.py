@@ -28,7 +28,7 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.stats import norm, t
 
 from uptack.densities.fourier import fourier_density
-from uptack.densities.kde import kde
+from uptack.densities.kernel_density import kde
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 EPSILONS = (0.5, 1.0)

@@ -1,5 +1,6 @@
 """What was quick and went wrong: tiny δ, quantiles far out, threads that load functions."""
 
+import math
 import subprocess
 import sys
 import textwrap
@@ -12,11 +13,12 @@ from scipy import stats
 
 import uptack
 from uptack.errors import InvalidArgument
+from uptack.exact.reals import SMALLEST
 from uptack.privacy import Privacy, calibrate, cost, tight
 from uptack.privacy.calibration import boundary, excess
 from uptack.privacy.loss import Approximate, BoundedRange, Pure, Subsample
 from uptack.report.profile import profile
-from uptack.statistics.quantile_ends import _added, beyond, rank_bounds
+from uptack.statistics.quantile_ends import _added, beyond, exceeds, rank_bounds
 
 
 @pytest.mark.parametrize("delta", [1e-16, 1e-18, 1e-30, 1e-100, 1e-300])
@@ -57,6 +59,23 @@ def test_prices_that_jump_are_found_in_few_looks(at_most, above):
 
         assert boundary(over, Fraction(1), Fraction(2), 10) == 1 + Fraction(edge, 1024)
         assert len(looks) < 60
+        assert len(set(looks)) == len(looks)
+
+
+@pytest.mark.parametrize("power", [0.1, 1, 1.1, 3])
+def test_prices_that_are_powers_are_found_in_very_few_looks(power):
+    """In few looks wherever the end is; and where all fits, or nothing does, the ends of the grid are found."""
+    grid = {edge: 1 + Fraction(edge, 1024) for edge in (-1, 0, 1, 50, 512, 1022, 1023, 1024, 5000)}
+    for edge, last in grid.items():
+        looks = []
+
+        def over(x, last=last, looks=looks):
+            looks.append(x)
+            return power * math.log((x + Fraction(1, 10**9)) / (last + Fraction(1, 2048)))
+
+        found = boundary(over, Fraction(1), Fraction(2), 10)
+        assert found == min(max(last, 1), 1 + Fraction(1023, 1024))
+        assert len(looks) <= (1 if edge < 0 else 8)
 
 
 @pytest.mark.parametrize("n", [10**8, 10**10, 10**12, 10**14])
@@ -71,8 +90,11 @@ def test_ranks_far_out_are_those_of_the_binomial(n, p, q):
 def test_both_ways_to_a_tail_agree():
     for n, p in ((1000, Fraction(1, 3)), (10**6, Fraction(1, 900)), (10**9, Fraction(99, 100))):
         for k in (int(n * p) + 1, int(n * p) + 30, n):
-            exact = beyond(k, n, p)
-            assert exact <= _added(k, n, p) <= exact * (1 + Fraction(1, 10**5))
+            exact, (low, high) = beyond(k, n, p), _added(k, n, p)
+            assert low <= exact <= high <= exact * (1 + Fraction(1, 10**5))
+            assert low >= exact * (1 - Fraction(1, 10**5)) or exact == Fraction(1, 1 << SMALLEST)
+            for q in (low, exact, high, low / 2, 2 * high, exact * (1 - Fraction(1, 10**12))):
+                assert exceeds(k, n, p, q) == (exact > q)
 
 
 @pytest.mark.parametrize("p", [1e-8, 1e-10, 1 - 1e-9])

@@ -7,7 +7,7 @@ import pytest
 
 import uptack as ut
 from tests.attacks.hostile import NOT_NUMBERS, TABLES, VALUES
-from uptack.densities.kde import Bins
+from uptack.densities.kernel_density import Bins
 from uptack.kernels import Gaussian, kernel_machine, release_function
 from uptack.kernels.regions import features, spectrum
 from uptack.noise import SeededEntropy

@@ -20,7 +20,7 @@ from uptack.data import ordering, weights
 from uptack.data.people import people
 from uptack.data.places import Known, Scale, Weighed, crossed
 from uptack.densities.boxes import Box, counted
-from uptack.densities.kde import Bins
+from uptack.densities.kernel_density import Bins
 from uptack.reach.people import PeopleRange
 from uptack.statistics import column_ends
 

@@ -10,7 +10,7 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.data import cells, guess_types, source, textfiles
+from uptack.data import cell_bytes, cells, guess_types, source, textfiles
 from uptack.data.files import Options
 from uptack.data.look import look
 from uptack.errors import InvalidArgument
@@ -201,6 +201,58 @@ def test_numbers_are_told_as_by_their_pattern(form):
     for kind, pattern in form.patterns.items():
         wanted = pc.fill_null(pc.match_substring_regex(texts, pattern), False)
         assert cells.fits(texts, kind, form).equals(wanted)
+
+
+CELLS = ("", "0", "-7", "-", "--1", "5-", "+5", "0x1f", " 7", "007", "٣", "-0", "1-2", "9" * 19, "é", "\uffff", None)
+
+
+def test_bytes_tell_what_cells_do():
+    """Triples of cells, as parts of a longer array too: what is told by all bytes at once is what each cell tells."""
+    import itertools
+
+    import pyarrow as pa
+
+    told = [0, 0]
+    for some in itertools.product(CELLS, repeat=3):
+        for column in (pa.array(some, pa.string()), pa.array(["x", *some, "-"], pa.string()).slice(1, 3)):
+            whole, there = cell_bytes.integers(column), cell_bytes.without_empty(column, cells.LOST)
+            if whole is not None:
+                assert whole.to_pylist() == [cell if cell is None else int(cell) for cell in some]
+                assert whole.type == pa.int64()
+                assert {*some} <= {"0", "-7", "007", "-0", None}
+            if there is not None:
+                there.validate(full=True)
+                assert there.to_pylist() == [cell or None for cell in some]
+            told = [told[0] + (whole is not None), told[1] + (there is not None)]
+            assert (there is None) <= (None in some or "\uffff" in some or set(some) == {""})
+    assert told == [2 * (5**3 - 1), 2 * (15**3 - 1)]
+
+
+def test_bytes_tell_numbers_as_their_pattern_does():
+    """Each text of up to five signs by itself: Arrow takes none for a number that the pattern does not, nor another."""
+    import itertools
+    import re
+
+    import pyarrow as pa
+
+    words = ["".join(p) for n in range(1, 6) for p in itertools.product("+-0.eE,/", repeat=n)]
+    words += ["nan", "-inf", "nan(1)", "0x1p3", "1d5", "1e400", "-1E-400", "1_0", " 1", "1 ", "٣", "1.5e3"]
+    column, pattern, told = pa.array(words), re.compile(cells.Numbers().patterns["number"]), 0
+    for place, word in enumerate(words):
+        if (found := cell_bytes.numbers(column.slice(place, 1))) is not None:
+            told += 1
+            assert pattern.search(word), word
+            assert found.to_pylist() == [float(word)]
+    assert told >= sum(word[0] in "-.0" and bool(pattern.search(word)) and word[-1] != "f" for word in words)
+    column = pa.array(["1", None, "-2.5", "", "1e3"])
+    assert cell_bytes.numbers(column) is None
+    assert cell_bytes.numbers(column.slice(0, 3)).to_pylist() == [1.0, None, -2.5]
+
+
+def test_copies_keep_integers_to_their_ends(tmp_path):
+    ends = [-(1 << 63), (1 << 63) - 1, 0, -1] * 300
+    (tmp_path / "rows.csv").write_text("n\n" + "\n".join(map(str, ends)))
+    assert source(tmp_path / "rows.csv", types="guess").categories("n") == dict.fromkeys(sorted(ends), 300)
 
 
 LATER = {  # what the first rows seem to hold, and what the last row is

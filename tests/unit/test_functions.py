@@ -19,7 +19,7 @@ from flint import arb, ctx
 import uptack as ut
 from uptack.columns import ArrayColumn
 from uptack.densities import kde
-from uptack.densities.kde import ERROR, Bins, Density
+from uptack.densities.kernel_density import ERROR, Bins, Density
 from uptack.errors import InvalidArgument, UptackError
 from uptack.kernels import (
     Expansion,

@@ -6,7 +6,7 @@ import pytest
 import uptack as ut
 from uptack.columns.people import UNIT
 from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise
-from uptack.densities.kde import Bins
+from uptack.densities.kernel_density import Bins
 from uptack.densities.trigonometric import half_lattice, moment_sums
 from uptack.discrete import Domain
 from uptack.errors import InvalidArgument

@@ -222,7 +222,7 @@ FAULTS = (
     # -------------------------------------------------------------------------------------- functions of points
     Fault("density: half its sensitivity", "uptack.kernels.norms.KernelSum.sensitivity", after(lambda s, *_: s / 2), INNER, "density"),
     Fault("density: without the root of 2", "uptack.kernels.norms.KernelSum.sensitivity", after(lambda s, *_: s / ROOT_TWO), INNER, "density"),
-    Fault("density: a bandwidth off the data", "uptack.densities.kde._private_bandwidths", lambda f: bare_width, INNER, "density, private bandwidth"),
+    Fault("density: a bandwidth off the data", "uptack.densities.kernel_density._private_bandwidths", lambda f: bare_width, INNER, "density, private bandwidth"),
     Fault("functions: half the noise", "uptack.mechanisms.additive.calibrated_gaussian", after(lambda m, *_: (m[0], m[1], type(m[2])(m[2].variance / 4))), INNER, "function"),
     Fault("spectral: half its sensitivity", "uptack.kernels.spectral.FourierBasis.sensitivity", after(lambda s, *_: s / 2), INNER, "spectral"),
     Fault("ball noise ÷ 2", "uptack.densities.caratheodory.BallNoise.scale", times(HALF), INNER, "moments, Gamma noise"),

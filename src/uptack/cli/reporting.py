@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import webbrowser
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -90,6 +89,8 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
     files = ", ".join(str(place.path) for place in places)
     say(to_json(made) if json_wanted else f"{to_text(made, most=MOST)}\nThe whole report: {files}")
     if show:
+        import webbrowser
+
         webbrowser.open(places[0].path.resolve().as_uri())
     return ANSWER if any(figure.value is not None for column in made.columns for figure in column.figures) else NO_REPLY
 

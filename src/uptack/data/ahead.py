@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 WAITING = 1
@@ -16,6 +18,7 @@ WAITING = 1
 
 def ahead(f: Callable[[Any], T], batches: Iterator[Any]) -> Iterator[T]:
     """f of one batch after the other, in a thread of its own: meanwhile the next batch is made, or two."""
+    from concurrent.futures import ThreadPoolExecutor
 
     def quiet(batch: Any) -> T:
         with np.errstate(all="ignore"):  # which a thread does not inherit

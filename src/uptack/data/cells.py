@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from uptack import checks
-from uptack.data import time_cells
+from uptack.data import cell_bytes, time_cells
 from uptack.data.constants import false, listed, nothing, whole
 from uptack.data.streams import LOST
 from uptack.errors import InvalidArgument
@@ -123,6 +123,8 @@ def texts(cells: Any, na: Sequence[str] = ()) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if not na and (found := cell_bytes.without_empty(cells, LOST)) is not None:
+        return found
     gone = pc.or_(pc.equal(pc.binary_length(cells), whole(0)), pc.match_substring(cells, LOST))
     if na:
         gone = pc.or_(gone, pc.is_in(pc.ascii_trim_whitespace(cells), listed(*na)))
@@ -136,6 +138,8 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
 
     if kind == "text":
         return found
+    if (plain := _at_once(found, kind, form)) is not None:
+        return plain
     bare = pc.ascii_trim_whitespace(found)
     if words := _words(kind) if base(kind) == "boolean" else None:
         lower = pc.utf8_lower(bare)
@@ -149,6 +153,13 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
         return plain.cast(dtype)
     except pa.ArrowInvalid:
         return pa.array([_number(text, kind) for text in plain.to_pylist()], dtype)
+
+
+def _at_once(found: Any, kind: str, form: Numbers) -> Any | None:
+    """The same for a column of numbers as most are: None where it is another."""
+    if kind == "integer" and not form.thousands:
+        return cell_bytes.integers(found)
+    return cell_bytes.numbers(found) if kind == "number" and form == Numbers() else None
 
 
 def fits(bare: Any, kind: str, form: Numbers) -> Any:
@@ -176,6 +187,13 @@ def held(found: Any) -> Any:
 
     bare = pc.utf8_lower(pc.ascii_trim_whitespace(found))
     return pc.and_(pc.is_valid(bare), pc.invert(pc.is_in(bare, listed(*GAPS))))
+
+
+def any_held(found: Any) -> bool:
+    """Whether a cell holds something, as far as a guess knows. If one does, one of the first does most likely."""
+    import pyarrow.compute as pc
+
+    return any(pc.any(held(part)).as_py() for part in (found.slice(0, FEW), found))
 
 
 def misfits(found: Any, kind: str, form: Numbers, values: Any = None) -> int:

@@ -43,13 +43,11 @@ def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder:
 
 def _write(copy: Path, paths: Sequence[str], made: Layout, guesses: Guesses, label: str | None) -> bool:
     """Write the rows with the kinds that the first batch has; whether all others had them too."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     found = ahead(guesses.read, unread(paths, made, label=label))
     first = next(found)
-    words = [field.name for field in first.schema if field.type == pa.string()]  # only they gain by a dictionary
-    with pq.ParquetWriter(copy, first.schema, use_dictionary=words, write_statistics=False) as file:
+    with pq.ParquetWriter(copy, first.schema, **_encoded(first.schema)) as file:
         file.write_batch(first)
         same = True
         for batch in found:
@@ -57,6 +55,17 @@ def _write(copy: Path, paths: Sequence[str], made: Layout, guesses: Guesses, lab
             if same:
                 file.write_batch(batch)
     return same
+
+
+def _encoded(schema: Any) -> dict[str, Any]:
+    """How columns are written, by their types: small, and sooner than by packing what was written plainly."""
+    import pyarrow as pa
+
+    words = [field.name for field in schema if field.type == pa.string()]  # only they gain by a dictionary
+    others = (pa.string(), pa.float64(), pa.bool_())
+    deltas = {field.name: "DELTA_BINARY_PACKED" for field in schema if field.type not in others}
+    plain = {"compression": "none", "write_statistics": False}
+    return plain | {"use_dictionary": words, "column_encoding": deltas or None}
 
 
 class Guesses:
@@ -85,7 +94,7 @@ class Guesses:
     def _values(self, name: str, found: Any) -> Any:
         if self._said[name] != GUESS:
             return cells.cast(found, self._said[name], self._form)
-        if name not in self._seen and cells.misfits(found, "text", self._form):
+        if name not in self._seen and cells.any_held(found):
             self._seen.add(name)
         fit: dict[str, Any] = {}
         for kind in self._possible[name]:

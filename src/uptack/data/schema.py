@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -149,6 +148,8 @@ def parse(text: str, name: str = "schema") -> Schema:
     >>> made.kinds, made.person, made.columns["age"].plausible
     ({'age': 'integer'}, ('id',), (0.0, 120.0))
     """
+    import tomllib
+
     try:
         found = tomllib.loads(text, parse_float=read)
     except (tomllib.TOMLDecodeError, ValueError, OverflowError, RecursionError) as error:

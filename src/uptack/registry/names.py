@@ -19,12 +19,15 @@ from uptack.registry.declaration import Declaration
 HOMES = (
     "uptack.statistics",
     "uptack.discrete",
-    "uptack.densities",
+    "uptack.densities.fourier",
+    "uptack.densities.kernel_density",
     "uptack.multivariate",
     "uptack.regression",
     "uptack.ranks",
     "uptack.blocks",
-    "uptack.kernels",
+    "uptack.kernels.gaussian_process",
+    "uptack.kernels.machines",
+    "uptack.kernels.spectral",
     "uptack.mechanisms",
     "uptack.groups",
     "uptack.papers",
@@ -36,6 +39,8 @@ ENTRY_POINTS = "uptack.statistics"
 """The group of entry points through which other packages are found."""
 
 _DECLARED: dict[str, Declaration] = {}
+_READY: dict[str, Declaration] = {}
+"""Those of ours whose modules have been imported to their end."""
 _LOCK = threading.RLock()
 _loaded = False
 
@@ -98,11 +103,14 @@ def declared() -> dict[str, Declaration]:
 
 def _named(name: str) -> Declaration | None:
     """The release function of a name. Ours are found without importing more modules than until it is there."""
+    if name in _READY and _READY[name] is _DECLARED.get(name):
+        return _READY[name]
     for module in () if _loaded else HOMES:
         with _LOCK:
             found = _DECLARED.get(name)
         if found is not None and (home := found.function.__module__).startswith("uptack."):
             importlib.import_module(home)  # it may be that another thread is still at it
+            _READY[name] = found
             return found
         importlib.import_module(module)
     return declared().get(name)

@@ -228,9 +228,12 @@ class _Taking:
         return planned_rows(self.session)
 
     def all(self, parts: Sequence[Part]) -> list[Part]:
-        taken = list(parts)
-        for figure in WORTH:
-            taken = self._one_more(taken, figure)
+        """Where the budget carries all figures together, it carries each of them with those before it: units shrink."""
+        taken = self._scaled([replace(part, figures=part.possible) for part in parts], rough=True)
+        if len(self._carried(taken)) < sum(len(part.figures) for part in taken):
+            taken = list(parts)
+            for figure in WORTH:
+                taken = self._one_more(taken, figure)
         return taken if self.rough else self._scaled(self._refused(taken), rough=False)
 
     def _refused(self, parts: Sequence[Part]) -> list[Part]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import metadata, resources
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
-from uptack.labels import label, lines
+import uptack
+from uptack.labels import label
 from uptack.privacy.words import promise, short
 from uptack.report.axes import labelled_ticks, number, powers
 from uptack.report.cards import RANGE, Figure, coarse, in_ticks
@@ -171,17 +171,10 @@ def brief(name: str) -> str:
 
 def to_html(profile: Profile) -> str:
     """One self-contained page. Whatever a name holds, it is text: escaped, and without what can't be printed."""
-    from jinja2 import Environment, StrictUndefined
+    from uptack.report.compiled import template
 
-    def clean(value: Any) -> Any:
-        return lines(value) if type(value) is str else value
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=clean
-    )
-    text = resources.files("uptack.report").joinpath("template.html").read_text("utf-8")
     cards, bill = [card(f"c{i}", column, profile.unit) for i, column in enumerate(profile.columns, 1)], charges(profile)
-    return environment.from_string(text).render(
+    return template().render(
         profile=profile,
         cards=[one for one in cards if answered(one.column)],
         silent=silent(cards),
@@ -202,5 +195,5 @@ def to_html(profile: Profile) -> str:
         label=label,
         many=MANY,
         wide=WIDE,
-        version=metadata.version("uptack"),
+        version=uptack.__version__,
     )

@@ -148,8 +148,8 @@ EULER = Fraction(272, 100)
 RARE, FEW = Fraction(1, 1000), 50
 """For smaller shares that have more rows, balls are slow, or too wide to say anything."""
 
-BLOCK = 1 << 18
-"""Terms that are added up at a time."""
+BLOCK, LARGEST_BLOCK = 1 << 10, 1 << 18
+"""Terms that are added up at a time: at first, and at most."""
 
 HUGE = 10**15
 """From so many rows on the law of the binomial is not computed but bounded."""
@@ -170,7 +170,7 @@ def _below(n: int, p: Fraction, q: Fraction) -> int:
     """
     if n >= HUGE:
         return math.floor(n * p) - _deviation(n, p, q)
-    return _first(n, _near(n, p, q), lambda k: beyond(n - k, n, 1 - p) > q)
+    return _first(n, _near(n, p, q), lambda k: exceeds(n - k, n, 1 - p, q))
 
 
 @lru_cache(256)
@@ -178,7 +178,16 @@ def _above(n: int, p: Fraction, q: Fraction) -> int:
     """A number that Binomial(n, p) is at or above with a probability of at most q: the first k with P(B ≥ k) ≤ q."""
     if n >= HUGE:
         return math.ceil(n * p) + _deviation(n, p, q) + 1
-    return _first(n, _near(n, p, 1 - q), lambda k: beyond(k + 1, n, p) <= q) + 1
+    return _first(n, _near(n, p, 1 - q), lambda k: not exceeds(k + 1, n, p, q)) + 1
+
+
+def exceeds(k: int, n: int, p: Fraction, q: Fraction) -> bool:
+    """Whether P(Binomial(n, p) ≥ k), rounded up, is more than q: sums of terms tell it soon where it is not near q."""
+    if k > n * p:
+        low, high = _added(k, n, p)
+        if high <= q or low > q:
+            return low > q
+    return beyond(k, n, p) > q
 
 
 def beyond(k: int, n: int, p: Fraction) -> Fraction:
@@ -189,30 +198,32 @@ def beyond(k: int, n: int, p: Fraction) -> Fraction:
     s = min(p, 1 - p)
     if s >= RARE or n * s <= FEW:
         return Real(lambda: ball(p).beta_lower(arb(k), arb(n - k + 1), 1)).bounds(40 + n.bit_length())[1]
-    return _added(k, n, p) if k > n * p else Fraction(1)
+    return _added(k, n, p)[1] if k > n * p else Fraction(1)
 
 
-def _added(k: int, n: int, p: Fraction) -> Fraction:
-    """The same for k > np as P(B = k)·(1 + r₀ + r₀r₁ + ...) with rᵢ = (n - k - i)/(k + 1 + i)·p/(1 - p), which falls.
+def _added(k: int, n: int, p: Fraction) -> tuple[Fraction, Fraction]:
+    """Bounds of it for k > np: P(B = k)·(1 + r₀ + r₀r₁ + ...) with rᵢ = (n - k - i)/(k + 1 + i)·p/(1 - p), which falls.
 
-    The factor is found in floats: some million terms have an error of 1e-8 at most, for which more is added. The first
-    that is left out, over 1 - rᵢ, is at least what all that are left out come to.
+    The factor is found in floats: some million terms have an error of 1e-8 at most, for which more is added, or taken.
+    The first that is left out, over 1 - rᵢ, is at least what all that are left out come to.
     """
-    odds, total, last, done = float(p / (1 - p)), 1.0, 1.0, 0
+    odds, total, last, done, block = float(p / (1 - p)), 1.0, 1.0, 0, BLOCK
     while done <= n - k:
-        i = np.arange(done, min(done + BLOCK, n - k + 1), dtype=np.float64)
+        i = np.arange(done, min(done + block, n - k + 1), dtype=np.float64)
         ratios = (n - k - i) / (k + 1 + i) * odds
         terms = last * np.cumprod(ratios)
         total, last, done = total + float(terms.sum()), float(terms[-1]), done + i.size
         left = last * ratios[-1] / (1 - ratios[-1])
         if left <= total * 1e-9:
             break
+        block = min(2 * block, LARGEST_BLOCK)
 
     def first() -> arb:
         ways = arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()
         return (ways + k * ball(p).log() + (n - k) * ball(1 - p).log()).exp()
 
-    return Real(first).bounds(96 + 2 * n.bit_length())[1] * Fraction((total + left) * (1 + 1e-6))
+    low, high = Real(first).bounds(96 + 2 * n.bit_length())
+    return low * Fraction(total * (1 - 1e-6)), high * Fraction((total + left) * (1 + 1e-6))
 
 
 def _near(n: int, p: Fraction, q: Fraction) -> int:

@@ -12,7 +12,7 @@ from uptack.audit.battery.blocks import regressed
 from uptack.audit.case import Case, Pair, family
 from uptack.audit.neighbours import changed, lines, two_values
 from uptack.densities.fourier import fourier_density
-from uptack.densities.kde import kde
+from uptack.densities.kernel_density import kde
 from uptack.discrete import histogram
 from uptack.groups import per_group
 from uptack.kernels.machines import kernel_machine

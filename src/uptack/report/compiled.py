@@ -1,0 +1,67 @@
+"""The template of the page. What Jinja compiles is kept beside what Python does: it takes longer than to fill it in."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from functools import cache
+from importlib import resources
+from importlib.util import cache_from_source
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+import uptack
+from uptack.labels import lines
+
+
+class Kept(jinja2.BytecodeCache):
+    """One file in the folder of compiled modules. Jinja looks whether it was made from the same text.
+
+    Where nobody may write there, or Python is told to write nothing, the template is compiled each time.
+    """
+
+    def _place(self) -> Path:
+        made_by = f"{uptack.__version__}j{jinja2.__version__}"
+        mark = "".join(sign for sign in made_by if sign.isalnum())
+        return Path(cache_from_source(str(Path(__file__).with_name("template.py")), optimization=mark))
+
+    def load_bytecode(self, bucket: Any) -> None:
+        """What was compiled before, if anything was."""
+        try:
+            bucket.bytecode_from_string(self._place().read_bytes())
+        except Exception:  # it is not there, or was made by nobody that we know
+            bucket.reset()
+
+    def dump_bytecode(self, bucket: Any) -> None:
+        """Keep it: all of it, or nothing."""
+        if sys.dont_write_bytecode:
+            return
+        with contextlib.suppress(OSError):
+            place = self._place()
+            part = place.with_suffix(f".{os.getpid()}")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(bucket.bytecode_to_string())
+            part.replace(place)
+
+
+def _clean(value: Any) -> Any:
+    return lines(value) if type(value) is str else value
+
+
+@cache
+def template() -> jinja2.Template:
+    """The template. Whatever a name holds, it is text: escaped, and without what can't be printed."""
+    text = resources.files("uptack.report").joinpath("template.html").read_text("utf-8")
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_clean,
+        loader=jinja2.FunctionLoader(lambda name: text),
+        bytecode_cache=Kept(),
+    )
+    return environment.get_template("page")

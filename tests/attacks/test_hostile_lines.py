@@ -19,7 +19,8 @@ from uptack.registry import find, names, release
 from uptack.regression.check_loss import Check
 from uptack.regression.counts import Poisson, ends
 from uptack.regression.losses import Huber, Logistic
-from uptack.regression.newton import Model, Step
+from uptack.regression.model import Model
+from uptack.regression.newton import Step
 from uptack.regression.tails import on_line, one_sided, shown
 
 ODD = (0.0, -0.0, 5e-324, 1.0, 7.0, -9.0, 2.0**53 + 2, 1e200, 1.7e308, -1.7e308)
@@ -67,7 +68,7 @@ def test_ends_of_counts_are_integers_whatever_was_released_before(beta):
             raise Seen
 
     account = ut.account.Account.open("ends", 1, entropy=SeededEntropy(1))
-    step = Step(beta, beta, 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, np.zeros((2, 2)))
+    step = Step(beta, beta, 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1, np.zeros((2, 2)))
     with pytest.raises(Seen):
         ends(Looking(HOSTILE, np.ones(HOSTILE.shape[1], bool)), model(Poisson()), step, account)
 

@@ -18,7 +18,7 @@ from uptack.multivariate.terms import Squares, Tally, Vectors
 from uptack.noise import SeededEntropy
 from uptack.regression.check_loss import Check
 from uptack.regression.losses import Huber, Logistic
-from uptack.regression.newton import Model
+from uptack.regression.model import Model
 
 GONE = ((np.nan,),)
 """A person all of whose rows lack a value."""

@@ -23,8 +23,10 @@ from uptack.noise import SeededEntropy
 from uptack.privacy.loss import Pure
 from uptack.regression.check_loss import Check
 from uptack.regression.fitting import _unsettled
+from uptack.regression.hessian import Hessian
 from uptack.regression.losses import Huber, Logistic
-from uptack.regression.newton import Hessian, Model, Step
+from uptack.regression.model import Model
+from uptack.regression.newton import Step, _slope
 from uptack.regression.plans import RADIUS, SLOPE, TAILS, Asked, hessians
 from uptack.regression.tails import farther
 
@@ -328,11 +330,37 @@ def test_no_slope_is_an_answer_also_where_x_has_a_long_tail():
         assert low[1] < 0 < high[1]
 
 
+def last_step(moved: float, even: float) -> Step:
+    return Step(np.ones(4), np.ones(4), 1.0, 0.8, 0.8, 0.04, moved, even, 0.0, 0.1, np.zeros((4, 4)))
+
+
+def seen(*raw: float) -> Hessian:
+    return Hessian(np.eye(4), np.array(raw), np.array(raw), 0.2, 0.1, 0.2)
+
+
 def test_a_last_step_is_to_be_shorter_where_noise_covers_directions():
-    step = Step(np.ones(4), np.ones(4), 1.0, 0.8, 0.8, 0.04, 0.28, 0.0, 0.1, np.zeros((4, 4)))
     for least, refused in ((0.5, False), (0.05, True)):
-        raw = np.array([least, 0.9, 1.0, 1.1])
-        assert _unsettled(step, 0.0, Hessian(np.eye(4), raw, raw, 0.2, 0.1, 0.2), Huber()) == refused
+        assert _unsettled(last_step(0.28, 0.28), 0.0, seen(least, 0.9, 1.0, 1.1), Huber()) == refused
+
+
+def test_a_last_step_is_no_polish_if_it_is_long_in_a_faint_direction_or_several_slopes_are_faint():
+    for even, raw, refused in (
+        (0.32, (0.5, 0.9, 1.0, 1.1), False),
+        (0.34, (0.5, 0.9, 1.0, 1.1), True),
+        (0.28, (0.25, 0.9, 1.0, 1.1), False),
+        (0.28, (0.25, 0.27, 1.0, 1.1), True),
+    ):
+        assert _unsettled(last_step(0.15, even), 0.0, seen(*raw), Huber()) == refused
+
+
+@pytest.mark.parametrize(
+    ("n", "loss", "wanted"), [(4_000, Huber(0.8), 0.377), (10**8, Huber(0.8), 0.2), (4_000, Logistic(), 0.1)]
+)
+def test_the_share_of_residuals_inside_is_drawn_to_that_of_a_normal_law_where_it_is_noise(n, loss, wanted):
+    """Of few rows a share may come out near 0, and make a step many times too long. Curvatures of classes vary."""
+    model = Model(Frame((0, 1), np.ones(2), np.zeros(2), True), np.eye(2), 2.0, n, loss)
+    account = Account.open("slope", Fraction(1, 200))
+    assert _slope(0.1, model, account) == pytest.approx(wanted, abs=0.001)
 
 
 def test_a_summary_and_json():

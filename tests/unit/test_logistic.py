@@ -16,8 +16,9 @@ from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
 from uptack.regression.curve import logistic, stretch
 from uptack.regression.curved import curved
+from uptack.regression.hessian import Hessian, covering
 from uptack.regression.losses import Logistic
-from uptack.regression.newton import Hessian, Model, covering
+from uptack.regression.model import Model
 from uptack.regression.plans import BLURRED, Asked
 
 BETA = np.array([-1.0, 1.0, -0.002, 20.0])

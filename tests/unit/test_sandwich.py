@@ -15,8 +15,10 @@ from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
 from uptack.privacy.loss import Pure
 from uptack.regression import plans
+from uptack.regression.hessian import Hessian
 from uptack.regression.losses import Huber
-from uptack.regression.newton import Hessian, Model, Step
+from uptack.regression.model import Model
+from uptack.regression.newton import Step
 from uptack.regression.plans import Asked
 from uptack.regression.sandwich import blocks, sandwich
 
@@ -70,7 +72,7 @@ def test_no_person_adds_more_than_one_to_both_sums_together():
 
 def test_noise_makes_the_last_step_no_more_than_twice_as_long():
     first = Hessian(np.eye(3), np.ones(3), np.ones(3), 0.1, 0.1, 0.1)
-    step = Step(BETA, np.ones(3), 0.7, 0.6, 0.6 / 0.7, 0.1, 0.1, 0.0, 0.1, np.zeros((3, 3)))
+    step = Step(BETA, np.ones(3), 0.7, 0.6, 0.6 / 0.7, 0.1, 0.1, 0.1, 0.0, 0.1, np.zeros((3, 3)))
     found = []
     for seed in range(20):
         account = Account.open("bread", 1, entropy=SeededEntropy(seed))

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.columns.table import Floats
-from uptack.regression.losses import BENT, LOUD, NARROW, Stage, within
+from uptack.regression.losses import BENT, LOUD, NARROW, UNKNOWN, Stage, within
 
 WINDOW = 0.31863936396437514
 """A quarter of normal residuals is within so many standard deviations of their median."""
@@ -35,6 +35,7 @@ class Check:
     )
     ridge, response, flat, far, least, polish, bent = 0.5, True, True, 1.0, 0.02, 0.5, math.inf
     counts = False
+    usual = UNKNOWN
 
     assumed = "standard errors hold if the quantile is linear in x"
 

@@ -34,8 +34,10 @@ from uptack.multivariate.rows import Rows
 from uptack.multivariate.terms import Tally, Vectors
 from uptack.regression.curve import exponential
 from uptack.regression.curved import Predictor
-from uptack.regression.losses import BENT, FAR, LOUD, NARROW, Stage, within
-from uptack.regression.newton import Hessian, Model, Step, noisy_mean
+from uptack.regression.hessian import Hessian
+from uptack.regression.losses import BENT, FAR, LOUD, NARROW, UNKNOWN, Stage, within
+from uptack.regression.model import Model
+from uptack.regression.newton import Step, noisy_mean
 
 NARROWEST, WIDEST, ROOMY = 1.5, 3.0, 0.4
 """The least and the most that L is, over the quantile of |h·(y - μ)|, and what it is at a noise of 1 of the last
@@ -117,6 +119,7 @@ class Poisson:
     loud: bool = False
 
     ridge, response, counts, flat, far, least, polish, bent = 0.5, False, True, False, FAR, 0.02, 0.25, 0.5
+    usual = UNKNOWN
     expected = (1.0, 1.0)
     assumed = "standard errors hold if the logarithms of rates are linear in x"
     near = Fraction(1, 2), 1.0

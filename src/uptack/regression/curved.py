@@ -17,7 +17,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from uptack.columns.table import Floats
-from uptack.regression.newton import Hessian, Model, Step
+from uptack.regression.hessian import Hessian
+from uptack.regression.model import Model
+from uptack.regression.newton import Step
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 LITTLE = 1e-9

@@ -28,18 +28,10 @@ from uptack.regression.classes import log_odds
 from uptack.regression.counts import RATES, STRIDE, Poisson, counted, ends, kneed, level, lowered, shortened
 from uptack.regression.curve import stretch
 from uptack.regression.curved import curved, held
+from uptack.regression.hessian import Hessian, hessian
 from uptack.regression.losses import Loss, Stage
-from uptack.regression.newton import (
-    Hessian,
-    Model,
-    Parts,
-    Step,
-    far_out,
-    hessian,
-    newton,
-    spread,
-    start,
-)
+from uptack.regression.model import Model, far_out, start
+from uptack.regression.newton import Parts, Step, newton, spread
 from uptack.regression.plans import CLOSE, HEAVY, QUIET, RADIUS, ROOM, SLOPE, TAILS, Asked, Plan, hessians
 from uptack.regression.sandwich import Sandwich, sandwich, splits
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
@@ -62,11 +54,15 @@ ROUND = 2.0**64
 columns have very large or small ones and rows are few. Only after the last step, so that it costs what others cost."""
 
 COVERED = 1 / 3
-"""⊥ where noise covers more than this part of the directions of (1, x), or several and more than this of those of x:
-too much of the fit could lie there."""
+"""⊥ where noise covers more than this part of the directions of (1, x), or where several slopes of a line, and more
+than this part of them, are faint: too much of the fit could lie there."""
 
 PART = 2 / 3
 """Times as long may a last step be in which noise covers directions, and one deviation of its noise longer, not two."""
+
+EVEN = 1.1
+"""Times as long may the last step of a line be if all directions count alike. Rows far out have little weight in H, and
+are the ones that tell a faint direction: a step there may be short in H and change what is said of them by spreads."""
 
 
 def fit(design: Given | Streamed, response: Any, asked: Asked) -> Release[Floats] | NoReply:
@@ -240,10 +236,14 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
     if (
         step.noise > ROOM
         or (loss.counts and (max(step.noise, before) > RATES or step.moved > STRIDE))
-        or covered > COVERED * (curvature.raw.size - (covered > 1))
+        or covered > COVERED * curvature.raw.size
         or (not loss.response and not loss.counts and step.longer > max(RUNAWAY * step.slope, GROWN))
     ):
         return True
+    if splits(loss):
+        faint = int(np.count_nonzero(curvature.faint))
+        if step.even > EVEN * loss.polish or (faint > 1 and faint > COVERED * (curvature.raw.size - 1)):
+            return True
     if covered and splits(loss):
         return step.moved > PART * loss.polish + step.noise
     return step.moved > loss.polish + 2 * step.noise + (0.0 if loss.response else before)

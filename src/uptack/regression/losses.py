@@ -72,6 +72,11 @@ class Loss(Protocol):
         ...
 
     @property
+    def usual(self) -> tuple[float, float]:
+        """What the mean of κ/steep is for most tables, and by how much it differs."""
+        ...
+
+    @property
     def expected(self) -> tuple[float, float]:
         """What κ·s and ψ² are about, for plans."""
         ...
@@ -157,6 +162,12 @@ LEAST, MOST, LONG = (0.8, 0.5), (4.0, 3.0), 7.0
 """The least and the most that c and R are, and c with a long tail to one side."""
 
 
+APART = 0.06
+"""By which the share of residuals inside differs between tables, in deviations."""
+
+UNKNOWN = (0.0, math.inf)
+"""Where a curvature is not known before."""
+
 CALMER = 1.3
 CALM = (Stage(Fraction(1, 10), tails=True), Stage(Fraction(3, 10)), Stage(Fraction(6, 10), tails=True))
 LOUDER = (Stage(Fraction(2, 10), tails=True), Stage(Fraction(8, 10), tails=True))
@@ -203,6 +214,13 @@ class Huber:
         """c."""
         return self.cutoff
 
+    @property
+    def usual(self) -> tuple[float, float]:
+        """The share of normal residuals that are inside. Half of all are within 0.67 spreads, whatever their law: that
+        is what a spread is.
+        """
+        return math.erf(self.cutoff / math.sqrt(2)), APART
+
     def clipped(self, noise: float) -> tuple[Huber, float]:
         """Rows and residuals both."""
         found = (within(a - b * math.log(noise), least, most)
@@ -243,6 +261,7 @@ class Logistic:
     )
     ridge, response, flat, far, limit, least, polish, bent = 0.5, False, False, FAR, 1.0, 0.01, 0.25, 0.6
     counts = False
+    usual = UNKNOWN
     expected = (0.15, 0.15)
     assumed = "standard errors hold if log-odds are linear in x"
     near = Fraction(1, 2), QUARTILE

@@ -17,8 +17,8 @@ from uptack.multivariate.entrance import MISSING, Given, Streamed, binary_column
 from uptack.multivariate.signs import noise_edge
 from uptack.regression.counts import Poisson, foreseen, loudest
 from uptack.regression.formulas import Columns
+from uptack.regression.hessian import covering
 from uptack.regression.losses import NARROW, Loss
-from uptack.regression.newton import covering
 from uptack.regression.sandwich import COVERS, enough, expected, splits, tries
 from uptack.release import Advice
 

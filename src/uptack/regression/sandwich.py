@@ -47,8 +47,10 @@ from uptack.mechanisms.matrix_laplace import deviation, edge
 from uptack.multivariate.bounded import moved, noisy_blocks
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.terms import Squares
+from uptack.regression.hessian import Hessian
 from uptack.regression.losses import Loss
-from uptack.regression.newton import Hessian, Model, Step
+from uptack.regression.model import Model
+from uptack.regression.newton import Step
 
 MOST, GRAIN = Fraction(1, 10), 100
 """The most that is taken for it, over what gradients get; parts of ε are multiples of one over the second."""

@@ -14,8 +14,10 @@ from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.labels import label
 from uptack.privacy import Privacy
+from uptack.regression.hessian import Hessian
 from uptack.regression.mixture import times
-from uptack.regression.newton import Hessian, Model, Step
+from uptack.regression.model import Model
+from uptack.regression.newton import Step
 from uptack.regression.plot import plot_coefficients
 from uptack.regression.sandwich import SAFE, Sandwich
 from uptack.release import Release

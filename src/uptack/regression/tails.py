@@ -36,7 +36,8 @@ from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.rows import Rows, products
 from uptack.multivariate.terms import Vectors
-from uptack.regression.newton import Model, noisy_mean
+from uptack.regression.model import Model
+from uptack.regression.newton import noisy_mean
 
 TAIL, GONE = 2.5, 30.0
 """A residual of so many spreads up to so many is in the tail."""

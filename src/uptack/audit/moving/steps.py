@@ -27,8 +27,10 @@ from uptack.registry.rim import guarded
 from uptack.regression.check_loss import Check
 from uptack.regression.classes import log_odds
 from uptack.regression.counts import Poisson, counted, ends, level
+from uptack.regression.hessian import Hessian, bent, hessian
 from uptack.regression.losses import Huber, Loss
-from uptack.regression.newton import FAR_OUT, Hessian, Model, Parts, Step, bent, far_out, hessian, newton, spread
+from uptack.regression.model import FAR_OUT, Model, far_out
+from uptack.regression.newton import Parts, Step, newton, spread
 from uptack.regression.sandwich import sandwich
 from uptack.regression.tails import FAR, GAIN, GONE, LEVER, LOPSIDED, LOSS, NEAR, TAIL, farther, widened, worthless
 from uptack.release import NoReply, Release

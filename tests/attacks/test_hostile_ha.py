@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import uptack
+from uptack.noise import SeededEntropy
 from uptack.regression.intervals import CoefficientErrors, Draw
 from uptack.regression.summary import LinearErrors
 
@@ -30,3 +35,20 @@ def test_intervals_of_coefficients_that_are_not_resolved(drawn: int) -> None:
     told = LinearErrors((1.0, math.inf), (1,), (), 1.0, True, "", private=(0.5, 0.0), unsure=(0.0, 0.0), drawn=drawn)
     found = [told.around(np.zeros(2), confidence)[1] for confidence in CONFIDENCES]
     assert all(b[0] > a[0] >= 0 and a[1] == math.inf for a, b in zip(found[1:], found[2:], strict=False))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_round_coordinates_of_people_are_the_same_in_memory(seed: int, tmp_path: Path) -> None:
+    """Which row of a person tells the scale of a column hung on y where rows come in batches, and not in memory."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(2000, 2))
+    table = pa.table({"a": x[:, 0], "b": x[:, 1], "y": x[:, 0] + rng.normal(size=2000), "who": np.arange(2000) % 300})
+    pq.write_table(table, tmp_path / "t.parquet")
+    asked = {"epsilon": 60, "coordinates": "scatter"}
+    found = [
+        uptack.open(data, person="who", adjacency=uptack.ADD_REMOVE, entropy=SeededEntropy(5))
+        .shortcut_regression("y", ["a", "b"], **asked)
+        .value.tolist()
+        for data in (table, tmp_path / "t.parquet")
+    ]
+    assert found[0] == found[1]

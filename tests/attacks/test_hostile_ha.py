@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +15,7 @@ import pytest
 
 import uptack
 from uptack.noise import SeededEntropy
+from uptack.regression.formulas import functions
 from uptack.regression.intervals import CoefficientErrors, Draw
 from uptack.regression.summary import LinearErrors
 
@@ -24,7 +28,7 @@ def test_intervals_of_any_confidence() -> None:
     for blocks in (3, 50, 4000):
         errors = CoefficientErrors((1.0, 0.0), Draw(blocks, 2, 1, 1.0), Draw(blocks, 2, 1, 0.5))
         found = [errors.around(np.zeros(2), confidence)[1] for confidence in CONFIDENCES]
-        assert all(b[0] >= a[0] > 0 == a[1] for a, b in zip(found, found[1:], strict=False))
+        assert all(b[0] >= a[0] > 0 == a[1] for a, b in itertools.pairwise(found))
         assert (found[-1][0] < math.inf) == (blocks > 50)
 
 
@@ -34,7 +38,7 @@ def test_intervals_of_coefficients_that_are_not_resolved(drawn: int) -> None:
     """They are infinite, also for no confidence at all."""
     told = LinearErrors((1.0, math.inf), (1,), (), 1.0, True, "", private=(0.5, 0.0), unsure=(0.0, 0.0), drawn=drawn)
     found = [told.around(np.zeros(2), confidence)[1] for confidence in CONFIDENCES]
-    assert all(b[0] > a[0] >= 0 and a[1] == math.inf for a, b in zip(found[1:], found[2:], strict=False))
+    assert all(b[0] >= a[0] > 0 and a[1] == math.inf for a, b in itertools.pairwise(found))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -52,3 +56,20 @@ def test_round_coordinates_of_people_are_the_same_in_memory(seed: int, tmp_path:
         for data in (table, tmp_path / "t.parquet")
     ]
     assert found[0] == found[1]
+
+
+def test_functions_are_as_near_as_they_say() -> None:
+    """log10 was off by more than three units in the last place, and high powers by more than was said of them."""
+    rng = np.random.default_rng(1)
+    x = rng.uniform(2.5, 3.2, 2000)
+    assert max(_units(functions.log10(x), [Decimal(one).log10() for one in x.tolist()])) < 2.5
+    x = np.exp(rng.uniform(-9, 9, 300))
+    for power in (65, 66, -65, 7.5, -2.5):
+        off = _units(functions.power(x, power), [Decimal(one) ** Decimal(power) for one in x.tolist()])
+        assert all(off <= abs(power) + 2 * np.abs(power * np.log(x)) + 2)
+
+
+def _units(found: Any, exact: list[Decimal]) -> list[float]:
+    """How far floats are from what they should be, in units of their last place."""
+    both = zip(found.tolist(), exact, strict=True)
+    return [float(abs(Decimal(one) - other) / Decimal(math.ulp(one))) for one, other in both]

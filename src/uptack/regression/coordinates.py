@@ -86,8 +86,12 @@ def round_coordinates(data: Table | StreamedTable, n: int, leading: bool, accoun
 
 
 def _rows(data: Table | StreamedTable, leading: bool) -> Rows:
-    """The predictors, where people are the unit with whose they are. Rows that are not complete contribute nothing."""
+    """The predictors, where people are the unit with whose they are. Rows that are not complete contribute nothing.
+
+    In memory, too, they are beside y, by which it is also decided which row of a person is in a pair.
+    """
     if isinstance(data, StreamedTable):
         return FirstColumns(streamed(data.rows), data.rows.width - 1)
-    x = np.where(data.complete[:, None], data.x[:, int(leading) :], np.nan)
-    return Given(x, data.whose, data.people).rows("drop")
+    rows = np.column_stack([data.x[:, int(leading) :], data.y])
+    rows[~data.complete] = np.nan
+    return FirstColumns(Given(rows, data.whose, data.people).rows("drop"), data.p - leading)

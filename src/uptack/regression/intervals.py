@@ -36,7 +36,7 @@ special = Later("scipy.special")
 
 optimize = Later("scipy.optimize")
 
-GRID, TINY = 128, 1e-300
+GRID, TINY, ENDS = 128, 1e-300, (-40.0, 20.0)
 QUARTILE = 0.6744897501960817
 RANGE_ERROR = 1.1664
 """The standard deviation of an interquartile range of m normal numbers, over the range, times sqrt(m)."""
@@ -85,12 +85,21 @@ class CoefficientErrors:
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """β ± t·spread, for the population's coefficients."""
-        reach = self.times(1 - float(read(confidence))) * np.array(self.spreads)
+        t = self.times(float(1 - read(confidence)))
+        reach = np.array([t * spread if spread else 0.0 for spread in self.spreads])
         return value - reach, value + reach
 
     def times(self, outside: float) -> float:
-        """t with P(|error| > t·spread) = `outside`."""
-        return math.exp(optimize.brentq(lambda log: self._beyond(math.exp(log)) - outside, -40.0, 20.0, xtol=1e-6))
+        """t with P(|error| > t·spread) = `outside`; infinite where spreads of so few blocks may be too small for any t.
+
+        Nearer to 0 than e^-40 it is that.
+        """
+        low, high = ENDS
+        if self._beyond(math.exp(high)) >= outside:
+            return math.inf
+        if self._beyond(math.exp(low)) <= outside:
+            return math.exp(low)
+        return math.exp(optimize.brentq(lambda log: self._beyond(math.exp(log)) - outside, low, high, xtol=1e-6))
 
     @cached_property
     def _noise(self) -> tuple[Floats, Floats]:

@@ -36,6 +36,9 @@ optimize = Later("scipy.optimize")
 FINE, LITTLE, FARTHEST = 0.15, 40.0, 1500.0
 """The step, the logarithm of what may be left out below, and how far W goes beyond its mean."""
 
+LEAST = float(np.finfo(np.float64).tiny)
+"""In place of 0 deviations: so many of an infinite one are still infinite."""
+
 
 @cache
 def _grid(p: int) -> tuple[Floats, Floats]:
@@ -63,6 +66,8 @@ def times(outside: float, share: float, p: int) -> float:
     if outside <= 0:
         return math.inf
     wanted, high = math.log(outside), 1.0
+    if log_tail(LEAST, share, p) <= wanted:
+        return LEAST
     while log_tail(high, share, p) > wanted:
         high *= 2
-    return float(optimize.brentq(lambda t: log_tail(t, share, p) - wanted, 0.0, high, xtol=1e-12, rtol=1e-12))
+    return float(optimize.brentq(lambda t: log_tail(t, share, p) - wanted, LEAST, high, xtol=1e-12, rtol=1e-12))

@@ -215,7 +215,8 @@ def _of_blocks(data: Table | StreamedTable, n: int, ask: _Asked, question: Quest
     m, advice = _plan(n, data.p, question, ask.errors)
     if ask.blocks and question.size_is_secret and n < ask.blocks * data.p:
         return question.refuse("block medians", Advice(other="fewer blocks"))
-    m = ask.blocks or m
+    if ask.blocks:
+        m, advice = ask.blocks, Advice(other=f"{least_blocks(data.p, question, ask.errors):,} blocks")
     if m < 1:
         return question.refuse("block medians", advice)
     estimates = ask.fitted(data, n, m, question.account)

@@ -1,9 +1,13 @@
 """Names, versions and sizes that a report must bear."""
 
+import importlib.util
+import sys
+
 import numpy as np
+import pytest
 
 import uptack as ut
-from uptack.report import profile, to_markdown, to_text
+from uptack.report import compiled, profile, to_markdown, to_text
 
 EVIL = "![x](https://e.org/a.png)<b>|"
 
@@ -16,3 +20,19 @@ def test_names_in_sentences_are_no_marks():
         assert EVIL in to_text(made)
         written = to_markdown(made)
         assert not [mark for mark in ("![x]", "<b>", "https://", " *id*") if mark in written]
+
+
+def test_versions_with_the_same_digits_have_files_of_their_own(monkeypatch):
+    places = set()
+    for version in ("0.1.10", "0.11.0"):
+        monkeypatch.setattr(ut, "__version__", version)
+        places.add(compiled.Kept()._place())
+    assert len(places) == 2
+
+
+def test_a_python_that_keeps_nothing_compiles_each_time(monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys.implementation, "cache_tag", None)
+    with pytest.raises(NotImplementedError):
+        importlib.util.cache_from_source("a.py", optimization="1")
+    assert compiled.template.__wrapped__() is not None

@@ -8,6 +8,8 @@ import pytest
 
 import uptack as ut
 from uptack.report import compiled, profile, to_markdown, to_text
+from uptack.report.several import _on_scale
+from uptack.report.writing import Coefficient
 
 EVIL = "![x](https://e.org/a.png)<b>|"
 
@@ -36,3 +38,10 @@ def test_a_python_that_keeps_nothing_compiles_each_time(monkeypatch):
     with pytest.raises(NotImplementedError):
         importlib.util.cache_from_source("a.py", optimization="1")
     assert compiled.template.__wrapped__() is not None
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1.2e308, 1.7e308])
+def test_coefficients_that_no_scale_holds_are_not_drawn(size):
+    found = _on_scale([Coefficient("x", size, (0.0, size))], [(0.0, size, size)], "unit")
+    assert found.ticks == []
+    assert found.rows[0].low is None

@@ -1,6 +1,7 @@
 """Names, versions and sizes that a report must bear."""
 
 import importlib.util
+import subprocess
 import sys
 
 import numpy as np
@@ -45,3 +46,12 @@ def test_coefficients_that_no_scale_holds_are_not_drawn(size):
     found = _on_scale([Coefficient("x", size, (0.0, size))], [(0.0, size, size)], "unit")
     assert found.ticks == []
     assert found.rows[0].low is None
+
+
+def test_a_command_that_ends_says_nothing_of_its_engine(tmp_path):
+    table = tmp_path / "ages.csv"
+    table.write_text("age\n" + "".join(f"{20 + i % 50}\n" for i in range(300)))
+    command = [sys.executable, "-m", "uptack", "median", str(table), "age", "--epsilon", "1", "--type", "age=integer"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0
+    assert "leaked" not in ended.stderr

@@ -70,7 +70,16 @@ def markdown(value: object) -> str:
     >>> print(markdown("![x](https://example.org/a.png)|<b>"), markdown("wait_minutes"))
     !\[x\](https\://example.org/a.png)\|&lt;b&gt; wait_minutes
     """
-    return _MARKS.sub(lambda mark: "\\" + mark[0], html.escape(label(value), quote=False))
+    return unmarked(label(value))
+
+
+def unmarked(text: str) -> str:
+    r"""A sentence in Markdown, with no marks of whatever names are in it.
+
+    >>> print(unmarked("--plausible a|b<i>=LOW:HIGH"))
+    --plausible a\|b&lt;i&gt;=LOW:HIGH
+    """
+    return _MARKS.sub(lambda mark: "\\" + mark[0], html.escape(text, quote=False))
 
 
 def json_text(value: Any, **options: Any) -> str:

@@ -201,7 +201,6 @@ def run() -> None:
         if not SIGNALS:
             raise
         say("interrupted; what was debited stays debited", err=True)
-    gc.freeze()  # nor need anybody look through what ends with the process
     sys.exit(128 + SIGNALS[0] if SIGNALS else code)
 
 

@@ -25,7 +25,7 @@ class Kept(jinja2.BytecodeCache):
 
     def _place(self) -> Path:
         made_by = f"{uptack.__version__}j{jinja2.__version__}"
-        mark = "".join(sign for sign in made_by if sign.isalnum())
+        mark = "".join(sign if sign.isalnum() else "x" for sign in made_by)  # 0.1.10 is not 0.11.0
         return Path(cache_from_source(str(Path(__file__).with_name("template.py")), optimization=mark))
 
     def load_bytecode(self, bucket: Any) -> None:
@@ -39,7 +39,7 @@ class Kept(jinja2.BytecodeCache):
         """Keep it: all of it, or nothing."""
         if sys.dont_write_bytecode:
             return
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, NotImplementedError):  # some Pythons keep nothing
             place = self._place()
             part = place.with_suffix(f".{os.getpid()}")
             place.parent.mkdir(parents=True, exist_ok=True)

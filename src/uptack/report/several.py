@@ -12,6 +12,9 @@ from uptack.report.axes import Tick, labelled_ticks, number, powers
 from uptack.report.profile import Profile
 from uptack.report.writing import Coefficient, coefficients
 
+TINY, HUGE = 1e-300, 1e300
+"""A scale is wider than the one, and less wide than the other: floats can't divide it else."""
+
 
 class Effect(NamedTuple):
     """A coefficient as an interval on a scale, in per cent of its width; no places where nothing is told."""
@@ -59,7 +62,7 @@ def _on_scale(rows: list[Coefficient], ends: list[tuple[float, ...]], unit: str)
     far = 4 * max((abs(value) for _, _, value in ends), default=0.0) or 1.0
     low = min([0.0, *(max(a, -far) for a, _, _ in ends)])
     high = max([0.0, *(min(b, far) for _, b, _ in ends)])
-    if not low < high or not math.isfinite(high - low):
+    if not TINY < high - low < HUGE:  # nor where it is not a number
         return Effects([Effect(row) for row in rows], [], 0.0, unit)
     edge = (high - low) / 20
     low, high = low - edge, high + edge

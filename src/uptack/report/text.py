@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from uptack.labels import label, markdown
+from uptack.labels import label, markdown, unmarked
 from uptack.privacy.words import promise
 from uptack.report.cards import RANGE, Figure
 from uptack.report.profile import ColumnProfile, Profile
@@ -50,9 +50,10 @@ def to_text(profile: Profile, bill: bool = False, most: int | None = None) -> st
 
 
 def _figures(profile: Profile, cell: Cell, whole: bool, most: int | None = None) -> list[str]:
-    lines = [f"# Private profile of {cell(profile.title)}", "", f"{profile.whose} {promise(profile.spent)}".strip(), ""]
+    whose = f"{_prose(profile.whose, cell)} {promise(profile.spent)}".strip()
+    lines = [f"# Private profile of {cell(profile.title)}", "", whose, ""]
     lines += [" · ".join(summary(profile)), ""]
-    lines += [line for hint in profile.hints for line in (hint, "")]
+    lines += [line for hint in profile.hints for line in (_prose(hint, cell), "")]
     if not profile.private:
         lines += ["**Not private**: the noise was drawn from a seeded source, for tests.", ""]
     lines += _numbers([c for c in profile.columns if c.part.numeric and answered(c)], cell)
@@ -67,6 +68,11 @@ def _figures(profile: Profile, cell: Cell, whole: bool, most: int | None = None)
     if profile.correlations is not None:
         lines += ["## Correlations", "", *_correlation_lines(profile.correlations[1], cell, most), ""]
     return lines
+
+
+def _prose(text: str, cell: Cell) -> str:
+    """A sentence that may have names in it."""
+    return unmarked(text) if cell is markdown else text
 
 
 def padded(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
@@ -120,7 +126,7 @@ def _said(figure: Figure, scale: float) -> str:
 
 def _counts(column: ColumnProfile, figure: Figure, cell: Cell, unit: str, most: int | None) -> list[str]:
     shown = integer_bars(figure) if column.part.numeric else bars(figure)
-    note = [sentence(figure.note)] if figure.note else []
+    note = [_prose(sentence(figure.note), cell)] if figure.note else []
     names = ordered(shown) if column.part.numeric else [cell(bar.name) for bar in shown]
     rows = [
         [name, f"{max(bar.rows, 0):,}", f"{bar.error:,}" if bar.error else ""]
@@ -138,7 +144,7 @@ def _silent(columns: list[ColumnProfile], cell: Cell) -> list[str]:
     for column in columns:
         note = column.part.skipped or next((figure.note for figure in column.figures), "")
         groups.setdefault(note, []).append(cell(column.part.name))
-    lines = [f"- ⊥ {', '.join(names)}: {note}" for note, names in groups.items()]
+    lines = [f"- ⊥ {', '.join(names)}: {_prose(note, cell)}" for note, names in groups.items()]
     return ["## Without an answer", "", *lines, ""] if lines else []
 
 
@@ -158,19 +164,19 @@ def _bill(profile: Profile, cell: Cell) -> list[str]:
 
 def _regression_lines(regression: tuple[tuple[str, ...], Figure], cell: Cell) -> list[str]:
     if regression[1].value is None:
-        return [f"⊥ ({regression[1].note})"]
+        return [f"⊥ ({_prose(regression[1].note, cell)})"]
     rows = [
         [cell(row.name), number(row.value, row.scale), "" if row.ends is None else between(row.ends, row.scale)]
         for row in coefficients(regression)
     ]
-    note = [sentence(regression[1].note)] if regression[1].note else []
+    note = [_prose(sentence(regression[1].note), cell)] if regression[1].note else []
     return [*padded(["coefficient", "value", "95% interval"], rows), *([""] if note else []), *note]
 
 
 def _correlation_lines(figure: Figure, cell: Cell, most: int | None) -> list[str]:
     """The largest first: of many pairs these are read."""
     if figure.value is None:
-        return [f"⊥ ({figure.note})"]
+        return [f"⊥ ({_prose(figure.note, cell)})"]
     names, values, ends = figure.value.names, figure.value.values, figure.interval
     pairs = sorted(itertools.combinations(range(len(names)), 2), key=lambda pair: -abs(float(values[pair])))
     rows = [

@@ -1,4 +1,4 @@
-"""What a hostile reader found: sums beyond 64 bits that the next step took for others."""
+"""What a hostile reader found: sums beyond 64 bits that the next step took for others, and fits with a wrong spread."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,9 @@ import uptack as ut
 from uptack.columns import units
 from uptack.discrete.laws import SkewedLaplace
 from uptack.discrete.shrinkage import posterior_medians
+from uptack.regression import fitting
+from uptack.regression.losses import Huber
+from uptack.regression.newton import Hessian, Step
 
 RNG = np.random.default_rng(3)
 ROWS = RNG.integers(0, 6, size=900)
@@ -36,3 +39,26 @@ def test_guesses_of_counts_that_64_bits_do_not_hold():
     assert found[0] == 0
     assert abs(found[1] / (1 << 70) - 1) < 1e-9
     assert abs(found[2] / (1 << 40) - 1) < 1e-1
+
+
+def line(seed):
+    """One table of many, with as few rows as have a plan."""
+    rng, n = np.random.default_rng(1), 1626
+    for _ in range(seed + 1):
+        x, noise = rng.normal(size=(n, 1)), rng.normal(size=n)
+    return x, 1 + x[:, 0] + noise
+
+
+@pytest.mark.parametrize("seed", [85, 133, 202, 218])
+def test_a_fit_with_a_wrong_spread_or_slope_has_no_standard_errors_that_are_far_too_small(seed):
+    """At 202 the last spread was drawn 30,000 times too small, at others the mean curvature three times."""
+    found = ut.linear_regression(*line(seed), epsilon=1, entropy=ut.SeededEntropy(1000 + seed))
+    if isinstance(found, ut.Release):
+        assert (np.abs(found.value - 1) < 4 * np.array(found.noise.standard_errors)).all()
+
+
+def test_a_share_of_near_residuals_that_no_right_spread_has_is_no_reply():
+    curvature = Hessian(np.eye(2), np.ones(2), np.ones(2), 0.01, 0.01, 0.01)
+    for near, stray in ((0.1, True), (0.3, False), (0.6, False)):
+        step = Step(np.ones(2), np.zeros(2), 1.0, 0.45, 0.45, 0.05, 0.05, 0.0, 0.1, np.zeros((2, 2)), near)
+        assert fitting._unsettled(step, 0.05, curvature, Huber()) is stray

@@ -7,7 +7,6 @@ noise, so floats will do and nothing here costs privacy.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,9 +70,9 @@ def posterior_medians(noisy: Integers, cutoff: int, law: SkewedLaplace, cells: i
     seen = noisy.astype(np.float64)
     guess = seen - float(law.quantile("1/2"))
     guess[near] = seen[near] - shift[place[near]]
-    return _whole(np.rint(np.maximum(guess, 0)), noisy.dtype)
+    return _whole(np.rint(np.maximum(guess, 0)), noisy)
 
 
-def _whole(guess: Floats, kind: np.dtype[Any]) -> Integers:
-    """Integers of the kind that was given: of 64 bits, or Python's own."""
-    return guess.astype(np.int64) if kind != object else np.array([int(v) for v in guess.tolist()], object)
+def _whole(guess: Floats, noisy: Integers) -> Integers:
+    """Integers like those given: of 64 bits, or Python's own."""
+    return np.array([int(v) for v in guess.tolist()], object) if noisy.dtype.kind == "O" else guess.astype(np.int64)

@@ -168,7 +168,8 @@ class Model:
 @dataclass(frozen=True, eq=False)
 class Step:
     """Where a step led to, and what is known of it. `bend` is the mean of κ. `noise` and `moved` are lengths in H, in
-    spreads. `longer` is by which part coefficients grew as a whole, beyond noise.
+    spreads. `longer` is by which part coefficients grew as a whole, beyond noise. `near` is the mean of κ/k as it was
+    released, which `slope` is where that can be.
     """
 
     beta: Floats
@@ -181,6 +182,7 @@ class Step:
     longer: float
     scale: float
     ridge: Floats
+    near: float = 1.0
 
 
 def start(shape: Shape) -> tuple[Floats, Floats]:
@@ -276,7 +278,8 @@ def newton(
         return [Vectors(found) for found in model.slopes(batch, beta, s, sharp)]
 
     total, bends = rows.sums(step)
-    slope = min(max(noisy_mean(bends, model.n, parts.slope), model.loss.least), 1.0)
+    near = noisy_mean(bends, model.n, parts.slope)
+    slope = min(max(near, model.loss.least), 1.0)
     gradient = noisy_total(total, parts.gradient) * limit / model.n
     scale = moved(parts.gradient) * limit / (model.n * float(parts.gradient.epsilon))
     if parts.hessian is not None:
@@ -290,7 +293,7 @@ def newton(
     size = max(float(b @ curvature.matrix @ b), 1e-300)
     longer = float(change @ curvature.matrix @ b) / size - noise * s / math.sqrt(size)
     arrived = beta + model.whitening.T @ change
-    return Step(arrived, change, s, slope, bend, noise, length, longer, scale, ridge), curvature
+    return Step(arrived, change, s, slope, bend, noise, length, longer, scale, ridge, near), curvature
 
 
 def _penalised(model: Model) -> Floats:

@@ -62,3 +62,12 @@ def test_a_share_of_near_residuals_that_no_right_spread_has_is_no_reply():
     for near, stray in ((0.1, True), (0.3, False), (0.6, False)):
         step = Step(np.ones(2), np.zeros(2), 1.0, 0.45, 0.45, 0.05, 0.05, 0.0, 0.1, np.zeros((2, 2)), near)
         assert fitting._unsettled(step, 0.05, curvature, Huber()) is stray
+
+
+def test_the_rows_that_are_advised_where_their_number_is_bought_have_a_plan():
+    told = {"epsilon": 1, "adjacency": ut.ADD_REMOVE}
+    advised = ut.linear_regression(np.zeros((1, 2)), np.zeros(1), **told, entropy=ut.SeededEntropy(0)).advice.n
+    x = RNG.normal(size=(advised, 2))
+    y = x.sum(axis=1) + RNG.normal(size=advised)
+    found = [ut.linear_regression(x, y, **told, entropy=ut.SeededEntropy(seed)) for seed in range(10)]
+    assert sum(one.privacy.epsilon > 0.1 for one in found) >= 9  # the others are ⊥ for their number, at 0.02

@@ -58,7 +58,7 @@ def posterior_medians(noisy: Integers, cutoff: int, law: SkewedLaplace, cells: i
     small, large = sorted((float(law.up), float(law.down)))
     step = max(1, math.floor(small / FINENESS))
     size = math.ceil(FAR * large / step) + FAR
-    place = (noisy - cutoff) // step
+    place = np.minimum((noisy - cutoff) // step, size).astype(np.int64)  # noisy counts may be beyond 64 bits
     near = place < size
     values = cutoff + step * np.arange(size, dtype=np.float64) + (step - 1) / 2
     counts = np.concatenate(([0.0], np.arange(max(1.0, step // 2), values[-1] + FAR * small + 1, step)))
@@ -67,7 +67,12 @@ def posterior_medians(noisy: Integers, cutoff: int, law: SkewedLaplace, cells: i
     weight = np.cumsum(density * held, axis=1)
     median = counts[np.argmax(weight >= weight[:, -1:] / 2, axis=1)]
     shift = np.where(median > 0, values - median, np.inf)
-    guess = noisy - float(law.quantile("1/2"))
-    guess[near] = noisy[near] - shift[place[near]]
-    whole: Integers = np.rint(np.maximum(guess, 0)).astype(np.int64)
-    return whole
+    seen = noisy.astype(np.float64)
+    guess = seen - float(law.quantile("1/2"))
+    guess[near] = seen[near] - shift[place[near]]
+    return _whole(np.rint(np.maximum(guess, 0)), noisy)
+
+
+def _whole(guess: Floats, noisy: Integers) -> Integers:
+    """Integers like those given: of 64 bits, or Python's own."""
+    return np.array([int(v) for v in guess.tolist()], object) if noisy.dtype.kind == "O" else guess.astype(np.int64)

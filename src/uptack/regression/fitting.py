@@ -57,6 +57,10 @@ COVERED = 1 / 3
 """⊥ where noise covers more than this part of the directions of (1, x), or where several slopes of a line, and more
 than this part of them, are faint: too much of the fit could lie there."""
 
+STRAY = 0.25
+"""⊥ where fewer residuals than this share are near, by the number that was released: the last spread is far too small
+then, and with it all standard errors. Of a right one no fewer than half are."""
+
 PART = 2 / 3
 """Times as long may a last step be in which noise covers directions, and one deviation of its noise longer, not two."""
 
@@ -237,6 +241,7 @@ def _unsettled(step: Step, before: float, curvature: Hessian, loss: Loss) -> boo
         step.noise > ROOM
         or (loss.counts and (max(step.noise, before) > RATES or step.moved > STRIDE))
         or covered > COVERED * curvature.raw.size
+        or (splits(loss) and step.near < STRAY)
         or (not loss.response and not loss.counts and step.longer > max(RUNAWAY * step.slope, GROWN))
     ):
         return True

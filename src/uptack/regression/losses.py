@@ -158,6 +158,10 @@ RESIDUALS, ROWS = (0.45, 0.57), (0.45, 0.25)
 FAR = 1.5
 """Times R: up to there rows count with their whole residual."""
 
+HALF = 0.45
+"""The least share of residuals within c: half of them are within 0.67 spreads, or a little less for the spread's noise,
+and c is never less than 0.8. A smaller one is noise, and would make a step too long."""
+
 LEAST, MOST, LONG = (0.8, 0.5), (4.0, 3.0), 7.0
 """The least and the most that c and R are, and c with a long tail to one side."""
 
@@ -196,7 +200,7 @@ class Huber:
 
     cutoff: float = HUBER
 
-    ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, 0.2, 0.3, math.inf
+    ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, HALF, 0.3, math.inf
     counts = False
     expected = (1.0, 1.0)
     assumed = "standard errors hold if residuals spread alike for all x"

@@ -48,7 +48,7 @@ from uptack.regression.model import Model
 class Step:
     """Where a step led to, and what is known of it. `bend` is the mean of κ. `noise` and `moved` are lengths in H, in
     spreads, and `even` that of the move if all directions of H counted alike. `longer` is by which part coefficients
-    grew as a whole, beyond noise.
+    grew as a whole, beyond noise. `near` is the mean of κ/k as it was released, and `slope` what it likely is.
     """
 
     beta: Floats
@@ -62,6 +62,7 @@ class Step:
     longer: float
     scale: float
     ridge: Floats
+    near: float = 1.0
 
 
 def spread(rows: Rows, model: Model, beta: Floats, account: Account) -> float:
@@ -114,7 +115,8 @@ def newton(
         return [Vectors(found) for found in model.slopes(batch, beta, s, sharp)]
 
     total, bends = rows.sums(step)
-    slope = _slope(noisy_mean(bends, model.n, parts.slope), model, parts.slope)
+    near = noisy_mean(bends, model.n, parts.slope)
+    slope = _slope(near, model, parts.slope)
     gradient = noisy_total(total, parts.gradient) * limit / model.n
     scale = moved(parts.gradient) * limit / (model.n * float(parts.gradient.epsilon))
     if parts.hessian is not None:
@@ -129,7 +131,7 @@ def newton(
     size = max(float(b @ curvature.matrix @ b), 1e-300)
     longer = float(change @ curvature.matrix @ b) / size - noise * s / math.sqrt(size)
     arrived = beta + model.whitening.T @ change
-    return Step(arrived, change, s, slope, bend, noise, length, even, longer, scale, ridge), curvature
+    return Step(arrived, change, s, slope, bend, noise, length, even, longer, scale, ridge, near), curvature
 
 
 def _slope(found: float, model: Model, account: Account) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 from uptack import checks
 from uptack.account import Account
 from uptack.multivariate.bounded import moved
-from uptack.multivariate.entrance import MISSING, Given, Streamed, binary_columns, rows_for_scales
+from uptack.multivariate.entrance import COUNT, MISSING, Given, Streamed, binary_columns, rows_for_scales
 from uptack.multivariate.signs import noise_edge
 from uptack.regression.counts import Poisson, foreseen, loudest
 from uptack.regression.formulas import Columns
@@ -80,6 +80,9 @@ LIKELY = Fraction(3, 2)
 """With the least n that has a plan, a third of all fits or fewer may have a reply where steps hang on curvatures. With
 so many times as many rows most do: this is what is advised."""
 
+NOISY = 3
+"""Scales of the noise of a number of rows that is bought, which it is below by with a chance of 2.5%."""
+
 GRAIN = 1000
 """Parts of ε are multiples of one over this."""
 
@@ -117,15 +120,18 @@ class Asked:
         return planned(n, columns, drawn, account or self.account, self.leading, self.loss)
 
     def rows_needed(self, columns: int) -> int:
-        """The least n with a plan."""
-        high = 1
-        while self.planned(high, columns) is None:
+        """The least n with a plan. Where n is bought: for what that leaves of ε, with room for its noise."""
+        account, room, high = self.account, 0, 1
+        if not account.adjacency.size_is_public:
+            room = math.ceil(NOISY * account.rows / (account.epsilon * COUNT))
+            account = account.allot(account.epsilon * (1 - COUNT))
+        while self.planned(high, columns, account) is None:
             high *= 2
         low = high // 2
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self.planned(middle, columns) else (middle, high)
-        return high
+            low, high = (low, middle) if self.planned(middle, columns, account) else (middle, high)
+        return high + room
 
     def advice(self, columns: int, times: int = 1, other: str = "", known: int = 0) -> Advice:
         """What would likely get a reply, where a public number of rows, if there is one, did not."""

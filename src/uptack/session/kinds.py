@@ -68,6 +68,8 @@ def told(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
     The first two are about the values of the column itself. So they are not used for one number per person, nor for
     methods that have no candidates. Categories are used where δ is 0, which can't find any.
     """
+    if not all(isinstance(name, str) for name in request.columns):
+        return request  # whoever reads columns says what is wrong
     given, usual, allowed = _by_formula(request, kinds), dict[str, Any](), request.declaration.allowed
     if len(request.columns) == 1:
         said = schema.columns.get(request.columns[0], Said())

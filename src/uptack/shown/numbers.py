@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -36,8 +36,8 @@ def number(value: Any, scale: float = 0.0, end: str = "") -> str:
     >>> number(1.5e-9), number(7.1234e9 + 0.1, scale=1e13)
     ('1.5e-9', '7.123e9')
     """
-    if isinstance(value, datetime) and scale > 60 * DAY:
-        return outward(value, DAY, end).date().isoformat()
+    if isinstance(value, datetime) and scale > 60 * DAY and (day := outward(value, DAY, end)).time() == time.min:
+        return day.date().isoformat()  # but not on the last day that there is, of which no other is the end
     if isinstance(value, datetime):
         step, part = (60 * SECOND, "minutes") if scale > 2 * DAY else (SECOND, "seconds")
         return outward(value, step, end).isoformat(" ", part)

@@ -226,7 +226,7 @@ def sides(tails: Tails, middle: float, width: float, left_out: int, power: int) 
     most = 2 * left_out * tails.unit
     below = np.minimum(tails.below(middle - far * width), most)
     above = np.minimum(tails.above(middle + far * width), most)
-    outside = (below[:, None] + above[None, :]) // tails.unit
+    outside = ((below[:, None] + above[None, :]) // tails.unit).astype(np.int64)  # people, where units have no largest
     return Weighed(keys, weights, outside.ravel(), logs=logs)
 
 

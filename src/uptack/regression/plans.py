@@ -77,8 +77,8 @@ LEVER, MATTERS = Fraction(3, 100), 1.25
 """The part of ε for whether rows far out are right, where R could be by so much wider then."""
 
 LIKELY = Fraction(3, 2)
-"""With the least n that has a plan, a third of all fits or fewer may have a reply where steps hang on curvatures. With
-so many times as many rows most do: this is what is advised."""
+"""With the least n that has a plan, a third of all fits or fewer may have a reply where steps hang on curvatures, or
+columns are many. With so many times as many rows most do: this is what is advised."""
 
 NOISY = 3
 """Scales of the noise of a number of rows that is bought, which it is below by with a chance of 2.5%."""
@@ -135,7 +135,7 @@ class Asked:
 
     def advice(self, columns: int, times: int = 1, other: str = "", known: int = 0) -> Advice:
         """What would likely get a reply, where a public number of rows, if there is one, did not."""
-        least = max(Fraction(times), LIKELY if hessians(self.loss) > 1 else Fraction(1))
+        least = max(Fraction(times), LIKELY)
         return Advice(n=math.ceil(least * max(self.rows_needed(columns), known)), other=other)
 
 
@@ -216,7 +216,8 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     scatter = _part(edge * float(ROUNDS + more) / fine, most)
     rounds = min(int(USELESS * float(scatter) / edge - float(more)), ROUNDS)
     spare = SPARE if p <= FEW and loss.bent < math.inf else 1.0
-    if rounds < 1 or n < spare * rows_for_scales(drawn, account.epsilon * scales, account):
+    alone = USELESS * float(scatter / (1 + first(loss) * more))
+    if rounds < 1 or edge > alone or n < spare * rows_for_scales(drawn, account.epsilon * scales, account):
         return None
     if isinstance(loss, Poisson):
         if (seen := foreseen(loss, n, account.part(VARIED))) is None:

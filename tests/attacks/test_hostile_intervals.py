@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import uptack
+from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
 from uptack.regression.formulas import functions
 from uptack.regression.intervals import CoefficientErrors, Draw
@@ -87,3 +88,15 @@ def test_what_is_advised_where_blocks_are_too_few() -> None:
     assert refused.advice.n is None
     blocks = int(refused.advice.other.split()[0])
     assert uptack.shortcut_regression(x, x + x**2, epsilon=2, blocks=blocks)
+
+
+@pytest.mark.parametrize("classes", [(2, 2**53), (-(2**53) - 1, 0), (np.int64(2**62), 1), (0.0, 1e300)])
+def test_classes_that_floats_do_not_tell_apart_are_refused(classes):
+    """A function compared integers exactly, and a session as floats: 2^53 + 1 was 2^53 there."""
+    table = {"a": np.arange(50.0), "y": [2, 2**53 + 1] * 25}
+    for ask in (
+        lambda: uptack.logistic_regression(table["a"][:, None], table["y"], epsilon=1, classes=classes),
+        lambda: uptack.open(table).logistic_regression(formula="y ~ a", epsilon=1, classes=classes),
+    ):
+        with pytest.raises(InvalidArgument, match=r"^classes must be numbers below 2\^53"):
+            ask()

@@ -15,6 +15,8 @@ from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 
 Classes = tuple[Any, Any]
+WHOLE = 2**53
+"""From here on a float may stand for several integers, and engines hand on floats."""
 
 
 def two_classes(classes: Any) -> Classes:
@@ -24,6 +26,8 @@ def two_classes(classes: Any) -> Classes:
     both = {canonical(one) for one in given} if plain else set()
     if len(given) != 2 or len(both) != 2 or None in both:
         raise InvalidArgument("classes", "two values that differ, as in (0, 1)", checks.outline(classes))
+    if any(isinstance(one, int | float | np.integer | np.floating) and not -WHOLE < one < WHOLE for one in given):
+        raise InvalidArgument("classes", "numbers below 2^53, which floats tell apart", checks.outline(classes))
     return given[0], given[1]
 
 

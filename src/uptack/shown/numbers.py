@@ -31,13 +31,17 @@ def number(value: Any, scale: float = 0.0, end: str = "") -> str:
     ('1,700,000,123.4', '0.1234', '0.1235')
     >>> number(9.391e14, scale=6e14), number(1.001e15, scale=6e14), number(1e15 + 7, scale=5.0), number(7e9, scale=1e13)
     ('9.391e14', '1.001e15', '1,000,000,000,000,007', '7,000,000,000')
-    >>> number(datetime(2024, 2, 29, 9, 1, 7)), number(datetime(2024, 2, 29, 9, 1), scale=90.0 * DAY, end="high")
-    ('2024-02-29 09:01:07', '2024-03-01')
+    >>> number(datetime(2024, 2, 29, 9, 1, 7)), number(datetime(2024, 2, 29, 9, 1), scale=90.0 * DAY)
+    ('2024-02-29 09:01:07', '2024-02-29')
+    >>> [number(datetime(2024, 2, 29, 9, 1), scale=90.0 * DAY, end=end) for end in ("low", "high")]
+    ['2024-02-29', '2024-03-01']
     >>> number(1.5e-9), number(7.1234e9 + 0.1, scale=1e13)
     ('1.5e-9', '7.123e9')
     """
-    if isinstance(value, datetime) and scale > 60 * DAY and (day := outward(value, DAY, end)).time() == time.min:
-        return day.date().isoformat()  # but not on the last day that there is, of which no other is the end
+    if isinstance(value, datetime) and scale > 60 * DAY:
+        day = outward(value, DAY, end)
+        if end != "high" or day.time() == time.min:  # but no day comes after the last one that there is
+            return day.date().isoformat()
     if isinstance(value, datetime):
         step, part = (60 * SECOND, "minutes") if scale > 2 * DAY else (SECOND, "seconds")
         return outward(value, step, end).isoformat(" ", part)

@@ -18,6 +18,7 @@ from uptack.privacy import ADD_REMOVE
 from uptack.registry import find, names, release
 from uptack.regression.check_loss import Check
 from uptack.regression.counts import Poisson, ends
+from uptack.regression.level import clipped
 from uptack.regression.losses import Huber, Logistic
 from uptack.regression.model import Model
 from uptack.regression.newton import Step
@@ -34,10 +35,10 @@ def model(loss):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("beta", WILD, ids=str)
-@pytest.mark.parametrize("part", [on_line, shown, one_sided])
+@pytest.mark.parametrize("part", [on_line, shown, one_sided, clipped])
 def test_shares_of_rows_are_integers_of_an_interval_of_one_length(part, beta):
     for s, constant in itertools.product((1e-70, 1.0, 1e70), (0.0, 1e300, np.inf)):
-        told = (constant,) if part is not one_sided else ()
+        told = (constant,) if part in (on_line, shown) else ()
         found = part(model(Huber()), HOSTILE, beta, s, *told)
         assert (found == np.rint(found)).all()
         assert max(found.max(), 0) - min(found.min(), 0) <= LENGTH

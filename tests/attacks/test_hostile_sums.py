@@ -6,6 +6,7 @@ import pytest
 from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.standardise import Frame
 from uptack.regression.check_loss import Check
+from uptack.regression.level import clipped
 from uptack.regression.losses import Huber, Logistic
 from uptack.regression.model import Model
 from uptack.regression.tails import on_line, one_sided, shown
@@ -38,7 +39,7 @@ def test_a_row_adds_the_same_to_a_fit_in_any_batch_and_never_too_much(loss):
         def tails(batch, model=model, d=d):
             beta = np.linspace(-1, 1, d)
             found = (part(model, batch, beta, 0.7, 0.3) for part in (on_line, shown))
-            return one_sided(model, batch, beta, 0.7), *found
+            return one_sided(model, batch, beta, 0.7), clipped(model, batch, beta, 0.7), *found
 
         with np.errstate(all="ignore"):
             for i in range(rows.shape[1]):

@@ -48,7 +48,8 @@ from uptack.regression.model import Model
 class Step:
     """Where a step led to, and what is known of it. `bend` is the mean of κ. `noise` and `moved` are lengths in H, in
     spreads, and `even` that of the move if all directions of H counted alike. `longer` is by which part coefficients
-    grew as a whole, beyond noise. `near` is the mean of κ/k as it was released, and `slope` what it likely is.
+    grew as a whole, beyond noise. `near` is the mean of κ/k as it was released, and `slope` what it likely is. `raised`
+    are the variances, for sampling and for noise, of what the intercept was raised by.
     """
 
     beta: Floats
@@ -63,6 +64,7 @@ class Step:
     scale: float
     ridge: Floats
     near: float = 1.0
+    raised: tuple[float, float] = (0.0, 0.0)
 
 
 def spread(rows: Rows, model: Model, beta: Floats, account: Account) -> float:

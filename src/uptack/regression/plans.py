@@ -18,7 +18,7 @@ from uptack.multivariate.signs import noise_edge
 from uptack.regression.counts import Poisson, foreseen, loudest
 from uptack.regression.formulas import Columns
 from uptack.regression.hessian import covering
-from uptack.regression.losses import NARROW, Loss
+from uptack.regression.losses import LONG, NARROW, Loss
 from uptack.regression.sandwich import COVERS, enough, expected, splits, tries
 from uptack.release import Advice
 
@@ -75,6 +75,10 @@ than a constant for them. The test gets the first over n, and up to the second p
 
 LEVER, MATTERS = Fraction(3, 100), 1.25
 """The part of ε for whether rows far out are right, where R could be by so much wider then."""
+
+LEVEL, ONCE = Fraction(5, 100), 250.0
+"""Where noise leaves no room to clip residuals as wide as a long tail asks for, their mean gets the second over n, and
+up to the first part of ε, and nobody asks for tails."""
 
 LIKELY = Fraction(3, 2)
 """With the least n that has a plan, a third of all fits or fewer may have a reply where steps hang on curvatures, or
@@ -154,6 +158,8 @@ class Plan:
     worth: Fraction = Fraction(0)
     lever: Fraction = Fraction(0)
     variance: Fraction = Fraction(0)
+    tails: Fraction = TAILS
+    level: Fraction = Fraction(0)
 
     @property
     def centres(self) -> Fraction:
@@ -186,10 +192,9 @@ class Plan:
     def left(self, rounds: int) -> Fraction:
         """The part of ε that gradients get after so many rounds."""
         prepared = self.scales + self.centres + self.scatter * rounds + self.small * RADIUS + self.classes
-        steps = sum(self.spread + self.small * (SLOPE + TAILS * stage.tails) for stage in self.loss.stages)
-        return (
-            1 - prepared - hessians(self.loss) * self.hessian(rounds) - steps - self.worth - self.lever - self.variance
-        )
+        steps = sum(self.spread + self.small * (SLOPE + self.tails * stage.tails) for stage in self.loss.stages)
+        after = self.worth + self.lever + self.variance + self.level
+        return 1 - prepared - hessians(self.loss) * self.hessian(rounds) - steps - after
 
     def last(self, epsilon: float) -> float:
         """The ε of the last gradient, after all rounds."""
@@ -237,6 +242,10 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
         if bare is not None:
             if plan.worth and bare.farther(p, n, account) > MATTERS:
                 plan = replace(plan, lever=small * LEVER)
+                bare = _clipped(plan, p, n, account) or bare
+            if plan.worth and leading and QUIET * bare.loss.limit < LONG * bare.room:
+                level = _part(ONCE * account.rows / (n * epsilon), LEVEL, Fraction(0))
+                plan = replace(plan, level=level, tails=Fraction(0))
                 bare = _clipped(plan, p, n, account) or bare
             return (_with_variance(plan, p, n, account) if splits(loss) else None) or bare
     return None

@@ -95,8 +95,11 @@ def in_units(
     bias = lines @ np.linalg.solve(slope, step.bend * step.ridge @ b)
     part = turned**2
     lost = part[:, curvature.lost].sum(axis=1) > LOST * part.sum(axis=1)
-    variance = sampled + SAFE * doubt + private * size + bias**2
-    parts = np.array([private * size, doubt]) / np.maximum(variance, 1e-300)  # a dropped column has no variance
+    noisy = private * size
+    if model.frame.leading:
+        sampled[0], noisy[0] = np.add((sampled[0], noisy[0]), step.raised)
+    variance = sampled + SAFE * doubt + noisy + bias**2
+    parts = np.array([noisy, doubt]) / np.maximum(variance, 1e-300)  # a dropped column has no variance
     error, (share, unsure) = np.sqrt(variance), np.nan_to_num(parts)
     value = back @ step.beta
     if model.frame.leading:

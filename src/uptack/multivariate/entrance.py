@@ -95,7 +95,9 @@ def streamed(table: Batched) -> Rows:
 
 
 def _lacking() -> InvalidArgument:
-    fix = "Pass missing='drop': such rows then contribute nothing."
+    fix = (
+        "Pass missing='drop': such rows then contribute nothing. Levels and classes that are not declared are NaN, too."
+    )
     return InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
 
 
@@ -137,9 +139,12 @@ def joined(design: Given | Streamed, response: Any, binary: Sequence[int]) -> Gi
 def binary_columns(value: Any, columns: int) -> tuple[int, ...]:
     """The numbers of the columns that are declared to be 0 or 1."""
     given = [] if value is None else list(value) if isinstance(value, list | tuple | range | np.ndarray) else [value]
+    for one in given:
+        if isinstance(one, str):
+            raise InvalidArgument("binary", "numbers of columns, where X has no names", repr(one), "Or pass a frame.")
     found = {checks.integer("binary", one, least=0) for one in given}
-    if any(one >= columns for one in found):
-        raise InvalidArgument("binary", f"column numbers below {columns}", checks.describe(value))
+    if found and max(found) >= columns:
+        raise InvalidArgument("binary", f"numbers of columns, from 0 to {columns - 1}", max(found))
     return tuple(sorted(found))
 
 

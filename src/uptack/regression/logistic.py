@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from uptack.account import Account
 from uptack.columns.table import Floats
+from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
@@ -13,7 +16,7 @@ from uptack.registry import release
 from uptack.registry.reads import STREAMED
 from uptack.regression.calls import regress
 from uptack.regression.formulas import Columns, entered
-from uptack.regression.formulas.classes import labels_of, two_classes
+from uptack.regression.formulas.classes import Classes, labels_of, two_classes
 from uptack.regression.losses import Logistic
 from uptack.release import NoReply, Release
 
@@ -27,7 +30,16 @@ def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[A
     if by_formula:
         return (x, *others), rest
     y = others[0] if others else given.get("y")
-    return (x, labels_of(y, classes), *others[1:]), rest
+    coded = labels_of(y, classes)
+    if rest.get("missing", "error") == "error" and isinstance(coded, np.ndarray) and np.isnan(coded).any():
+        raise _others(classes)
+    return (x, coded, *others[1:]), rest
+
+
+def _others(classes: Classes) -> InvalidArgument:
+    """What the curator is told of rows that have no class."""
+    fix = "Declare the classes that there are, as in classes=('no', 'yes'), or pass missing='drop'."
+    return InvalidArgument("y", f"{classes[0]!r} or {classes[1]!r} in every row, as classes says", "others", fix)
 
 
 @release(

@@ -71,6 +71,8 @@ def told(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
     if not all(isinstance(name, str) for name in request.columns):
         return request  # whoever reads columns says what is wrong
     given, usual, allowed = _by_formula(request, kinds), dict[str, Any](), request.declaration.allowed
+    if "binary" in allowed and given.get("formula") is None and request.columns:
+        given |= _binary(request.columns[1:], kinds, given.get("binary"))
     if len(request.columns) == 1:
         said = schema.columns.get(request.columns[0], Said())
         if given.get("method", "inverse") == "inverse" and given.get("per_person") is None:
@@ -92,6 +94,12 @@ def _by_formula(request: Request, kinds: Mapping[str, str]) -> dict[str, Any]:
     if "formula" not in request.declaration.allowed or given.get("formula") is not None or not several:
         return given
     return {**given, "formula": formulas().Formula.of(names[0], names[1:])}
+
+
+def _binary(names: tuple[str, ...], kinds: Mapping[str, str], told: Any) -> dict[str, Any]:
+    """The numbers of the predictors that are 0 or 1: columns of truth values, and those that are said to be."""
+    found = {*formulas().numbered(told, names), *(place for place, n in enumerate(names) if kinds.get(n) == "boolean")}
+    return {"binary": tuple(sorted(found))} if found else {}
 
 
 def _levels(schema: Schema, given: Mapping[str, Any]) -> dict[str, tuple[Any, ...]] | None:

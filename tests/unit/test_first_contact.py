@@ -128,3 +128,50 @@ def test_a_formula_that_is_refused_says_what_to_write(formula):
     frame = FRAME.assign(cost=COST, ward=WARD, day=pd.Timestamp("2024-02-29"))
     with pytest.raises(ut.InvalidArgument, match=rf"^formula must be.*{REFUSED[formula]}"):
         fit(frame, None, formula=formula)
+
+
+def test_sessions_take_names_in_a_list_or_one_by_one():
+    frame = FRAME.assign(cost=COST, ward=np.where(RNG.random(N) < 1 / (1 + np.exp(50 - FRAME.age)), "south", "north"))
+
+    def asked(name, *columns, **told):
+        return getattr(ut.open(frame, entropy=ut.SeededEntropy(1)), name)(*columns, epsilon=5, **told)
+
+    for name in ("regression", "quantile_regression", "shortcut_regression", "scatter"):
+        one, other = asked(name, "cost", "age", "my dose"), asked(name, "cost", ["age", "my dose"])
+        assert one.table() == other.table()
+    assert asked("scatter", "cost", "age").value.names == ("cost", "age")
+    with pytest.raises(ut.InvalidArgument, match="other than the response"):
+        asked("regression", "cost", ["age", "cost"])
+    with pytest.raises(ut.InvalidArgument, match=r"^y must be the name of a column.*formula='cost ~ age'"):
+        asked("regression", "cost ~ age")
+    with pytest.raises(ut.InvalidArgument, match=r"^classes must be given.*'ward', is a text"):
+        asked("logistic_regression", "ward", ["age"])
+    told = {"classes": ("north", "south")}
+    assert asked("logistic_regression", "ward", ["my dose"], **told).labels == ("intercept", "my dose")
+
+
+def test_a_summary_has_digits_by_its_errors_and_all_that_is_to_be_known():
+    x = FRAME.assign(same=FRAME.age, fixed=1.0)
+    lines = fit(x).summary().splitlines()
+    assert "not resolved" in next(line for line in lines if line.startswith("age"))
+    assert next(line for line in lines if line.startswith("fixed")).split() == ["fixed", "0", "∞", "hardly", "varies"]
+    assert any("noise covers" in line for line in lines)
+    assert "column fixed hardly ever varies: its coefficient is set to 0" in lines
+    assert lines[-1] == "NOT PRIVATE: seeded randomness"
+    dose = next(line for line in lines if line.startswith("my dose")).split()
+    assert len({len(cell.partition(".")[2]) for cell in (dose[2], dose[3], dose[5], dose[7])}) == 1
+    found = fit(x)
+    assert found.table().text(99).splitlines()[1:7] == lines[:6]
+    assert "inf" not in found.table().html()
+
+
+def test_pictures_tell_of_what_has_no_interval():
+    pytest.importorskip("matplotlib").use("Agg")
+    found = fit(FRAME.assign(same=FRAME.age))
+    for scale in ("units", "errors"):
+        names = [tick.get_text() for tick in found.plot(scale=scale).get_yticklabels()]
+        assert names == ["intercept", "age  (not resolved)", "ill", "my dose", "same  (not resolved)"]
+    shape = ut.scatter(FRAME[["age", "my dose"]].assign(cost=COST), epsilon=3, entropy=ut.SeededEntropy(1))
+    axes = shape.plot()
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["age", "my dose", "cost"]
+    assert len(axes.texts) == 9

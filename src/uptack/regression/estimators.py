@@ -89,7 +89,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _learn(self, intercept: float, slopes: Floats) -> None:
-        self.intercept_, self.coef_ = intercept, slopes
+        self.intercept_: Any = intercept
+        self.coef_ = slopes
 
     def _declared(self, x: Any) -> dict[str, Any]:
         """What the types of columns say of them, which is lost where they are made floats."""

@@ -108,7 +108,7 @@ def hampel_regression(
     data = table(x, y, fit_intercept=fit_intercept, missing=kind)
     if data.n > LARGEST and not question.size_is_secret:
         raise InvalidArgument("X", f"a table of at most {LARGEST} rows", data.n)
-    found, labels = _found(data, question), coefficient_names(data.p, bool(fit_intercept))
+    found, labels = _found(data, question), coefficient_names(data.p, bool(fit_intercept), x)
     return question.account.close(replace(found, labels=labels))
 
 

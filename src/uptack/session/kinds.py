@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uptack.data import copies, textfiles
 from uptack.data.files import Options, is_text, text_layout
 from uptack.data.schema import Said, Schema
+from uptack.errors import InvalidArgument
 from uptack.privacy import Privacy
 from uptack.registry.readers import formulas
 from uptack.session.requests import Request
@@ -91,7 +92,13 @@ def _by_formula(request: Request, kinds: Mapping[str, str]) -> dict[str, Any]:
     given, names = request.given, request.columns
     listed = given["levels"] if isinstance(given.get("levels"), Mapping) else {}
     several = [name for name in names[1:] if kinds.get(name) == "text" or name in listed]
-    if "formula" not in request.declaration.allowed or given.get("formula") is not None or not several:
+    allowed = request.declaration.allowed
+    if "classes" in allowed and names and kinds.get(names[0]) == "text":
+        if "classes" not in given:
+            fix = "Pass classes=('no', 'yes') (--class no --class yes). They are not read off the rows."
+            raise InvalidArgument("classes", f"given where the response, {names[0]!r}, is a text", "nothing", fix)
+        several.append(names[0])
+    if "formula" not in allowed or given.get("formula") is not None or not several:
         return given
     return {**given, "formula": formulas().Formula.of(names[0], names[1:])}
 

@@ -20,11 +20,10 @@ def named(x: Any, binary: Any) -> tuple[tuple[str, ...], tuple[int, ...]] | None
     0 or 1 are columns of truth values, by their types, and those that are declared, by names or by numbers. A column of
     texts is refused by its type: it is a category, for which a formula has dummies.
     """
-    columns = None if hasattr(x, "collect") else containers.frame(x)  # a lazy frame is read once, elsewhere
-    if columns is None or not _has_names(x):
+    names = containers.names(x)
+    if not names:
         return None
-    names = tuple(name for name, _ in columns)
-    kinds = [field(f"X[{name!r}]", part).kind for name, part in columns]
+    kinds = [field(f"X[{name!r}]", part).kind for name, part in containers.frame(x) or ()]
     for name, kind in zip(names, kinds, strict=True):
         if kind == "text":
             fix = f'A formula makes dummies of categories: formula="y ~ {_written(name)}", levels={{{name!r}: [...]}}. '
@@ -32,11 +31,6 @@ def named(x: Any, binary: Any) -> tuple[tuple[str, ...], tuple[int, ...]] | None
             raise InvalidArgument(f"X[{name!r}]", "a column of numbers", "a column of texts or categories", fix)
     flags = {place for place, kind in enumerate(kinds) if kind == "boolean"}
     return names, tuple(sorted(flags | {*numbered(binary, names)}))
-
-
-def _has_names(x: Any) -> bool:
-    """Whether columns have names: those of a frame that pandas made of an array are numbers."""
-    return containers.package(x) != "pandas" or all(isinstance(name, str) for name in x.columns)
 
 
 def _written(name: str) -> str:

@@ -133,7 +133,8 @@ def read(text: object) -> Formula:
 
 def _parsed(text: object) -> Any:
     """What formulaic makes of it: one response, and terms. A formula whose terms are too many is not worked out."""
-    found, said = None, ""
+    found: Any = None
+    said = ""
     try:
         if isinstance(text, str) and len(text) > LONGEST:
             raise InvalidArgument("formula", f"of at most {LONGEST:,} characters", f"{len(text):,}")
@@ -260,8 +261,9 @@ def _check(tree: ast.AST, text: str, depth: int = 0) -> None:
     elif isinstance(tree, ast.UnaryOp) and type(tree.op) in OPERATORS:
         parts = (tree.operand,)
     if not parts:
-        call = isinstance(tree, ast.Call)
-        raise refusals.of_call(_function(tree), ALLOWED) if call else refusals.of_part(tree, text, ALLOWED)
+        if isinstance(tree, ast.Call):
+            raise refusals.of_call(_function(tree), ALLOWED)
+        raise refusals.of_part(tree, text, ALLOWED)
     for part in parts:
         _check(part, text, depth + 1)
 

@@ -47,10 +47,11 @@ def _written(value: float, error: float) -> str:
     >>> _written(11637.13, 580.2), _written(0.0123456, 0.000123), _written(3.2e-12, 1.1e-13)
     ('11637', '0.012346', '3.2e-12')
     """
+    short = f"{value:.{DIGITS if value == error else 6}g}"
     if error <= 0 or max(abs(value), error) >= LARGEST:
-        return f"{value:.6g}"
+        return short
     decimals = max(DIGITS - 1 - math.floor(math.log10(error)), 0)
-    return f"{value:.{decimals}f}" if decimals <= LONGEST else f"{value:.6g}"
+    return f"{value:.{decimals}f}" if decimals <= LONGEST else short
 
 
 def _pointed(cells: Sequence[str]) -> list[str]:

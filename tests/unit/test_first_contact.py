@@ -56,7 +56,7 @@ def test_kinds_are_refused_with_what_to_do():
         fit(FRAME, pd.Series(WARD))
     with pytest.raises(ut.InvalidArgument, match=r"^y must be a column of numbers, got 'cost'.*formula='cost ~"):
         fit(FRAME, "cost")
-    with pytest.raises(ut.InvalidArgument, match=r"^y must be 0 or 1 in every row.*classes="):
+    with pytest.raises(ut.InvalidArgument, match=r"^X and y must be.*y of values that are no class.*classes="):
         ut.logistic_regression(FRAME, WARD, epsilon=1)
 
 

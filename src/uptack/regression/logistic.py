@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from uptack.account import Account
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
@@ -16,7 +14,7 @@ from uptack.registry import release
 from uptack.registry.reads import STREAMED
 from uptack.regression.calls import regress
 from uptack.regression.formulas import Columns, entered
-from uptack.regression.formulas.classes import Classes, labels_of, two_classes
+from uptack.regression.formulas.classes import labels_of, two_classes
 from uptack.regression.losses import Logistic
 from uptack.release import NoReply, Release
 
@@ -30,16 +28,13 @@ def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[A
     if by_formula:
         return (x, *others), rest
     y = others[0] if others else given.get("y")
-    coded = labels_of(y, classes)
-    if rest.get("missing", "error") == "error" and isinstance(coded, np.ndarray) and np.isnan(coded).any():
-        raise _others(classes)
-    return (x, coded, *others[1:]), rest
+    return (x, labels_of(y, classes), *others[1:]), rest
 
 
-def _others(classes: Classes) -> InvalidArgument:
-    """What the curator is told of rows that have no class."""
+def _lacking() -> InvalidArgument:
+    """What the curator is told where rows must not lack a value or a class, and some do."""
     fix = "Declare the classes that there are, as in classes=('no', 'yes'), or pass missing='drop'."
-    return InvalidArgument("y", f"{classes[0]!r} or {classes[1]!r} in every row, as classes says", "others", fix)
+    return InvalidArgument("X and y", "free of NaN and infinities, and y of values that are no class", "some", fix)
 
 
 @release(
@@ -96,4 +91,9 @@ def logistic_regression(
         "logistic regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
     told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
-    return regress(Logistic(), x, y, account, told)
+    try:
+        return regress(Logistic(), x, y, account, told)
+    except InvalidArgument as error:
+        if error.name != "X and y":
+            raise
+    raise _lacking()

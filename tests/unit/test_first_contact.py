@@ -175,3 +175,13 @@ def test_pictures_tell_of_what_has_no_interval():
     axes = shape.plot()
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["age", "my dose", "cost"]
     assert len(axes.texts) == 9
+
+
+@pytest.mark.parametrize("name", ["__named__", "__named__61", "__named__zz", "a\ud800b", "log(x)", "ж ж", "C(x)"])
+def test_names_in_backticks_may_be_any_texts(name):
+    frame = {"cost": COST.to_numpy(), name: FRAME.age.to_numpy(), "a": np.zeros(N)}
+    plain = {"cost": COST.to_numpy(), "age": FRAME.age.to_numpy()}
+    found, wanted = fit(frame, None, formula=f"cost ~ I(`{name}`*2)"), fit(plain, None, formula="cost ~ I(age*2)")
+    assert (found.value == wanted.value).all()
+    with pytest.raises(ut.InvalidArgument, match=r"^formula must be"):
+        fit(frame, None, formula="cost ~ I(``)")

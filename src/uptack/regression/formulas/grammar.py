@@ -36,8 +36,9 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.USub: np.negative, ast.UAdd: np.positive,
 }  # fmt: skip
 CATEGORY = "C"
-QUOTED, MARK = re.compile("`([^`]+)`"), "__named__"
-"""Names in backticks, and what stands before their digits where an expression is read."""
+MARK = "__named__"
+QUOTED = re.compile(rf"`([^`]+)`|\b{MARK}\w*")
+"""Names in backticks, and those that begin with what stands before their digits where an expression is read."""
 ALLOWED = f"Row by row there are {', '.join(FUNCTIONS)}, + - * / **, and C() for categories."
 
 MOST = 1 << 12
@@ -238,13 +239,14 @@ def _factor(part: Any) -> Factor:
 
 def _tree(text: str) -> ast.expr:
     """An expression. Names in backticks may be any texts, so they are words of hexadecimal digits in it."""
-    words = QUOTED.sub(lambda name: MARK + name[1].encode().hex(), text)
+    words = QUOTED.sub(lambda name: MARK + (name[1] or name[0]).encode("utf-8", "surrogatepass").hex(), text)
     return ast.parse(words, mode="eval").body
 
 
 def _unquoted(name: str) -> str:
     """The name of a column."""
-    return bytes.fromhex(name.removeprefix(MARK)).decode() if name.startswith(MARK) else name
+    digits = name.removeprefix(MARK)
+    return bytes.fromhex(digits).decode("utf-8", "surrogatepass") if digits != name else name
 
 
 def _check(tree: ast.AST, text: str, depth: int = 0) -> None:

@@ -179,7 +179,9 @@ class LinearErrors:
         said = [self.holds]
         if self.unresolved:
             many = "1 coefficient hangs" if len(self.unresolved) == 1 else f"{len(self.unresolved)} coefficients hang"
-            said.append(f"{many} on directions of x that noise covers")
+            said.append(
+                f"{many} on directions of x that noise covers: columns that nearly follow from others, or too few rows"
+            )
         if self.dropped:
             which = ", ".join(label(names[c]) if names else str(c) for c in self.dropped)
             one = len(self.dropped) == 1

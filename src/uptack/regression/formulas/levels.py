@@ -88,7 +88,7 @@ def declared(column: str, given: Any, data: Field) -> Levels:
         )
         got = f"{len(values)}, of which {len(distinct - {None})} differ" if values else checks.outline(given)
         raise InvalidArgument("levels", must, got, fix)
-    fits = (lambda level: True) if data.categories else FITTING.get(data.kind, lambda level: True)
+    fits: Callable[[Any], bool] = FITTING.get("" if data.categories else data.kind, lambda level: True)
     if not all(map(fits, distinct)):
         must, wrong = f"values of a column of type {data.kind}, as {column!r} is", [x for x in distinct if not fits(x)]
         raise InvalidArgument("levels", must, ", ".join(sorted(map(checks.describe, wrong))))

@@ -200,9 +200,7 @@ class QuerySource:
 
     def coded(self, names: Sequence[str], others: Sequence[str]) -> tuple[Floats, list[Codes]]:
         """Some columns as numbers and others of any kind as codes, in one pass, so that rows stay together."""
-        columns = {f"v{i}": as_floats(self.table[name]) for i, name in enumerate(names)}
-        more = {f"c{i}": self.key(name) for i, name in enumerate(others)}
-        rows = self.rows
+        rows, beside = self.rows, self._plain.beside(names, others) if self._plain else self._beside(names, others)
 
         def fill(batches: Iterator[Any]) -> tuple[int, Floats, list[Codes]]:
             made, start = np.empty((rows, len(names))), 0
@@ -218,10 +216,14 @@ class QuerySource:
                 start = end
             return start, made, codes
 
-        read, matrix, codes = engines.folded(self.table.select(**columns, **more), fill)
+        read, matrix, codes = engines.folded(beside, fill)
         if read != rows:
             raise UptackError(states.CHANGED)
         return matrix, codes
+
+    def _beside(self, names: Sequence[str], others: Sequence[str]) -> Any:
+        columns = {f"v{i}": as_floats(self.table[name]) for i, name in enumerate(names)}
+        return self.table.select(**columns, **{f"c{i}": self.key(name) for i, name in enumerate(others)})
 
     def mixed(self, numbers: Sequence[str], others: Sequence[str]) -> tuple[Floats, list[Field]]:
         """Some columns as a matrix, and others as fields, in one pass."""

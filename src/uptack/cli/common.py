@@ -51,8 +51,8 @@ file_options = stacked(
     click.option("--table", help="Which table of a DuckDB file."),
     click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
                  help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, boolean:ja/nein, text, "
-                      "date, datetime, datetime-utc). Without a schema (uptack init) the others are guessed from the "
-                      "rows, and shown."),
+                      "date, datetime, datetime-utc, duration). Without a schema (uptack init) the others are guessed "
+                      "from the rows, and shown."),
     click.option("--delimiter", help="What is between two cells of a CSV file, if its line of names does not show it."),
     click.option("--header/--no-header", default=None,
                  help="Whether a CSV file begins with a line of names. If not: --type for all columns, in order."),

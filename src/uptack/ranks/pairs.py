@@ -49,7 +49,7 @@ def net_counts(values: Floats) -> Iterator[int]:
     """S = Σ over pairs of rows i < j of sgn(x_i - x_j)·sgn(y_i - y_j) for every two columns x, y, in order.
 
     >>> list(net_counts(np.array([[1.0, 1.0, 0.0], [2.0, 3.0, 0.0], [3.0, 2.0, 1.0]])))
-    [1, 2, 1]
+    [1, 2, 0]
     """
     columns = [Ordered.of(np.ascontiguousarray(x)) for x in values.T]
     return (net_count(x, y) for x, y in combinations(columns, 2))

@@ -33,7 +33,7 @@ from uptack.regression.level import raised
 from uptack.regression.losses import Loss, Stage
 from uptack.regression.model import Model, far_out, start
 from uptack.regression.newton import Parts, Step, newton, spread
-from uptack.regression.plans import CLOSE, HEAVY, QUIET, RADIUS, ROOM, SLOPE, Asked, Plan, hessians
+from uptack.regression.plans import CLOSE, HEAVY, QUIET, RADIUS, ROOM, SLOPE, TAILS, Asked, Plan, hessians
 from uptack.regression.sandwich import Sandwich, sandwich, splits
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
 from uptack.regression.tails import farther, widened, worthless
@@ -139,7 +139,10 @@ def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Ou
         measured = sandwich(rows, model, first, step, account.part(plan.variance))
         step = measured.remade(step, model, curvature)
     if plan.level:
-        step = raised(rows, model, step, account.part(plan.level))
+        levelled = raised(rows, model, step, account.part(plan.level))
+        if levelled is None:
+            return None
+        step = levelled
     meat = first if plan.loss.flat else curvature
     return _answer(model, (curvature, meat), step, rows.width, asked, measured)
 
@@ -166,13 +169,13 @@ def _stepped(
     """
     (beta, s), (plan, rounds, account) = at, by
     curvature, rest, step, before = first, plan.left(rounds), None, 0.0
-    for stage in plan.loss.stages:
+    for stage in plan.stages:
         show("Newton's steps")
         s = s if step is None else spread(rows, model, beta, account.part(plan.spread))
         if isinstance(model.loss, Poisson):
             model = replace(model, loss=kneed(model.loss, model, first, beta))
-        if stage.tails and plan.tails:
-            model = _widened(rows, model, (beta, s), plan, account.part(plan.small * plan.tails), late=step is not None)
+        if stage.tails:
+            model = _widened(rows, model, (beta, s), plan, account.part(plan.small * TAILS), late=step is not None)
         parts = Parts(account.part(plan.small * SLOPE), account.part(rest * stage.share),
                       account.part(HEAVY * plan.hessian(rounds)) if stage.reweighted else None)  # fmt: skip
         before = 0.0 if step is None else step.noise

@@ -18,7 +18,7 @@ from uptack.multivariate.signs import noise_edge
 from uptack.regression.counts import Poisson, foreseen, loudest
 from uptack.regression.formulas import Columns
 from uptack.regression.hessian import covering
-from uptack.regression.losses import LONG, NARROW, Loss
+from uptack.regression.losses import LONG, NARROW, Loss, Stage
 from uptack.regression.sandwich import COVERS, enough, expected, splits, tries
 from uptack.release import Advice
 
@@ -78,7 +78,7 @@ LEVER, MATTERS = Fraction(3, 100), 1.25
 
 LEVEL, ONCE = Fraction(5, 100), 250.0
 """Where noise leaves no room to clip residuals as wide as a long tail asks for, their mean gets the second over n, and
-up to the first part of ε, and nobody asks for tails."""
+up to the first part of ε, and tails are asked for once."""
 
 LIKELY = Fraction(3, 2)
 """With the least n that has a plan, a third of all fits or fewer may have a reply where steps hang on curvatures, or
@@ -158,13 +158,18 @@ class Plan:
     worth: Fraction = Fraction(0)
     lever: Fraction = Fraction(0)
     variance: Fraction = Fraction(0)
-    tails: Fraction = TAILS
     level: Fraction = Fraction(0)
 
     @property
     def centres(self) -> Fraction:
         """The part of ε for centres."""
         return min(self.scales * 3 / 4, CENTRES)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The steps. Where the level is asked for at the end, tails are only before the first one."""
+        first, *others = self.loss.stages
+        return (first, *(replace(stage, tails=stage.tails and not self.level) for stage in others))
 
     @property
     def classes(self) -> Fraction:
@@ -192,7 +197,7 @@ class Plan:
     def left(self, rounds: int) -> Fraction:
         """The part of ε that gradients get after so many rounds."""
         prepared = self.scales + self.centres + self.scatter * rounds + self.small * RADIUS + self.classes
-        steps = sum(self.spread + self.small * (SLOPE + self.tails * stage.tails) for stage in self.loss.stages)
+        steps = sum(self.spread + self.small * (SLOPE + TAILS * stage.tails) for stage in self.stages)
         after = self.worth + self.lever + self.variance + self.level
         return 1 - prepared - hessians(self.loss) * self.hessian(rounds) - steps - after
 
@@ -244,8 +249,7 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
                 plan = replace(plan, lever=small * LEVER)
                 bare = _clipped(plan, p, n, account) or bare
             if plan.worth and leading and QUIET * bare.loss.limit < LONG * bare.room:
-                level = _part(ONCE * account.rows / (n * epsilon), LEVEL, Fraction(0))
-                plan = replace(plan, level=level, tails=Fraction(0))
+                plan = replace(plan, level=_part(ONCE * account.rows / (n * epsilon), LEVEL, Fraction(0)))
                 bare = _clipped(plan, p, n, account) or bare
             return (_with_variance(plan, p, n, account) if splits(loss) else None) or bare
     return None

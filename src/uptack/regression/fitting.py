@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from uptack.account import Account, Outcome
+from uptack.columns.batched import Batched
 from uptack.columns.table import Floats
-from uptack.multivariate.entrance import Given, Sized, Streamed, framed, joined, sized
+from uptack.multivariate.entrance import Given, Sized, framed, joined, rows_of, sized
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import Shape, whitened
 from uptack.multivariate.standardise import Frame
@@ -39,13 +40,13 @@ ROUND = 2.0**64
 columns have very large or small ones and rows are few. Only after the last step, so that it costs what others cost."""
 
 
-def fit(design: Given | Streamed, response: Any, asked: Asked) -> Release[Floats] | NoReply:
+def fit(design: Given | Batched, response: Any, asked: Asked) -> Release[Floats] | NoReply:
     """⊥ by public numbers, before any row is looked at; then the fit."""
     account = asked.account
-    if account.adjacency.size_is_public and asked.planned(design.size, design.columns) is None:
-        return account.close(Outcome.refusal(HOW, asked.advice(design.columns)))
+    if account.adjacency.size_is_public and asked.planned(design.size, design.width) is None:
+        return account.close(Outcome.refusal(HOW, asked.advice(design.width)))
     account.entropy.bytes(0)  # rehearsals end here
-    rows = joined(design, response, asked.binary).rows(asked.missing)
+    rows = rows_of(joined(design, response, asked.binary), asked.missing)
     closed = account.close(_found(rows, asked))
     return closed if isinstance(closed, NoReply) else RegressionRelease.of(closed)
 

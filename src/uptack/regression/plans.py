@@ -13,8 +13,9 @@ from typing import Any
 
 from uptack import checks
 from uptack.account import Account
+from uptack.columns.batched import Batched
 from uptack.multivariate.bounded import moved
-from uptack.multivariate.entrance import COUNT, MISSING, Given, Streamed, binary_columns, rows_for_scales
+from uptack.multivariate.entrance import COUNT, MISSING, Given, binary_columns, rows_for_scales
 from uptack.multivariate.signs import noise_edge
 from uptack.regression.formulas import Columns
 from uptack.regression.hessian import covering
@@ -101,12 +102,12 @@ class Asked:
     notes: tuple[str, ...] = ()
 
     @staticmethod
-    def of(loss: Loss, design: Given | Streamed, account: Account, given: Mapping[str, Any]) -> Asked:
+    def of(loss: Loss, design: Given | Batched, account: Account, given: Mapping[str, Any]) -> Asked:
         """What a call says, with a formula or without."""
         if isinstance(given["formula"], Columns):
             return Asked.told(loss, given["formula"], account, given)
         missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
-        return Asked(loss, binary_columns(given["binary"], design.columns), leading, missing, account)
+        return Asked(loss, binary_columns(given["binary"], design.width), leading, missing, account)
 
     @staticmethod
     def told(loss: Loss, public: Columns, account: Account, given: Mapping[str, Any]) -> Asked:

@@ -13,17 +13,17 @@ from uptack.kernels import FourierBasis, Gaussian, Kernel
 from uptack.kernels.minimisers import Huber
 from uptack.privacy import ADD_REMOVE
 
+KERNEL: Kernel = Gaussian(0.5)
+
 
 def curves() -> list[Ask]:
     """Densities, functions, kernel machines."""
-    kde, fourier, machine = "uptack.kde", "uptack.fourier_density", "uptack.kernels.kernel_machine"
-    known = {**TESTED, "bandwidth": 0.5}
-    fast = {**TESTED, "frequencies": 8}
-    labels = {**fast, "regularization": 1}
+    return [*_densities(), *_machines(), *_functions()]
+
+
+def _densities() -> list[Ask]:
+    kde, fourier, known = "uptack.kde", "uptack.fourier_density", {**TESTED, "bandwidth": 0.5}
     box = {"epsilon": EPSILON, "low": 0.0, "high": 10.0}
-    kernel: Kernel = Gaussian(0.5)
-    of_rows = {**TESTED, "kernel": kernel, "sensitivity": 0.1, "norm": 20}
-    basis = {**TESTED, "basis": FourierBasis(0.1, 3, ((0.0, 10.0),)), "sensitivity": 0.1}
     return [
         Ask(kde, "numbers", {**known, "points": [0.0, 1.0]}, makers.seen, basic=True),
         Ask(kde, "numbers", {**TESTED, "most_points": 10}, makers.seen, MAY_REFUSE),
@@ -35,27 +35,31 @@ def curves() -> list[Ask]:
         Ask(fourier, "plane", {**box, "noise": "laplace", "rows_per_person": 2}, makers.seen, MAY_REFUSE),
         Ask(fourier, "gaps", {**box, "missing": "drop", "adjacency": ADD_REMOVE}, makers.seen, COUNTED),
         Ask(fourier, "numbers", {"epsilon": 4 * EPSILON}, makers.seen, MAY_REFUSE),
+    ]
+
+
+def _machines() -> list[Ask]:
+    machine, labels = "uptack.kernels.kernel_machine", {**TESTED, "frequencies": 8, "regularization": 1}
+    return [
         Ask(machine, "classes", {**labels, "bandwidth": 2.0}, makers.fitted, basic=True),
-        Ask(machine, "classes", {**labels, "loss": "logistic", "kernel": kernel, "rows_per_person": 2}, makers.fitted),
+        Ask(machine, "classes", {**labels, "loss": "logistic", "kernel": KERNEL, "rows_per_person": 2}, makers.fitted),
         Ask(
             machine, "table", {**labels, "loss": Huber(2.0), "centre": 0, "scale": 3, "bandwidth": None}, makers.fitted
         ),
         Ask(machine, "table", {**labels, "loss": "insensitive", "adjacency": ADD_REMOVE}, makers.fitted, COUNTED),
         Ask(machine, "table with gaps", {**labels, "loss": "huber", "missing": "ignore"}, makers.fitted, COUNTED),
-        Ask("uptack.kernels.release_function", "function", {**of_rows, "most_points": 9}, makers.process, basic=True),
-        Ask(
-            "uptack.kernels.release_function",
-            "function",
-            {**of_rows, "error": 1e-9, "dimension": 1, "adjacency": ADD_REMOVE},
-            makers.process,
-        ),
-        Ask("uptack.kernels.release_spectral", "function", basis, makers.spectral, basic=True),
-        Ask(
-            "uptack.kernels.release_spectral",
-            "function",
-            {**basis, "error": 1e-9, "adjacency": ADD_REMOVE},
-            makers.spectral,
-        ),
+    ]
+
+
+def _functions() -> list[Ask]:
+    process, spectral = "uptack.kernels.release_function", "uptack.kernels.release_spectral"
+    of_rows = {**TESTED, "kernel": KERNEL, "sensitivity": 0.1, "norm": 20}
+    basis = {**TESTED, "basis": FourierBasis(0.1, 3, ((0.0, 10.0),)), "sensitivity": 0.1}
+    return [
+        Ask(process, "function", {**of_rows, "most_points": 9}, makers.process, basic=True),
+        Ask(process, "function", {**of_rows, "error": 1e-9, "dimension": 1, "adjacency": ADD_REMOVE}, makers.process),
+        Ask(spectral, "function", basis, makers.spectral, basic=True),
+        Ask(spectral, "function", {**basis, "error": 1e-9, "adjacency": ADD_REMOVE}, makers.spectral),
     ]
 
 

@@ -28,7 +28,7 @@ from uptack.regression.hessian import Hessian
 from uptack.regression.huber import Huber
 from uptack.regression.model import Model
 from uptack.regression.newton import Step, _slope
-from uptack.regression.plans import RADIUS, SLOPE, Asked, hessians
+from uptack.regression.plans import RADIUS, SLOPE, TAILS, Asked, hessians
 from uptack.regression.tails import farther
 
 BETA = np.array([3.0, 1.0, -0.002, 40.0])
@@ -222,10 +222,9 @@ def test_parts_of_the_budget_add_up_to_at_most_all_of_it(loss, n, columns, epsil
     for rounds in range(1, plan.rounds + 1):
         rest = plan.left(rounds)
         total = plan.scales + plan.centres + plan.scatter * rounds + plan.hessian(rounds) * hessians(loss) + rest
-        steps = sum(plan.spread + plan.small * (SLOPE + plan.tails * stage.tails) for stage in plan.loss.stages)
+        steps = sum(plan.spread + plan.small * (SLOPE + TAILS * stage.tails) for stage in plan.stages)
         after = plan.worth + plan.lever + plan.variance + plan.level
         assert total + plan.small * RADIUS + plan.classes + steps + after == 1
-        assert not (plan.level and plan.tails)
         assert rest > Fraction(29, 100)
     assert sum(stage.share for stage in plan.loss.stages) == 1
     assert asked.rows_needed(columns) <= n

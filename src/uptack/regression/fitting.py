@@ -24,7 +24,7 @@ from uptack.regression.level import raised
 from uptack.regression.losses import ROOM, Loss
 from uptack.regression.model import Model, far_out
 from uptack.regression.newton import Parts, Step, newton, spread
-from uptack.regression.plans import CLOSE, HEAVY, QUIET, RADIUS, SLOPE, Asked, Plan, hessians
+from uptack.regression.plans import CLOSE, HEAVY, QUIET, RADIUS, SLOPE, TAILS, Asked, Plan, hessians
 from uptack.regression.summary import LinearErrors, RegressionRelease, in_units
 from uptack.regression.tails import farther, worthless
 from uptack.release import NoReply, Release
@@ -116,13 +116,13 @@ def _stepped(
     """All Newton steps, the first one from β at a spread s; None where the last one was no polish."""
     (beta, s), (plan, rounds, account) = at, by
     curvature, rest, step, before = first, plan.left(rounds), None, 0.0
-    for stage in plan.loss.stages:
+    for stage in plan.stages:
         show("Newton's steps")
         s = s if step is None else spread(rows, model, beta, account.part(plan.spread))
         model = replace(model, loss=model.loss.known(model, first, beta))
-        if stage.tails and plan.tails:
+        if stage.tails:
             times = QUIET / (plan.room * model.loss.limit / plan.loss.limit)
-            part, late = account.part(plan.small * plan.tails), step is not None
+            part, late = account.part(plan.small * TAILS), step is not None
             model = replace(model, loss=model.loss.widened(rows, model, (beta, s), times, part, late=late))
         parts = Parts(account.part(plan.small * SLOPE), account.part(rest * stage.share),
                       account.part(HEAVY * plan.hessian(rounds)) if stage.reweighted else None)  # fmt: skip
@@ -144,7 +144,8 @@ def _ended(rows: Rows, found: Fitted, plan: Plan, account: Account, show: Show) 
             return None
         found = known
     if plan.level:
-        found = replace(found, step=raised(rows, found.model, found.step, account.part(plan.level)))
+        step = raised(rows, found.model, found.step, account.part(plan.level))
+        return None if step is None else replace(found, step=step)
     return found
 
 

@@ -41,6 +41,9 @@ WIDE = 4.0
 DOUBT = 1.5
 """Scales of the noise that a mean has to exceed."""
 
+SKEWED = 0.3
+"""⊥ beyond so many spreads: where residuals are as skewed as that, they hardly are alike for all x."""
+
 
 def clipped(model: Model, batch: Floats, beta: Floats, s: float) -> Floats:
     """Residuals in spreads, from -K to K, as integers of [-Λ/2, Λ/2]; 0 for outliers."""
@@ -50,11 +53,15 @@ def clipped(model: Model, batch: Floats, beta: Floats, s: float) -> Floats:
     return np.rint(np.where(kept, np.clip(t, -WIDE, WIDE), 0.0) * (LENGTH / (2 * WIDE)))
 
 
-def raised(rows: Rows, model: Model, step: Step, account: Account) -> Step:
-    """The last step, with the intercept at the mean of clipped residuals as far as noise does not explain it."""
+def raised(rows: Rows, model: Model, step: Step, account: Account) -> Step | None:
+    """The last step, with the intercept at the mean of clipped residuals as far as noise does not explain it; None
+    where that is too far.
+    """
     (total,) = rows.sums(lambda batch: [Vectors(clipped(model, batch, step.beta, step.spread))])
     mean = 2 * WIDE * noisy_mean(total, model.n, account)
     noise = 2 * WIDE * account.rows / (model.n * float(account.epsilon))
+    if abs(mean) > SKEWED:
+        return None
     if abs(mean) <= DOUBT * noise:
         return step
     kept = 1 - (DOUBT * noise / mean) ** 2

@@ -19,7 +19,7 @@ from uptack.multivariate.entrance import COUNT, MISSING, Given, binary_columns, 
 from uptack.multivariate.signs import noise_edge
 from uptack.regression.formulas import Columns
 from uptack.regression.hessian import covering
-from uptack.regression.losses import NARROW, ROOM, Loss
+from uptack.regression.losses import NARROW, ROOM, Loss, Stage
 from uptack.regression.sandwich import COVERS, enough, expected, tries
 from uptack.regression.tails import LONG
 from uptack.release import Advice
@@ -76,7 +76,7 @@ LEVER, MATTERS = Fraction(3, 100), 1.25
 
 LEVEL, ONCE = Fraction(5, 100), 250.0
 """Where noise leaves no room to clip residuals as wide as a long tail asks for, their mean gets the second over n, and
-up to the first part of ε, and nobody asks for tails."""
+up to the first part of ε, and tails are asked for once."""
 
 LIKELY = Fraction(3, 2)
 """With the least n that has a plan, a third of all fits or fewer may have a reply where steps hang on curvatures, or
@@ -156,13 +156,18 @@ class Plan:
     worth: Fraction = Fraction(0)
     lever: Fraction = Fraction(0)
     variance: Fraction = Fraction(0)
-    tails: Fraction = TAILS
     level: Fraction = Fraction(0)
 
     @property
     def centres(self) -> Fraction:
         """The part of ε for centres."""
         return min(self.scales * 3 / 4, CENTRES)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The steps. Where the level is asked for at the end, tails are only before the first one."""
+        first, *others = self.loss.stages
+        return (first, *(replace(stage, tails=stage.tails and not self.level) for stage in others))
 
     @property
     def classes(self) -> Fraction:
@@ -190,7 +195,7 @@ class Plan:
     def left(self, rounds: int) -> Fraction:
         """The part of ε that gradients get after so many rounds."""
         prepared = self.scales + self.centres + self.scatter * rounds + self.small * RADIUS + self.classes
-        steps = sum(self.spread + self.small * (SLOPE + self.tails * stage.tails) for stage in self.loss.stages)
+        steps = sum(self.spread + self.small * (SLOPE + TAILS * stage.tails) for stage in self.stages)
         after = self.worth + self.lever + self.variance + self.level
         return 1 - prepared - hessians(self.loss) * self.hessian(rounds) - steps - after
 
@@ -247,7 +252,7 @@ def _complete(plan: Plan, p: int, n: float, account: Account) -> Plan | None:
         plan = replace(plan, lever=plan.small * LEVER)
         bare = _clipped(plan, p, n, account) or bare
     if plan.leading and QUIET * bare.loss.limit < LONG * bare.room:
-        plan = replace(plan, level=_part(ONCE * account.rows / total, LEVEL, Fraction(0)), tails=Fraction(0))
+        plan = replace(plan, level=_part(ONCE * account.rows / total, LEVEL, Fraction(0)))
         bare = _clipped(plan, p, n, account) or bare
     return _with_variance(plan, p, n, account) or bare
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shlex
 from typing import Any
 
 MISSING = "∅ (missing)"
@@ -62,6 +63,24 @@ def label(value: object) -> str:
     text = str(value)
     plain = text.isprintable() and text == text.strip() and text[:1] not in ("", "'", '"', "∅") and text not in _QUOTED
     return text if plain else repr(text)
+
+
+def pasted(text: str) -> str:
+    r"""A text as one word of a command line that can be pasted into a shell: bash, zsh or another that knows $'...'.
+
+    Its characters are those of the text. What can't be printed is written as an escape of the shell.
+
+    >>> print(pasted("ward"), pasted("it's 1"), pasted("a'\x1b[2J"))
+    ward 'it'"'"'s 1' $'a\'\033[2J'
+    """
+    if text.isprintable():
+        return shlex.quote(text)
+    signs = {"\\": "\\\\", "'": "\\'"}
+    parts = [
+        signs.get(c, c) if c.isprintable() else "".join(f"\\{byte:03o}" for byte in c.encode("utf-8", "surrogatepass"))
+        for c in text
+    ]
+    return f"$'{''.join(parts)}'"
 
 
 def markdown(value: object) -> str:

@@ -134,6 +134,7 @@ def _real():
         "sched_arrival_hour_of_day": RNG.integers(1, 32, N),
         "when": hours,
         "near": 1e9 + RNG.normal(0, 1e-3, N),
+        "steps": RNG.integers(-3, 9, N) * 5_000_000,
         "money": RNG.lognormal(10, 1.5, N),
         "delay": RNG.normal(0, 20, N),
         "delay at the destination": RNG.normal(0, 30, N),

@@ -56,6 +56,15 @@ def test_both_ways_say_the_same(plain):
             assert ours.pile.values.tobytes() == theirs.pile.values.tobytes()
 
 
+def test_rows_side_by_side_are_the_same(plain):
+    other = QuerySource(plain.table)
+    numbers = [name for name, kind in plain.columns.items() if kind != "text"]
+    (ours, codes), (theirs, others) = (each.coded(numbers, list(plain.columns)) for each in (plain, other))
+    assert ours.tobytes() == theirs.tobytes()
+    assert [code.numbers().tolist() for code in codes] == [code.numbers().tolist() for code in others]
+    assert plain.matrix(numbers).tobytes() == ours.tobytes()
+
+
 def test_they_are_one_connection(plain):
     """What ibis is told of has the same state: the same transaction, and nothing is read twice at once."""
     other = QuerySource(plain.table)

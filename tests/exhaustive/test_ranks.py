@@ -10,9 +10,11 @@ import uptack as ut
 from tests.exhaustive.test_inverse import LATTICE, assert_private, law
 from uptack.mechanisms.inverse import Refusal, boxes, decay
 from uptack.noise import IntegerLaplace
+from uptack.ranks import pairs
 from uptack.ranks.counting import concordance, exceedance, smaller_before, square_sum
 from uptack.ranks.laws import tail
 from uptack.ranks.nulls import RankSum, mann_whitney_sum, signed_rank_sum
+from uptack.ranks.pairs import net_counts
 from uptack.ranks.testing import broken_ties, tail_of
 from uptack.ranks.weights import weight
 from uptack.reach.difference import Difference
@@ -130,6 +132,25 @@ def test_counts_are_those_of_all_pairs():
         assert exceedance(x, y) == np.sign(x[:, None] - y).sum()
         assert (smaller_before(x) == [np.sum(x[:i] < x[i]) for i in range(n)]).all()
     assert square_sum(np.full(1000, 2**31 - 1)) == 1000 * (2**31 - 1) ** 2
+
+
+def test_counts_of_all_columns_are_those_of_each_two(monkeypatch):
+    """All permutations of five rows, and tables with few, many and no ties, in one part and in many."""
+    line = np.arange(5.0)
+    for order in itertools.permutations(range(5)):
+        (found,) = net_counts(np.column_stack([line, line[list(order)]]))
+        assert found == 10 - 2 * sum(a > b for a, b in itertools.combinations(order, 2))
+    rng = np.random.default_rng(2)
+    for n, cells in itertools.product((0, 1, 2, 3, 64, 500, 1500), (1, 1 << 18)):
+        monkeypatch.setattr(pairs, "CELLS", cells)
+        levels = (1, 2, n // 4 + 1, 10**9)
+        table = np.column_stack([*(rng.integers(0, level, n) for level in levels), np.sort(rng.normal(size=n))])
+        table = np.where(table == 0, rng.choice([0.0, -0.0], table.shape), table)
+        alone = [int(concordance(x, y).sum()) // 2 for x, y in itertools.combinations(table.T, 2)]
+        assert list(net_counts(table)) == alone
+    wide = rng.permutation(70_000) // 1.01  # more places than 16 bits have, and ties
+    x, y = wide // 1, np.roll(wide, 1) // 1
+    assert list(net_counts(np.column_stack([x, y]))) == [int(concordance(x, y).sum()) // 2]
 
 
 # ---------------------------------------------------------------------------------------------------------- superiority

@@ -1,9 +1,11 @@
 """The command line as a user runs it: what it prints, and its exit codes."""
 
+import csv
 import gc
 import importlib
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -351,6 +353,26 @@ def test_the_curator_can_ask_whether_people_have_several_rows(capsys):
         {"names": ["patient_id"], "rows": 19621, "values": 3000, "most": 60, "missing": 0}
     ]
     assert "no column looks like ids" in run(capsys, "describe", HEALTH, "--curator")[1]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on this machine")
+@pytest.mark.parametrize(
+    "name", ["patient's id", '"the" $(id)', "-id", " no", "`id`;\\n", "the\nid", "\x1b[2J\u202e'\\ id", "Größe nr"]
+)
+def test_what_the_curator_is_told_can_be_pasted(capsys, tmp_path, name):
+    """The shell makes of the line that is printed what the option takes, whatever the column is called."""
+    path = tmp_path / "visits.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([[name, "cost"], *([f"a{i // 3}", i] for i in range(30))])
+    out = run(capsys, "describe", path, "--curator")[1]
+    (line,) = (line for line in out.splitlines() if line.startswith("  --person "))
+    assert line.isprintable()
+    shell = ["bash", "--norc", "-c", f"printf '%s\\0' {line.strip()}"]
+    words = subprocess.run(shell, capture_output=True, check=True).stdout.decode().split("\0")[:-1]
+    assert words == ["--person", name]
+    code, out, err = run(capsys, "describe", path, *words)
+    assert (code, "10 people" in out) == (0, True)
+    assert all(text.isprintable() for text in err.splitlines())
 
 
 def test_an_import_that_fails_leaves_garbage_collection_as_it_was(monkeypatch):

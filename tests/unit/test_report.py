@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import uptack as ut
+from uptack.kernels.density import DensityCurve, FourierDensity
 from uptack.privacy.loss import BoundedRange
-from uptack.report import divide, plan, profile, to_html, to_json, to_markdown, write
+from uptack.report import divide, plan, profile, spikes, to_html, to_json, to_markdown, write
 from uptack.report.cards import with_tails
 from uptack.report.figures import WORTH
 from uptack.report.pictures import density_picture, number, ticks
@@ -232,6 +233,57 @@ def test_integers_have_integer_answers_and_few_of_them_a_bar_chart():
     assert abs(dict(visits.density.value.items())[3] - np.sum(table["visits"] == 3)) < 500
     assert hasattr(made.columns[1].density.value, "points")
     assert to_html(made).count('class="bars"') == 1
+
+
+def series(x, degree: int, low: float, high: float) -> FourierDensity:
+    """The Fourier density of numbers in a box, without noise."""
+    k = np.arange(1, degree + 1)
+    waves = np.exp(2j * np.pi * np.outer(k, (np.asarray(x) - low) / (high - low))).mean(axis=1)
+    return FourierDensity(k[:, None], waves, (low,), (high,))
+
+
+def shares(found: spikes.Bars) -> dict[float, float]:
+    cells = zip(found.points.tolist(), (found.values * found.width).tolist(), strict=True)
+    return {x: round(share, 2) for x, share in cells if share >= 0.03}
+
+
+def test_numbers_far_apart_are_bars():
+    """What the coefficients say decides: multiples of a round number, spikes elsewhere, or a curve."""
+    four = np.repeat([5, 10, 20, 100], [30, 30, 25, 15])
+    found = shares(spikes.bars(series(four, 60, -19, 124), 0, 124))
+    assert found == pytest.approx({5: 0.3, 10: 0.3, 20: 0.25, 100: 0.15}, abs=0.025)
+    unresolved = spikes.bars(series(four, 12, -19, 124), 0, 124)
+    assert unresolved.width == 20
+    assert shares(unresolved).keys() == {0, 20, 100}
+    tens = spikes.bars(series(np.repeat([0.1, 0.2, 0.3], 4), 300, -0.1, 0.5), -0.1, 0.5)
+    assert tens.width == 0.1
+    assert shares(tens).keys() == {0.1, 0.2, 0.30000000000000004}
+    steps = np.arange(-100, 101) * 500
+    many = spikes.bars(series(steps, 300, -60_000, 60_000), -60_000, 60_000)
+    assert many.width == 2500
+    assert many.points.size <= spikes.MOST
+    assert np.ptp(many.values[np.abs(many.points) < 48_000]) < 0.1 * many.values.max()  # five steps in each bar
+    zeros = spikes.bars(series([*[0] * 60, *np.linspace(30, 70, 90)], 40, -20, 90), 0, 90)
+    assert abs(shares(zeros)[0] - 0.4) < 0.05
+    rng = np.random.default_rng(1)
+    smooth = (rng.normal(50, 8, 9000), rng.uniform(20, 80, 9000), rng.exponential(12, 9000))
+    assert not any(spikes.spiky(series(x, degree, 0, 100)) for x in smooth for degree in (1, 2, 7, 12, 60, 300))
+
+
+def test_a_page_with_numbers_far_apart():
+    rng = np.random.default_rng(4)
+    table = {"price": rng.integers(1, 9, 20_000) * 500, "dose": rng.choice([0.5, 1.5, 7, 30], 20_000)}
+    table["age"] = rng.normal(50, 10, 20_000)
+    made = profile(session(table), 6, 1e-6)
+    price, dose, age = (column.density for column in made.columns)
+    assert price.value.width == 500
+    assert shares(price.value).keys() == {500 * k for k in range(1, 9)}
+    assert isinstance(dose.value, spikes.Bars)
+    assert isinstance(age.value, DensityCurve)
+    page = to_html(made)
+    assert [page.count(f'aria-label="{what} of') for what in ("Shares", "Density")] == [2, 1]
+    assert "is 500 wide" in price.note
+    assert price.note[1:] in page
 
 
 def test_a_release_that_does_more_than_was_paid_for_is_withheld():

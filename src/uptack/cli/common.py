@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -21,7 +20,7 @@ from uptack.columns.declared import FORMS
 from uptack.data import files
 from uptack.data.textfiles import GUESS
 from uptack.errors import NoInterval
-from uptack.labels import json_text, label, lines
+from uptack.labels import json_text, label, lines, pasted
 from uptack.later import Later
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
@@ -52,8 +51,8 @@ file_options = stacked(
     click.option("--table", help="Which table of a DuckDB file."),
     click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
                  help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, boolean:ja/nein, text, "
-                      "date, datetime, datetime-utc). Without a schema (uptack init) the others are guessed from the "
-                      "rows, and shown."),
+                      "date, datetime, datetime-utc, duration). Without a schema (uptack init) the others are guessed "
+                      "from the rows, and shown."),
     click.option("--delimiter", help="What is between two cells of a CSV file, if its line of names does not show it."),
     click.option("--header/--no-header", default=None,
                  help="Whether a CSV file begins with a line of names. If not: --type for all columns, in order."),
@@ -154,7 +153,7 @@ def _show_guesses(session: Session, types: dict[str, str] | None) -> None:
         source: Any = getattr(session.source, "outer", session.source)
         called = {form: name for name, form in FORMS.items()}
         kinds = {**source.columns, **{name: called[form] for name, form in source.forms.items()}}
-        said = " ".join(f"--type {shlex.quote(f'{name}={kinds[name]}')}" for name in guessed)
+        said = " ".join(f"--type {pasted(f'{name}={kinds[name]}')}" for name in guessed)
         say(
             "uptack: guessed from the rows, and public from now on (state what is wrong, or let `uptack describe TABLE "
             f"--curator --write` look at the file and write it down): {said}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from uptack.data.look import ColumnLook, Look, look
 from uptack.data.repeats import MANY, SOUNDS, Repeats, repeats
 from uptack.data.schema import Said, Schema
 from uptack.errors import InvalidArgument
-from uptack.labels import json_text, label
+from uptack.labels import json_text, label, pasted
 from uptack.progress import steps
 from uptack.session import Session
 
@@ -157,6 +156,6 @@ def _lines(session: Session, found: list[Repeats]) -> list[str]:
     several = [line for line in found if line.most > 1]
     if not ids and several:
         best = next((line for line in several if like_people(line)), several[0])
-        option = " ".join(f"--person {shlex.quote(label(name))}" for name in best.names)
-        lines.append(f"If one of these says whose a row is, people are protected only with {option}, or its like.")
+        lines.append("If one of these says whose a row is, people are protected only with this option, or its like:")
+        lines.append("  " + " ".join(f"--person {pasted(name)}" for name in best.names))
     return lines

@@ -59,10 +59,15 @@ class Range(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 def span(text: str) -> tuple[Any, Any]:
-    """LOW:HIGH as two numbers, or as two dates."""
+    """LOW:HIGH as two numbers, two dates, or two times or durations that are written alike: the middle one divides.
+
+    >>> span("0:120"), span("0:05:00:3:00:00")
+    ((0.0, 120.0), ('0:05:00', '3:00:00'))
+    """
     parts = text.split(":")
-    if len(parts) == 2 and all(spoken(part) is not None for part in parts):
-        return parts[0], parts[1]
+    both = ":".join(parts[: len(parts) // 2]), ":".join(parts[len(parts) // 2 :])
+    if all(spoken(part) is not None for part in both):
+        return both
     try:
         low, high = (float(read(end)) for end in text.split(":"))
     except OverflowError:

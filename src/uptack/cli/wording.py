@@ -53,7 +53,7 @@ def _split(text: str, columns: Any) -> tuple[str, str, str]:
 def _meant(sign: str, text: str, kind: Kind) -> tuple[str, Any]:
     """The pair that `Session.where` takes."""
     low, dots, high = text.partition("..")
-    if sign == "=" and dots and kind in ("integer", "number", "time"):
+    if sign == "=" and dots and kind in ("integer", "number", "time", "duration"):
         return "between", (value(kind, low), value(kind, high))
     if sign in ("=", "!=") and "|" in text:
         return "in" if sign == "=" else "not in", [value(kind, part.strip()) for part in text.split("|")]

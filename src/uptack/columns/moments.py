@@ -11,6 +11,7 @@ How ticks are shown is decided by the column's declared type alone: `Form`.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
@@ -41,6 +42,9 @@ UNITS = {
     "week": 7 * DAY,
 }
 """Durations that have a name."""
+
+SPAN = r"(?P<sign>-?)(?P<hours>[0-9]{1,9}):(?P<minutes>[0-5][0-9]):(?P<seconds>[0-5][0-9])(?:\.(?P<parts>[0-9]{1,9}))?"
+"""A duration as a text: hours, minutes and seconds, such as 01:30:00, -0:00:07.5 or 120:00:00."""
 
 TIMED: tuple[Kind, ...] = ("time", "duration")
 """Kinds whose rows can be read as ticks."""
@@ -200,9 +204,11 @@ class Spoken:
 
 
 def spoken(value: Any) -> Spoken | None:
-    """What somebody wrote as a time or a duration; None for what is neither. A text may be a date or time of ISO 8601.
+    """What somebody wrote as a time or a duration; None for what is neither.
 
-    >>> spoken("2024-02-29"), spoken(timedelta(hours=1)), spoken(3)
+    A text may be a date or time of ISO 8601, or a duration in hours, minutes and seconds.
+
+    >>> spoken("2024-02-29"), spoken("01:00:00"), spoken(3)
     (Spoken(ticks=1709164800000000, word='clock'), Spoken(ticks=3600000000, word='duration'), None)
     """
     plain: Any = canonical(value)
@@ -217,7 +223,9 @@ def spoken(value: Any) -> Spoken | None:
 
 
 def _parsed(text: str) -> Any:
-    """A date, or a time, as ISO 8601 writes it; None for any other text. One of digits alone may be a number."""
+    """A date, or a time, as ISO 8601 writes it, or a duration; None for any other text, such as digits alone."""
+    if (span := re.fullmatch(SPAN, text.strip())) is not None:
+        return _length(**span.groupdict(""))
     if "-" not in text[1:]:
         return None
     for read in (date.fromisoformat, datetime.fromisoformat):
@@ -226,6 +234,12 @@ def _parsed(text: str) -> Any:
         except (ValueError, OverflowError):
             pass
     return None
+
+
+def _length(sign: str, hours: str, minutes: str, seconds: str, parts: str) -> timedelta:
+    """A duration from its parts. What is finer than a tick is cut off towards the past."""
+    nanoseconds = ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 10**9 + int(parts.ljust(9, "0"))
+    return timedelta(microseconds=(-nanoseconds if sign else nanoseconds) // 1000)
 
 
 def _ticks(plain: Any) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from uptack.columns import Field, Kind, canonical, in_order
 from uptack.columns.coded import CodedField
-from uptack.data.expressions import decoded
+from uptack.data.expressions import valued
 
 Integers = NDArray[np.int64]
 
@@ -18,13 +18,13 @@ Integers = NDArray[np.int64]
 class Codes:
     """One column, read batch by batch. Values that are equal in their canonical form have one code."""
 
-    def __init__(self, rows: int, texts: bool) -> None:
-        self._codes, self._texts, self._places = np.zeros(rows, np.int64), texts, dict[Hashable, int]()
+    def __init__(self, rows: int, kind: Kind) -> None:
+        self._codes, self._kind, self._places = np.zeros(rows, np.int64), kind, dict[Hashable, int]()
 
     def read(self, values: Any, start: int) -> None:
         """The values of a record batch, of rows from `start` on."""
         encoded = values.dictionary_encode("encode")
-        plain = (canonical(decoded(one) if self._texts else one) for one in encoded.dictionary.to_pylist())
+        plain = (canonical(valued(one, self._kind)) for one in encoded.dictionary.to_pylist())
         ours = np.array([self._places.setdefault(one, len(self._places)) for one in plain], np.int64)
         self._codes[start : start + len(values)] = ours[encoded.indices.to_numpy(zero_copy_only=False)]
 

@@ -273,9 +273,8 @@ def _moment(name: str, form: Form, value: Any) -> int:
     """The ticks of a time or a duration that was written."""
     said = spoken(value)
     if said is None or not said.fits(form):
-        what = (
-            "a duration, such as timedelta(hours=1)" if form.word == "duration" else "a date or time like the column's"
-        )
+        length = "a duration, such as timedelta(hours=1) or 01:00:00"
+        what = length if form.word == "duration" else "a date or time like the column's"
         fix = "A time with a zone can be compared with rows that have one only." if said is not None else ""
         raise InvalidArgument(_at(name), what, checks.describe(value), fix)
     return said.ticks

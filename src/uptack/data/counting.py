@@ -159,7 +159,7 @@ class QueryPeople:
         table = self.source.table
         same = [key == best[k] for k, key in weights.keys(self.source, self.ids).items()]
         same += [self._value(name).identical_to(best[c]) for c, name in zip(values, names, strict=True)]
-        return QueryPeople(QuerySource(table.semi_join(best, same)), self.ids)
+        return QueryPeople(QuerySource(table.semi_join(best, same), durations=self.source.durations), self.ids)
 
     def _value(self, name: str) -> Any:
         """A column as keys: no two that are equal, and null for what is missing."""

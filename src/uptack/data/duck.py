@@ -1,8 +1,8 @@
-"""DuckDB asked in its own words: the three statements that most figures need, of columns of the usual types.
+"""DuckDB asked in its own words: the four statements that most figures need, of columns of the usual types.
 
 To import ibis takes longer than to read 10^5 rows. A table whose columns are all numbers, truth values or texts is
-*plain*: its rows are counted, a column is read, and values are counted by the statements of this file. Whatever else is
-asked of it is asked through ibis, which is told of the connection then. Both ways say the same: see
+*plain*: its rows are counted, columns are read, one or several, and values are counted by the statements of this file.
+Whatever else is asked of it is asked through ibis, which is told of the connection then. Both ways say the same: see
 `tests/backends/test_plain.py`.
 """
 
@@ -103,6 +103,12 @@ class Plain:
     def floats(self, column: str) -> Statement:
         """A column of numbers as floats of 64 bits. A truth value is 0 or 1."""
         return self._select(f"{self._number(column)} AS v")
+
+    def beside(self, numbers: Sequence[str], others: Sequence[str]) -> Statement:
+        """Some columns as floats, and the keys of others, side by side."""
+        values = [f"{self._number(column)} AS v{place}" for place, column in enumerate(numbers)]
+        keys = [f"{self._key(column)} AS c{place}" for place, column in enumerate(others)]
+        return self._select(", ".join([*values, *keys]))
 
     def counts(self, columns: Sequence[str]) -> Statement:
         """Combinations of values, and how many rows have each."""

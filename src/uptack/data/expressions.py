@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -177,6 +178,13 @@ def text_bytes(con: Any, text: object) -> Any:
     if con.name == "postgres":  # ibis writes bytes in a form that PostgreSQL does not read
         return text_key(con, engines.ibis().literal(text))
     return engines.ibis().literal(found)
+
+
+def valued(key: Any, kind: Kind) -> Any:
+    """What a key of a column stands for: a text for its bytes, a duration for its ticks."""
+    if kind == "duration":
+        return None if key is None else timedelta(microseconds=key)
+    return decoded(key) if kind == "text" else key
 
 
 def decoded(text: bytes | None) -> str | None:

@@ -15,6 +15,8 @@ from uptack.data import columnar, copies, engines, streams, textfiles
 from uptack.data import schema as schemas
 from uptack.data.protocol import known
 from uptack.data.schema import Schema
+from uptack.data.states import state
+from uptack.data.time_cells import DURATION
 from uptack.errors import InvalidArgument
 
 FORMATS = {
@@ -223,5 +225,6 @@ def _csv(names: list[str], settings: dict[str, Any], options: Options, told: Sch
         types = {} if types is None else types  # columns of which it says nothing are texts
     kinds = textfiles.declared(types, made)
     con = engines.duckdb(**settings)
-    copy, _ = copies.copied(names, made, kinds, engines.folder(con))
+    copy, kinds = copies.copied(names, made, kinds, engines.folder(con))
+    state(con).durations = frozenset(name for name, kind in kinds.items() if kind == DURATION)
     return columnar.view(con, f"SELECT * FROM read_parquet({columnar.listing([str(copy)])})")

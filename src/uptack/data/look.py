@@ -21,6 +21,7 @@ from uptack.data.cells import Numbers
 from uptack.data.files import Options, local, text_layout
 from uptack.data.schema import Said
 from uptack.data.states import guarded
+from uptack.data.time_cells import DURATION, beyond_a_day
 from uptack.errors import InvalidArgument
 
 SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"))
@@ -28,7 +29,7 @@ FORMS = tuple(Numbers(*signs) for signs in SIGNS)
 """How numbers may be written. Of two that fit alike the first is proposed."""
 MOST = Fraction(95, 100)
 """So many of a column's cells must be of a kind for that kind to be proposed; the others will be missing values."""
-NUMBERS, TIMES = ("integer", "number"), ("date", "datetime", "datetime-utc")
+NUMBERS, TIMES = ("integer", "number"), ("date", "datetime", "datetime-utc", DURATION)
 KINDS = ("boolean", *NUMBERS, *TIMES)
 """Kinds that are looked for; what is none of them is a text."""
 SHOWN, KEPT = 3, 1000
@@ -225,6 +226,8 @@ class _Seen:
     step: int = 0
     misfits: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     odd: bool = False
+    spans: bool = False
+    """Whether a duration is among the cells that is no time of day."""
     gaps: Counter[str] = field(default_factory=Counter)
     words: Counter[str] = field(default_factory=Counter)
 
@@ -237,6 +240,7 @@ class _Seen:
         self.filled += pc.sum(some).as_py() or 0
         for kind in self.misfits:
             self.misfits[kind] += cells.misfits(texts, kind, self.form)
+        self.spans = self.spans or beyond_a_day(bare)
         self._count(self.gaps, pc.filter(bare, pc.and_(pc.is_valid(bare), pc.invert(some))))
         fits = pc.and_(some, cells.fits(bare, "number", self.form))
         if len(self.words) < KEPT:
@@ -272,6 +276,7 @@ class _Seen:
             return "text"
         if enough["number"]:
             return "integer" if self.misfits["integer"] == self.misfits["number"] else "number"
+        enough[DURATION] = enough[DURATION] and self.spans  # 13:45:00 may be a time of day
         return next((kind for kind in ("boolean", *TIMES) if enough[kind]), "text")
 
     def _granularity(self, kind: str) -> Fraction | None:

@@ -12,6 +12,7 @@ from uptack import checks
 from uptack.data import engines, files, frames, spark
 from uptack.data.protocol import Source
 from uptack.data.queries import QuerySource
+from uptack.data.states import state
 from uptack.data.textfiles import Types
 from uptack.errors import InvalidArgument
 
@@ -44,10 +45,10 @@ def source(
     Parquet files are a column too, of texts.
 
     `types` says what the columns of a CSV file hold, as {"age": "integer"}, with "integer", "number", "boolean" (also
-    with words of its own, "boolean:ja/nein"), "text", "date", "datetime" or "datetime-utc"; columns that it leaves out
-    are texts. The file itself does not say. What is not of the stated type is a missing value. "guess", for all columns
-    or for one, takes the narrowest type that fits every row: that is a look at the rows, which becomes public, so it is
-    for the curator to say.
+    with words of its own, "boolean:ja/nein"), "text", "date", "datetime", "datetime-utc" or "duration" (cells such as
+    01:30:00); columns that it leaves out are texts. The file itself does not say. What is not of the stated type is a
+    missing value. "guess", for all columns or for one, takes the narrowest type that fits every row, durations left
+    out: that is a look at the rows, which becomes public, so it is for the curator to say.
 
     `delimiter` is what is between two cells, if the line of names does not show it. `header` says whether there is such
     a line; without one, `types` gives all names. `encoding` is UTF-8, or what a byte order mark says, unless given,
@@ -58,8 +59,8 @@ def source(
     What `FILE.uptack.toml` says of a file beside it holds unless an option says otherwise (`uptack.data.schema`).
 
     For arrays and frames `types` declares the kinds of columns whose container has a type that rows may have chosen: in
-    pandas one missing integer makes floats of all, and dates are objects. There is also "duration". A row that is not
-    of the declared kind is a missing value.
+    pandas one missing integer makes floats of all, and dates are objects. A row that is not of the declared
+    kind is a missing value.
 
     Files and tables are read when they are asked. A CSV file is read once, into a private folder that goes away.
 
@@ -78,7 +79,7 @@ def source(
     if isinstance(data, str | os.PathLike):
         opened = files.opened(data, options)
         engines.check(opened)
-        return QuerySource(opened)
+        return QuerySource(opened, durations=state(engines.backend(opened)).durations)
     package = frames.package(data)
     framed = package in frames.READERS and hasattr(type(data), "columns")
     in_memory = isinstance(data, Mapping | np.ndarray) or framed

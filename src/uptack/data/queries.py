@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.columns.fields import Field
-from uptack.columns.moments import TIMED, Form
+from uptack.columns.moments import TIMED, Form, spoken
 from uptack.columns.selection import Floats
 from uptack.columns.timed import TimedColumn
 from uptack.data import engines, held, states
@@ -23,20 +23,20 @@ from uptack.data.duck import Plain
 from uptack.data.expressions import (
     as_floats,
     compares_bytes,
-    decoded,
     infinite,
     kind,
     missing,
     number,
     text_bytes,
     text_key,
+    valued,
     whole,
 )
 from uptack.data.protocol import NUMERIC, Counts, Key, Kind, assigned, comparable, known, known_all, tidy
 from uptack.data.query_columns import QueryColumn
-from uptack.data.ticks import form, ticks
+from uptack.data.ticks import form
 from uptack.data.ticks import known as known_times
-from uptack.errors import UptackError
+from uptack.errors import InvalidArgument, UptackError
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 
@@ -44,9 +44,18 @@ T = TypeVar("T")
 
 
 class QuerySource:
-    """An ibis table, or a plain one of DuckDB. Names and types are read at once, rows when they are asked for."""
+    """An ibis table, or a plain one of DuckDB. Names and types are read at once, rows when they are asked for.
 
-    def __init__(self, table: Any, fixed: bool = False, within: QuerySource | None = None) -> None:
+    `durations` are columns of whole numbers that are ticks of durations, of which engines have no type.
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        fixed: bool = False,
+        within: QuerySource | None = None,
+        durations: frozenset[str] = frozenset(),
+    ) -> None:
         self._given, self._con, self._fixed = table, engines.backend(table), fixed
         self._plain = table if isinstance(table, Plain) else None
         self._within = None if within is None else within.whole
@@ -54,8 +63,9 @@ class QuerySource:
         self._counted_in: object | None = None
         types = {} if self._plain else table.schema()
         kinds = self._plain.kinds if self._plain else {n: self._kind(t) for n, t in types.items()}
-        self.columns: Mapping[str, Kind] = MappingProxyType(kinds)
-        self.forms: Mapping[str, Form] = {n: form(t) for n, t in types.items() if self.columns[n] in TIMED}
+        self.durations, lengths = durations, dict.fromkeys(durations, Form("duration"))
+        self.columns: Mapping[str, Kind] = MappingProxyType({**kinds, **dict.fromkeys(durations, "duration")})
+        self.forms: Mapping[str, Form] = {n: form(t) for n, t in types.items() if kinds[n] in TIMED} | lengths
 
     def __repr__(self) -> str:
         return f"QuerySource of {len(self.columns)} columns on {self._con.name}"
@@ -112,7 +122,7 @@ class QuerySource:
         """This source with numbers that stay as they are first counted, for a column: all of its rows are read once."""
         if self._fixed:
             return self
-        still = QuerySource(self._given, fixed=True, within=self)
+        still = QuerySource(self._given, fixed=True, within=self, durations=self.durations)
         with self._state.lock:
             if self._state.reading is not None and self._state.reading is self._counted_in:
                 still._counted = self._counted
@@ -159,7 +169,7 @@ class QuerySource:
         kinds = [self.columns[name] for name in names]
 
         def values(key: Key) -> Key:
-            return tuple(decoded(part) if kind == "text" else part for part, kind in zip(key, kinds, strict=True))
+            return tuple(valued(part, kind) for part, kind in zip(key, kinds, strict=True))
 
         return tidy(((values(key), count) for key, count in found), kinds)
 
@@ -200,13 +210,11 @@ class QuerySource:
 
     def coded(self, names: Sequence[str], others: Sequence[str]) -> tuple[Floats, list[Codes]]:
         """Some columns as numbers and others of any kind as codes, in one pass, so that rows stay together."""
-        columns = {f"v{i}": as_floats(self.table[name]) for i, name in enumerate(names)}
-        more = {f"c{i}": self.key(name) for i, name in enumerate(others)}
-        rows = self.rows
+        rows, beside = self.rows, self._plain.beside(names, others) if self._plain else self._beside(names, others)
 
         def fill(batches: Iterator[Any]) -> tuple[int, Floats, list[Codes]]:
             made, start = np.empty((rows, len(names))), 0
-            codes = [Codes(rows, self.columns[name] == "text") for name in others]
+            codes = [Codes(rows, self.columns[name]) for name in others]
             for batch in batches:
                 end = start + batch.num_rows
                 if end > rows:
@@ -218,10 +226,14 @@ class QuerySource:
                 start = end
             return start, made, codes
 
-        read, matrix, codes = engines.folded(self.table.select(**columns, **more), fill)
+        read, matrix, codes = engines.folded(beside, fill)
         if read != rows:
             raise UptackError(states.CHANGED)
         return matrix, codes
+
+    def _beside(self, names: Sequence[str], others: Sequence[str]) -> Any:
+        columns = {f"v{i}": as_floats(self.table[name]) for i, name in enumerate(names)}
+        return self.table.select(**columns, **{f"c{i}": self.key(name) for i, name in enumerate(others)})
 
     def mixed(self, numbers: Sequence[str], others: Sequence[str]) -> tuple[Floats, list[Field]]:
         """Some columns as a matrix, and others as fields, in one pass."""
@@ -238,11 +250,21 @@ class QuerySource:
         wanted, values = comparable(name, found, value), self.key(name)
         if wanted is None:
             return missing(values)
-        if found == "integer":
-            return values == whole(wanted, values.type())
+        if found in ("integer", "duration"):
+            return values == whole(wanted if found == "integer" else self._length(wanted), values.type())
         if found == "text":
             return values == text_bytes(self._con, wanted)
         return values == (number(wanted) if found == "number" else wanted)
+
+    @staticmethod
+    def _length(wanted: Any) -> int:
+        """The ticks of a duration that rows are to have."""
+        said = spoken(wanted)
+        if said is None or said.word != "duration":
+            raise InvalidArgument(
+                "value", "a duration, such as timedelta(hours=1) or 01:00:00", checks.describe(wanted)
+            )
+        return said.ticks
 
     def met(self, wanted: Sequence[Condition]) -> Any:
         """The condition that a row meets all conditions."""
@@ -250,14 +272,14 @@ class QuerySource:
 
     def _compared(self, one: Condition) -> Any:
         """What a condition compares: a key, or the ticks of times."""
-        return self.key(one.column) if one.form is None else ticks(self.table[one.column])
+        return self.key(one.column) if one.form is None else as_floats(self.table[one.column])
 
     def masked(self, wanted: Sequence[Condition], keep: Sequence[str] = ()) -> QuerySource:
         """All rows; those that do not meet the conditions have no value but in the columns to keep."""
         table, met, ibis = self.table, self.met(wanted), engines.ibis()
         types = {name: dtype for name, dtype in table.schema().items() if name not in keep}
         hidden = {name: ibis.ifelse(met, table[name], ibis.null().cast(dtype)) for name, dtype in types.items()}
-        return QuerySource(table.mutate(**hidden), within=self)
+        return QuerySource(table.mutate(**hidden), within=self, durations=self.durations)
 
     def left(self, wanted: Sequence[Condition]) -> QuerySource:
         """The rows that meet all conditions."""
@@ -265,4 +287,4 @@ class QuerySource:
 
     def part(self, condition: Any) -> QuerySource:
         """The rows that meet a condition of the engine, which filters them."""
-        return QuerySource(self.table.filter(condition), within=self)
+        return QuerySource(self.table.filter(condition), within=self, durations=self.durations)

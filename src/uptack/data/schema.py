@@ -21,7 +21,7 @@ from uptack import checks
 from uptack.columns.kinds import LARGEST
 from uptack.columns.moments import UNITS, spoken
 from uptack.data import cells
-from uptack.data.time_cells import FORMS
+from uptack.data.time_cells import DURATION, FORMS
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 
@@ -37,7 +37,7 @@ LARGEST_FILE = 1 << 22
 LEVEL_TYPES = {"text": str, "integer": int, "number": int, "boolean": bool}
 """Of which type levels are, by the kind of a column. Those of times there are none."""
 NUMBERS = ("integer", "number")
-DATES = {"datetime-utc": '["2020-01-01T00:00Z", "2024-12-31T00:00Z"]'}
+DATES = {"datetime-utc": '["2020-01-01T00:00Z", "2024-12-31T00:00Z"]', DURATION: '["00:05:00", "03:00:00"]'}
 USUAL_DATES = '["2020-01-01", "2024-12-31"]'
 
 
@@ -246,10 +246,11 @@ class _Reading:
         ends, step = said.plausible, said.granularity
         times, numbers = kind in FORMS, kind in NUMBERS
         zoned = spoken(ends[0]) if ends is not None and isinstance(ends[0], str) else None
-        wrong = zoned is None or (kind == "datetime-utc") != (zoned.word == "utc")
+        words = {"datetime-utc": ("utc",), DURATION: ("duration",)}.get(kind, ("clock",))
+        wrong = zoned is None or zoned.word not in words
         if ends is not None and ((times and wrong) or (numbers and zoned is not None)):
             such = (
-                f"two dates or times such as {DATES.get(kind, USUAL_DATES)}"
+                f"two {'durations' if kind == DURATION else 'dates or times'} such as {DATES.get(kind, USUAL_DATES)}"
                 if times
                 else "two numbers such as [0, 120]"
             )

@@ -15,10 +15,11 @@ HEADING = """\
 # Every command and uptack.open read it. `uptack describe {file}` shows what they make of it.
 #
 # Beside its kind ("integer", "number", "boolean", "boolean:yes/no", "text", "date", "datetime",
-# "datetime-utc") a column may have
+# "datetime-utc", "duration") a column may have
 #   granularity = 0.5        a step that all values are multiples of, and answers will be
 #   plausible = [0, 120]     where its values lie, by what everybody knows; it need not be right.
 #                            Of dates and times: ["2020-01-01", "2024-12-31"]
+#                            Of durations: ["00:05:00", "03:00:00"]
 #   levels = ["A", "B"]      its categories, where they are public
 """
 

@@ -28,9 +28,10 @@ class State:
     one, makes files readable that the engine failed on, and is called at most once. `unchanged` says whether files are
     still as they were when they were opened. `folder` is a private one, for what the connection keeps on a disk.
     `isolated` says that the engine keeps that state, and `held` are columns of it that have been read
-    (`uptack.data.held`). `temporary` are tables that queries share (`uptack.data.engines.Kept`), and `unused` the names
-    of those, and of views (`uptack.data.computed`), that nobody needs any more. They go before the next query: whoever
-    lets go of one may do so in another thread, in the middle of a query.
+    (`uptack.data.held`). `durations` are columns of whole numbers that are ticks of durations. `temporary` are tables
+    that queries share (`uptack.data.engines.Kept`), and `unused` the names of those, and of views
+    (`uptack.data.computed`), that nobody needs any more. They go before the next query: whoever lets go of one may do
+    so in another thread, in the middle of a query.
     """
 
     def __init__(self) -> None:
@@ -41,6 +42,7 @@ class State:
         self.mend: Callable[[], None] | None = None
         self.unchanged: Callable[[], bool] = lambda: True
         self.folder: Path | None = None
+        self.durations: frozenset[str] = frozenset()
         self.temporary: weakref.WeakSet[Any] = weakref.WeakSet()
         self.unused: list[str] = []
 

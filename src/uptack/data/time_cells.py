@@ -1,10 +1,10 @@
-"""Cells of a text file as dates and times, as ISO 8601 writes them."""
+"""Cells of a text file as dates and times, as ISO 8601 writes them, and as durations in hours, minutes and seconds."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from uptack.columns.moments import DAY, FIRST, LAST, Form, objects_as_ticks
+from uptack.columns.moments import DAY, FIRST, LAST, SECOND, SPAN, Form, objects_as_ticks
 from uptack.data.constants import false, listed, nothing, whole
 
 _YEAR = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
@@ -17,14 +17,17 @@ PATTERNS = {
 }
 """What a cell of a kind looks like. Without a zone it is in UTC where that is the kind."""
 
-FORMS = {"date": Form("date"), "datetime": Form("clock"), "datetime-utc": Form("utc")}
+DURATION = "duration"
+FORMS = {"date": Form("date"), "datetime": Form("clock"), "datetime-utc": Form("utc"), DURATION: Form("duration")}
+_OF_DAY = r"^(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?$"
 
 
 def arrow() -> dict[str, Any]:
-    """The types that the kinds have in Arrow."""
+    """The types that the kinds have in Arrow: of durations that of their ticks, since Parquet has no durations."""
     import pyarrow as pa
 
-    return {"date": pa.date32(), "datetime": pa.timestamp("us"), "datetime-utc": pa.timestamp("us", "UTC")}
+    times = {"date": pa.date32(), "datetime": pa.timestamp("us"), "datetime-utc": pa.timestamp("us", "UTC")}
+    return times | {DURATION: pa.int64()}
 
 
 def cast(bare: Any, kind: str) -> Any:
@@ -37,6 +40,8 @@ def cast(bare: Any, kind: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if kind == DURATION:
+        return _durations(bare)
     fits = pc.fill_null(pc.match_substring_regex(bare, PATTERNS[kind]), false())
     cells = pc.if_else(fits, bare, nothing(pa.string()))
     if kind == "datetime-utc":
@@ -58,3 +63,27 @@ def _known(times: Any, kind: str) -> Any:
     low, high = (whole(end // unit, bits).cast(times.type) for end in (FIRST, LAST))
     inside = pc.and_(pc.greater_equal(times, low), pc.less_equal(times, high))
     return pc.if_else(inside, times, nothing(times.type))
+
+
+def _durations(bare: Any) -> Any:
+    """Texts as ticks of durations, what is finer cut off towards the past: see `uptack.columns.moments.SPAN`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.extract_regex(bare, f"^{SPAN}$")
+    parts = {name: pc.struct_field(found, name) for name in ("sign", "hours", "minutes", "seconds", "parts")}
+    hours, minutes, seconds = (parts[name].cast(pa.int64()) for name in ("hours", "minutes", "seconds"))
+    below = pc.utf8_rpad(parts["parts"], 9, "0").cast(pa.int64())
+    whole_parts = pc.divide(below, whole(1000))
+    clock = pc.add(pc.multiply(hours, whole(3600)), pc.add(pc.multiply(minutes, whole(60)), seconds))
+    ticks = pc.add(pc.multiply(clock, whole(SECOND)), whole_parts)
+    finer = pc.greater(below, pc.multiply(whole_parts, whole(1000))).cast(pa.int64())
+    return pc.if_else(pc.equal(parts["sign"], *listed("-")), pc.negate(pc.add(ticks, finer)), ticks)
+
+
+def beyond_a_day(bare: Any) -> bool:
+    """Whether one of these texts is a duration, and can't be a time of day."""
+    import pyarrow.compute as pc
+
+    clock = pc.match_substring_regex(bare, _OF_DAY)
+    return bool(pc.any(pc.and_(pc.is_valid(_durations(bare)), pc.invert(clock))).as_py())

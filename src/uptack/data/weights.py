@@ -40,7 +40,8 @@ def plain_zero(key: Any) -> Any:
 
 def owned(source: QuerySource, ids: Sequence[str]) -> QuerySource:
     """The rows that belong to somebody: no part of their id is missing."""
-    return QuerySource(source.table.filter([~missing(key) for key in keys(source, ids).values()]))
+    whose = [~missing(key) for key in keys(source, ids).values()]
+    return QuerySource(source.table.filter(whose), durations=source.durations)
 
 
 def weight(m: Any, at_most: int | None = None) -> Any:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 from typing import Any, Unpack
 
@@ -22,7 +23,8 @@ from uptack.noise import LInfBall
 from uptack.privacy import loss
 from uptack.progress import track
 from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened, sampled
-from uptack.ranks.counting import Floats, concordance
+from uptack.ranks.counting import Floats
+from uptack.ranks.pairs import net_counts
 from uptack.ranks.tau import MOVES, from_tau
 from uptack.registry import release
 from uptack.registry.reads import WIDE
@@ -129,9 +131,8 @@ def _measured(rows: Any, account: Account, dropped: bool) -> Outcome[Correlation
     advice = Advice(n=least, other="fewer columns")
     if account.adjacency.size_is_public and rows.size < least:
         return Outcome.refusal(HOW, advice)
-    pairs, values = list(combinations(range(d), 2)), rows.values
-    counts = [int(concordance(values[:, j], values[:, k]).sum()) // 2 for j, k in track(pairs, "pairs", inner=True)]
-    n = len(values)
+    n, p = len(rows.values), d * (d - 1) // 2
+    counts = list(track(net_counts(rows.values), "pairs", total=p, inner=True))
     unit = MOVES * GRID + 1  # what a rounded A, and unit·m, move by
     if secret:
         counts = [(4 * count * GRID + max(n - 1, 1)) // (2 * max(n - 1, 1)) for count in counts] + [unit * n]
@@ -149,7 +150,7 @@ def _measured(rows: Any, account: Account, dropped: bool) -> Outcome[Correlation
     if m < least:
         return Outcome.refusal(HOW, advice)
     per = 1 / (GRID * m) if secret else 2 / (n * (n - 1))
-    taus = np.clip(noisy[: len(pairs)] * per, -1, 1)
+    taus = np.clip(noisy[:p] * per, -1, 1)
     scale = float(Fraction(moves) / account.epsilon)
     off = scale / unit if secret else 0.0
     noise = MatrixNoise(d, tuple(taus.tolist()), m, scale * per, len(counts), off)
@@ -223,6 +224,7 @@ class RowsNoise:
         return math.ceil(self.scale * quantile(self.coordinates, 2 * float(read(failure))) + 0.5) + 1
 
 
+@lru_cache(maxsize=256)  # all pairs of columns ask for the same
 def quantile(p: int, outside: float) -> float:
     """The least h with P(|r·U| > h) = Q(p + 1, h) - h/p·Q(p, h) ≤ outside."""
     low, high = 0.0, 60.0 + 4 * p - 4 * math.log(outside)

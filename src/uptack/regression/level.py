@@ -41,7 +41,7 @@ WIDE = 4.0
 DOUBT = 1.5
 """Scales of the noise that a mean has to exceed."""
 
-SKEWED = 0.3
+SKEWED = 0.35
 """⊥ beyond so many spreads: where residuals are as skewed as that, they hardly are alike for all x."""
 
 

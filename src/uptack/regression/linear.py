@@ -51,8 +51,8 @@ def linear_regression(
     sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton`. The parts add up to
     at most ε on every path.
 
-    It is a fit of Huber's loss in which rows far out in x count less (Mallows' weights). Columns may be of any scale
-    and correlated. A column that hardly ever varies has a coefficient of 0 and no standard error; declare columns that
+    It is a fit of Huber's loss in which rows far out in x count less (Mallows' weights), and with few rows its
+    intercept is at the mean of clipped residuals (`uptack.regression.level`). Columns may be of any scale and correlated. A column that hardly ever varies has a coefficient of 0 and no standard error; declare columns that
     are 0 or 1 by their numbers in `binary`, and they need no private scale.
 
     With a frame in place of X, `formula="price ~ log(carat) + C(cut)"` names the columns, and `levels` declares the
@@ -72,7 +72,8 @@ def linear_regression(
     ⊥ by public numbers costs nothing, where the number of rows is public. ⊥ is also the answer, at the price of what
     was done, where the last step was too long to be a polish, or noise covers a third of the directions of x. With few
     rows for their noise, or where rows far out may be right, it is also ⊥ where the fit would not beat a constant if it
-    were off by four spreads for all of those that it does not explain (`uptack.regression.tails`).
+    were off by four spreads for all of those that it does not explain (`uptack.regression.tails`), and with few rows
+    where residuals are very skewed.
 
     >>> import numpy as np
     >>> from uptack.noise import SeededEntropy

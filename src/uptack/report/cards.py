@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from uptack.columns.moments import Form, spoken
-from uptack.kernels.density import DensityCurve
+from uptack.kernels.density import DensityCurve, Floats
 from uptack.privacy import Privacy
 from uptack.release import NoReply
+from uptack.report import spikes
 from uptack.session.requests import Made
+from uptack.shown.numbers import number
 from uptack.shown.times import written
 
 LABELS = {
@@ -138,14 +140,22 @@ def _whole(value: float) -> int | float:
 def drawn(density: Figure, low: float, high: float) -> Figure:
     """A released density as a curve over its range, nowhere below 0, in the band of its noise (two standard errors).
 
-    Counts of few integers stay as they are. Where the released quantiles are not below 0, neither is the picture.
+    It is bars where the curve would be a comb (`uptack.report.spikes`). Counts of few integers stay as they are. Where
+    the released quantiles are not below 0, neither is the picture.
     """
     if density.value is None or not hasattr(density.value, "at"):
         return density
+    error, found = 2 * density.value.standard_error, spikes.bars(density.value, low, high)
+    if found is not None:
+        note = f"each bar has the rows around its middle, and is {number(found.width)} wide"
+        return replace(density, value=found, interval=_band(found.values, error), note=note)
     points = np.linspace(low, high, GRID)
-    curve, error = np.maximum(density.value.at(points), 0.0), 2 * density.value.standard_error
-    band = np.maximum(curve - error, 0.0), curve + error
-    return replace(density, value=DensityCurve.on_grid(points, curve), interval=band)
+    curve = np.maximum(density.value.at(points), 0.0)
+    return replace(density, value=DensityCurve.on_grid(points, curve), interval=_band(curve, error))
+
+
+def _band(heights: Floats, error: float) -> tuple[Floats, Floats]:
+    return np.maximum(heights - error, 0.0), heights + error
 
 
 def coarse(released: Mapping[Fraction, float]) -> list[tuple[float, float, float]]:

@@ -32,7 +32,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         {"column": "string", "category": "string", "count": "integer", "error": "integer"},
     ),
     "densities": (
-        "Density curves, with the band of two standard errors of the noise.",
+        "Density curves, or bars of equal width, with the band of two standard errors of the noise.",
         {"column": "string", "x": "number", "density": "number", "low": "number", "high": "number"},
     ),
     "regression": (

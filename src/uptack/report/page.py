@@ -7,15 +7,17 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 import uptack
+from uptack.kernels.density import DensityCurve
 from uptack.labels import label
 from uptack.privacy.words import promise, short
 from uptack.report.axes import labelled_ticks, number, powers
 from uptack.report.cards import RANGE, Figure, coarse, in_ticks
 from uptack.report.dates import marks
 from uptack.report.figures import seen
-from uptack.report.pictures import box_picture, columns_picture, density_picture
+from uptack.report.pictures import bars_picture, box_picture, columns_picture, density_picture
 from uptack.report.profile import ColumnProfile, Profile
 from uptack.report.several import effects, heat
+from uptack.report.spikes import Bars
 from uptack.report.writing import (
     Bar,
     answered,
@@ -106,7 +108,7 @@ def card(anchor: str, column: ColumnProfile, unit: str = "rows") -> Card:
             for line in figures
         ]
     few, density = counted(column), column.density
-    note = "" if density is None or density.value is not None else density.note
+    note = "" if density is None or isinstance(density.value, DensityCurve) else density.note
     if few is None:
         return Card(anchor, column, figures, _picture(column), None, note)
     shown = integer_bars(few, *seen(column.quantiles or {}))
@@ -133,10 +135,12 @@ def _picture(column: ColumnProfile) -> Markup | None:
     name, form, whole = label(column.part.name), column.part.form, column.part.kind == "integer"
     if column.density is not None and column.density.value is not None:
         curve, band = column.density.value, column.density.interval
-        x = curve.points.tolist()
-        shown = {"band": band, "quartiles": quartiles, "median": median.value, "interval": median.interval}
-        shown["marks"] = labelled_ticks(x[0], x[-1], whole=whole)
-        return density_picture(x, curve.values.tolist(), title=f"Density of {name}", **shown)
+        x, beyond = curve.points.tolist(), curve.width / 2 if isinstance(curve, Bars) else 0.0
+        shown = {"band": band, "median": median.value, "interval": median.interval}
+        shown["marks"] = labelled_ticks(x[0] - beyond, x[-1] + beyond, whole=whole)
+        if isinstance(curve, Bars):
+            return bars_picture(x, curve.values.tolist(), width=curve.width, title=f"Shares of {name}", **shown)
+        return density_picture(x, curve.values.tolist(), title=f"Density of {name}", quartiles=quartiles, **shown)
     if None in quartiles or quartiles[0] == quartiles[1]:
         return None
     places, ends = sorted(found.values()), median.interval

@@ -59,6 +59,38 @@ def density_picture(
     return _svg("".join(parts) + scale.axis(base, marks), title)
 
 
+def bars_picture(
+    points: Sequence[float],
+    values: Sequence[float],
+    *,
+    width: float,
+    title: str,
+    band: tuple[Sequence[float], Sequence[float]] | None = None,
+    median: float | None = None,
+    interval: Ends | None = None,
+    marks: Sequence[Tick] | None = None,
+) -> Markup:
+    """Bars around numbers far apart, on an axis as a curve has it: whiskers for the noise, the median above."""
+    scale, base = Scale(points[0] - width / 2, points[-1] + width / 2), HEIGHT - BOTTOM
+    low, high = (values, values) if band is None else band
+    top = max(high) or 1.0
+
+    def up(value: float) -> float:
+        return round(base - value / top * (base - TOP - 10), 2)
+
+    parts = []
+    for x, value, *ends in zip(points, values, low, high, strict=True):
+        left, right, middle = scale(x - 0.4 * width), scale(x + 0.4 * width), scale(x)
+        size = f'y="{up(value)}" width="{round(right - left, 2)}" height="{round(base - up(value), 2)}"'
+        parts.append(f'<rect class="column" x="{left}" {size}/>')
+        if band is not None:
+            parts.append(f'<line class="noise" x1="{middle}" x2="{middle}" y1="{up(ends[0])}" y2="{up(ends[1])}"/>')
+    if median is not None and scale.low <= median <= scale.high:
+        parts.append(f'<line class="median" x1="{scale(median)}" x2="{scale(median)}" y1="{TOP - 8}" y2="{TOP + 4}"/>')
+    parts += [_interval(scale, interval, TOP - 2)] if interval is not None else []
+    return _svg("".join(parts) + scale.axis(base, marks), title)
+
+
 def _middle(scale: Scale, points: Sequence[float], heights: Sequence[float], quartiles: Ends, base: float) -> str:
     inside = [(x, y) for x, y in zip(points, heights, strict=True) if quartiles[0] <= x <= quartiles[1]]
     if not inside:

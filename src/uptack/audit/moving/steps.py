@@ -31,7 +31,7 @@ from uptack.regression.counts import Poisson, level
 from uptack.regression.fitted import Fitted
 from uptack.regression.hessian import Hessian, bent, hessian
 from uptack.regression.huber import Huber
-from uptack.regression.level import WIDE, raised
+from uptack.regression.level import SKEWED, WIDE, raised
 from uptack.regression.losses import Loss
 from uptack.regression.model import FAR_OUT, Model, far_out
 from uptack.regression.newton import Parts, Step, newton, spread
@@ -120,9 +120,9 @@ def doubtful(n: int = 25) -> Pair:
     return _ends(rows, [2 * FAR, 0.0, 0.0], [0.0, 0.0, 0.0])
 
 
-def uneven() -> Pair:
-    """Residuals with a mean far from 0, and one that goes from the lower tail to the upper."""
-    return _ends(np.ones((N, 3)), [0.0, 0.0, -2 * WIDE], [0.0, 0.0, 2 * WIDE])
+def uneven(n: int = 200) -> Pair:
+    """Residuals with a mean that noise does not explain, and one that goes from the lower tail to the upper."""
+    return _ends(np.full((n, 3), SKEWED / 2), [0.0, 0.0, -2 * WIDE], [0.0, 0.0, 2 * WIDE])
 
 
 def beyond(share: float) -> Pair:
@@ -173,7 +173,7 @@ def steps() -> list[Replay]:
         step("gradient", _moved(huber, 1 - MOST), from_to([far, 0.0, far**2], [far, 0.0, -(far**2)])),
         step("worth", lambda rows, a: worthless(rows, worth, (FLAT, 1.0), GAIN, a), doubtful()),
         step("rows far out", lambda rows, a: farther(rows, tails, (FLAT, 1.0), 0.0, 2.0, a), levered()),
-        step("level", lambda rows, a: raised(rows, model(huber), first[1], a), uneven()),
+        step("level", lambda rows, a: raised(rows, tails, first[1], a), uneven()),
         step("classes", odds, halves(far)),
         step("classes, 2 rows", odds, halves(1.0, 2), rows_per_person=2),
         step("mean count", lambda rows, a: level(rows, N, a), beyond(2 / 3)),

@@ -1,0 +1,93 @@
+"""Numbers that are few and far apart: what of a released density is drawn as bars, since a curve would be a comb.
+
+All of it is made from the released coefficients of a Fourier series: post-processing, which costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from uptack.kernels.density import Floats, FourierDensity
+
+LEAST = 8
+"""Below this degree a series is smooth, whatever it is of."""
+SPIKY = 0.3
+"""A coefficient of this size in the upper half of the frequencies is no part of a density that a curve can show.
+
+|c_k| ≤ V/2πk for a density in a box of width 1 that goes up and down by V in all. So V is about the degree: as many
+spikes as the series has room for, or fewer and higher ones."""
+STEPPED = 0.9
+"""The mean of cos(2πx/h) from which on numbers count as multiples of h. It is 1 for these, and about 0 for others."""
+MOST = 64
+"""Bars of a picture, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """Shares of the rows around multiples of a step, each divided by the `width` of its bar.
+
+    Shares add up to about 1: those below 0 are 0, and the others stay as they are.
+    """
+
+    points: Floats
+    values: Floats
+    width: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"points": self.points.tolist(), "values": self.values.tolist(), "width": self.width}
+
+
+def spiky(found: FourierDensity) -> bool:
+    """Whether the series is of numbers that a curve can't show."""
+    upper = found.frequencies[:, 0] > found.degree / 2
+    return found.degree >= LEAST and bool((np.abs(found.coefficients[upper]) >= SPIKY).any())
+
+
+def bars(found: FourierDensity, low: float, high: float) -> Bars | None:
+    """A spiky density as bars around the multiples of a step between two ends. Any other is None.
+
+    The step is the largest round number of which, as the series says, the values are multiples. If there is none it is
+    the least that the series tells apart. Where that makes too many bars, an odd number of steps is one: so a multiple
+    of the step is in the middle of a bar, or inside it.
+    """
+    if not spiky(found):
+        return None
+    side = float(found.sides[0])
+    steps = [step for step in _round_numbers(side / found.degree, side / 2) if step >= side / found.degree]
+    width = next((step for step in reversed(steps) if _mean_cosine(found, step) >= STEPPED), steps[0])
+    width *= 2 * math.ceil((side / width / MOST - 1) / 2) + 1 if side / width > MOST else 1
+    first, last = max(found.low[0] + width / 2, low), min(found.high[0] - width / 2, high)
+    points: Floats = np.arange(math.ceil(first / width), math.floor(last / width) + 1) * np.float64(width)
+    if points.size < 2 or not (np.diff(points) > width / 2).all():  # floats don't tell them apart
+        return None
+    return Bars(points, np.maximum(_masses(found, points, width), 0.0) / width, width)
+
+
+def _round_numbers(least: float, most: float) -> list[float]:
+    """1, 2, 2.5 and 5 times powers of 10, those from somewhat below one number up to another."""
+    powers = range(math.floor(math.log10(least)), math.floor(math.log10(most)) + 1)
+    found = [float(f"{digits}e{power}") for power in powers for digits in ("1", "2", "2.5", "5")]
+    return [number for number in found if number <= most]
+
+
+def _masses(found: FourierDensity, points: Floats, width: float) -> Floats:
+    """∫ f over intervals of a width around points: for each frequency its part at the point, times sinc(k·width)."""
+    k, side = found.frequencies[:, 0], float(found.sides[0])
+    places, wide = (points - found.low[0]) / side, width / side
+    waves = np.exp(-2j * np.pi * np.outer(places, k)) @ (found.coefficients * np.sinc(k * wide))
+    return np.asarray(wide * (1 + 2 * waves.real), np.float64)
+
+
+def _mean_cosine(found: FourierDensity, step: float) -> float:
+    """∫ f(x)·cos(2πx/step) over the box, of which only the frequencies near that of the step matter."""
+    side = float(found.sides[0])
+    k = np.concatenate([-found.frequencies[:, 0], [0], found.frequencies[:, 0]])
+    c = np.concatenate([found.coefficients.conj(), [1.0], found.coefficients])
+    off = side / step - k
+    turned = np.exp(2j * np.pi * (found.low[0] / step % 1.0)) * np.exp(1j * np.pi * off)
+    return float((c * turned * np.sinc(off)).sum().real)

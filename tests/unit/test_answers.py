@@ -246,7 +246,7 @@ def test_pictures_of_all_that_has_something_to_see():
     drawn(made(DensityCurve.on_grid([0, 1, 2], [0, 1, 0])), linewidth=3)
     drawn(made(CorrelationMatrix(tuple(names), np.eye(len(names)))))
     drawn(ut.ecdf(np.arange(5001.0), epsilon=1))
-    assert drawn(fit([names[0]]), scale="errors")[1] == names[0]
+    assert drawn(fit([names[0]]), scale="errors")[1] == f"{names[0]}  (hardly varies)"
     drawn(planned(names))
     with pytest.raises(ut.UptackError, match="nothing to draw"):
         made(3.5).plot()

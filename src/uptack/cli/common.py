@@ -201,8 +201,8 @@ def as_text(result: Made) -> str:
     """A result for people: the value, then how and for how much."""
     if not result:
         return f"⊥  no reply ({result.mechanism}, {result.privacy}); a reply needs {result.advice}"
-    ends = _ends(result)
-    shown = _value_lines(result.value, ends, result.labels)
+    fit = getattr(result, "lines", None)  # of a regression: estimates and their errors
+    shown = _value_lines(result.value, _ends(result), result.labels) if fit is None else fit()
     stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
     rows = [] if result.rows is None else [str(result.rows)]
     return "\n".join([*shown, *rows, *result.notes, f"({result.mechanism}, {result.privacy}{stamp})"])

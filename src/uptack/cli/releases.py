@@ -19,6 +19,9 @@ from uptack.session.requests import in_tables
 FROM_SESSION = ("adjacency", "rows_per_person", "person", "missing", "entropy")
 """Options that are the session's on a command line."""
 
+SINGLE = {"classes": "class"}
+"""One of several, where that is not what is left without an s."""
+
 TYPES: dict[str, Any] = {
     "number": Exact(),
     "numbers": Exact(),
@@ -41,7 +44,7 @@ def written(option: Option) -> Callable[[Any], Any] | None:
     if option.positional and option.required:
         return click.argument(option.name, nargs=-1 if several else 1, required=True, type=TYPES[option.form])
     single = several and option.form != "levels"  # of which one word has several
-    flag = f"--{option.name.removesuffix('s') if single else option.name.replace('_', '-')}"
+    flag = f"--{SINGLE.get(option.name, option.name.removesuffix('s')) if single else option.name.replace('_', '-')}"
     if option.form == "flag":
         return click.option(flag, option.name, is_flag=True, default=None, help=option.help)
     kind = click.Choice(option.choices) if option.form == "choice" else TYPES[option.form]
@@ -107,7 +110,8 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
             named = (target, *session.predictors(target, None))
         for option in declaration.options:
             if option.form == "keys" and option.name in told:
-                columns = named[-1:] if option.name in GROUPING else named[:1]  # the labels, where there are any
+                asked = Request(declaration.name, *named, **told).columns  # a formula names them
+                columns = asked[-1:] if option.name in GROUPING else asked[:1]  # the labels, where there are any
                 columns = tuple(given.get("by") or columns) if option.name in GROUPING else columns
                 told[option.name] = [keys(session, columns, text) for text in told[option.name]]
             if option.form == "levels" and option.name in told:

@@ -231,3 +231,11 @@ def frame(x: Any) -> list[tuple[str, Any]] | None:
     if of == "pyarrow" and hasattr(x, "schema") and hasattr(x, "column"):
         return [(name, x.column(place)) for place, name in enumerate(x.schema.names)]
     return None
+
+
+def names(x: Any) -> tuple[str, ...]:
+    """The names of the columns of a frame; none for anything else, and for one that pandas made of an array."""
+    if package(x) == "pandas" and not all(isinstance(name, str) for name in getattr(x, "columns", ())):
+        return ()
+    columns = None if hasattr(x, "collect") else frame(x)  # a lazy frame is read once, elsewhere
+    return tuple(name for name, _ in columns or ())

@@ -86,6 +86,8 @@ def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | Non
         fix = f"Such columns are {', '.join(others)}." if others else "The table has no such column."
         if columns[name] == "text" and set(kinds) & {"integer", "number"}:
             fix += " What a CSV file has there can be stated: types= (--type), or in its schema."
+        if columns[name] == "time":
+            fix += " As a number a time is the days since a public date, in a column of their own."
         must = f"a column of type {' or '.join(kind for kind in kinds if kind != 'any')}"
         raise InvalidArgument("column", must, f"{name!r} of type {columns[name]}", fix)
     return name

@@ -65,6 +65,7 @@ def rows_of(table: Given | Batched, missing: str) -> Rows:
     """
     if missing == "error" and table.lacking():
         fix = "Pass missing='drop': such rows then contribute nothing."
+        fix = f"{fix} Levels and classes that are not declared are NaN, too."
         raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
     if isinstance(table, Given):
         whose = table.codes
@@ -113,9 +114,12 @@ def joined(design: Given | Batched, response: Any, binary: Sequence[int]) -> Giv
 def binary_columns(value: Any, columns: int) -> tuple[int, ...]:
     """The numbers of the columns that are declared to be 0 or 1."""
     given = [] if value is None else list(value) if isinstance(value, list | tuple | range | np.ndarray) else [value]
+    for one in given:
+        if isinstance(one, str):
+            raise InvalidArgument("binary", "numbers of columns, where X has no names", repr(one), "Or pass a frame.")
     found = {checks.integer("binary", one, least=0) for one in given}
-    if any(one >= columns for one in found):
-        raise InvalidArgument("binary", f"column numbers below {columns}", checks.describe(value))
+    if found and max(found) >= columns:
+        raise InvalidArgument("binary", f"numbers of columns, from 0 to {columns - 1}", max(found))
     return tuple(sorted(found))
 
 

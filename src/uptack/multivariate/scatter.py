@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -13,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.account import Account, Outcome
+from uptack.columns import containers
 from uptack.drawing import PRIVATE, caption
 from uptack.drawing import axes as new_axes
 from uptack.errors import InvalidArgument
@@ -37,6 +40,9 @@ HOW = "directions of rows"
 SHARES = (Fraction(3, 20), Fraction(3, 20), Fraction(7, 10))
 """Parts of ε for scales, centres and directions."""
 
+WRITTEN = 12
+"""Columns up to which a map of correlations has them in figures, too."""
+
 ROUNDS = 3
 LEAST = float(np.finfo(np.float64).tiny)
 """⊥ where a variance is less, or one is beyond all floats."""
@@ -51,17 +57,25 @@ class Scatter(Figures):
     """A centre and a scatter matrix, which for normal rows are their mean and covariance matrix.
 
     Columns that hardly ever vary have no scale: `dropped` names them, and their entries are NaN. `unresolved` counts
-    the directions whose spread could not be told from noise: there the matrix is too large, never too small.
+    the directions whose spread could not be told from noise: there the matrix is too large, never too small. `names`
+    are those of the columns, where they have some.
     """
 
     centre: Floats
     matrix: Floats
     dropped: tuple[int, ...] = ()
     unresolved: int = 0
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (self.centre, self.matrix):
             array.setflags(write=False)
+
+    def named(self, *names: str) -> Scatter:
+        """The same with names for its columns."""
+        if len(names) != self.centre.size:
+            raise InvalidArgument("names", f"{self.centre.size} names, one per column", f"{len(names)} of them")
+        return replace(self, names=names)
 
     @property
     def correlation(self) -> Floats:
@@ -101,21 +115,24 @@ class Scatter(Figures):
             "matrix": [_plain(line) for line in self.matrix],
             "dropped": list(self.dropped),
             "unresolved": self.unresolved,
+            "names": list(self.names),
         }
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """The centre of each column, and the covariances of all pairs: a line each, by the numbers of the columns."""
-        centre = [line({"figure": "centre", "x": i}, v) for i, v in enumerate(_plain(self.centre))]
+        """The centre of each column, and the covariances of all pairs: a line each, by names or numbers of columns."""
+        called: Sequence[Any] = self.names or range(self.centre.size)
+        centre = [line({"figure": "centre", "x": c}, v) for c, v in zip(called, _plain(self.centre), strict=True)]
         pairs = [(i, j) for i in range(self.centre.size) for j in range(i, self.centre.size)]
         entries = [_plain(row) for row in self.matrix]
-        return centre + [line({"figure": "scatter", "x": i, "y": j}, entries[i][j]) for i, j in pairs]
+        return centre + [line({"figure": "scatter", "x": called[i], "y": called[j]}, entries[i][j]) for i, j in pairs]
 
     def plot(self, ax: Any = None, *, names: Any = None, **style: Any) -> Any:
         """An ellipse that holds 95% of normal rows for two columns, a map of correlations for more. Returns the axes.
 
         Further arguments go to matplotlib's `plot`, or to `imshow`. It needs matplotlib: `pip install "uptack[plots]"`.
         """
-        labels = [f"x{i}" for i in range(self.centre.size)] if names is None else [caption(name) for name in names]
+        given = self.names or [f"x{i}" for i in range(self.centre.size)] if names is None else names
+        labels = [caption(name) for name in given]
         if len(labels) != self.centre.size:
             raise InvalidArgument("names", f"{self.centre.size} names, one per column", f"{len(labels)} of them")
         ax = new_axes(ax, figsize=(5, 4.4))
@@ -135,6 +152,9 @@ class Scatter(Figures):
         ax.set_xticks(range(len(labels)), labels, rotation=90)
         ax.set_yticks(range(len(labels)), labels)
         ax.figure.colorbar(drawn, ax=ax, label="correlation")
+        for i, j in itertools.product(range(len(labels)), repeat=2) if len(labels) <= WRITTEN else ():
+            if not math.isnan(value := self.correlation[i, j]):
+                ax.text(j, i, f"{value:.2f}", ha="center", va="center", color="white" if abs(value) > 0.6 else "black")
         return ax
 
 
@@ -177,11 +197,12 @@ def scatter(
     """
     how = checks.choice("missing", missing, MISSING)
     account = Account.open("scatter", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy)
-    table = table_of("x", x, least=2)
+    table, names = table_of("x", x, least=2), containers.names(x)
     if account.adjacency.size_is_public and rounds_for(table.size, table.width, account) == 0:
         return account.close(Outcome.refusal(HOW, rows_advised(table.width, account)))
     account.entropy.bytes(0)  # rehearsals end here
-    return account.close(_found(rows_of(table, how), how, account))
+    made = account.close(_found(rows_of(table, how), how, account))
+    return replace(made, value=made.value.named(*names)) if names and isinstance(made, Release) else made
 
 
 def _found(rows: Rows, missing: str, account: Account) -> Outcome[Scatter]:

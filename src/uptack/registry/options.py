@@ -120,10 +120,11 @@ KNOWN = {
         Option("coordinates", "In which coordinates block medians are taken.", "choice", ("columns", "scatter")),
         Option("fit_intercept", "Whether there is an intercept."),
         Option("formula", "Response and predictors, such as 'price ~ log(carat) + x:y'.", "word"),
+        Option("classes", "The two classes of the response, once for each: the odds are those of the second.", "keys"),
         Option("levels", "NAME=A,B,C: the levels of a category; more than once for several. Without: those with "
                "enough rows (needs δ).", "levels"),
         Option("quantile", "The quantile whose plane is fitted.", "number"),
-        Option("standard_errors", "Spend a third on standard errors.", "flag"),
+        Option("standard_errors", "Spend a third on standard errors. (A fit by bounded sums has them anyway.)", "flag"),
         Option("progress", "Whether to show how far a long computation is."),
     )
 }  # fmt: skip

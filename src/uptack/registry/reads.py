@@ -71,6 +71,8 @@ class Reads:
         if not self.least <= len(names) <= (len(names) if self.most is None else self.most):
             must = f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}"
             raise InvalidArgument("columns", f"{must} for {what}", len(names))
+        if self in DESIGNS and given.get("formula") is None and names[0] in names[1:]:
+            raise InvalidArgument("columns", "predictors other than the response", repr(names[0]))
         person = getattr(source, "person", ())
         by = named_groups(given.get("by"), given.get("groups"))
         for name in (*names, *by, given.get("order")):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from uptack.columns import containers
 from uptack.registry.options import Grouping
 from uptack.statistics.arguments import Promises
 
 
-def coefficient_names(count: int, intercept: bool) -> tuple[str, ...]:
-    """What coefficients are called as long as nobody says otherwise (`Release.named`): intercept, x0, x1 and so on."""
-    return (*(["intercept"] if intercept else []), *(f"x{i}" for i in range(count - intercept)))
+def coefficient_names(count: int, intercept: bool, x: Any = None) -> tuple[str, ...]:
+    """What coefficients are called as long as nobody says otherwise (`Release.named`): by the columns of a frame, else
+    intercept, x0, x1 and so on."""
+    columns = containers.names(x) or tuple(f"x{i}" for i in range(count - intercept))
+    return (*(["intercept"] if intercept else []), *columns)
 
 
 class RegressionOptions(Promises, Grouping, total=False):

@@ -16,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from uptack import checks
 from uptack.columns.table import Floats
-from uptack.errors import NoReplyError
+from uptack.errors import InvalidArgument, NoReplyError
 from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.regression.curve import exponential, logistic
 from uptack.regression.formulas.classes import two_classes
+from uptack.regression.formulas.frames import check_response, named
 from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
 from uptack.regression.logistic import logistic_regression
@@ -33,14 +34,25 @@ OWN = ("on_no_reply", "random_state")
 """Parameters of the estimators themselves. All others are told to the release function."""
 
 
+def _validated(model: BaseEstimator, *data: Any, **how: Any) -> Any:
+    """Data as scikit-learn checks them, in floats, but for a message that shows a row."""
+    try:
+        return validate_data(model, *data, dtype=np.float64, **how)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+    fix = "Make dummies of categories, or take the function with a formula."
+    raise InvalidArgument("X and y", "numbers", "texts", fix)
+
+
 @dataclass(eq=False, repr=False)
 class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     """What the private regressions have in common: fit by a release, predict from its coefficients.
 
     After `fit`: `coef_`, `intercept_`, `privacy_` (what the fit cost), `release_` (the result itself, an
-    `uptack.Release` or `uptack.NoReply`). A fit that gets ⊥ raises `uptack.NoReplyError`, or with `on_no_reply="nan"`
-    has coefficients of NaN. `adjacency=None` is `uptack.SUBSTITUTE`. An integer `random_state` is for tests: the result
-    is then not private.
+    `uptack.Release` or `uptack.NoReply`), and of a frame `feature_names_in_`. A fit that gets ⊥ raises
+    `uptack.NoReplyError`, or with `on_no_reply="nan"` has coefficients of NaN. `adjacency=None` is `uptack.SUBSTITUTE`.
+    An integer `random_state` is for tests: the result is then not private.
     """
 
     epsilon: float = 1.0
@@ -58,36 +70,55 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         """Fit privately; every call spends ε again. `person` says whose rows they are: a column of ids."""
         checks.choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
         whose = {} if person is None else {"person": person}
+        self._check_kinds(X, y)
         if whose or self.missing != "error":  # y too may hold what is not a number
-            x, response = validate_data(self, X, dtype=np.float64, ensure_all_finite=False), y
+            x, response = _validated(self, X, ensure_all_finite=False), y
         else:
             x, response = self._checked(X, y)
         entropy = None if self.random_state is None else SeededEntropy(self.random_state)
         told = {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
-        told |= {"adjacency": self.adjacency or SUBSTITUTE, "entropy": entropy}
-        self.release_ = type(self).function(x, response, **told, **whose)
+        told |= {"adjacency": self.adjacency or SUBSTITUTE, "entropy": entropy, **self._declared(X)}
+        made = type(self).function(x, response, **told, **whose)
+        self.release_ = made.named(*getattr(self, "feature_names_in_", ())) if made else made
         self.privacy_ = self.release_.privacy
         if not self.release_ and self.on_no_reply == "raise":
             raise NoReplyError(self.release_)
         width = x.shape[1] + self.fit_intercept
         values = self.release_.value if self.release_ else np.full(width, np.nan)
-        self.intercept_ = float(values[0]) if self.fit_intercept else 0.0
-        self.coef_ = np.array(values[1:] if self.fit_intercept else values)
+        self._learn(float(values[0]) if self.fit_intercept else 0.0, np.array(values[int(self.fit_intercept) :]))
         return self
 
-    def _checked(self, x: ArrayLike, y: ArrayLike) -> tuple[Floats, Any]:
-        found: tuple[Floats, Any] = validate_data(self, x, y, dtype=np.float64, y_numeric=True)
+    def _learn(self, intercept: float, slopes: Floats) -> None:
+        self.intercept_: Any = intercept
+        self.coef_ = slopes
+
+    def _declared(self, x: Any) -> dict[str, Any]:
+        """What the types of columns say of them, which is lost where they are made floats."""
+        return {}
+
+    def _check_kinds(self, x: Any, y: Any) -> None:
+        """Refuses columns of texts by their names: an error of NumPy's would show one of their rows."""
+        named(x, None)
+        check_response(y)
+
+    def _checked(self, x: ArrayLike, y: ArrayLike, **how: Any) -> tuple[Floats, Any]:
+        """X and y as arrays, whose rows lack nothing."""
+        found: tuple[Floats, Any] = _validated(self, x, y, ensure_all_finite=False, **{"y_numeric": True, **how})
+        if not np.isfinite(found[0]).all():
+            fix = "Pass missing='drop': such rows then contribute nothing."
+            raise InvalidArgument("X", "free of NaN and infinities", "some", fix)
         return found
 
     def _predictor(self, x: ArrayLike) -> Floats:
         """X·coef + intercept."""
         check_is_fitted(self)
-        predicted: Floats = validate_data(self, x, dtype=np.float64, reset=False) @ self.coef_ + self.intercept_
+        predicted: Floats = _validated(self, x, reset=False) @ np.ravel(self.coef_) + self.intercept_
         return predicted
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
+        tags.input_tags.allow_nan = self.missing != "error"
         return tags
 
 
@@ -112,10 +143,18 @@ class PrivateLinearRegression(RegressorMixin, PrivateLinearModel):  # type: igno
 
 @dataclass(eq=False, repr=False)
 class BySums(PrivateLinearModel):
-    """A fit by bounded sums, which has standard errors. `binary` are the numbers of columns that are 0 or 1."""
+    """A fit by bounded sums, which has standard errors.
+
+    `binary` are the columns that are 0 or 1, by their numbers, or by their names in a frame. Those of truth values in a
+    frame are known to be.
+    """
 
     _: KW_ONLY
     binary: Any = None
+
+    def _declared(self, x: Any) -> dict[str, Any]:
+        known = named(x, self.binary)
+        return {} if known is None else {"binary": known[1]}
 
     def summary(self) -> str:
         """A table of estimates, standard errors and intervals, by the names of the columns where they have some."""
@@ -195,7 +234,8 @@ class PoissonRegressor(PrivateLinearRegression, BySums):
 class LogisticRegression(ClassifierMixin, BySums):  # type: ignore[misc]
     """Private logistic regression of two classes, by bounded sums: see `uptack.logistic_regression` for the theorem.
 
-    `classes` are declared and never read off y: 0 and 1, or False and True, if left alone. After a fit that got ⊥ with
+    `classes` are declared and never read off y: 0 and 1, or False and True, if left alone. As in scikit-learn `coef_`
+    has one line, for the second class, and `intercept_` one entry. After a fit that got ⊥ with
     `on_no_reply="nan"`, probabilities are NaN, and predictions are the first class.
 
     >>> import numpy as np
@@ -211,9 +251,14 @@ class LogisticRegression(ClassifierMixin, BySums):  # type: ignore[misc]
 
     function = staticmethod(logistic_regression)
 
-    def _checked(self, x: ArrayLike, y: ArrayLike) -> tuple[Floats, Any]:
-        found: tuple[Floats, Any] = validate_data(self, x, y, dtype=np.float64)
-        return found
+    def _check_kinds(self, x: Any, y: Any) -> None:
+        named(x, None)
+
+    def _checked(self, x: ArrayLike, y: ArrayLike, **how: Any) -> tuple[Floats, Any]:
+        return super()._checked(x, y, y_numeric=False)
+
+    def _learn(self, intercept: float, slopes: Floats) -> None:
+        self.intercept_, self.coef_ = np.array([intercept]), slopes[None, :]
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -228,6 +273,11 @@ class LogisticRegression(ClassifierMixin, BySums):  # type: ignore[misc]
         """The probability of each class."""
         second = logistic(self._predictor(X))
         return np.column_stack([1 - second, second])
+
+    def predict_log_proba(self, X: ArrayLike) -> Floats:  # noqa: N803 - scikit-learn's name
+        """The logarithm of the probability of each class."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803 - scikit-learn's name
         """The likelier class."""

@@ -49,6 +49,9 @@ HOW = "propose-test-release"
 MOST = 4
 """Coefficients: facets and shifts grow exponentially in them."""
 
+UNITS = "columns of similar size, centred near 0 by public numbers"
+"""What helps where rows are not too few: the estimate hangs on units."""
+
 SHORTCUT = Advice(other=f"at most {MOST} coefficients, or short-cut regression, which has no such limit")
 
 SHIFTS = {1: 8, 2: 8, 3: 4, 4: 3}
@@ -108,7 +111,7 @@ def hampel_regression(
     data = table(x, y, fit_intercept=fit_intercept, missing=kind)
     if data.n > LARGEST and not question.size_is_secret:
         raise InvalidArgument("X", f"a table of at most {LARGEST} rows", data.n)
-    found, labels = _found(data, question), coefficient_names(data.p, bool(fit_intercept))
+    found, labels = _found(data, question), coefficient_names(data.p, bool(fit_intercept), x)
     return question.account.close(replace(found, labels=labels))
 
 
@@ -154,7 +157,7 @@ def _tested(data: Table, n: int, scales: Floats, question: Question) -> Outcome[
             cascade = loss.Cascade(tuple(loss.Unit(t.test, answer) for t in tests))
             return question.answer(noisy, cascade, HOW, noise)
     cascade = loss.Cascade(tuple(loss.Unit(t.test, None) for t in tests))
-    return question.refuse(HOW, Advice(n=max(2 * n, _least_rows(data.p, question))), cascade)
+    return question.refuse(HOW, Advice(n=max(2 * n, _least_rows(data.p, question)), other=UNITS), cascade)
 
 
 def _tests(question: Question) -> list[RowTest]:

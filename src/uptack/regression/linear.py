@@ -52,8 +52,9 @@ def linear_regression(
     at most ε on every path.
 
     It is a fit of Huber's loss in which rows far out in x count less (Mallows' weights), and with few rows its
-    intercept is at the mean of clipped residuals (`uptack.regression.level`). Columns may be of any scale and correlated. A column that hardly ever varies has a coefficient of 0 and no standard error; declare columns that
-    are 0 or 1 by their numbers in `binary`, and they need no private scale.
+    intercept is at the mean of clipped residuals (`uptack.regression.level`). Columns may be of any scale and
+    correlated. A column that hardly ever varies has a coefficient of 0 and no standard error; declare columns that are
+    0 or 1 by their numbers in `binary`, and they need no private scale.
 
     With a frame in place of X, `formula="price ~ log(carat) + C(cut)"` names the columns, and `levels` declares the
     levels of categories (`uptack.regression.formulas`). Where nobody declares them, `delta` finds those with enough

@@ -6,6 +6,7 @@ from typing import Any
 
 from uptack.account import Account
 from uptack.columns.table import Floats
+from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
@@ -28,6 +29,12 @@ def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[A
         return (x, *others), rest
     y = others[0] if others else given.get("y")
     return (x, labels_of(y, classes), *others[1:]), rest
+
+
+def _lacking() -> InvalidArgument:
+    """What the curator is told where rows must not lack a value or a class, and some do."""
+    fix = "Declare the classes that there are, as in classes=('no', 'yes'), or pass missing='drop'."
+    return InvalidArgument("X and y", "free of NaN and infinities, and y of values that are no class", "some", fix)
 
 
 @release(
@@ -84,4 +91,9 @@ def logistic_regression(
         "logistic regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
     told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
-    return regress(Logistic(), x, y, account, told)
+    try:
+        return regress(Logistic(), x, y, account, told)
+    except InvalidArgument as error:
+        if error.name != "X and y":
+            raise
+    raise _lacking()

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.drawing import PLAIN, caption, dots
+from uptack.drawing import PLAIN, PRIVATE, caption, dots
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
+from uptack.labels import label
 from uptack.release import Release
 
 SCALES = ("units", "errors")
@@ -27,9 +28,10 @@ def plot_coefficients(
 ) -> Any:
     """Released coefficients as points, with intervals where the release has them. Returns the axes.
 
-    Coefficients of columns in different units are hard to see on one axis. With `scale="errors"` each is drawn over
-    half the width of its own interval: how far it is from zero, in units of its error. Further arguments go to
-    matplotlib's `plot`. It needs matplotlib: `pip install "uptack[plots]"`.
+    A coefficient that has no standard error, since noise covers it or its column hardly varies, is a hollow point with
+    a remark. Coefficients of columns in different units are hard to see on one axis. With `scale="errors"` each is
+    drawn over half the width of its own interval: how far it is from zero, in units of its error. Further arguments go
+    to matplotlib's `plot`. It needs matplotlib: `pip install "uptack[plots]"`.
     """
     values, how = np.asarray(release.unwrap(), np.float64), checks.choice("scale", scale, SCALES)
     labels = list(names) if names is not None else list(release.labels) or [f"β{i}" for i in range(values.size)]
@@ -41,13 +43,19 @@ def plot_coefficients(
         if how == "errors":
             raise
         low = high = np.full(values.size, np.nan)
+    beside: Any = getattr(release.noise, "remarks", list)() or [""] * values.size
+    lost = np.array([bool(remark) for remark in beside])
+    labels = [f"{label(name)}  ({remark})" if remark else name for name, remark in zip(labels, beside, strict=True)]
     said = f"coefficient ({release.privacy})"
     if how == "errors":
         with np.errstate(all="ignore"):
             half = (high - low) / 2
             values, low, high = values / half, low / half, high / half
+        values[lost] = np.nan  # which are nowhere on this scale
         said = f"distance from zero, in half-widths of the interval ({release.privacy})"
     ax = dots(labels, values.tolist(), (low.tolist(), high.tolist()), ax, **style)
+    hollow = {"linestyle": "", "marker": "o", "color": PRIVATE, "markerfacecolor": "white"}
+    ax.plot(values[lost], np.flatnonzero(lost), **{**hollow, **style, "markerfacecolor": "white"})
     ax.axvline(0, color=PLAIN, linewidth=1, zorder=0)
     ax.set_xlabel(caption(said))
     return ax

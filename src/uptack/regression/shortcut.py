@@ -120,7 +120,7 @@ def shortcut_regression(
     if wanted and question.adjacency.size_is_public and data.n < wanted * data.p:
         must = f"at most {data.n // data.p}, so that each has {data.p} {question.adjacency.unit}"
         raise InvalidArgument("blocks", must, wanted)
-    found, labels = _found(data, ask, question), coefficient_names(data.p, ask.leading)
+    found, labels = _found(data, ask, question), coefficient_names(data.p, ask.leading, x)
     return question.account.close(replace(found, labels=labels))
 
 

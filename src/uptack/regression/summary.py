@@ -14,12 +14,14 @@ from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.labels import label
 from uptack.privacy import Privacy
+from uptack.regression import written
 from uptack.regression.fitted import Fitted
 from uptack.regression.mixture import times
 from uptack.regression.model import Model
 from uptack.regression.plot import plot_coefficients
 from uptack.regression.sandwich import SAFE
 from uptack.release import Release
+from uptack.shown.tables import STAMP, Table
 
 PANELS = ", so not if slopes differ between people"
 """What is said of people's rows. Of them it is often not so."""
@@ -173,7 +175,9 @@ class LinearErrors:
         said = [self.holds]
         if self.unresolved:
             many = "1 coefficient hangs" if len(self.unresolved) == 1 else f"{len(self.unresolved)} coefficients hang"
-            said.append(f"{many} on directions of x that noise covers")
+            said.append(
+                f"{many} on directions of x that noise covers: columns that nearly follow from others, or too few rows"
+            )
         if self.dropped:
             which = ", ".join(label(names[c]) if names else str(c) for c in self.dropped)
             one = len(self.dropped) == 1
@@ -212,25 +216,35 @@ class RegressionRelease(Release[Floats]):
         errors = self.noise
         if not isinstance(errors, LinearErrors):
             raise NoInterval("this release has no standard errors")
+        spread = "" if errors.spread is None else f"spread of residuals {errors.spread:.4g}; "
+        panels = PANELS if self._of_people and not errors.measured else ""
+        rows = [] if self.rows is None else [str(self.rows)]
+        notes = [note + panels if note == errors.holds else note for note in self.notes]
+        stamp = [] if self.private else [STAMP]
+        return "\n".join([*self.lines(names, confidence=confidence), f"{spread}{self.privacy}", *rows, *notes, *stamp])
+
+    def lines(self, names: Sequence[str] | None = None, *, confidence: Rational = 0.95) -> list[str]:
+        """The head of that table, and a line per coefficient."""
+        return written.aligned(self._cells(names, confidence))
+
+    def _cells(self, names: Sequence[str] | None = None, confidence: Rational = 0.95) -> list[tuple[str, ...]]:
+        errors = self.noise
+        assert isinstance(errors, LinearErrors)
         lead = int(errors.intercept)
         columns = [label(name) for name in (self.labels[lead:] if names is None else names)]
         if len(columns) != self.value.size - lead:
             raise InvalidArgument("names", f"{self.value.size - lead} names, one per column", f"{len(columns)} of them")
-        percent = f"{100 * float(read(confidence)):g}% interval"
-        head = ("", "estimate", "std. error", "z", percent, "")
-        low, high = errors.around(self.value, confidence)
-        body = [
-            (name, f"{v:.6g}", f"{e:.3g}", f"{v / e:.2f}", f"{a:.6g} to {b:.6g}", remark)
-            if np.isfinite(e)
-            else (name, f"{v:.6g}", "∞", "", "", remark)
-            for name, v, e, a, b, remark in zip(["intercept"][:lead] + columns, self.value, errors.standard_errors,
-                                                low, high, errors.remarks(), strict=True)
-        ]  # fmt: skip
-        spread = "" if errors.spread is None else f"spread of residuals {errors.spread:.4g}; "
-        found = self.notes[: self.notes.index(errors.holds)] if errors.holds in self.notes else ()  # levels
-        panels = PANELS if self._of_people and not errors.measured else ""
-        said = [f"{spread}{self.privacy}", *found, f"{errors.holds}{panels}"]
-        return "\n".join([*_aligned([head, *body]), *said])
+        ends, called = errors.around(self.value, confidence), ["intercept"][:lead] + columns
+        body = written.lines(called, self.value, errors.standard_errors, ends, errors.remarks())
+        return [written.head(100 * float(read(confidence))), *body]
+
+    def table(self) -> Table:
+        """The same for notebooks and terminals."""
+        if not isinstance(self.noise, LinearErrors):
+            return super().table()
+        head, *body = self._cells()
+        said = [str(self.privacy), *([] if self.rows is None else [str(self.rows)]), *self.notes]
+        return Table(self.mechanism, head, tuple(body), tuple(said), frozenset(range(1, 5)), self.private)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Coefficients with their intervals, in their units or with `scale="errors"` in those of their errors: see
@@ -241,12 +255,3 @@ class RegressionRelease(Release[Floats]):
     @property
     def _of_people(self) -> bool:
         return isinstance(self.privacy, Privacy) and bool(self.privacy.adjacency.person)
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    return [
-        "  ".join(cell.ljust(w) if i in (0, len(widths) - 1) else cell.rjust(w)
-                  for i, (cell, w) in enumerate(zip(line, widths, strict=True))).rstrip()
-        for line in lines
-    ]  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from uptack.registry import Declaration, declared, find
@@ -66,6 +67,16 @@ def several() -> dict[str, Declaration]:
     return {name: declaration for name, declaration in declared().items() if of_several(declaration)}
 
 
+def spread(columns: Iterable[Any]) -> tuple[Any, ...]:
+    """Names of columns one by one, where some are in a list or a tuple.
+
+    >>> spread(("cost", ["age", "wait"])), spread(("cost", "age"))
+    (('cost', 'age', 'wait'), ('cost', 'age'))
+    """
+    listed = [c if isinstance(c, list | tuple) and c and all(isinstance(n, str) for n in c) else (c,) for c in columns]
+    return tuple(itertools.chain.from_iterable(listed))
+
+
 def asking(session: Session, name: str) -> Callable[..., Made]:
     """The release function of that name, of several columns of a session."""
     found = {} if name.startswith("_") else several()
@@ -76,6 +87,7 @@ def asking(session: Session, name: str) -> Callable[..., Made]:
     @functools.wraps(found[name].function)
     def ask(*columns: Any, **options: Any) -> Made:
         own = [option.name for option in found[name].options if option.positional]
+        columns = spread(columns)
         named = tuple(column for column in columns if isinstance(column, str))
         if len(values := columns[len(named) :]) > len(own):
             raise TypeError(f"{name}() takes names of columns and at most {len(own)} other positional arguments")

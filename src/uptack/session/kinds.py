@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uptack.data import copies, textfiles
 from uptack.data.files import Options, is_text, text_layout
 from uptack.data.schema import Said, Schema
+from uptack.errors import InvalidArgument
 from uptack.privacy import Privacy
 from uptack.registry.readers import formulas
 from uptack.session.requests import Request
@@ -71,6 +72,8 @@ def told(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
     if not all(isinstance(name, str) for name in request.columns):
         return request  # whoever reads columns says what is wrong
     given, usual, allowed = _by_formula(request, kinds), dict[str, Any](), request.declaration.allowed
+    if "binary" in allowed and given.get("formula") is None and request.columns:
+        given |= _binary(request.columns[1:], kinds, given.get("binary"))
     if len(request.columns) == 1:
         said = schema.columns.get(request.columns[0], Said())
         if given.get("method", "inverse") == "inverse" and given.get("per_person") is None:
@@ -89,9 +92,21 @@ def _by_formula(request: Request, kinds: Mapping[str, str]) -> dict[str, Any]:
     given, names = request.given, request.columns
     listed = given["levels"] if isinstance(given.get("levels"), Mapping) else {}
     several = [name for name in names[1:] if kinds.get(name) == "text" or name in listed]
-    if "formula" not in request.declaration.allowed or given.get("formula") is not None or not several:
+    allowed = request.declaration.allowed
+    if "classes" in allowed and names and kinds.get(names[0]) == "text":
+        if "classes" not in given:
+            fix = "Pass classes=('no', 'yes') (--class no --class yes). They are not read off the rows."
+            raise InvalidArgument("classes", f"given where the response, {names[0]!r}, is a text", "nothing", fix)
+        several.append(names[0])
+    if "formula" not in allowed or given.get("formula") is not None or not several:
         return given
     return {**given, "formula": formulas().Formula.of(names[0], names[1:])}
+
+
+def _binary(names: tuple[str, ...], kinds: Mapping[str, str], told: Any) -> dict[str, Any]:
+    """The numbers of the predictors that are 0 or 1: columns of truth values, and those that are said to be."""
+    found = {*formulas().numbered(told, names), *(place for place, n in enumerate(names) if kinds.get(n) == "boolean")}
+    return {"binary": tuple(sorted(found))} if found else {}
 
 
 def _levels(schema: Schema, given: Mapping[str, Any]) -> dict[str, tuple[Any, ...]] | None:

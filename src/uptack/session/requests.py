@@ -153,6 +153,8 @@ class Request:
             given["order"] = source.order(given["order"])
         made: Made = function(*data, **given, entropy=entropy)
         design = self.declaration.reads in DESIGNS and given.get("formula") is None  # which names its own
+        if isinstance(made, Release) and hasattr(made.value, "named"):  # a matrix of all columns
+            return replace(made, value=made.value.named(*self.columns))
         return made.named(*self.columns[1:]) if design and made and made.labels else made
 
     def _grouped(self, source: Source, by: Any) -> SourceGroups:

@@ -18,7 +18,7 @@ from uptack.privacy import Adjacency, Privacy, tight
 from uptack.privacy.loss import Approximate, Loss
 from uptack.privacy.words import whose
 from uptack.progress import track
-from uptack.session.columns import SessionColumn, asking, several
+from uptack.session.columns import SessionColumn, asking, several, spread
 from uptack.session.filters import check_fits, looked_at, narrowed, one_line
 from uptack.session.kinds import told
 from uptack.session.paid import PaidPlan, Spending
@@ -174,7 +174,12 @@ class Session(ShownSession):
         return self.run(Request("count", epsilon=epsilon, **options))
 
     def regression(
-        self, y: str | None = None, x: str | Iterable[str] | None = None, *, epsilon: Any, **options: Any
+        self,
+        y: str | None = None,
+        x: str | Iterable[str] | None = None,
+        *others: str,
+        epsilon: Any,
+        **options: Any,
     ) -> Made:
         """A linear regression of one column on others, or on all other numeric ones: `uptack.linear_regression`.
 
@@ -183,22 +188,28 @@ class Session(ShownSession):
         """
         if y is None and options.get("formula") is None:
             raise InvalidArgument("y", "given where there is no formula", "nothing", "It names the response.")
-        named = () if y is None else (y, *self.predictors(y, x))
+        if isinstance(y, str) and "~" in y and y not in self.source.columns:
+            raise InvalidArgument("y", "the name of a column", repr(y), f"Pass formula={y!r}.")
+        named = () if y is None else (y, *self.predictors(y, x, *others))
         return self.run(Request("regression", *named, epsilon=epsilon, **options))
 
     def shortcut_regression(
-        self, y: str, x: str | Iterable[str] | None = None, *, epsilon: Any, **options: Any
+        self, y: str, x: str | Iterable[str] | None = None, *others: str, epsilon: Any, **options: Any
     ) -> Made:
         """The same by `uptack.shortcut_regression`."""
-        return self.run(Request("shortcut_regression", y, *self.predictors(y, x), epsilon=epsilon, **options))
+        named = (y, *self.predictors(y, x, *others))
+        return self.run(Request("shortcut_regression", *named, epsilon=epsilon, **options))
 
-    def scatter(self, *columns: str, epsilon: Any, **options: Any) -> Made:
+    def scatter(self, *columns: str | Iterable[str], epsilon: Any, **options: Any) -> Made:
         """A centre and a robust scatter matrix of columns, or of all numeric ones: `uptack.scatter`."""
-        return self.run(Request("scatter", *(columns or self.numeric), epsilon=epsilon, **options))
+        return self.run(Request("scatter", *(spread(columns) or self.numeric), epsilon=epsilon, **options))
 
-    def robust_regression(self, y: str, x: str | Iterable[str] | None = None, *, epsilon: Any, **options: Any) -> Made:
+    def robust_regression(
+        self, y: str, x: str | Iterable[str] | None = None, *others: str, epsilon: Any, **options: Any
+    ) -> Made:
         """The same by `uptack.hampel_regression`."""
-        return self.run(Request("robust_regression", y, *self.predictors(y, x), epsilon=epsilon, **options))
+        named = (y, *self.predictors(y, x, *others))
+        return self.run(Request("robust_regression", *named, epsilon=epsilon, **options))
 
     def __getattr__(self, name: str) -> Callable[..., Made]:
         """The release function of that name, of several columns: `session.kendall_tau("age", "cost", epsilon=1)`."""
@@ -207,11 +218,11 @@ class Session(ShownSession):
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *several()]
 
-    def predictors(self, y: str, x: str | Iterable[str] | None) -> tuple[str, ...]:
-        """The columns that y is regressed on."""
+    def predictors(self, y: str, x: str | Iterable[str] | None, *others: str) -> tuple[str, ...]:
+        """The columns that y is regressed on: in a list or one by one, or all other columns of numbers."""
         if x is None:
             return tuple(name for name in self.numeric if name != y)
-        return (x,) if isinstance(x, str) else tuple(x)
+        return (x, *others) if isinstance(x, str) else (*x, *others)
 
     @property
     def numeric(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ column per level but the first, or for all of them where the rest of the formula
 """
 
 from uptack.regression.formulas.designs import Columns, Draft, designed, drafted, entered, names
+from uptack.regression.formulas.frames import numbered
 from uptack.regression.formulas.grammar import Formula, read
 from uptack.regression.formulas.margins import margins
 from uptack.regression.formulas.tables import Named, of_engine, of_nothing, of_source
@@ -24,6 +25,7 @@ __all__ = [
     "entered",
     "margins",
     "names",
+    "numbered",
     "of_engine",
     "of_nothing",
     "of_source",

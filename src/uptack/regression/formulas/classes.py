@@ -25,7 +25,12 @@ def two_classes(classes: Any) -> Classes:
     plain = all(isinstance(one, str | bool | int | float | np.generic) for one in given)
     both = {canonical(one) for one in given} if plain else set()
     if len(given) != 2 or len(both) != 2 or None in both:
-        raise InvalidArgument("classes", "two values that differ, as in (0, 1)", checks.outline(classes))
+        fix = (
+            "Of more than two, each can be fitted against the others: y == 'a' is True or False."
+            if len(both) > 2
+            else ""
+        )
+        raise InvalidArgument("classes", "two values that differ, as in (0, 1)", checks.outline(classes), fix)
     if any(isinstance(one, int | float | np.integer | np.floating) and not -WHOLE < one < WHOLE for one in given):
         raise InvalidArgument("classes", "numbers below 2^53, which floats tell apart", checks.outline(classes))
     return given[0], given[1]

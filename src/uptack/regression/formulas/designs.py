@@ -18,6 +18,7 @@ from uptack.columns.spread import PeopleValues
 from uptack.errors import InvalidArgument
 from uptack.regression.formulas import levels as leveled
 from uptack.regression.formulas.classes import Classes, labels_of
+from uptack.regression.formulas.frames import check_response, named
 from uptack.regression.formulas.grammar import FEWER, MOST, Formula, known, read
 from uptack.regression.formulas.levels import Levels
 from uptack.regression.formulas.margins import Margin, margins
@@ -39,6 +40,8 @@ class Columns:
 
 
 Design = tuple[Any, Any, Columns]
+SINCE = "Make it a number first: the days since a public date."
+CLASSES = "As a response of two classes it is one of logistic_regression."
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +183,8 @@ def drafted(text: object, data: Any, levels: Any) -> Draft:
     declared = {**table.levels, **(levels or {})}
     fields = {name: known(table.fields, name) for name in formula.columns}
     several = {name for name, one in fields.items() if name in declared or one.kind == "text"}
+    truths = {name: (False, True) for name in formula.categories if fields[name].kind == "boolean"}
+    declared = truths | declared  # which their type lists
     categories = [f.column for f in formula.factors if f.category or (f.column and f.column in several)]
     for factor in formula.factors:
         _check_kinds([] if factor.column in categories else factor.columns, fields)
@@ -197,18 +202,20 @@ def _check_width(formula: Formula, levels: Mapping[str, int]) -> None:
         raise InvalidArgument("formula", must, "more", FEWER)
 
 
-def _check_kinds(names: Any, fields: Mapping[str, Field]) -> None:
+def _check_kinds(names: Any, fields: Mapping[str, Field], fix: str = "C({}) is its categories.") -> None:
     """Refuses what is no column of numbers, by its kind."""
     for name in names:
-        if fields[name].kind not in NUMERIC:
-            got, fix = f"{name!r} of type {fields[name].kind}", f"C({name}), as a predictor, is its categories."
-            raise InvalidArgument("formula", "of columns of numbers but for categories", got, fix)
+        if (kind := fields[name].kind) not in NUMERIC:
+            how = SINCE if kind in ("time", "duration") else fix.format(name)
+            raise InvalidArgument(
+                "formula", "of columns of numbers but for categories", f"{name!r} of type {kind}", how
+            )
 
 
 def designed(text: object, data: Any, levels: Any, by: bool = False) -> Design:
     """X and y, and what is public of X, where all levels are declared: so `by` groups."""
     draft = drafted(text, data, levels)
-    _check_closed(draft, found=False, by=by)
+    _check_closed(draft, found=False, by=by, told=levels)
     return draft.made({})
 
 
@@ -218,7 +225,7 @@ def names(text: object, kinds: Mapping[str, Any], levels: Any) -> tuple[str, ...
     return designed(text, Named(fields), levels)[2].names
 
 
-def _check_closed(draft: Draft, found: bool, by: bool = False) -> None:
+def _check_closed(draft: Draft, found: bool, by: bool = False, told: Any = None) -> None:
     """Refuses categories without levels, where these are not to be found."""
     if draft.open and not (found and not by):
         name = draft.open[0]
@@ -226,13 +233,14 @@ def _check_closed(draft: Draft, found: bool, by: bool = False) -> None:
         fix += "." if by else ", or delta, such as 1e-6, to find those with enough rows for a part of epsilon."
         where = " where there is by" if by else ""
         must = f"given for the categories of {name!r}{where}"
-        raise InvalidArgument("levels", must, "none", f"{fix} They are not read off the rows.")
+        got = f"some of {', '.join(map(repr, told))}" if told else "none"
+        raise InvalidArgument("levels", must, got, f"{fix} They are not read off the rows.")
 
 
 def entered(
     arguments: tuple[Any, ...], given: dict[str, Any], classes: Classes | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """A call with a formula as one with X and y. `formula` is then what is public of X.
+    """A call with a formula as one with X and y. `formula` is then what is public of X, also of a frame without one.
 
     Where levels are to be found, X is a `Draft`, and there is no y. The response may be texts if it is one of two
     classes, and is 0 and 1 for these.
@@ -245,14 +253,17 @@ def entered(
         if y is None:
             fix = 'Or name it in a formula, as in formula="price ~ carat".'
             raise InvalidArgument("y", "given where there is no formula", "nothing", fix)
-        return arguments, given
+        if classes is None:
+            check_response(y)
+        known = None if given.get("formula") else named(x, given.get("binary"))
+        return arguments, given if known is None else {**given, "formula": Columns(*known, intercept=True)}
     if y is not None:
         raise InvalidArgument("y", "left out where there is a formula", "some", "The formula names it.")
     if given.get("binary") is not None:
         raise InvalidArgument("binary", "left out where there is a formula", "some", "Dummies are declared by it.")
     draft = replace(drafted(given["formula"], x, given.get("levels")), classes=classes)
-    _check_kinds([] if classes else draft.formula.response.columns, draft.table.fields)
-    _check_closed(draft, bool(given.get("delta")), given.get("by") is not None)
+    _check_kinds([] if classes else draft.formula.response.columns, draft.table.fields, CLASSES)
+    _check_closed(draft, bool(given.get("delta")), given.get("by") is not None, given.get("levels"))
     rest = {name: value for name, value in given.items() if name not in ("x", "y", "levels")}
     if draft.open:
         return (draft,), {**rest, "formula": draft.formula}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from uptack.columns.kinds import number
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.later import Later
-from uptack.regression.formulas import functions
+from uptack.regression.formulas import functions, refusals
 
 formulaic = Later("formulaic")
 
@@ -35,7 +36,9 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.USub: np.negative, ast.UAdd: np.positive,
 }  # fmt: skip
 CATEGORY = "C"
-SHAPE = "a formula such as 'price ~ log(carat) + C(cut) + x:y'"
+MARK = "__named__"
+QUOTED = re.compile(rf"`([^`]+)`|\b{MARK}\w*")
+"""Names in backticks, and those that begin with what stands before their digits where an expression is read."""
 ALLOWED = f"Row by row there are {', '.join(FUNCTIONS)}, + - * / **, and C() for categories."
 
 MOST = 1 << 12
@@ -120,26 +123,32 @@ def read(text: object) -> Formula:
     terms = [tuple(_factor(part) for part in term.factors) for term in formula.rhs]
     products = tuple(term for term in terms if [factor.text for factor in term] != ["1"])
     (target,) = (_factor(part) for part in response.factors)
-    if not products or target.category:
-        raise InvalidArgument("formula", SHAPE, checks.describe(text))
+    if target.category:
+        raise refusals.of_response(target.column)
+    if not products:
+        raise refusals.of_shape(text, formula)
+    if (target,) in products:
+        raise InvalidArgument("formula", "of other predictors than the response", repr(target.text))
     return Formula(target, products, len(products) < len(terms))
 
 
 def _parsed(text: object) -> Any:
     """What formulaic makes of it: one response, and terms. A formula whose terms are too many is not worked out."""
+    found: Any = None
+    said = ""
     try:
         if isinstance(text, str) and len(text) > LONGEST:
             raise InvalidArgument("formula", f"of at most {LONGEST:,} characters", f"{len(text):,}")
-        found: Any = formulaic.Formula(_shortened(text)) if isinstance(text, str) else None
+        found = formulaic.Formula(_shortened(text)) if isinstance(text, str) else None
         sound = len(list(found.lhs)) == 1 == len(next(iter(found.lhs)).factors) and all(t.factors for t in found.rhs)
     except InvalidArgument:
         raise
     except ImportError:
         raise ImportError('formulas need formulaic: pip install "uptack[formula]"') from None
-    except Exception:
-        sound = False
+    except Exception as error:  # of the text alone: no row is known here
+        sound, said = False, refusals.syntax(error)
     if not sound:
-        raise InvalidArgument("formula", SHAPE, checks.describe(text))
+        raise refusals.of_shape(text, found, said)
     return found
 
 
@@ -214,17 +223,30 @@ def _power(terms: float, power: float) -> float:
 def _factor(part: Any) -> Factor:
     if part.eval_method.value == "lookup":
         return Factor(part.expr, part.expr)
-    tree = _tree(part.expr)
+    try:
+        tree = _tree(part.expr)
+    except SyntaxError:
+        tree = None
+    if tree is None:
+        raise InvalidArgument("formula", "of expressions that can be read", repr(part.expr))
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CATEGORY:
         if len(tree.args) == 1 and isinstance(tree.args[0], ast.Name) and not tree.keywords:
-            return Factor(part.expr, tree.args[0].id, category=True)
-        raise InvalidArgument("formula", "with C() of one column", part.expr)
+            return Factor(part.expr, _unquoted(tree.args[0].id), category=True)
+        raise refusals.of_category(part.expr)
     _check(tree, part.expr)
     return Factor(part.expr)
 
 
 def _tree(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+    """An expression. Names in backticks may be any texts, so they are words of hexadecimal digits in it."""
+    words = QUOTED.sub(lambda name: MARK + (name[1] or name[0]).encode("utf-8", "surrogatepass").hex(), text)
+    return ast.parse(words, mode="eval").body
+
+
+def _unquoted(name: str) -> str:
+    """The name of a column."""
+    digits = name.removeprefix(MARK)
+    return bytes.fromhex(digits).decode("utf-8", "surrogatepass") if digits != name else name
 
 
 def _check(tree: ast.AST, text: str, depth: int = 0) -> None:
@@ -241,29 +263,29 @@ def _check(tree: ast.AST, text: str, depth: int = 0) -> None:
     elif isinstance(tree, ast.UnaryOp) and type(tree.op) in OPERATORS:
         parts = (tree.operand,)
     if not parts:
-        what = _function(tree) if isinstance(tree, ast.Call) else ""
-        raise InvalidArgument("formula", "made of functions of single rows", repr(what or text), ALLOWED)
+        if isinstance(tree, ast.Call):
+            raise refusals.of_call(_function(tree), ALLOWED)
+        raise refusals.of_part(tree, text, ALLOWED)
     for part in parts:
         _check(part, text, depth + 1)
 
 
 def _function(tree: ast.Call) -> str:
-    """log, or np.log."""
-    name = ast.unparse(tree.func)
-    return name.removeprefix("np.")
+    """log, np.log or numpy.log."""
+    return ast.unparse(tree.func).removeprefix("np.").removeprefix("numpy.")
 
 
 def _names(tree: ast.AST) -> Iterator[str]:
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     inner = {id(sub) for node in ast.walk(tree) if id(node) in called for sub in ast.walk(node)}
-    return (node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in inner)
+    return (_unquoted(node.id) for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in inner)
 
 
 def _value(tree: ast.AST, table: Mapping[str, Field]) -> Any:
     if isinstance(tree, ast.Constant):
         return number(tree.value)
     if isinstance(tree, ast.Name):
-        return known(table, tree.id).floats()
+        return known(table, _unquoted(tree.id)).floats()
     if isinstance(tree, ast.Call):
         return FUNCTIONS[_function(tree)](_value(tree.args[0], table))
     if isinstance(tree, ast.BinOp):
@@ -275,5 +297,5 @@ def _value(tree: ast.AST, table: Mapping[str, Field]) -> Any:
 def known(fields: Mapping[str, Field], name: str) -> Field:
     """A column by its name."""
     if name not in fields:
-        raise InvalidArgument("formula", f"of columns that there are, {', '.join(map(repr, fields))}", repr(name))
+        raise refusals.of_column(name, fields)
     return fields[name]

@@ -82,12 +82,16 @@ def declared(column: str, given: Any, data: Field) -> Levels:
     values = list(given) if isinstance(given, list | tuple | np.ndarray) else []
     distinct = {canonical(level) for level in values}
     if not 2 <= len(values) == len(distinct) <= MOST_LEVELS or None in distinct:
-        must = f"2 to {MOST_LEVELS} values that differ, for {column!r}"
-        raise InvalidArgument("levels", must, checks.outline(given))
-    fits = (lambda level: True) if data.categories else FITTING.get(data.kind, lambda level: True)
+        must, fix = (
+            f"a list of 2 to {MOST_LEVELS} values that differ, for {column!r}",
+            f"As in {{{column!r}: ['a', 'b']}}.",
+        )
+        got = f"{len(values)}, of which {len(distinct - {None})} differ" if values else checks.outline(given)
+        raise InvalidArgument("levels", must, got, fix)
+    fits: Callable[[Any], bool] = FITTING.get("" if data.categories else data.kind, lambda level: True)
     if not all(map(fits, distinct)):
-        must = f"values of a column of type {data.kind}, as {column!r} is"
-        raise InvalidArgument("levels", must, checks.outline(given))
+        must, wrong = f"values of a column of type {data.kind}, as {column!r} is", [x for x in distinct if not fits(x)]
+        raise InvalidArgument("levels", must, ", ".join(sorted(map(checks.describe, wrong))))
     return Levels(tuple(values), "missing")
 
 

@@ -8,8 +8,9 @@ from uptack.account import Account
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
+from uptack.regression.classes import Logistic
 from uptack.regression.hessian import hessian
-from uptack.regression.losses import Huber, Logistic
+from uptack.regression.huber import Huber
 from uptack.regression.model import Model
 from uptack.regression.plans import Asked
 

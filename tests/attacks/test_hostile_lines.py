@@ -17,9 +17,12 @@ from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import find, names, release
 from uptack.regression.check_loss import Check
-from uptack.regression.counts import Poisson, ends
+from uptack.regression.classes import Logistic
+from uptack.regression.count_ends import known_ends
+from uptack.regression.counts import Poisson
+from uptack.regression.fitted import Fitted
+from uptack.regression.huber import Huber
 from uptack.regression.level import clipped
-from uptack.regression.losses import Huber, Logistic
 from uptack.regression.model import Model
 from uptack.regression.newton import Step
 from uptack.regression.tails import on_line, one_sided, shown
@@ -70,8 +73,9 @@ def test_ends_of_counts_are_integers_whatever_was_released_before(beta):
 
     account = ut.account.Account.open("ends", 1, entropy=SeededEntropy(1))
     step = Step(beta, beta, 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1, np.zeros((2, 2)))
+    fit = Fitted(model(Poisson()), step, None, None)
     with pytest.raises(Seen):
-        ends(Looking(HOSTILE, np.ones(HOSTILE.shape[1], bool)), model(Poisson()), step, account)
+        known_ends(Looking(HOSTILE, np.ones(HOSTILE.shape[1], bool)), fit, Poisson(), account)
 
 
 def far(kind, n, rng):

@@ -6,8 +6,9 @@ import pytest
 from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.standardise import Frame
 from uptack.regression.check_loss import Check
+from uptack.regression.classes import Logistic
+from uptack.regression.huber import Huber
 from uptack.regression.level import clipped
-from uptack.regression.losses import Huber, Logistic
 from uptack.regression.model import Model
 from uptack.regression.tails import on_line, one_sided, shown
 from uptack.statistics.variances import fourth_powers

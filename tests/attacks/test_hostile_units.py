@@ -9,7 +9,7 @@ from uptack.discrete.laws import SkewedLaplace
 from uptack.discrete.shrinkage import posterior_medians
 from uptack.regression import fitting
 from uptack.regression.hessian import Hessian
-from uptack.regression.losses import Huber
+from uptack.regression.huber import Huber
 from uptack.regression.newton import Step
 
 RNG = np.random.default_rng(3)

@@ -17,7 +17,8 @@ from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
 from uptack.multivariate.terms import Squares, Tally, Vectors
 from uptack.noise import SeededEntropy
 from uptack.regression.check_loss import Check
-from uptack.regression.losses import Huber, Logistic
+from uptack.regression.classes import Logistic
+from uptack.regression.huber import Huber
 from uptack.regression.model import Model
 
 GONE = ((np.nan,),)

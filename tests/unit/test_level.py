@@ -8,8 +8,8 @@ from uptack.account import Account
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
+from uptack.regression.huber import Huber
 from uptack.regression.level import SKEWED, raised
-from uptack.regression.losses import Huber
 from uptack.regression.model import Model
 from uptack.regression.newton import Step
 from uptack.regression.plans import Asked

@@ -22,9 +22,10 @@ from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
 from uptack.privacy.loss import Pure
 from uptack.regression.check_loss import Check
+from uptack.regression.classes import Logistic
 from uptack.regression.fitting import _unsettled
 from uptack.regression.hessian import Hessian
-from uptack.regression.losses import Huber, Logistic
+from uptack.regression.huber import Huber
 from uptack.regression.model import Model
 from uptack.regression.newton import Step, _slope
 from uptack.regression.plans import RADIUS, SLOPE, TAILS, Asked, hessians

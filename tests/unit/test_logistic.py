@@ -14,10 +14,10 @@ from uptack.account import Account
 from uptack.multivariate.signs import noise_edge
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
+from uptack.regression.classes import Logistic
 from uptack.regression.curve import logistic, stretch
 from uptack.regression.curved import curved
 from uptack.regression.hessian import Hessian, covering
-from uptack.regression.losses import Logistic
 from uptack.regression.model import Model
 from uptack.regression.plans import BLURRED, Asked
 

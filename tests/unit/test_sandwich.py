@@ -16,7 +16,7 @@ from uptack.noise import SeededEntropy
 from uptack.privacy.loss import Pure
 from uptack.regression import plans
 from uptack.regression.hessian import Hessian
-from uptack.regression.losses import Huber
+from uptack.regression.huber import Huber
 from uptack.regression.model import Model
 from uptack.regression.newton import Step
 from uptack.regression.plans import Asked

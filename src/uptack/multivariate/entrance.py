@@ -50,63 +50,38 @@ class Given:
         return len(self.values) if self.codes is None else self.people
 
     @property
-    def columns(self) -> int:
+    def width(self) -> int:
         """The number of columns."""
         return int(self.values.shape[1])
 
-    def rows(self, missing: str) -> Rows:
-        """The rows. Those without all their values are an error for the curator, or contribute nothing."""
-        if missing == "error" and not np.isfinite(self.values).all():
-            raise _lacking()
-        if self.codes is None:
-            return MatrixRows.of(self.values)
-        return PeopleMatrix.of(self.values, self.codes, self.people)
+    def lacking(self) -> bool:
+        """Whether some row is not complete. For the curator only."""
+        return not np.isfinite(self.values).all()
 
 
-@dataclass(frozen=True, eq=False)
-class Streamed:
-    """A table of numbers that is read in batches."""
-
-    table: Batched
-
-    @property
-    def size(self) -> int:
-        """The number of rows, or of people."""
-        return self.table.size
-
-    @property
-    def columns(self) -> int:
-        """The number of columns."""
-        return self.table.width
-
-    def rows(self, missing: str) -> Rows:
-        """The rows, as those of a table in memory."""
-        if missing == "error" and self.table.lacking():
-            raise _lacking()
-        return streamed(self.table)
-
-
-def streamed(table: Batched) -> Rows:
-    """The rows of a table that is read in batches, or those of its people."""
+def rows_of(table: Given | Batched, missing: str) -> Rows:
+    """The rows of a table, or those of its people. Those without all their values are an error for the curator, or
+    contribute nothing.
+    """
+    if missing == "error" and table.lacking():
+        fix = "Pass missing='drop': such rows then contribute nothing."
+        fix = f"{fix} Levels and classes that are not declared are NaN, too."
+        raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
+    if isinstance(table, Given):
+        whose = table.codes
+        return MatrixRows.of(table.values) if whose is None else PeopleMatrix.of(table.values, whose, table.people)
     if isinstance(table, BatchedPeople):
         return StreamedPeople(table)
     assert isinstance(table, BatchedRows)
     return StreamedRows(table)
 
 
-def _lacking() -> InvalidArgument:
-    fix = (
-        "Pass missing='drop': such rows then contribute nothing. Levels and classes that are not declared are NaN, too."
-    )
-    return InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
-
-
-def table_of(name: str, x: Any, least: int = 1) -> Given | Streamed:
+def table_of(name: str, x: Any, least: int = 1) -> Given | Batched:
     """Columns of numbers side by side; missing values are NaN."""
     must = f"a table of numbers with at least {'one column' if least == 1 else 'two columns'}"
-    found = Streamed(x) if isinstance(x, Batched) else _in_memory(name, x, must)
-    if found.columns < least:  # without a word on the number of rows, which may be secret
-        raise InvalidArgument(name, must, "one" if found.columns else "none")
+    found = x if isinstance(x, Batched) else _in_memory(name, x, must)
+    if found.width < least:  # without a word on the number of rows, which may be secret
+        raise InvalidArgument(name, must, "one" if found.width else "none")
     return found
 
 
@@ -115,7 +90,7 @@ def _in_memory(name: str, x: Any, must: str) -> Given:
     return replace(found, values=found.values[:, None]) if found.values.ndim == 1 else found
 
 
-def response_of(y: Any, design: Given | Streamed) -> Any:
+def response_of(y: Any, design: Given | Batched) -> Any:
     """One column of numbers, as long as X. Of people's data and a table's columns the registry has seen to that."""
     if isinstance(y, Batched):
         return y
@@ -127,10 +102,10 @@ def response_of(y: Any, design: Given | Streamed) -> Any:
     return found
 
 
-def joined(design: Given | Streamed, response: Any, binary: Sequence[int]) -> Given | Streamed:
+def joined(design: Given | Batched, response: Any, binary: Sequence[int]) -> Given | Batched:
     """X with `response_of` as its last column, and columns that are declared to be 0 or 1 between the two."""
-    if isinstance(design, Streamed):
-        return Streamed(design.table.beside(response).clipped(binary))
+    if isinstance(design, Batched):
+        return design.beside(response).clipped(binary)
     table = np.column_stack([design.values, response])
     table[:, list(binary)] = np.clip(table[:, list(binary)], 0.0, 1.0)
     return replace(design, values=table)

@@ -21,7 +21,7 @@ from uptack.drawing import axes as new_axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.later import Later
-from uptack.multivariate.entrance import MISSING, Sized, framed, rows_for_scales, sized, table_of
+from uptack.multivariate.entrance import MISSING, Sized, framed, rows_for_scales, rows_of, sized, table_of
 from uptack.multivariate.rows import Floats, Rows
 from uptack.multivariate.signs import Shape, noise_edge, whitened
 from uptack.multivariate.standardise import Frame
@@ -198,10 +198,10 @@ def scatter(
     how = checks.choice("missing", missing, MISSING)
     account = Account.open("scatter", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy)
     table, names = table_of("x", x, least=2), containers.names(x)
-    if account.adjacency.size_is_public and rounds_for(table.size, table.columns, account) == 0:
-        return account.close(Outcome.refusal(HOW, rows_advised(table.columns, account)))
+    if account.adjacency.size_is_public and rounds_for(table.size, table.width, account) == 0:
+        return account.close(Outcome.refusal(HOW, rows_advised(table.width, account)))
     account.entropy.bytes(0)  # rehearsals end here
-    made = account.close(_found(table.rows(how), how, account))
+    made = account.close(_found(rows_of(table, how), how, account))
     return replace(made, value=made.value.named(*names)) if names and isinstance(made, Release) else made
 
 

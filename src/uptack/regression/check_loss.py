@@ -8,15 +8,20 @@ from fractions import Fraction
 
 import numpy as np
 
+from uptack.account import Account
 from uptack.columns.table import Floats
-from uptack.regression.losses import BENT, LOUD, NARROW, UNKNOWN, Stage, within
+from uptack.multivariate.rows import Rows
+from uptack.multivariate.signs import Shape
+from uptack.multivariate.standardise import Frame
+from uptack.regression.losses import Loss, Stage, wide_rows
+from uptack.regression.model import start
 
 WINDOW = 0.31863936396437514
 """A quarter of normal residuals is within so many standard deviations of their median."""
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Loss):
     """The check loss of a quantile q: ψ = q - 1 for residuals below 0, else q.
 
     Its curvature is that of residuals t = w·r near 0: 1/(2h) for |t| < h, a density. h is so wide that a share
@@ -33,10 +38,7 @@ class Check:
         Stage(Fraction(15, 100), sharp=False),
         Stage(Fraction(65, 100), reweighted=True),
     )
-    ridge, response, flat, far, least, polish, bent = 0.5, True, True, 1.0, 0.02, 0.5, math.inf
-    counts = False
-    usual = UNKNOWN
-
+    ridge, response, far, least, polish = 0.5, True, 1.0, 0.02, 0.5
     assumed = "standard errors hold if the quantile is linear in x"
 
     @property
@@ -60,11 +62,11 @@ class Check:
 
     def clipped(self, noise: float) -> tuple[Check, float]:
         """Rows alone."""
-        return self, within(LOUD * math.sqrt(self.expected[1]) / (noise * self.limit), NARROW, BENT)
+        return self, wide_rows(noise, self.expected[1], self.limit)
 
-    def wider(self, times: float) -> Check:
-        """The same: tails do not matter to a quantile."""
-        return self
+    def begun(self, rows: Rows, frame: Frame, shape: Shape, account: Account) -> tuple[Check, Floats, Floats]:
+        """At what the scatter matrix says."""
+        return self, *start(shape)
 
     def steep(self, s: float) -> float:
         """1/(2h)."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from uptack.account import Account
 from uptack.columns.table import Floats, Table
-from uptack.multivariate.entrance import Given, Sized, framed, streamed
+from uptack.multivariate.entrance import Given, Sized, framed, rows_of
 from uptack.multivariate.rows import FirstColumns, Rows, products
 from uptack.multivariate.scatter import SHARES, rounds_for
 from uptack.multivariate.signs import whitened
@@ -91,7 +91,7 @@ def _rows(data: Table | StreamedTable, leading: bool) -> Rows:
     In memory, too, they are beside y, by which it is also decided which row of a person is in a pair.
     """
     if isinstance(data, StreamedTable):
-        return FirstColumns(streamed(data.rows), data.rows.width - 1)
+        return FirstColumns(rows_of(data.rows, "drop"), data.rows.width - 1)
     rows = np.column_stack([data.x[:, int(leading) :], data.y])
     rows[~data.complete] = np.nan
-    return FirstColumns(Given(rows, data.whose, data.people).rows("drop"), data.p - leading)
+    return FirstColumns(rows_of(Given(rows, data.whose, data.people), "drop"), data.p - leading)

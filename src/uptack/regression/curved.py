@@ -17,9 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from uptack.columns.table import Floats
+from uptack.regression.curve import stretch
+from uptack.regression.fitted import Fitted
 from uptack.regression.hessian import Hessian
+from uptack.regression.losses import within
 from uptack.regression.model import Model
-from uptack.regression.newton import Step
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 LITTLE = 1e-9
@@ -67,16 +69,21 @@ def curved(first: Hessian, model: Model, beta: Floats) -> Hessian:
     return replace(first, vectors=vectors, values=np.maximum(values, first.values.min() * model.loss.least), raw=values)
 
 
-def held(step: Step, curvature: Hessian, model: Model, before: Floats) -> Floats:
+def stretched(fit: Fitted, _: Floats) -> Floats:
+    """Where the first step of classes leads to (`uptack.regression.curve.stretch`)."""
+    return np.asarray(fit.step.beta * stretch(fit.step.moved, fit.step.noise), np.float64)
+
+
+def held(fit: Fitted, before: Floats) -> Floats:
     """Where a step from β leads to, if η becomes by at most a part larger or smaller as a whole.
 
     Where η is large, classes are nearly certain and curvatures small, along η more than elsewhere. So noise has its way
     there, and a step back from too large an η would go much too far.
     """
-    b = np.linalg.solve(model.whitening.T, before)
-    along = curvature.matrix @ b
-    part = float(step.change @ along) / max(float(b @ along), 1e-300)
-    return np.asarray(step.beta + (min(max(part, -SHORTER), LONGER) - part) * before, np.float64)
+    b = np.linalg.solve(fit.model.whitening.T, before)
+    along = fit.curvature.matrix @ b
+    part = float(fit.step.change @ along) / max(float(b @ along), 1e-300)
+    return np.asarray(fit.step.beta + (within(part, -SHORTER, LONGER) - part) * before, np.float64)
 
 
 def _moments(model: Model, mean: float, spread: float) -> Floats:

@@ -32,6 +32,10 @@ of two Gamma variables of shape (p + 1)/2, and passes by 0.6·θ more."""
 FAINT = 1.5
 """Times what noise may cover: smaller eigenvalues may be off by half."""
 
+COVERED = 1 / 3
+"""⊥ where noise covers more than this part of the directions of (1, x), or where several slopes of a line, and more
+than this part of them, are faint: too much of the fit could lie there."""
+
 
 def covering(p: int) -> float:
     """Times the edge of the noise: below that, noise may cover a direction."""

@@ -30,7 +30,7 @@ from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.terms import Vectors
-from uptack.regression.losses import Huber
+from uptack.regression.huber import Huber
 from uptack.regression.model import Model
 from uptack.regression.newton import Step, noisy_mean
 from uptack.regression.tails import GONE, NEAR

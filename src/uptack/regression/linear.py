@@ -14,7 +14,7 @@ from uptack.registry.options import Grouping
 from uptack.registry.reads import STREAMED
 from uptack.regression.calls import regress
 from uptack.regression.formulas import entered
-from uptack.regression.losses import Huber
+from uptack.regression.huber import Huber
 from uptack.release import NoReply, Release
 
 

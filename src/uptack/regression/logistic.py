@@ -13,9 +13,9 @@ from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import STREAMED
 from uptack.regression.calls import regress
+from uptack.regression.classes import Logistic
 from uptack.regression.formulas import Columns, entered
 from uptack.regression.formulas.classes import labels_of, two_classes
-from uptack.regression.losses import Logistic
 from uptack.release import NoReply, Release
 
 

@@ -1,4 +1,4 @@
-"""Losses whose score is bounded: all that a fit by bounded sums needs of one.
+"""What a fit by bounded sums needs of a loss: a score that is bounded, and what is special about its plan and steps.
 
 A loss has a score ψ and a curvature κ = -dψ/dη of the predictor η = (1, x)·β. Both are bounded, so a row w·z of length
 at most R adds a vector of length at most R·limit to the gradient, and a matrix of trace at most R²·steep to the
@@ -6,44 +6,85 @@ Hessian. Rows come with their weights w = min(1, R/|z|); a loss says how its sco
 
     d/db Σ wz·ψ = -Σ κ·(wz)(wz)ᵀ.
 
-Everything here is computed row by row, by operations that IEEE 754 defines to the last bit. So the logistic curve is a
-polynomial and a power of two, and not a library's: one row's contribution can't depend on where in a batch it stands.
+Scores and curvatures are computed row by row, by operations that IEEE 754 defines to the last bit. So the logistic
+curve is a polynomial and a power of two, and not a library's: one row's contribution can't depend on where in a batch
+it stands.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
+from uptack.account import Account
 from uptack.columns.table import Floats
-from uptack.regression.curve import logistic
+from uptack.multivariate.rows import Rows
+from uptack.multivariate.signs import Shape
+from uptack.multivariate.standardise import Frame
+
+if TYPE_CHECKING:
+    from uptack.regression.fitted import Fitted
+    from uptack.regression.hessian import Hessian
+    from uptack.regression.model import Model
+    from uptack.regression.newton import Step
+
+QUARTILE = 0.6744897501960817
+NARROW, BENT = 0.8, 1.5
+"""The least that R is, over the quantile of |z|, and the most where Hessians have curvatures: their noise is larger by
+R², and by the curvature's mean."""
+
+LOUD = 0.4
+"""Rows of such a loss are clipped as wide as leaves the last gradient's noise at so many sampling errors."""
+
+FAR = 1.5
+"""Times R: up to there rows count with their whole residual."""
+
+ROOM = 0.5
+"""⊥ where the last gradient's noise would move predictions by more than this part of a spread."""
+
+UNKNOWN = (0.0, math.inf)
+"""Where a curvature is not known before."""
+
+START = Fraction(2, 100)
+"""The part of ε for the mean response, where a fit starts from that."""
+
+
+def within(wide: float, least: float, most: float) -> float:
+    """As wide as that, but no less and no more than these."""
+    return min(max(wide, least), most)
+
+
+def wide_rows(noise: float, expected: float, limit: float) -> float:
+    """R over the quantile of |z|, where rows alone are clipped: for a noise of the last gradient of so many sampling
+    errors if ψ and R were 1, and about so large a ψ².
+    """
+    return within(LOUD * math.sqrt(expected) / (noise * limit), NARROW, BENT)
 
 
 @dataclass(frozen=True)
 class Stage:
     """One Newton step: its part of what gradients get, whether the Hessian is measured anew with the curvatures at
-    its start, whether the loss has its corners, whether the step is stretched (`stretch`), whether the tails of the
-    residuals decide how wide they are clipped from here on (`uptack.regression.tails`), and whether the Hessian is
-    first what normal predictors would have (`uptack.regression.curved`).
+    its start, whether the loss has its corners, whether the tails of the residuals decide how wide they are clipped
+    from here on (`Loss.widened`), whether the Hessian is first what normal predictors would have
+    (`uptack.regression.curved`), and where the step leads to from β, if not to where it ends.
     """
 
     share: Fraction
     reweighted: bool = False
     sharp: bool = True
-    stretched: bool = False
     tails: bool = False
     curved: bool = False
+    leads: Callable[[Fitted, Floats], Floats] | None = None
 
 
 class Loss(Protocol):
-    """ψ and κ of rows with response y, predictor η and weight w, at a spread s of residuals.
+    """ψ and κ of rows with response y, predictor η and weight w, at a spread s of residuals; and what a plan and a fit
+    ask beyond that. Most losses have nothing to say to most of those questions, and have the answers that are here.
 
-    `response` says whether y is standardised, gets a scale, and is a line of the scatter matrix. `curvature` is what is
-    expected of κ·s, and `variance` of ψ², for plans from public numbers.
+    `response` says whether y is standardised, gets a scale, and is a line of the scatter matrix.
     """
 
     @property
@@ -53,12 +94,9 @@ class Loss(Protocol):
 
     @property
     def response(self) -> bool:
-        """Whether y is a number with a scale of its own."""
-        ...
-
-    @property
-    def counts(self) -> bool:
-        """Whether y is a number of events, and the response of a rate (`uptack.regression.counts`)."""
+        """Whether y is a number with a scale of its own. Then residuals are taken to spread alike for all x, and else
+        in proportion to κ.
+        """
         ...
 
     @property
@@ -72,11 +110,6 @@ class Loss(Protocol):
         ...
 
     @property
-    def usual(self) -> tuple[float, float]:
-        """What the mean of κ/steep is for most tables, and by how much it differs."""
-        ...
-
-    @property
     def expected(self) -> tuple[float, float]:
         """What κ·s and ψ² are about, for plans."""
         ...
@@ -87,18 +120,8 @@ class Loss(Protocol):
         ...
 
     @property
-    def bent(self) -> float:
-        """What κ/steep is about, where no fit arrives without it in the Hessian; else infinite."""
-        ...
-
-    @property
     def polish(self) -> float:
         """The longest last step, in spreads or logits, beside what is noise: a longer one may not have arrived."""
-        ...
-
-    @property
-    def near(self) -> tuple[Fraction, float]:
-        """Which quantile of |w·r| a spread is found by, and what it is of a standard normal law."""
         ...
 
     @property
@@ -109,16 +132,6 @@ class Loss(Protocol):
     @property
     def far(self) -> float:
         """How many times R a row is away from where on its residual is smaller, too."""
-        ...
-
-    def clipped(self, noise: float) -> tuple[Loss, float]:
-        """The loss, and R over the quantile of |z|, for a noise of the last gradient of so many sampling errors if
-        both were 1.
-        """
-        ...
-
-    def wider(self, times: float) -> Loss:
-        """The loss for residuals with a long tail to one side, at most so many times as wide."""
         ...
 
     def steep(self, s: float) -> float:
@@ -137,160 +150,76 @@ class Loss(Protocol):
         """The variance of ψ, by the mean of κ/steep."""
         ...
 
-    @property
-    def flat(self) -> bool:
-        """Whether the variance of ψ is the same for all rows, and not a multiple of κ."""
+    def clipped(self, noise: float) -> tuple[Loss, float]:
+        """The loss, and R over the quantile of |z|, for a noise of the last gradient of so many sampling errors if
+        both were 1.
+        """
         ...
 
-
-HUBER = 1.345
-QUARTILE = 0.6744897501960817
-NARROW, WIDE, BENT = 0.8, 3.0, 1.5
-"""The least and the most that R is, over the quantile of |z|; the most where Hessians have curvatures: their noise is
-larger by R², and by the curvature's mean."""
-
-LOUD = 0.4
-"""Rows of such a loss are clipped as wide as leaves the last gradient's noise at so many sampling errors."""
-
-RESIDUALS, ROWS = (0.45, 0.57), (0.45, 0.25)
-"""What Huber's c and R are, over the quantile of |z|: a + b·log(1/t), at a noise t."""
-
-FAR = 1.5
-"""Times R: up to there rows count with their whole residual."""
-
-HALF = 0.45
-"""The least share of residuals within c: half of them are within 0.67 spreads, or a little less for the spread's noise,
-and c is never less than 0.8. A smaller one is noise, and would make a step too long."""
-
-LEAST, MOST, LONG = (0.8, 0.5), (4.0, 3.0), 7.0
-"""The least and the most that c and R are, and c with a long tail to one side."""
-
-
-APART = 0.06
-"""By which the share of residuals inside differs between tables, in deviations."""
-
-UNKNOWN = (0.0, math.inf)
-"""Where a curvature is not known before."""
-
-CALMER = 1.3
-CALM = (Stage(Fraction(1, 10), tails=True), Stage(Fraction(3, 10)), Stage(Fraction(6, 10), tails=True))
-LOUDER = (Stage(Fraction(2, 10), tails=True), Stage(Fraction(8, 10), tails=True))
-"""The steps of Huber's loss for a c above the first of these, and below."""
-
-
-def within(wide: float, least: float, most: float) -> float:
-    """As wide as that, but no less and no more than these."""
-    return min(max(wide, least), most)
-
-
-@dataclass(frozen=True)
-class Huber:
-    """Huber's ψ(t) = min(max(t, -c), c) of t = r/s, with r = y - η: κ = 1/s where |t| < c.
-
-    Rows count with w = min(1, R/|z|), and their residuals as they are up to |z| = ρR (Mallows 1975), from there on with
-    v = ρw. For ρ = 1 both would shrink alike, for ρ = ∞ residuals never. The bound on what a row adds is the same; but
-    rows a little far out say more, and Hessians still have a bound, ρR².
-
-    **How wide.** With t = m·p/(ε'·sqrt(n)) for the part ε' of the last gradient, of which a person moves m rows, noise
-    has (p + 1)/p²·(t·c·R)² times the sampling variance of a residual. Let rows and residuals be normal, A the mean of
-    w·κ·|z|²/p, B that of w²·ψ²·|z|²/p. Then the error of the fit is (B + noise)/A² times that of least squares, squared
-    both. Its least is about at c = 0.45 + 0.57·log(1/t), R = (0.45 + 0.25·log(1/t)) times the upper quartile of |z|,
-    for p from 2 to 40 and t from 0.03 to 0.5.
-    """
-
-    cutoff: float = HUBER
-
-    ridge, response, flat, far, least, polish, bent = 0.2, True, False, FAR, HALF, 0.3, math.inf
-    counts = False
-    expected = (1.0, 1.0)
-    assumed = "standard errors hold if residuals spread alike for all x"
-    near = Fraction(1, 2), QUARTILE
-
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """Two steps. Where noise is low, and c large, three, and those before the last get more: a part of what they
-        are off is left where residuals spread unevenly, since the Hessian is not quite the slope of the gradient then.
+    def begun(self, rows: Rows, frame: Frame, shape: Shape, account: Account) -> tuple[Loss, Floats, Floats] | None:
+        """The loss, B and β that a fit starts with, given the coordinates of (1, x), or of (1, x, y); None where it
+        can't.
         """
-        return CALM if self.cutoff > CALMER else LOUDER
-
-    @property
-    def limit(self) -> float:
-        """c."""
-        return self.cutoff
+        ...
 
     @property
     def usual(self) -> tuple[float, float]:
-        """The share of normal residuals that are inside. Half of all are within 0.67 spreads, whatever their law: that
-        is what a spread is.
+        """What the mean of κ/steep is for most tables, and by how much it differs."""
+        return UNKNOWN
+
+    @property
+    def bent(self) -> float:
+        """What κ/steep is about, where no fit arrives without it in the Hessian; else infinite."""
+        return math.inf
+
+    @property
+    def near(self) -> tuple[Fraction, float]:
+        """Which quantile of |w·r| a spread is found by, and what it is of a standard normal law."""
+        return Fraction(1, 2), QUARTILE
+
+    @property
+    def room(self) -> float:
+        """How far the last gradient's noise may move predictions, by public numbers: in spreads, or in logits."""
+        return ROOM
+
+    @property
+    def splits(self) -> bool:
+        """Whether residuals are near or far, as of Huber's loss. Then standard errors can be measured
+        (`uptack.regression.sandwich`), and rows far out and the tails of residuals say more about a fit
+        (`uptack.regression.tails`, `uptack.regression.level`).
         """
-        return math.erf(self.cutoff / math.sqrt(2)), APART
+        return False
 
-    def clipped(self, noise: float) -> tuple[Huber, float]:
-        """Rows and residuals both."""
-        found = (within(a - b * math.log(noise), least, most)
-                 for (a, b), least, most in zip((RESIDUALS, ROWS), LEAST, MOST, strict=True))  # fmt: skip
-        cutoff, wide = found
-        return Huber(cutoff), wide
+    def parts(self, leading: bool) -> tuple[Fraction, Fraction]:
+        """The parts of ε for where a fit starts, with an intercept or without, and for what it has to know of y at its
+        end.
+        """
+        return Fraction(0), Fraction(0)
 
-    def wider(self, times: float) -> Huber:
-        """c of up to 7."""
-        return Huber(max(self.cutoff, min(LONG, times * self.cutoff)))
+    def ways(self, n: float, account: Account) -> tuple[Loss, ...]:
+        """The losses to try by public numbers, the best first, if this account is for the end of a fit; none where
+        noise would cover that.
+        """
+        return (self,)
 
-    def steep(self, s: float) -> float:
-        """1/s."""
-        return 1 / s
-
-    def score(self, y: Floats, eta: Floats, w: Floats, s: float, sharp: bool) -> Floats:
-        """ψ/c."""
-        return np.clip(w * (y - eta) / s, -self.cutoff, self.cutoff) / self.cutoff
-
-    def bend(self, y: Floats, eta: Floats, w: Floats, s: float) -> Floats:
-        """1 where the residual is inside."""
-        return (np.abs(w * (y - eta)) < self.cutoff * s).astype(np.float64)
-
-    def noise(self, slope: float) -> float:
-        """E ψ² ≤ slope + (1 - slope)·c²."""
-        return slope + (1 - slope) * self.cutoff**2
-
-
-@dataclass(frozen=True)
-class Logistic:
-    """ψ = w·(y - μ(η)) with μ(η) = 1/(1 + e^-η), and κ = μ·(1 - μ) ≤ 1/4: the model holds for rows of all weights."""
-
-    stages = (
-        Stage(Fraction(6, 100), stretched=True),
-        Stage(Fraction(9, 100), curved=True),
-        Stage(Fraction(17, 100), curved=True),
-        Stage(Fraction(68, 100), curved=True, reweighted=True),
-    )
-    ridge, response, flat, far, limit, least, polish, bent = 0.5, False, False, FAR, 1.0, 0.01, 0.25, 0.6
-    counts = False
-    usual = UNKNOWN
-    expected = (0.15, 0.15)
-    assumed = "standard errors hold if log-odds are linear in x"
-    near = Fraction(1, 2), QUARTILE
-
-    def clipped(self, noise: float) -> tuple[Logistic, float]:
-        """Rows alone."""
-        return self, within(LOUD * math.sqrt(self.expected[1]) / (noise * self.limit), NARROW, BENT)
-
-    def wider(self, times: float) -> Logistic:
-        """The same: classes have no tails."""
+    def known(self, model: Model, first: Hessian, beta: Floats) -> Loss:
+        """The loss for a step from β, by what has been released: that costs nothing."""
         return self
 
-    def steep(self, s: float) -> float:
-        """1/4."""
-        return 0.25
+    def widened(
+        self, rows: Rows, model: Model, at: tuple[Floats, float], times: float, account: Account, *, late: bool = False
+    ) -> Loss:
+        """The loss with residuals at β and s clipped as their tails say, at most so many times as wide. It is late if
+        there was a step before.
+        """
+        return self
 
-    def score(self, y: Floats, eta: Floats, w: Floats, s: float, sharp: bool) -> Floats:
-        """ψ."""
-        return np.asarray(w * (y - logistic(eta)), np.float64)
+    def ended(self, rows: Rows, fit: Fitted, account: Account) -> Fitted | None:
+        """The fit, and what is known of it at its end; None where it can't be stood behind for that."""
+        return fit
 
-    def bend(self, y: Floats, eta: Floats, w: Floats, s: float) -> Floats:
-        """4·μ·(1 - μ)."""
-        mu = logistic(eta)
-        return np.asarray(4 * mu * (1 - mu), np.float64)
-
-    def noise(self, slope: float) -> float:
-        """E ψ² = E w²·μ·(1 - μ), which is at most E κ."""
-        return slope / 4
+    def astray(self, step: Step, before: float, curvature: Hessian) -> bool:
+        """Whether the last step says that a fit of this loss can't be stood behind, by released numbers; with the noise
+        of the step before.
+        """
+        return False

@@ -8,31 +8,29 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from uptack import checks
 from uptack.account import Account
+from uptack.columns.batched import Batched
 from uptack.multivariate.bounded import moved
-from uptack.multivariate.entrance import COUNT, MISSING, Given, Streamed, binary_columns, rows_for_scales
+from uptack.multivariate.entrance import COUNT, MISSING, Given, binary_columns, rows_for_scales
 from uptack.multivariate.signs import noise_edge
-from uptack.regression.counts import Poisson, foreseen, loudest
 from uptack.regression.formulas import Columns
 from uptack.regression.hessian import covering
-from uptack.regression.losses import LONG, NARROW, Loss, Stage
-from uptack.regression.sandwich import COVERS, enough, expected, splits, tries
+from uptack.regression.losses import NARROW, ROOM, Loss, Stage
+from uptack.regression.sandwich import COVERS, enough, expected, tries
+from uptack.regression.tails import LONG
 from uptack.release import Advice
 
 SCALES, CENTRES, SCATTER = Fraction(8, 100), Fraction(4, 100), Fraction(36, 100)
 """The most that goes into scales and centres of all columns, and into all scatter matrices and Hessians. With more rows
 than that needs, it is less."""
 
-RADIUS, SPREAD, SLOPE, CLASS = Fraction(1, 100), Fraction(15, 1000), Fraction(5, 1000), Fraction(2, 100)
-TAILS = Fraction(2, 100)
-"""Parts of ε for the radius, for the spread and the slope of each step, for how many rows are of the second class, and
-for the tails of residuals. Gradients get the rest."""
-
-VARIED = Fraction(8, 100)
-"""That for what is known of counts at the end: their variance, their mean, and how many are clipped."""
+RADIUS, SPREAD, SLOPE, TAILS = Fraction(1, 100), Fraction(15, 1000), Fraction(5, 1000), Fraction(2, 100)
+"""Parts of ε for the radius, for the spread and the slope of each step, and for the tails of residuals. Gradients get
+the rest."""
 
 MANY = 20_000
 """Where n·ε is larger, these parts fall with it, down to a quarter: they find a share of the rows, or a quantile. Not
@@ -65,9 +63,9 @@ FEW, SPARE = 2, 1.3
 """Of so few coefficients one direction that noise covers is ⊥: so it is where no R leaves it at that part, or rows are
 fewer than so many times what scales need, since a scale that is off does the same."""
 
-ROOM, QUIET = 0.5, 0.06
-"""⊥ where the last gradient's noise would move predictions by more than this part of a spread. With a long tail,
-residuals are clipped as wide as leaves it at the second."""
+QUIET = 0.06
+"""With a long tail, residuals are clipped as wide as leaves what the last gradient's noise moves predictions by at this
+part of a spread."""
 
 FIRM, WORTH, CLOSE = 500.0, Fraction(8, 100), 0.75
 """Where R is below the last of these times the quantile of |z|, or rows far out may be right, ⊥ if the fit may be worse
@@ -104,12 +102,12 @@ class Asked:
     notes: tuple[str, ...] = ()
 
     @staticmethod
-    def of(loss: Loss, design: Given | Streamed, account: Account, given: Mapping[str, Any]) -> Asked:
+    def of(loss: Loss, design: Given | Batched, account: Account, given: Mapping[str, Any]) -> Asked:
         """What a call says, with a formula or without."""
         if isinstance(given["formula"], Columns):
             return Asked.told(loss, given["formula"], account, given)
         missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
-        return Asked(loss, binary_columns(given["binary"], design.columns), leading, missing, account)
+        return Asked(loss, binary_columns(given["binary"], design.width), leading, missing, account)
 
     @staticmethod
     def told(loss: Loss, public: Columns, account: Account, given: Mapping[str, Any]) -> Asked:
@@ -173,8 +171,8 @@ class Plan:
 
     @property
     def classes(self) -> Fraction:
-        """The part of ε for the number of rows of the second class, which the intercept starts from."""
-        return self.small * CLASS if (self.leading or self.loss.counts) and not self.loss.response else Fraction(0)
+        """The part of ε for where a fit starts, as the number of rows of the second class."""
+        return self.small * self.loss.parts(self.leading)[0]
 
     def farther(self, p: int, n: float, account: Account) -> float:
         """How many times as wide R may be: as the noise of a Hessian, of the last gradient and its variance allow."""
@@ -221,38 +219,42 @@ def planned(n: float, columns: int, drawn: int, account: Account, leading: bool,
     p, epsilon, n = columns + leading, float(account.epsilon), max(n, 1.0)
     scales = _part(AMPLE * rows_for_scales(drawn, account.epsilon, account) / n, SCALES)
     edge, more = noise_edge(p + loss.response, n, account, epsilon), hessians(loss)
-    known = any(stage.curved for stage in loss.stages)
-    fine, most = (FINE, SCATTER) if more == 1 else (FINE * FINER, KNOWN if known else SCATTER + MORE)
-    scatter = _part(edge * float(ROUNDS + more) / fine, most)
+    most = SCATTER if more == 1 else KNOWN if loss.bent < math.inf else SCATTER + MORE
+    scatter = _part(edge * float(ROUNDS + more) / (FINE if more == 1 else FINE * FINER), most)
     rounds = min(int(USELESS * float(scatter) / edge - float(more)), ROUNDS)
     spare = SPARE if p <= FEW and loss.bent < math.inf else 1.0
     alone = USELESS * float(scatter / (1 + first(loss) * more))
     if rounds < 1 or edge > alone or n < spare * rows_for_scales(drawn, account.epsilon * scales, account):
         return None
-    if isinstance(loss, Poisson):
-        if (seen := foreseen(loss, n, account.part(VARIED))) is None:
-            return None
-        loss = seen
     small = _part(MANY * account.rows / (n * epsilon), Fraction(1)) if more == 1 else Fraction(1)
-    for tried in range(rounds, 0, -1):  # with fewer of them each matrix gets more
-        plan = Plan(scales, scatter / (tried + first(loss) * more), tried, loss, leading=leading, small=small)
-        if loss.counts:
-            plan = replace(plan, variance=VARIED)
-        elif any(stage.tails for stage in loss.stages):
-            plan = replace(plan, worth=_part(FIRM * account.rows / (n * epsilon), WORTH, Fraction(0)))
-        plan = replace(plan, loss=_wide(plan, p, n, account)[0])  # how many steps there are hangs on it
-        bare = _clipped(plan, p, n, account)
-        if bare is None and isinstance(plan.loss, Poisson):
-            bare = _clipped(replace(plan, loss=replace(plan.loss, loud=True)), p, n, account)
-        if bare is not None:
-            if plan.worth and bare.farther(p, n, account) > MATTERS:
-                plan = replace(plan, lever=small * LEVER)
-                bare = _clipped(plan, p, n, account) or bare
-            if plan.worth and leading and QUIET * bare.loss.limit < LONG * bare.room:
-                plan = replace(plan, level=_part(ONCE * account.rows / (n * epsilon), LEVEL, Fraction(0)))
-                bare = _clipped(plan, p, n, account) or bare
-            return (_with_variance(plan, p, n, account) if splits(loss) else None) or bare
+    _, end = loss.parts(leading)
+    ways = loss.ways(n, account.part(end))
+    for tried, way in product(range(rounds, 0, -1), ways):  # with fewer rounds each matrix gets more
+        matrix = scatter / (tried + first(loss) * more)
+        plan = Plan(scales, matrix, tried, way, leading=leading, small=small, variance=end)
+        if (found := _complete(plan, p, n, account)) is not None:
+            return found
     return None
+
+
+def _complete(plan: Plan, p: int, n: float, account: Account) -> Plan | None:
+    """The plan with how wide it clips, and of a loss whose residuals are near or far with parts of ε for what they say;
+    None where noise is too much.
+    """
+    total, splits = n * float(account.epsilon), plan.loss.splits
+    if splits:
+        plan = replace(plan, worth=_part(FIRM * account.rows / total, WORTH, Fraction(0)))
+    plan = replace(plan, loss=_wide(plan, p, n, account)[0])  # how many steps there are hangs on it
+    bare = _clipped(plan, p, n, account)
+    if bare is None or not splits:
+        return bare
+    if bare.farther(p, n, account) > MATTERS:
+        plan = replace(plan, lever=plan.small * LEVER)
+        bare = _clipped(plan, p, n, account) or bare
+    if plan.leading and QUIET * bare.loss.limit < LONG * bare.room:
+        plan = replace(plan, level=_part(ONCE * account.rows / total, LEVEL, Fraction(0)))
+        bare = _clipped(plan, p, n, account) or bare
+    return _with_variance(plan, p, n, account) or bare
 
 
 def _wide(plan: Plan, p: int, n: float, account: Account, louder: float = 1.0) -> tuple[Loss, float]:
@@ -272,8 +274,7 @@ def _clipped(plan: Plan, p: int, n: float, account: Account, louder: float = 1.0
         wide = min(wide, widest)
     room = m * clipped.limit * wide * p**1.5 / (n * last * loss.expected[0])
     bent = noise_edge(p, n, account, epsilon * float(HEAVY * plan.scatter)) * max(wide, 1.0) ** 2 / loss.bent
-    most = loudest(loss) if isinstance(loss, Poisson) else ROOM
-    return replace(plan, loss=clipped, wide=wide, room=room) if room < most and bent < DROWNED else None
+    return replace(plan, loss=clipped, wide=wide, room=room) if room < loss.room and bent < DROWNED else None
 
 
 def _with_variance(plan: Plan, p: int, n: float, account: Account) -> Plan | None:

@@ -48,7 +48,6 @@ from uptack.multivariate.bounded import moved, noisy_blocks
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.terms import Squares
 from uptack.regression.hessian import Hessian
-from uptack.regression.losses import Loss
 from uptack.regression.model import Model
 from uptack.regression.newton import Step
 
@@ -120,11 +119,6 @@ def tries(left: Fraction) -> list[tuple[Fraction, float]]:
 def enough(off: float, wide: float, most: bool) -> bool:
     """Whether no more is to be taken, where there is more, and rows need not be clipped less wide."""
     return off < SURE or (most and off < (UNSURE if wide > NARROW else COARSE))
-
-
-def splits(loss: Loss) -> bool:
-    """Whether residuals are near or far, as of Huber's loss."""
-    return loss.response and not loss.flat
 
 
 def sandwich(rows: Rows, model: Model, first: Hessian, step: Step, account: Account) -> Sandwich:

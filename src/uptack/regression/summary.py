@@ -15,12 +15,11 @@ from uptack.exact import Rational, read
 from uptack.labels import label
 from uptack.privacy import Privacy
 from uptack.regression import written
-from uptack.regression.hessian import Hessian
+from uptack.regression.fitted import Fitted
 from uptack.regression.mixture import times
 from uptack.regression.model import Model
-from uptack.regression.newton import Step
 from uptack.regression.plot import plot_coefficients
-from uptack.regression.sandwich import SAFE, Sandwich
+from uptack.regression.sandwich import SAFE
 from uptack.release import Release
 from uptack.shown.tables import STAMP, Table
 
@@ -55,14 +54,11 @@ class Sizes:
         return np.asarray(self.errors * t * np.sqrt(1 + more), np.float64)
 
 
-def in_units(
-    model: Model, curvatures: tuple[Hessian, Hessian], step: Step, width: int, measured: Sandwich | None = None
-) -> tuple[Floats, Sizes, NDArray[np.bool_]]:
+def in_units(fit: Fitted, width: int) -> tuple[Floats, Sizes, NDArray[np.bool_]]:
     """Coefficients and the sizes of their errors, in the units of the columns, and which hang on lost directions.
 
     In the coordinates of z the step's noise has E|g|² = p(p + 1)·scale² in all directions alike. The sampling error of
-    a gradient is at most E ψ²·M/n, with the H/n of the curvatures as M, or the one without them where the variance of ψ
-    is the same for all rows (the second one given). With k the mean curvature
+    a gradient is at most E ψ²·M/n, with `Fitted.meat` as M. With k the mean curvature
 
         V = H⁻¹·(E ψ²·M/n + (p + 1)·scale² + k²·σ²·|Δ|²)·H⁻¹/k².
 
@@ -79,14 +75,14 @@ def in_units(
     The ridge leads to b - (H + Q)⁻¹·Q·b in place of b. So it is off by H⁻¹·Q times what it led to, which is added as a
     bias: of nearly collinear columns that is much more than (H + Q)⁻¹·Q times the same.
     """
-    curvature, meat = curvatures
+    model, step, curvature, measured = fit.model, fit.step, fit.curvature, fit.measured
     units, back, kept = _back(model, width)
     lines = back @ model.whitening.T
     turned = lines @ curvature.vectors
     steps = step.bend * curvature.noise * float(np.linalg.norm(step.change))
     private = (model.p + 1) * step.scale**2 + steps**2
     if measured is None:
-        filling = curvature.vectors.T @ meat.matrix @ curvature.vectors * model.loss.noise(step.slope) / model.n
+        filling = curvature.vectors.T @ fit.meat.matrix @ curvature.vectors * model.loss.noise(step.slope) / model.n
         outer = turned / (curvature.values * step.bend)
         sampled, size = np.einsum("ij,jk,ik->i", outer, filling, outer), (outer**2).sum(axis=1)
         doubt = np.zeros_like(size)

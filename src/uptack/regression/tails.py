@@ -45,6 +45,9 @@ TAIL, GONE = 2.5, 30.0
 NEAR, OUT = 0.25, 0.0025
 """Rows with a w below the first are far out, and with one below the second outliers."""
 
+LONG = 7.0
+"""Where one tail is longer, residuals are clipped at so many spreads, as far as noise allows."""
+
 LOPSIDED, LATE, DOUBT = 0.05, 1.2, 2
 """One tail is longer if it holds a share of the rows by this larger than that of the other one, before the last step by
 so many times as much, and so many times the scale of the noise. A fit is not worth it if it loses that many."""
@@ -66,17 +69,13 @@ def one_sided(model: Model, batch: Floats, beta: Floats, s: float) -> Floats:
     return np.where(tail, np.copysign(LENGTH / 2, y - eta), 0.0)
 
 
-def widened(
-    rows: Rows, model: Model, at: tuple[Floats, float], times: float, account: Account, *, late: bool = False
-) -> Model:
-    """The model, with residuals clipped wider if one of their tails is longer: up to so many times. It has to be longer
-    by 1.2 times as much if the next step is the last.
-    """
+def longer(rows: Rows, model: Model, at: tuple[Floats, float], account: Account, *, late: bool = False) -> bool:
+    """Whether one tail of residuals is longer. It has to be so by 1.2 times as much if the next step is the last."""
     beta, s = at
     (total,) = rows.sums(lambda batch: [Vectors(one_sided(model, batch, beta, s))])
     share = abs(2 * noisy_mean(total, model.n, account))
     least = LOPSIDED * (LATE if late else 1) + DOUBT * 2 * account.rows / (model.n * float(account.epsilon))
-    return replace(model, loss=model.loss.wider(times)) if share > least else model
+    return share > least
 
 
 def far_out(model: Model, a: Floats, w: Floats) -> NDArray[np.bool_]:

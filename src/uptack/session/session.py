@@ -13,7 +13,6 @@ from uptack.data.people import hidden
 from uptack.data.protocol import known
 from uptack.data.schema import Schema
 from uptack.errors import InvalidArgument, UptackError
-from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import Adjacency, Privacy, tight
 from uptack.privacy.loss import Approximate, Loss
@@ -258,45 +257,6 @@ class Session(ShownSession):
     def line(self, what: object) -> str:
         """What a ledger says of a request: one printable line of moderate length, with the conditions."""
         return one_line(what, self.conditions)
-
-    def describe(self) -> str:
-        """The public side of the session: whose privacy it keeps, columns and their types, the budget.
-
-        The number of rows, or of people, is shown where it is public.
-
-        >>> import numpy as np
-        >>> from uptack.session import open
-        >>> print(open({"age": np.array([31.5, 44.0]), "town": np.array(["a", "b"])}).describe())
-        2 rows (substitute)
-        Each row is protected: a person who is in several of them is protected in each, not in all together.
-          age   number
-          town  text
-        spent: ε = 0.0 (substitute)
-        """
-        secret = not self.adjacency.size_is_public
-        names = {name: label(name) for name in self.source.columns}
-        width = max(map(len, names.values()), default=0)
-        size = "a secret number of" if secret else f"{self.source.rows:,}"
-        lines = [f"{size} {self.adjacency.unit} ({self.adjacency})", self.whose]
-        lines += [f"  {names[name]:<{width}}  {kind}" for name, kind in self.source.columns.items()]
-        lines += [f"as {label(self.schema.name)} says"] if self.schema.name else []
-        lines.append(f"spent: {self.spent}")
-        if self.remaining is not None:
-            lines.append(f"left:  {self.remaining}")
-        return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
-        public = self.adjacency.size_is_public
-        return {
-            "columns": dict(self.source.columns),
-            self.adjacency.unit: self.source.rows if public else None,
-            "whose": self.whose,
-            "where": [str(condition) for condition in self.conditions],
-            "schema": self.schema.name or None,
-            "spent": self.spent.to_dict(),
-            "remaining": None if self.remaining is None else self.remaining.to_dict(),
-        }
 
     def complete(self, request: Request) -> Request:
         """The request with the session's defaults, which it may tighten and not loosen."""

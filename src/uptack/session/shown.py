@@ -24,16 +24,59 @@ class ShownSession:
     def table(self) -> Table:
         """The columns and their kinds, and the budget."""
         session = cast("Session", self)
-        rows = f"{session.source.rows:,}" if session.adjacency.size_is_public else "a secret number of"
         cells = [(label(name), kind) for name, kind in session.source.columns.items()]
         left = session.remaining
         said = (session.whose, f"spent: {session.spent}", *(() if left is None else (f"left: {left}",)))
-        title = f"{rows} {session.adjacency.unit} ({session.adjacency})"
-        return Table(title, ("column", "kind"), tuple(cells), said, private=session.private)
+        return Table(_size(session), ("column", "kind"), tuple(cells), said, private=session.private)
+
+    def describe(self) -> str:
+        """The public side of the session: whose privacy it keeps, columns and their types, the budget.
+
+        The number of rows, or of people, is shown where it is public.
+
+        >>> import numpy as np
+        >>> from uptack.session import open
+        >>> print(open({"age": np.array([31.5, 44.0]), "town": np.array(["a", "b"])}).describe())
+        2 rows (substitute)
+        Each row is protected: a person who is in several of them is protected in each, not in all together.
+          age   number
+          town  text
+        spent: ε = 0.0 (substitute)
+        """
+        session = cast("Session", self)
+        names = {name: label(name) for name in session.source.columns}
+        width = max(map(len, names.values()), default=0)
+        lines = [_size(session), session.whose]
+        lines += [f"  {names[name]:<{width}}  {kind}" for name, kind in session.source.columns.items()]
+        lines += [f"as {label(session.schema.name)} says"] if session.schema.name else []
+        lines.append(f"spent: {session.spent}")
+        if session.remaining is not None:
+            lines.append(f"left:  {session.remaining}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values, for JSON."""
+        session = cast("Session", self)
+        public = session.adjacency.size_is_public
+        return {
+            "columns": dict(session.source.columns),
+            session.adjacency.unit: session.source.rows if public else None,
+            "whose": session.whose,
+            "where": [str(condition) for condition in session.conditions],
+            "schema": session.schema.name or None,
+            "spent": session.spent.to_dict(),
+            "remaining": None if session.remaining is None else session.remaining.to_dict(),
+        }
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         return self.table().html()
 
     def __repr__(self) -> str:
-        return cast("Session", self).describe()
+        return self.describe()
+
+
+def _size(session: Session) -> str:
+    """How many rows or people there are, where that is public, and under which relation."""
+    size = f"{session.source.rows:,}" if session.adjacency.size_is_public else "a secret number of"
+    return f"{size} {session.adjacency.unit} ({session.adjacency})"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from uptack.audit import makers
 from uptack.audit.asked.told import COUNTED, DELTA, EPSILON, LABELS, LOUD, MAY_REFUSE, SECRET, TESTED
 from uptack.audit.asks import Ask
@@ -10,17 +13,17 @@ from uptack.kernels import FourierBasis, Gaussian, Kernel
 from uptack.kernels.minimisers import Huber
 from uptack.privacy import ADD_REMOVE
 
+KERNEL: Kernel = Gaussian(0.5)
+
 
 def curves() -> list[Ask]:
     """Densities, functions, kernel machines."""
-    kde, fourier, machine = "uptack.kde", "uptack.fourier_density", "uptack.kernels.kernel_machine"
-    known = {**TESTED, "bandwidth": 0.5}
-    fast = {**TESTED, "frequencies": 8}
-    labels = {**fast, "regularization": 1}
+    return [*_densities(), *_machines(), *_functions()]
+
+
+def _densities() -> list[Ask]:
+    kde, fourier, known = "uptack.kde", "uptack.fourier_density", {**TESTED, "bandwidth": 0.5}
     box = {"epsilon": EPSILON, "low": 0.0, "high": 10.0}
-    kernel: Kernel = Gaussian(0.5)
-    of_rows = {**TESTED, "kernel": kernel, "sensitivity": 0.1, "norm": 20}
-    basis = {**TESTED, "basis": FourierBasis(0.1, 3, ((0.0, 10.0),)), "sensitivity": 0.1}
     return [
         Ask(kde, "numbers", {**known, "points": [0.0, 1.0]}, makers.seen, basic=True),
         Ask(kde, "numbers", {**TESTED, "most_points": 10}, makers.seen, MAY_REFUSE),
@@ -32,75 +35,88 @@ def curves() -> list[Ask]:
         Ask(fourier, "plane", {**box, "noise": "laplace", "rows_per_person": 2}, makers.seen, MAY_REFUSE),
         Ask(fourier, "gaps", {**box, "missing": "drop", "adjacency": ADD_REMOVE}, makers.seen, COUNTED),
         Ask(fourier, "numbers", {"epsilon": 4 * EPSILON}, makers.seen, MAY_REFUSE),
+    ]
+
+
+def _machines() -> list[Ask]:
+    machine, labels = "uptack.kernels.kernel_machine", {**TESTED, "frequencies": 8, "regularization": 1}
+    return [
         Ask(machine, "classes", {**labels, "bandwidth": 2.0}, makers.fitted, basic=True),
-        Ask(machine, "classes", {**labels, "loss": "logistic", "kernel": kernel, "rows_per_person": 2}, makers.fitted),
+        Ask(machine, "classes", {**labels, "loss": "logistic", "kernel": KERNEL, "rows_per_person": 2}, makers.fitted),
         Ask(
             machine, "table", {**labels, "loss": Huber(2.0), "centre": 0, "scale": 3, "bandwidth": None}, makers.fitted
         ),
         Ask(machine, "table", {**labels, "loss": "insensitive", "adjacency": ADD_REMOVE}, makers.fitted, COUNTED),
         Ask(machine, "table with gaps", {**labels, "loss": "huber", "missing": "ignore"}, makers.fitted, COUNTED),
-        Ask("uptack.kernels.release_function", "function", {**of_rows, "most_points": 9}, makers.process, basic=True),
-        Ask(
-            "uptack.kernels.release_function",
-            "function",
-            {**of_rows, "error": 1e-9, "dimension": 1, "adjacency": ADD_REMOVE},
-            makers.process,
-        ),
-        Ask("uptack.kernels.release_spectral", "function", basis, makers.spectral, basic=True),
-        Ask(
-            "uptack.kernels.release_spectral",
-            "function",
-            {**basis, "error": 1e-9, "adjacency": ADD_REMOVE},
-            makers.spectral,
-        ),
     ]
+
+
+def _functions() -> list[Ask]:
+    process, spectral = "uptack.kernels.release_function", "uptack.kernels.release_spectral"
+    of_rows = {**TESTED, "kernel": KERNEL, "sensitivity": 0.1, "norm": 20}
+    basis = {**TESTED, "basis": FourierBasis(0.1, 3, ((0.0, 10.0),)), "sensitivity": 0.1}
+    return [
+        Ask(process, "function", {**of_rows, "most_points": 9}, makers.process, basic=True),
+        Ask(process, "function", {**of_rows, "error": 1e-9, "dimension": 1, "adjacency": ADD_REMOVE}, makers.process),
+        Ask(spectral, "function", basis, makers.spectral, basic=True),
+        Ask(spectral, "function", {**basis, "error": 1e-9, "adjacency": ADD_REMOVE}, makers.spectral),
+    ]
+
+
+SHORT, ROBUST, LINEAR, LOGISTIC, QUANTILE, POISSON = (
+    f"uptack.{name}_regression" for name in ("shortcut", "hampel", "linear", "logistic", "quantile", "poisson")
+)
+PLAIN = {**LOUD, "fit_intercept": False}
+ONE_ROW = {**PLAIN, "rows_per_person": 2}
 
 
 def regressions() -> list[Ask]:
     """Regressions, and the estimators that fit by them."""
-    short, robust, linear = (f"uptack.{name}_regression" for name in ("shortcut", "hampel", "linear"))
-    logistic, quantile, poisson = (f"uptack.{name}_regression" for name in ("logistic", "quantile", "poisson"))
-    formula = {"formula": "y ~ log(x) + I(x ** 2)", "levels": {"z": [0, 1]}, "missing": "drop"}
-    found = {"formula": "y ~ x + C(kind)", "missing": "drop", "delta": DELTA}
-    two, plain = makers.two, {**LOUD, "fit_intercept": False}
-    one_row, louder = {**plain, "rows_per_person": 2}, {"epsilon": 10 * EPSILON}
-    dropped = {**one_row, **louder, "missing": "drop"}  # with less of ε it would be ⊥ before any row is read
+    two, louder = makers.two, {"epsilon": 10 * EPSILON}
+    dropped = {**ONE_ROW, "missing": "drop"}
+    seen = {**dropped, **louder}  # with less of ε it would be ⊥ before any row is read
     unlisted = {"by": (["a"] * ROWS, [1] * ROWS), "groups": None, "delta": DELTA, "share": 0.2}
-    asks = [
-        Ask(short, "table", LOUD, two, basic=True),
-        *(Ask(short, "table", {**plain, "block_fit": kind, "blocks": 30}, two) for kind in ("lad", "ols")),
-        Ask(short, "table", {**LOUD, "block_fit": "hampel", "coordinates": "scatter"}, two, MAY_REFUSE),
-        Ask(short, "table", {**plain, "standard_errors": True, "progress": False}, two),
-        Ask(short, "table with gaps", {**one_row, "missing": "ignore"}, two),
-        Ask(short, "table", {**SECRET, "fit_intercept": False}, two, COUNTED),
-        *(Ask(short, "table", {**plain, "delta": DELTA, "method": m}, two, MAY_REFUSE) for m in ("ptr", "dwork-lei")),
-        Ask(short, "table", {**plain, "granularity": 1}, two),
-        *(Ask(fit, "table", {**plain, "by": ["a"] * ROWS, "groups": ["a"]}, two, COUNTED) for fit in (short, linear)),
-        *(Ask(fit, "table", {**plain, **unlisted}, two, COUNTED | LABELS) for fit in (short, linear)),
-        Ask(linear, "table", LOUD, two, MAY_REFUSE, basic=True),
-        Ask(linear, "table with gaps", {**one_row, "missing": "drop", "standard_errors": True}, two, MAY_REFUSE),
-        Ask(linear, "table", {**SECRET, "binary": [0]}, two, COUNTED),
-        Ask(linear, "table", {**LOUD, **formula}, makers.named, COUNTED),
-        Ask(linear, "table", {**LOUD, **found}, makers.with_categories, COUNTED | LABELS),
-        Ask(logistic, "table", LOUD, makers.classes, COUNTED, basic=True),
-        Ask(logistic, "table with gaps", {**dropped, "classes": (1, 0)}, makers.classes, COUNTED),
-        Ask(logistic, "table", {**SECRET, "binary": [0]}, makers.classes, COUNTED),
-        Ask(logistic, "table", {**LOUD, **formula}, makers.named, COUNTED),
-        Ask(logistic, "table", {**LOUD, **found}, makers.with_categories, COUNTED | LABELS),
-        Ask(poisson, "table", louder, two, COUNTED, basic=True),
-        Ask(poisson, "table with gaps", dropped, two, COUNTED),
-        Ask(poisson, "table", {**SECRET, **louder, "binary": [0]}, two, COUNTED),
-        Ask(poisson, "table", {**louder, **formula}, makers.named, COUNTED),
-        Ask(poisson, "table", {**louder, **found}, makers.with_categories, COUNTED | LABELS),
-        Ask(quantile, "table", LOUD, two, COUNTED, basic=True),
-        Ask(quantile, "table with gaps", {**one_row, "missing": "drop", "quantile": 0.9}, two, COUNTED),
-        Ask(quantile, "table", {**SECRET, "binary": [0]}, two, COUNTED),
-        Ask(quantile, "table", {**LOUD, **formula}, makers.named, COUNTED),
-        Ask(quantile, "table", {**LOUD, **found}, makers.with_categories, COUNTED | LABELS),
+    return [
+        *_by_blocks(),
+        *(Ask(fit, "table", {**PLAIN, "by": ["a"] * ROWS, "groups": ["a"]}, two, COUNTED) for fit in (SHORT, LINEAR)),
+        *(Ask(fit, "table", {**PLAIN, **unlisted}, two, COUNTED | LABELS) for fit in (SHORT, LINEAR)),
+        *_by_sums(LINEAR, two, LOUD, {**dropped, "standard_errors": True}, MAY_REFUSE),
+        *_by_sums(LOGISTIC, makers.classes, LOUD, {**seen, "classes": (1, 0)}),
+        *_by_sums(POISSON, two, louder, seen),
+        *_by_sums(QUANTILE, two, LOUD, {**dropped, "quantile": 0.9}),
         Ask("uptack.scatter", "plane", LOUD, makers.one, MAY_REFUSE, basic=True),
         Ask("uptack.scatter", "plane", {**SECRET, "missing": "drop", "rows_per_person": 2}, makers.one, COUNTED),
-        Ask(robust, "table", {**plain, "delta": DELTA}, two, MAY_REFUSE, basic=True),
-        Ask(robust, "table with gaps", {**one_row, "delta": DELTA, "missing": "ignore"}, two, MAY_REFUSE),
-        Ask(robust, "table", {**TESTED, "adjacency": ADD_REMOVE}, two, COUNTED),
+        Ask(ROBUST, "table", {**PLAIN, "delta": DELTA}, two, MAY_REFUSE, basic=True),
+        Ask(ROBUST, "table with gaps", {**ONE_ROW, "delta": DELTA, "missing": "ignore"}, two, MAY_REFUSE),
+        Ask(ROBUST, "table", {**TESTED, "adjacency": ADD_REMOVE}, two, COUNTED),
     ]
-    return asks
+
+
+def _by_blocks() -> list[Ask]:
+    """The short cut."""
+    two, tested = makers.two, {**PLAIN, "delta": DELTA}
+    return [
+        Ask(SHORT, "table", LOUD, two, basic=True),
+        *(Ask(SHORT, "table", {**PLAIN, "block_fit": kind, "blocks": 30}, two) for kind in ("lad", "ols")),
+        Ask(SHORT, "table", {**LOUD, "block_fit": "hampel", "coordinates": "scatter"}, two, MAY_REFUSE),
+        Ask(SHORT, "table", {**PLAIN, "standard_errors": True, "progress": False}, two),
+        Ask(SHORT, "table with gaps", {**ONE_ROW, "missing": "ignore"}, two),
+        Ask(SHORT, "table", {**SECRET, "fit_intercept": False}, two, COUNTED),
+        *(Ask(SHORT, "table", {**tested, "method": method}, two, MAY_REFUSE) for method in ("ptr", "dwork-lei")),
+        Ask(SHORT, "table", {**PLAIN, "granularity": 1}, two),
+    ]
+
+
+def _by_sums(
+    fit: str, data: Callable[..., Any], loud: Mapping[str, Any], gaps: Mapping[str, Any], may: frozenset[str] = COUNTED
+) -> list[Ask]:
+    """A regression by bounded sums, at so much of ε."""
+    formula = {"formula": "y ~ log(x) + I(x ** 2)", "levels": {"z": [0, 1]}, "missing": "drop"}
+    found = {"formula": "y ~ x + C(kind)", "missing": "drop", "delta": DELTA}
+    return [
+        Ask(fit, "table", loud, data, may, basic=True),
+        Ask(fit, "table with gaps", gaps, data, may),
+        Ask(fit, "table", {**SECRET, **loud, "binary": [0]}, data, COUNTED),
+        Ask(fit, "table", {**loud, **formula}, makers.named, COUNTED),
+        Ask(fit, "table", {**loud, **found}, makers.with_categories, COUNTED | LABELS),
+    ]

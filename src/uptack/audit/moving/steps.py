@@ -26,14 +26,17 @@ from uptack.noise import Entropy, SeededEntropy
 from uptack.registry.rim import guarded
 from uptack.regression.check_loss import Check
 from uptack.regression.classes import log_odds
-from uptack.regression.counts import Poisson, counted, ends, level
+from uptack.regression.count_ends import known_ends
+from uptack.regression.counts import Poisson, level
+from uptack.regression.fitted import Fitted
 from uptack.regression.hessian import Hessian, bent, hessian
+from uptack.regression.huber import Huber
 from uptack.regression.level import SKEWED, WIDE, raised
-from uptack.regression.losses import Huber, Loss
+from uptack.regression.losses import Loss
 from uptack.regression.model import FAR_OUT, Model, far_out
 from uptack.regression.newton import Parts, Step, newton, spread
 from uptack.regression.sandwich import sandwich
-from uptack.regression.tails import FAR, GAIN, GONE, LEVER, LOPSIDED, LOSS, NEAR, TAIL, farther, widened, worthless
+from uptack.regression.tails import FAR, GAIN, GONE, LEVER, LOPSIDED, LOSS, NEAR, TAIL, farther, longer, worthless
 from uptack.release import NoReply, Release
 
 Act = Callable[[MatrixRows, Account], Any]
@@ -154,6 +157,7 @@ def steps() -> list[Replay]:
     edge, gone = 0.999 * huber.cutoff, 2 * GONE
     tails, worth, first = model(huber, 200), model(huber, 25), _before(huber)
     wide, low = Poisson(100.0), Poisson(1.0, knee=0.01)  # a rate of 1 is at the limit of the last one
+    counted = Fitted(model(low), first[1], first[0], first[0])
     slope, across = _moved(huber, MOST), from_to([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     return [
         step("scales", lambda rows, a: scales(rows, (0, 1), None, a), from_to([0.0, 0.0, 0.0], [far, far, 0.0])),
@@ -163,7 +167,7 @@ def steps() -> list[Replay]:
         step("Hessian", lambda rows, a: hessian(rows, model(huber), a), from_to([far, 0.0, 0.0], [0.0, far, 0.0])),
         step("Hessian anew", lambda rows, a: bent(rows, model(check), first[0], (FLAT, 1.0, 0.5), a), across),
         step("spread", lambda rows, a: spread(rows, model(huber), FLAT, a), jumping(float(huber.near[0]), 2)),
-        step("tails", lambda rows, a: widened(rows, tails, (FLAT, 1.0), 9.0, a), lopsided()),
+        step("tails", lambda rows, a: longer(rows, tails, (FLAT, 1.0), a), lopsided()),
         step("slope", slope, from_to([0.0, 0.0, 0.0], [0.0, 0.0, far])),
         step("slope, 2 rows", slope, from_to([0.0, 0.0, 0.0], [0.0, 0.0, far], times=2), rows_per_person=2),
         step("gradient", _moved(huber, 1 - MOST), from_to([far, 0.0, far**2], [far, 0.0, -(far**2)])),
@@ -173,8 +177,8 @@ def steps() -> list[Replay]:
         step("classes", odds, halves(far)),
         step("classes, 2 rows", odds, halves(1.0, 2), rows_per_person=2),
         step("mean count", lambda rows, a: level(rows, N, a), beyond(2 / 3)),
-        step("limit of counts", lambda rows, a: counted(rows, model(wide), wide, FLAT, a), beyond(5 / 6)),
-        step("ends of counts", lambda rows, a: ends(rows, model(low), first[1], a), beyond(5 / 6)),
+        step("limit of counts", lambda rows, a: wide.widened(rows, model(wide), (FLAT, 1.0), 1.0, a), beyond(5 / 6)),
+        step("ends of counts", lambda rows, a: known_ends(rows, counted, low, a), beyond(5 / 6)),
         step("variance", lambda rows, a: sandwich(rows, model(huber), *first, a),
              from_to([1.0, 0.0, edge], [0.0, far, gone * far])),
     ]  # fmt: skip

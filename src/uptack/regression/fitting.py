@@ -62,7 +62,8 @@ def _found(rows: Rows, asked: Asked) -> Outcome[Floats]:
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
     known = size.rows if asked.account.adjacency.size_is_public else 0  # ⊥ says nothing about the data
-    return found or Outcome.refusal(HOW, asked.advice(columns, 2, "fewer or less correlated columns", known))
+    other = "fewer or less correlated columns" if columns > 1 else ""
+    return found or Outcome.refusal(HOW, asked.advice(columns, 2, other, known))
 
 
 def _fitted(rows: Rows, size: Sized, asked: Asked, plan: Plan, show: Show) -> Outcome[Floats] | None:

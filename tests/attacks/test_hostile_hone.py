@@ -1,10 +1,17 @@
 """Pictures, cells and messages where hostile tables would show more, or less, than there is."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import uptack as ut
+from tests.unit.test_cli import run
+from uptack.columns.moments import Form, objects_as_ticks
+from uptack.data import cells
+from uptack.errors import InvalidArgument
 from uptack.report import profile, spikes
+
+LENGTHS = np.arange(900) % 3 * np.timedelta64(1, "h")
 
 
 @pytest.mark.parametrize("values", [(0.1, 0.2, 0.3), (0.01, 0.02, 0.03), (10.0, 1010.0), (-10.0, 990.0), (0.0, 1000.0)])
@@ -19,3 +26,39 @@ def test_all_rows_are_in_bars(values):
         near = np.abs(found.points - value).argmin()
         assert abs(found.values[near] * found.width - 1 / len(values)) < 0.05
     assert abs((found.values * found.width).sum() - 1) < 0.1
+
+
+@pytest.mark.parametrize("kind", ["duration", "date"])
+def test_blanks_around_times_are_the_same_in_files_and_frames(kind):
+    written = {"duration": "1:00:00", "date": "2024-02-29"}[kind]
+    texts = [f"{blank}{written}" for blank in " \t\n\v\f\r\x1c\x1f\x85\xa0\u2028\u3000"]
+    known = cells.cast(pa.array(texts), kind, cells.Numbers()).is_valid().to_pylist()
+    gone = objects_as_ticks(texts, Form(kind))[1]
+    assert known == (~gone).tolist() == [True] * 6 + [False] * 6
+
+
+@pytest.mark.parametrize("people", [{}, {"person": "id"}])
+@pytest.mark.parametrize("asked", [{"keys": ["0:00:00"]}, {"every": "hour", "edges": ["0:00:00", "3:00:00"]}])
+def test_what_durations_are_not_counted_by_is_refused_for_people_too(people, asked):
+    """Texts are no durations: nobody would be counted, for all of ε."""
+    session = ut.open({"wait": LENGTHS, "id": np.arange(900) // 3}, **people)
+    with pytest.raises(InvalidArgument):
+        session["wait"].histogram(epsilon=1, **asked)
+    with pytest.raises(InvalidArgument, match="edges must be given for a column of durations"):
+        session["wait"].histogram(epsilon=1, delta=1e-6)
+    assert session.spent.epsilon == 0
+
+
+def test_a_message_says_what_is_wrong_with_a_date_beside_durations():
+    with pytest.raises(InvalidArgument, match="duration") as caught:
+        ut.open({"wait": LENGTHS}).where(wait=(">", "2020-01-01"))
+    assert "zone" not in str(caught.value)
+
+
+def test_a_step_of_durations_is_written_as_they_are(capsys, tmp_path):
+    path = tmp_path / "waits.csv"
+    path.write_text("wait\n" + "".join(f"{i % 5}:{i % 60:02d}:00\n" for i in range(2000)))
+    step = ["--granularity", "00:05:00", "--type", "wait=duration", "--epsilon", "1"]
+    code, out, err = run(capsys, "median", path, "wait", *step)
+    assert (code, err) == (0, "")
+    assert out.startswith("2 h ")

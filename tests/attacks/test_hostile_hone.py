@@ -62,3 +62,18 @@ def test_a_step_of_durations_is_written_as_they_are(capsys, tmp_path):
     code, out, err = run(capsys, "median", path, "wait", *step)
     assert (code, err) == (0, "")
     assert out.startswith("2 h ")
+
+
+def test_durations_of_a_schema_need_no_quotes(tmp_path):
+    """TOML reads them as times of day."""
+    path = tmp_path / "waits.csv"
+    path.write_text("wait\n1:00:00\n")
+    place, columns = (
+        tmp_path / "waits.csv.uptack.toml",
+        '[columns.wait]\nkind = "{}"\nplausible = [00:05:00, 03:00:00.5]\n',
+    )
+    place.write_text(columns.format("duration"))
+    assert ut.open(path).schema.columns["wait"].plausible == ("00:05:00", "03:00:00.500000")
+    place.write_text(columns.format("date"))
+    with pytest.raises(InvalidArgument, match="two dates or times"):
+        ut.open(path)

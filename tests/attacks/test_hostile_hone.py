@@ -7,7 +7,7 @@ import pytest
 import uptack as ut
 from tests.unit.test_cli import run
 from uptack.columns.moments import Form, objects_as_ticks
-from uptack.data import cells
+from uptack.data import cells, source
 from uptack.errors import InvalidArgument
 from uptack.report import profile, spikes
 
@@ -77,3 +77,19 @@ def test_durations_of_a_schema_need_no_quotes(tmp_path):
     place.write_text(columns.format("date"))
     with pytest.raises(InvalidArgument, match="two dates or times"):
         ut.open(path)
+
+
+def test_rows_with_a_duration_are_the_same_in_files_and_frames(tmp_path):
+    path = tmp_path / "waits.csv"
+    path.write_text("wait,n\n1:00:00,1\n-0:00:00.5,2\n?,3\n")
+    frame = {"wait": np.array([3_600_000, -500, "NaT"], "m8[ms]")}
+    for table in (source(path, types={"wait": "duration"}), source(frame)):
+        assert [table.restricted("wait", value).rows for value in ("01:00:00", "-0:00:00.5", "0:00:01", None)] == [
+            1,
+            1,
+            0,
+            1,
+        ]
+        for wrong in (3, "x", "2020-01-01", True):
+            with pytest.raises(InvalidArgument, match="value must be a duration"):
+                table.restricted("wait", wrong)

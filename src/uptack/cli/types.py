@@ -26,13 +26,15 @@ class Exact(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class Step(Exact):
-    """A number, or the name of a duration such as day."""
+    """A number, or a duration: its name such as day, or hours, minutes and seconds."""
 
     name = "number|day|hour|..."
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """A name as it is."""
-        return value if value in UNITS else super().convert(value, param, ctx)
+        """A duration as it is: the function reads it."""
+        said = spoken(value)
+        duration = value in UNITS or (said is not None and said.word == "duration")
+        return value if duration else super().convert(value, param, ctx)
 
 
 class Edge(Exact):

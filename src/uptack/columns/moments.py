@@ -46,6 +46,9 @@ UNITS = {
 SPAN = r"(?P<sign>-?)(?P<hours>[0-9]{1,9}):(?P<minutes>[0-5][0-9]):(?P<seconds>[0-5][0-9])(?:\.(?P<parts>[0-9]{1,9}))?"
 """A duration as a text: hours, minutes and seconds, such as 01:30:00, -0:00:07.5 or 120:00:00."""
 
+BLANKS = " \t\n\v\f\r"
+"""What may stand around a time or a duration that is written, in a cell of a file too."""
+
 TIMED: tuple[Kind, ...] = ("time", "duration")
 """Kinds whose rows can be read as ticks."""
 
@@ -224,13 +227,14 @@ def spoken(value: Any) -> Spoken | None:
 
 def _parsed(text: str) -> Any:
     """A date, or a time, as ISO 8601 writes it, or a duration; None for any other text, such as digits alone."""
-    if (span := re.fullmatch(SPAN, text.strip())) is not None:
+    bare = text.strip(BLANKS)
+    if (span := re.fullmatch(SPAN, bare)) is not None:
         return _length(**span.groupdict(""))
     if "-" not in text[1:]:
         return None
     for read in (date.fromisoformat, datetime.fromisoformat):
         try:
-            return canonical(read(text.strip()))
+            return canonical(read(bare))
         except (ValueError, OverflowError):
             pass
     return None

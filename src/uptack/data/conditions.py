@@ -275,7 +275,8 @@ def _moment(name: str, form: Form, value: Any) -> int:
     if said is None or not said.fits(form):
         length = "a duration, such as timedelta(hours=1) or 01:00:00"
         what = length if form.word == "duration" else "a date or time like the column's"
-        fix = "A time with a zone can be compared with rows that have one only." if said is not None else ""
+        zoned = said is not None and said.word == "utc" and form.word != "duration"
+        fix = "A time with a zone can be compared with rows that have one only." if zoned else ""
         raise InvalidArgument(_at(name), what, checks.describe(value), fix)
     return said.ticks
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from types import NoneType
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,7 +15,7 @@ from uptack import checks
 from uptack.columns import NUMERIC as NUMERIC
 from uptack.columns import Kind as Kind
 from uptack.columns import canonical, in_order, labelled
-from uptack.columns.moments import Form
+from uptack.columns.moments import Form, spoken
 from uptack.columns.numeric import Column
 from uptack.columns.selection import Floats
 from uptack.columns.units import ROOM
@@ -105,6 +106,8 @@ def comparable(name: str, kind: Kind, value: Any) -> Any:
     wanted = canonical(value)
     if wanted is None:
         return None
+    if kind == "duration":
+        return _length(value)
     truth, whole, real = isinstance(value, bool | np.bool_), isinstance(wanted, int), isinstance(wanted, float)
     fits = {
         "integer": whole and not truth,
@@ -115,6 +118,15 @@ def comparable(name: str, kind: Kind, value: Any) -> Any:
     if not fits.get(kind, True):
         raise InvalidArgument("value", f"of type {kind}, as the column {name!r} is", checks.describe(value))
     return labelled([wanted], kind)[0]
+
+
+def _length(value: Any) -> timedelta:
+    """A duration that rows are to have."""
+    said = spoken(value)
+    if said is None or said.word != "duration":
+        must = "a duration, such as timedelta(hours=1) or 01:00:00"
+        raise InvalidArgument("value", must, checks.describe(value))
+    return timedelta(microseconds=said.ticks)
 
 
 def tidy(found: Iterable[tuple[Key, int]], kinds: Sequence[Kind] | None = None) -> Counts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.columns.fields import Field
-from uptack.columns.moments import TIMED, Form, spoken
+from uptack.columns.moments import TIMED, Form
 from uptack.columns.selection import Floats
 from uptack.columns.timed import TimedColumn
 from uptack.data import engines, held, states
@@ -36,7 +37,7 @@ from uptack.data.protocol import NUMERIC, Counts, Key, Kind, assigned, comparabl
 from uptack.data.query_columns import QueryColumn
 from uptack.data.ticks import form
 from uptack.data.ticks import known as known_times
-from uptack.errors import InvalidArgument, UptackError
+from uptack.errors import UptackError
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 
@@ -251,20 +252,11 @@ class QuerySource:
         if wanted is None:
             return missing(values)
         if found in ("integer", "duration"):
-            return values == whole(wanted if found == "integer" else self._length(wanted), values.type())
+            ticks = wanted // timedelta(microseconds=1) if found == "duration" else wanted
+            return values == whole(ticks, values.type())
         if found == "text":
             return values == text_bytes(self._con, wanted)
         return values == (number(wanted) if found == "number" else wanted)
-
-    @staticmethod
-    def _length(wanted: Any) -> int:
-        """The ticks of a duration that rows are to have."""
-        said = spoken(wanted)
-        if said is None or said.word != "duration":
-            raise InvalidArgument(
-                "value", "a duration, such as timedelta(hours=1) or 01:00:00", checks.describe(wanted)
-            )
-        return said.ticks
 
     def met(self, wanted: Sequence[Condition]) -> Any:
         """The condition that a row meets all conditions."""

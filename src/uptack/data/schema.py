@@ -11,7 +11,7 @@ import difflib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, time
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -229,13 +229,13 @@ class _Reading:
         return said
 
     def ends(self, found: Any, where: str) -> Any:
-        """Where values lie: two numbers, or two dates or times."""
+        """Where values lie: two numbers, or two dates, times or durations. TOML reads 00:05:00 as a time of day."""
         if found is None:
             return None
         both = found if isinstance(found, list) and len(found) == 2 else []
         if both and all(map(_is_float, both)) and both[0] < both[1]:
             return float(both[0]), float(both[1])
-        texts = [one.isoformat() if isinstance(one, date) else one for one in both]
+        texts = [one.isoformat() if isinstance(one, date | time) else one for one in both]
         spans = [span for one in texts if isinstance(one, str) and (span := spoken(one)) is not None]
         if len(spans) < 2 or spans[0].word != spans[1].word or not spans[0].ticks < spans[1].ticks:
             self.refuse("plausible" + where, f"two numbers such as [0, 120], or two dates such as {USUAL_DATES}", found)

@@ -100,7 +100,9 @@ def check_every(every: object, keys: object, x: Any) -> None:
             raise InvalidArgument(
                 "keys", "left out where every is given", "some", "Units of the calendar are the cells."
             )
-    form = x.form if isinstance(x, TimedColumn) else None
+    kept = x.data if isinstance(x, PeopleValues) else x
+    timed = isinstance(kept, TimedColumn) or (isinstance(kept, Field) and kept.kind in TIMED)
+    form = kept.form if timed else None
     if form is not None and form.kind == "duration" and every is not None:
         raise InvalidArgument("every", "left out for a column of durations", repr(every), "Pass edges.")
     if form is not None and keys is not None:
@@ -111,6 +113,8 @@ def by_calendar(x: Any, every: str | None) -> Any:
     """Data by units of the calendar, as counts of unknown categories take them: each row by itself."""
     kept = x.data if isinstance(x, PeopleValues) else x
     if every is None and isinstance(kept, TimedColumn | Field):  # of a table: there, no value by itself is counted
+        if kept.form.kind == "duration":
+            raise InvalidArgument("edges", "given for a column of durations", "None", "Pass two or more durations.")
         fix = "Pass every='month', or another unit of the calendar, or edges."
         raise InvalidArgument("every", f"given for a column of {kept.form.held}", "None", fix)
     if every is None:

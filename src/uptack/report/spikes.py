@@ -24,13 +24,16 @@ STEPPED = 0.9
 """The mean of cos(2πx/h) from which on numbers count as multiples of h. It is 1 for these, and about 0 for others."""
 MOST = 64
 """Bars of a picture, at most."""
+SLIVER = 0.01
+"""A part of a bar that is no bar: so little of it may be beyond an end, since ends are rounded."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bars:
     """Shares of the rows around multiples of a step, each divided by the `width` of its bar.
 
-    Shares add up to about 1: those below 0 are 0, and the others stay as they are.
+    Shares add up to about 1: those below 0 are 0, and the others stay as they are. Where a bar reaches beyond the box
+    of the density, its share is that of what is inside.
     """
 
     points: Floats
@@ -49,7 +52,7 @@ def spiky(found: FourierDensity) -> bool:
 
 
 def bars(found: FourierDensity, low: float, high: float) -> Bars | None:
-    """A spiky density as bars around the multiples of a step between two ends. Any other is None.
+    """A spiky density as bars around the multiples of a step, from end to end. Any other is None.
 
     The step is the largest round number of which, as the series says, the values are multiples. If there is none it is
     the least that the series tells apart. Where that makes too many bars, an odd number of steps is one: so a multiple
@@ -60,9 +63,10 @@ def bars(found: FourierDensity, low: float, high: float) -> Bars | None:
     side = float(found.sides[0])
     steps = [step for step in _round_numbers(side / found.degree, side / 2) if step >= side / found.degree]
     width = next((step for step in reversed(steps) if _mean_cosine(found, step) >= STEPPED), steps[0])
-    width *= 2 * math.ceil((side / width / MOST - 1) / 2) + 1 if side / width > MOST else 1
-    first, last = max(found.low[0] + width / 2, low), min(found.high[0] - width / 2, high)
-    points: Floats = np.arange(math.ceil(first / width), math.floor(last / width) + 1) * np.float64(width)
+    fine = side / width / (MOST - 2)  # two bars may reach beyond the ends
+    width *= 2 * math.ceil((fine - 1) / 2) + 1 if fine > 1 else 1
+    first, last = math.floor(low / width + 0.5 + SLIVER), math.ceil(high / width - 0.5 - SLIVER)
+    points: Floats = np.arange(first, last + 1) * np.float64(width)
     if points.size < 2 or not (np.diff(points) > width / 2).all():  # floats don't tell them apart
         return None
     return Bars(points, np.maximum(_masses(found, points, width), 0.0) / width, width)
@@ -76,10 +80,13 @@ def _round_numbers(least: float, most: float) -> list[float]:
 
 
 def _masses(found: FourierDensity, points: Floats, width: float) -> Floats:
-    """∫ f over intervals of a width around points: for each frequency its part at the point, times sinc(k·width)."""
+    """∫ f over what is in the box of intervals around points: for each frequency its part at the middle, times
+    sinc(k·width)."""
     k, side = found.frequencies[:, 0], float(found.sides[0])
-    places, wide = (points - found.low[0]) / side, width / side
-    waves = np.exp(-2j * np.pi * np.outer(places, k)) @ (found.coefficients * np.sinc(k * wide))
+    places, half = (points - found.low[0]) / side, width / side / 2
+    left, right = np.clip(places - half, 0.0, 1.0), np.clip(places + half, 0.0, 1.0)
+    wide = right - left
+    waves = np.exp(-1j * np.pi * np.outer(left + right, k)) * np.sinc(np.outer(wide, k)) @ found.coefficients
     return np.asarray(wide * (1 + 2 * waves.real), np.float64)
 
 

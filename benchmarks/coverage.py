@@ -71,7 +71,7 @@ def cells(losses: Sequence[str], designs: Sequence[str], *sizes: tuple[int, int,
 
 FULL = (
     *cells(["linear"], LINEAR, (2, 5_000, 1.0, 100), (2, 10_000, 3.0, 100), (5, 20_000, 1.0, 60), (5, 20_000, 3.0, 60)),
-    *cells(["linear"], LINEAR, (2, 50_000, 0.5, 40), (10, 50_000, 1.0, 40)),
+    *cells(["linear"], LINEAR, (5, 6_000, 1.0, 60), (2, 50_000, 0.5, 40), (10, 50_000, 1.0, 40)),
     *cells(["linear"], ("iid", "AR", "|x|", "exp", "gaps"), (10, 100_000, 1.0, 40)),
     *cells(["logistic", "quantile"], OTHERS, (2, 10_000, 1.0, 60), (5, 20_000, 3.0, 40), (5, 50_000, 1.0, 40)),
     *cells(["quantile"], ("fan", "t(3)"), (2, 10_000, 1.0, 60), (5, 50_000, 1.0, 40)),

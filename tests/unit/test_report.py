@@ -10,7 +10,7 @@ import uptack as ut
 from uptack.kernels.density import DensityCurve, FourierDensity
 from uptack.privacy.loss import BoundedRange
 from uptack.report import divide, plan, profile, spikes, to_html, to_json, to_markdown, write
-from uptack.report.cards import with_tails
+from uptack.report.cards import Figure, card, with_tails
 from uptack.report.figures import WORTH
 from uptack.report.pictures import density_picture, number, ticks
 from uptack.report.several import effects, heat
@@ -335,3 +335,14 @@ def test_bars_of_integers_and_months_are_upright_with_an_axis_and_nothing_below_
     assert page.count('class="column"') == 31 + 12
     assert ">2013-01<" in page
     assert ">rows<" in page
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [(-8.3e34, 3000.0, 3000.0), (2500.0, 3000.0, 3000.0), (-0.1, 0.1, 0.0), (-2000.0, 0.0, 0.0), (-9e8, 1e300, 1e300)],
+)
+def test_an_interval_with_an_end_that_missed_is_not_shown(low, high, found):
+    """Among numbers that are few, an end that misses is anywhere: a median of 3000 had one of -8.3e34."""
+    levels = {Fraction(1, 2): found, Fraction(1, 4): found / 2, Fraction(3, 4): 3 * found / 2}
+    median, *_ = card(tuple(levels), levels, Figure("median", found), Figure("interval", (low, high)), False)
+    assert median.interval == (None if high - low > 1000 * max(found, 1) else (low, high))

@@ -35,6 +35,10 @@ TAILS = "the tails got no reply"
 GRID = 160
 """Points of a drawn density."""
 
+USELESS = 1000.0
+"""Times all that is known of a column, in size or in range: an interval longer than that has an end that missed, which
+one of 200 does, and among numbers that are few it is then anywhere. It holds, and is not shown."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -111,7 +115,7 @@ def card(
         spread = found[Fraction(3, 4)] - found[Fraction(1, 4)] if found else None
         value = _whole(spread) if whole and spread is not None else spread
         shown.append(Figure(RANGE, value, note="upper less lower quartile" if found else quantiles.note))
-    ends = _ends(interval, whole)
+    ends = _ends(interval, whole, found)
     shown[0] = replace(shown[0], how=quantiles.how, cost=quantiles.cost, interval=ends)
     return [_inside(shown[0], ends, found), *shown[1:]]
 
@@ -125,10 +129,14 @@ def _inside(median: Figure, ends: tuple[Any, Any] | None, found: Mapping[Fractio
     return replace(median, value=type(median.value)(min(max(min(max(median.value, first), last), low), high)))
 
 
-def _ends(interval: Figure | None, whole: bool) -> tuple[Any, Any] | None:
+def _ends(interval: Figure | None, whole: bool, found: Mapping[Fraction, float]) -> tuple[Any, Any] | None:
+    """The ends of an interval, if they say something."""
     if interval is None or interval.value is None:
         return None
     low, high = interval.value
+    known = max(max(found.values()) - min(found.values()), *map(abs, found.values())) or 1.0
+    if in_ticks(high) - in_ticks(low) > USELESS * known:
+        return None
     inside = (math.ceil(low), math.floor(high)) if whole and math.isfinite(high - low) else (low, high)
     return inside if inside[0] <= inside[1] else (low, high)
 

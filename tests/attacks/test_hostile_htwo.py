@@ -1,0 +1,58 @@
+"""Names of columns that formulas and frames once took for others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uptack import InvalidArgument, linear_regression
+from uptack.regression.formulas import read
+from uptack.regression.formulas.designs import designed
+
+ROWS = pd.DataFrame(
+    {"y": [0.0, 1.0], "µ": [1.0, 2.0], "μ": [3.0, 5.0], "ﬁ": [7.0, 7.0], "fi": [8.0, 9.0], "1": [4.0, 6.0],
+     "a b": [1.0, 1.0], "a_b": [2.0, 3.0], "log": [1.0, 1.0], "class": [5.0, 6.0]}
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("I(µ)", "µ"), ("I(μ)", "μ"), ("I(`µ`)", "µ"), ("I(ﬁ)", "ﬁ"), ("I(fi)", "fi"), ("`1`", "1"), ("ﬁ", "ﬁ"),
+     ("I(`class`)", "class")],
+)  # fmt: skip
+def test_a_name_is_itself(text, column):
+    """Python's parser takes the micro sign for the Greek letter, and formulaic a column 1 for the intercept."""
+    x, _, public = designed(f"y ~ {text}", ROWS, None)
+    assert x[:, 0].tolist() == ROWS[column].tolist()
+    assert public.intercept
+
+
+def test_a_column_1_beside_others():
+    assert designed("y ~ `1` + fi", ROWS, None)[2].names == ("1", "fi")
+    assert read("y ~ `1` + fi - 1").intercept is False
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [("I(`a b` + `a_b`)", ["a b", "a_b"]), ("log(`log`)", ["log"]), ("np.log(`np`)", ["np"]), ("C(`C`)", ["C"]),
+     ("I(x*`x y` + `x`)", ["x", "x y"]), ("log(_＿named__zz)", ["_＿named__zz"]),
+     ("I(`it's` + `that's`)", ["it's", "that's"]), ("log(__named__zz.y)", ["__named__zz.y"])],
+)  # fmt: skip
+def test_names_in_backticks_beside_words(text, columns):
+    """formulaic's own words for them were found in each other."""
+    assert sorted(read(f"y ~ {text}").columns) == sorted(["y", *columns])
+
+
+@pytest.mark.parametrize("text", ["I(1) ~ I(2)", "I(y) ~ I(`y`)", "y ~ `a b`(x)"])
+def test_what_is_no_formula_is_refused_by_name(text):
+    """The first was an error of Python's own."""
+    with pytest.raises(InvalidArgument, match="formula must be") as error:
+        read(text)
+    assert "__named__" not in str(error.value)
+
+
+def test_a_name_of_several_columns_does_not_say_which_is_binary():
+    x = pd.DataFrame(np.zeros((2000, 2)), columns=["a", "a"])
+    with pytest.raises(InvalidArgument, match="binary must be a number where several columns have one name, got 'a'"):
+        linear_regression(x, np.zeros(2000), epsilon=1, binary="a")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from tests.unit.test_level import HALF, level
 from uptack import InvalidArgument, linear_regression
 from uptack.regression.formulas import read
 from uptack.regression.formulas.designs import designed
+from uptack.regression.written import lines
 
 ROWS = pd.DataFrame(
     {"y": [0.0, 1.0], "µ": [1.0, 2.0], "μ": [3.0, 5.0], "ﬁ": [7.0, 7.0], "fi": [8.0, 9.0], "1": [4.0, 6.0],
@@ -65,3 +68,22 @@ def test_a_level_that_noise_explains_may_be_right():
     stayed = [step.raised[0] for step in steps if step.beta[0] == 0]
     assert len(stayed) > 20
     assert all(0 < square <= (1.5 * 8 / 1000) ** 2 for square in stayed)
+
+
+@pytest.mark.parametrize("x", [np.full(9, 61.25), np.full((9, 1), 61.25 + 1j), np.full((3, 3, 1), 61.25), 61.25])
+def test_no_message_of_an_estimator_shows_a_row(x):
+    """scikit-learn prints what is no table."""
+    models = pytest.importorskip("uptack.regression.estimators")
+    with pytest.raises((InvalidArgument, ValueError, TypeError)) as error:
+        models.LinearRegression().fit(x, np.zeros(9))
+    assert "61.25" not in "".join(traceback.format_exception(error.value))
+
+
+def test_an_interval_is_shown_with_the_digits_of_its_error():
+    """1e9 ± 6 was shown as 999999994.12 to 1e+09."""
+    value, away = np.array([1e9, 0.5]), np.array([5.88, 2e-12])
+    cells = lines(["a", "b"], value, [3.0, 1e-12], [value - away, value + away], ["", ""])
+    assert [line[4].split() for line in cells] == [
+        ["999999994.12", "to", "1000000005.88"],
+        ["0.499999999998", "to", "0.500000000002"],
+    ]

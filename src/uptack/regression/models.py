@@ -22,16 +22,25 @@ from uptack.regression.summary import RegressionRelease
 OWN = ("on_no_reply", "random_state")
 """Parameters of the estimators themselves. All others are told to the release function."""
 
+REFUSED = {
+    "could not convert": ("X and y", "numbers", "texts",
+                          "Make dummies of categories, or take the function with a formula."),
+    "Expected 2D array": ("X", "a table with rows and columns", "something else",
+                          "Reshape your data: one column is x.reshape(-1, 1), and one row is x.reshape(1, -1)."),
+    "Complex data not supported": ("X and y", "real numbers", "complex ones", "Complex data not supported."),
+}  # fmt: skip
+"""What is said in place of messages of scikit-learn's and NumPy's that show rows."""
+
 
 def _validated(model: BaseEstimator, *data: Any, **how: Any) -> Any:
     """Data as scikit-learn checks them, in floats, but for a message that shows a row."""
     try:
         return validate_data(model, *data, dtype=np.float64, **how)
     except ValueError as error:
-        if "could not convert" not in str(error):
+        found = next((one for said, one in REFUSED.items() if said in str(error)), None)
+        if found is None:
             raise
-    fix = "Make dummies of categories, or take the function with a formula."
-    raise InvalidArgument("X and y", "numbers", "texts", fix)
+    raise InvalidArgument(*found)
 
 
 @dataclass(eq=False, repr=False)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import uptack as ut
 from tests.unit.test_level import HALF, level
 from uptack import InvalidArgument, linear_regression
 from uptack.regression.formulas import read
@@ -87,3 +88,10 @@ def test_an_interval_is_shown_with_the_digits_of_its_error():
         ["999999994.12", "to", "1000000005.88"],
         ["0.499999999998", "to", "0.500000000002"],
     ]
+
+
+def test_predictors_that_are_no_names_are_refused_by_name():
+    """It was Python's TypeError on a star."""
+    session = ut.open({"y": np.zeros(9), "a": np.zeros(9)})
+    with pytest.raises(InvalidArgument, match="x must be names of columns, got 5"):
+        session.regression("y", 5, epsilon=1)

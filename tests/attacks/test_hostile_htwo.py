@@ -11,8 +11,10 @@ import pytest
 import uptack as ut
 from tests.unit.test_level import HALF, level
 from uptack import InvalidArgument, linear_regression
+from uptack.privacy import loss
 from uptack.regression.formulas import read
 from uptack.regression.formulas.designs import designed
+from uptack.regression.summary import LinearErrors, RegressionRelease
 from uptack.regression.written import lines
 
 ROWS = pd.DataFrame(
@@ -95,3 +97,13 @@ def test_predictors_that_are_no_names_are_refused_by_name():
     session = ut.open({"y": np.zeros(9), "a": np.zeros(9)})
     with pytest.raises(InvalidArgument, match="x must be names of columns, got 5"):
         session.regression("y", 5, epsilon=1)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 1.5, -0.5, float("nan")])
+def test_a_summary_refuses_what_is_no_confidence(confidence):
+    """interval() did; a summary had lines of NaN, and a warning of NumPy's."""
+    errors = LinearErrors((1.0, 2.0), (), (), None, True, "they hold")
+    release = RegressionRelease(np.zeros(2), ut.Privacy(1), "sums", loss.Pure(1), errors)
+    assert "95% interval" in release.summary(["a"])
+    with pytest.raises(InvalidArgument, match="confidence must be"):
+        release.summary(["a"], confidence=confidence)

@@ -11,6 +11,7 @@ import pytest
 import uptack as ut
 from tests.unit.test_level import HALF, level
 from uptack import InvalidArgument, linear_regression
+from uptack.noise import SeededEntropy
 from uptack.privacy import loss
 from uptack.regression.formulas import read
 from uptack.regression.formulas.designs import designed
@@ -107,3 +108,19 @@ def test_a_summary_refuses_what_is_no_confidence(confidence):
     assert "95% interval" in release.summary(["a"])
     with pytest.raises(InvalidArgument, match="confidence must be"):
         release.summary(["a"], confidence=confidence)
+
+
+@pytest.mark.parametrize("odd", ["secret", 10**400, None, b"z", [1], 1 + 2j])
+def test_one_row_does_not_stop_an_estimator_that_drops_rows(odd):
+    """A text in one row was an error of the estimator's, and a missing value of the function's."""
+    models = pytest.importorskip("uptack.regression.estimators")
+    rng = np.random.default_rng(1)
+    cells = np.array([*rng.normal(size=3999), 0.0], object)
+    y = cells.astype(float) + rng.normal(size=4000)
+    cells[7] = odd
+    frame = pd.DataFrame({"a": cells})
+    model = models.LinearRegression(epsilon=3, missing="drop", random_state=1).fit(frame, y)
+    made = linear_regression(frame, y, epsilon=3, missing="drop", entropy=SeededEntropy(1))
+    assert model.coef_.tolist() == made.value[1:].tolist()
+    assert model.feature_names_in_.tolist() == ["a"]
+    assert model.fit(rng.normal(size=(4000, 1)).tolist(), y).n_features_in_ == 1

@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from uptack import checks
+from uptack.columns import matrix
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument, NoReplyError
 from uptack.noise import SeededEntropy
@@ -69,8 +70,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         checks.choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
         whose = {} if person is None else {"person": person}
         self._check_kinds(X, y)
-        if whose or self.missing != "error":  # y too may hold what is not a number
-            x, response = _validated(self, X, ensure_all_finite=False), y
+        if whose or self.missing != "error":  # some rows may hold what is not a number
+            x, response = self._floats(X), y
         else:
             x, response = self._checked(X, y)
         entropy = None if self.random_state is None else SeededEntropy(self.random_state)
@@ -105,6 +106,16 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         if not np.isfinite(found[0]).all():
             fix = "Pass missing='drop': such rows then contribute nothing."
             raise InvalidArgument("X", "free of NaN and infinities", "some", fix)
+        return found
+
+    def _floats(self, x: Any) -> Floats:
+        """X as the functions read it: whatever is no number is NaN, row by row."""
+        x = np.array(x, object) if isinstance(x, list | tuple) else x  # a list is one column there
+        found = matrix("X", x, "a table of numbers with at least one column")
+        if found.ndim != 2:
+            raise InvalidArgument(*REFUSED["Expected 2D array"])
+        validate_data(self, x, skip_check_array=True)  # which learns the names of columns
+        self.n_features_in_ = found.shape[1]
         return found
 
     def _predictor(self, x: ArrayLike) -> Floats:

@@ -135,7 +135,7 @@ def test_a_power_is_no_higher_than_its_terms(monkeypatch):
         ("y ~ (`a**9` + b)**9 + b**4", "y ~ (`a**9` + b)**2 + b**1"),
     ):
         assert read(text) == read(same)
-        assert asked == [same, same]
+        assert asked == [same.replace("`a**9`", "__named__612a2a39")] * 2
         asked.clear()
     for text in ("(a + b)**{}", "(a + b - 1)**{}", "(a:b + c)**{}", "(a/b)**{}", "(a + b + c - a)**{}"):
         low, high = (formulaic.Formula(f"y ~ {text.format(power)}").rhs for power in (counted_terms(text), 5))

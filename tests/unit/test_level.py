@@ -65,4 +65,4 @@ def test_a_level_that_noise_explains_stays():
     """Noise exceeds 1.5 of its scales in 22 of 100 cases: fewer than 125 of 200 levels stay in one of 10^6."""
     steps = [level(0.0, 1, seed) for seed in range(200)]
     assert sum(step.beta[0] == 0 for step in steps) >= 125
-    assert all((step.beta[0] == 0) == (step.raised == (0.0, 0.0)) for step in steps)
+    assert all((step.beta[0] == 0) == (step.raised[1] == 0.0) for step in steps)

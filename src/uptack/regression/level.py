@@ -16,7 +16,8 @@ what was released before. *Proof.* Contributions of rows are integers of [-Λ/2,
 or removed moves their sum by at most Λ, for which `uptack.regression.newton.noisy_mean` has its noise. ∎
 
 **Error.** m has the variance of a clipped residual over n, which is at most (k + (1 - k)·K²)/n with the share k of
-residuals that are near, and 2θ² of noise. What was not raised may be right, too. All three count for the intercept.
+residuals that are near, and 2θ² of noise. What was not raised may be right, too. All three count for the intercept,
+and the last one alone where nothing was raised.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def raised(rows: Rows, model: Model, step: Step, account: Account) -> Step | Non
     if abs(mean) > SKEWED:
         return None
     if abs(mean) <= DOUBT * noise:
-        return step
+        return replace(step, raised=((mean * step.spread) ** 2, 0.0))
     kept = 1 - (DOUBT * noise / mean) ** 2
     beta = step.beta.copy()
     beta[0] += kept * mean * step.spread

@@ -62,8 +62,9 @@ def linear_regression(
 
     `result.interval()` is an interval for the population's coefficients: sampling, however residuals spread for
     different x (`uptack.regression.sandwich`), privacy noise and the bias of a small ridge. It is infinite for a
-    coefficient that hangs on directions of x that noise covers. `result.summary()` shows all of it. (`standard_errors`
-    is there for callers of the short cut: a fit has them anyway.)
+    coefficient that hangs on directions of x that noise covers. With many rows and skewed residuals the intercept is
+    where most of them are, and so is its interval: it need not hold that of their mean. `result.summary()` shows all of
+    it. (`standard_errors` is there for callers of the short cut: a fit has them anyway.)
 
     `missing` is "error" (default) or "drop" ("ignore" is the same): a row without all its values contributes nothing.
     With `person=` a person adds the mean of what her rows would to every sum, so the fit is that of a random row of a

@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from uptack import checks
+from uptack.columns import matrix
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument, NoReplyError
 from uptack.noise import SeededEntropy
@@ -22,16 +23,25 @@ from uptack.regression.summary import RegressionRelease
 OWN = ("on_no_reply", "random_state")
 """Parameters of the estimators themselves. All others are told to the release function."""
 
+REFUSED = {
+    "could not convert": ("X and y", "numbers", "texts",
+                          "Make dummies of categories, or take the function with a formula."),
+    "Expected 2D array": ("X", "a table with rows and columns", "something else",
+                          "Reshape your data: one column is x.reshape(-1, 1), and one row is x.reshape(1, -1)."),
+    "Complex data not supported": ("X and y", "real numbers", "complex ones", "Complex data not supported."),
+}  # fmt: skip
+"""What is said in place of messages of scikit-learn's and NumPy's that show rows."""
+
 
 def _validated(model: BaseEstimator, *data: Any, **how: Any) -> Any:
     """Data as scikit-learn checks them, in floats, but for a message that shows a row."""
     try:
         return validate_data(model, *data, dtype=np.float64, **how)
     except ValueError as error:
-        if "could not convert" not in str(error):
+        found = next((one for said, one in REFUSED.items() if said in str(error)), None)
+        if found is None:
             raise
-    fix = "Make dummies of categories, or take the function with a formula."
-    raise InvalidArgument("X and y", "numbers", "texts", fix)
+    raise InvalidArgument(*found)
 
 
 @dataclass(eq=False, repr=False)
@@ -60,8 +70,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         checks.choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
         whose = {} if person is None else {"person": person}
         self._check_kinds(X, y)
-        if whose or self.missing != "error":  # y too may hold what is not a number
-            x, response = _validated(self, X, ensure_all_finite=False), y
+        if whose or self.missing != "error":  # some rows may hold what is not a number
+            x, response = self._floats(X), y
         else:
             x, response = self._checked(X, y)
         entropy = None if self.random_state is None else SeededEntropy(self.random_state)
@@ -96,6 +106,16 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
         if not np.isfinite(found[0]).all():
             fix = "Pass missing='drop': such rows then contribute nothing."
             raise InvalidArgument("X", "free of NaN and infinities", "some", fix)
+        return found
+
+    def _floats(self, x: Any) -> Floats:
+        """X as the functions read it: whatever is no number is NaN, row by row."""
+        x = np.array(x, object) if isinstance(x, list | tuple) else x  # a list is one column there
+        found = matrix("X", x, "a table of numbers with at least one column")
+        if found.ndim != 2:
+            raise InvalidArgument(*REFUSED["Expected 2D array"])
+        validate_data(self, x, skip_check_array=True)  # which learns the names of columns
+        self.n_features_in_ = found.shape[1]
         return found
 
     def _predictor(self, x: ArrayLike) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack import checks
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
@@ -230,6 +231,7 @@ class RegressionRelease(Release[Floats]):
     def _cells(self, names: Sequence[str] | None = None, confidence: Rational = 0.95) -> list[tuple[str, ...]]:
         errors = self.noise
         assert isinstance(errors, LinearErrors)
+        checks.inside_unit("confidence", confidence)
         lead = int(errors.intercept)
         columns = [label(name) for name in (self.labels[lead:] if names is None else names)]
         if len(columns) != self.value.size - lead:

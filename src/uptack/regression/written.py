@@ -47,11 +47,24 @@ def _written(value: float, error: float) -> str:
     >>> _written(11637.13, 580.2), _written(0.0123456, 0.000123), _written(3.2e-12, 1.1e-13)
     ('11637', '0.012346', '3.2e-12')
     """
-    short = f"{value:.{DIGITS if value == error else 6}g}"
+    short = f"{value:.{_digits(value, error)}g}"
     if error <= 0 or max(abs(value), error) >= LARGEST:
         return short
     decimals = max(DIGITS - 1 - math.floor(math.log10(error)), 0)
     return f"{value:.{decimals}f}" if decimals <= LONGEST else short
+
+
+def _digits(value: float, error: float) -> int:
+    """How many digits a number has down to the last one of its error, where that is no decimal; at least six.
+
+    >>> _written(1e9 + 5.88, 3.0), _written(0.123456789012, 1.23e-10)
+    ('1000000005.88', '0.123456789012')
+    """
+    if value == error:
+        return DIGITS
+    if not (0 < abs(value) < math.inf and 0 < error < math.inf):
+        return 6
+    return min(max(math.floor(math.log10(abs(value))) - math.floor(math.log10(error)) + DIGITS, 6), 17)
 
 
 def _pointed(cells: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from uptack import checks
 from uptack.data import Source
 from uptack.data.conditions import Condition
 from uptack.data.people import hidden
@@ -222,6 +223,8 @@ class Session(ShownSession):
         """The columns that y is regressed on: in a list or one by one, or all other columns of numbers."""
         if x is None:
             return tuple(name for name in self.numeric if name != y)
+        if not isinstance(x, Iterable):
+            raise InvalidArgument("x", "names of columns", checks.describe(x))
         return (x, *others) if isinstance(x, str) else (*x, *others)
 
     @property

@@ -51,6 +51,8 @@ def numbered(binary: Any, names: Sequence[str]) -> tuple[int, ...]:
     for one in given:
         if isinstance(one, str) and one not in names:
             raise InvalidArgument("binary", f"columns of X, {', '.join(map(repr, names))}", repr(one))
+        if isinstance(one, str) and names.count(one) > 1:
+            raise InvalidArgument("binary", "a number where several columns have one name", repr(one))
         found.add(names.index(one) if isinstance(one, str) else checks.integer("binary", one, least=0))
     if found and max(found) >= len(names):
         must = f"numbers of columns, from 0 to {len(names) - 1}, or their names"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +23,7 @@ from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.later import Later
 from uptack.regression.formulas import functions, refusals
+from uptack.regression.formulas.names import marked, shown, unmarked
 
 formulaic = Later("formulaic")
 
@@ -36,9 +36,6 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.USub: np.negative, ast.UAdd: np.positive,
 }  # fmt: skip
 CATEGORY = "C"
-MARK = "__named__"
-QUOTED = re.compile(rf"`([^`]+)`|\b{MARK}\w*")
-"""Names in backticks, and those that begin with what stands before their digits where an expression is read."""
 ALLOWED = f"Row by row there are {', '.join(FUNCTIONS)}, + - * / **, and C() for categories."
 
 MOST = 1 << 12
@@ -121,7 +118,7 @@ def read(text: object) -> Formula:
     formula = _parsed(text)
     (response,) = formula.lhs
     terms = [tuple(_factor(part) for part in term.factors) for term in formula.rhs]
-    products = tuple(term for term in terms if [factor.text for factor in term] != ["1"])
+    products = tuple(term for term in terms if term != (Factor("1"),))
     (target,) = (_factor(part) for part in response.factors)
     if target.category:
         raise refusals.of_response(target.column)
@@ -129,7 +126,10 @@ def read(text: object) -> Formula:
         raise refusals.of_shape(text, formula)
     if (target,) in products:
         raise InvalidArgument("formula", "of other predictors than the response", repr(target.text))
-    return Formula(target, products, len(products) < len(terms))
+    found = Formula(target, products, len(products) < len(terms))
+    if not found.columns:
+        raise InvalidArgument("formula", "of columns", checks.describe(text))
+    return found
 
 
 def _parsed(text: object) -> Any:
@@ -139,14 +139,14 @@ def _parsed(text: object) -> Any:
     try:
         if isinstance(text, str) and len(text) > LONGEST:
             raise InvalidArgument("formula", f"of at most {LONGEST:,} characters", f"{len(text):,}")
-        found = formulaic.Formula(_shortened(text)) if isinstance(text, str) else None
+        found = formulaic.Formula(_shortened(marked(text))) if isinstance(text, str) else None
         sound = len(list(found.lhs)) == 1 == len(next(iter(found.lhs)).factors) and all(t.factors for t in found.rhs)
     except InvalidArgument:
         raise
     except ImportError:
         raise ImportError('formulas need formulaic: pip install "uptack[formula]"') from None
     except Exception as error:  # of the text alone: no row is known here
-        sound, said = False, refusals.syntax(error)
+        sound, said = False, shown(refusals.syntax(error))
     if not sound:
         raise refusals.of_shape(text, found, said)
     return found
@@ -222,31 +222,25 @@ def _power(terms: float, power: float) -> float:
 
 def _factor(part: Any) -> Factor:
     if part.eval_method.value == "lookup":
-        return Factor(part.expr, part.expr)
+        return Factor(name := unmarked(part.expr), name)
+    text = shown(part.expr)
     try:
-        tree = _tree(part.expr)
+        tree = _tree(text)
     except SyntaxError:
         tree = None
     if tree is None:
-        raise InvalidArgument("formula", "of expressions that can be read", repr(part.expr))
+        raise InvalidArgument("formula", "of expressions that can be read", repr(text))
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CATEGORY:
         if len(tree.args) == 1 and isinstance(tree.args[0], ast.Name) and not tree.keywords:
-            return Factor(part.expr, _unquoted(tree.args[0].id), category=True)
-        raise refusals.of_category(part.expr)
-    _check(tree, part.expr)
-    return Factor(part.expr)
+            return Factor(text, unmarked(tree.args[0].id), category=True)
+        raise refusals.of_category(text)
+    _check(tree, text)
+    return Factor(text)
 
 
 def _tree(text: str) -> ast.expr:
-    """An expression. Names in backticks may be any texts, so they are words of hexadecimal digits in it."""
-    words = QUOTED.sub(lambda name: MARK + (name[1] or name[0]).encode("utf-8", "surrogatepass").hex(), text)
-    return ast.parse(words, mode="eval").body
-
-
-def _unquoted(name: str) -> str:
-    """The name of a column."""
-    digits = name.removeprefix(MARK)
-    return bytes.fromhex(digits).decode("utf-8", "surrogatepass") if digits != name else name
+    """An expression."""
+    return ast.parse(marked(text), mode="eval").body
 
 
 def _check(tree: ast.AST, text: str, depth: int = 0) -> None:
@@ -264,7 +258,7 @@ def _check(tree: ast.AST, text: str, depth: int = 0) -> None:
         parts = (tree.operand,)
     if not parts:
         if isinstance(tree, ast.Call):
-            raise refusals.of_call(_function(tree), ALLOWED)
+            raise refusals.of_call(shown(_function(tree)), ALLOWED)
         raise refusals.of_part(tree, text, ALLOWED)
     for part in parts:
         _check(part, text, depth + 1)
@@ -278,14 +272,14 @@ def _function(tree: ast.Call) -> str:
 def _names(tree: ast.AST) -> Iterator[str]:
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     inner = {id(sub) for node in ast.walk(tree) if id(node) in called for sub in ast.walk(node)}
-    return (_unquoted(node.id) for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in inner)
+    return (unmarked(node.id) for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in inner)
 
 
 def _value(tree: ast.AST, table: Mapping[str, Field]) -> Any:
     if isinstance(tree, ast.Constant):
         return number(tree.value)
     if isinstance(tree, ast.Name):
-        return known(table, _unquoted(tree.id)).floats()
+        return known(table, unmarked(tree.id)).floats()
     if isinstance(tree, ast.Call):
         return FUNCTIONS[_function(tree)](_value(tree.args[0], table))
     if isinstance(tree, ast.BinOp):

@@ -74,7 +74,7 @@ def test_the_rows_that_are_advised_where_their_number_is_bought_have_a_plan():
     assert sum(one.privacy.epsilon > 0.1 for one in found) >= 9  # the others are ⊥ for their number, at 0.02
 
 
-@pytest.mark.parametrize("names", [(["a", "b"],), ("a", {"b": 1}), ("a", ["b"], "c")])
+@pytest.mark.parametrize("names", [("a", {"b": 1}), ("a", 5), ("a", ["b", 5]), ("a", [["b"]])])
 def test_names_that_are_no_texts_are_named_in_an_error(names):
     session = ut.open({name: np.arange(50.0) for name in "abc"})
     for asked in (session.scatter, session.linear_regression):

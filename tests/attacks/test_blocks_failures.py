@@ -1,6 +1,7 @@
 """f is hostile: it raises, ends its process, hangs, forks, talks. All of that is the fallback, and nobody is told."""
 
 import ctypes
+import gc
 import logging
 import os
 import signal
@@ -208,3 +209,34 @@ def test_threads_of_openmp_are_not_waited_for():
 
     assert f(x) == 3000  # starts threads that a fork leaves behind
     assert results(f, x, blocks=[np.arange(2000)] * 2, timeout=60) == [2000] * 2
+
+
+class Threads:
+    """An object that is garbage, and whose end is the end of a process that it was not made in: as of a pool of threads
+    that a fork leaves behind.
+    """
+
+    def __init__(self):
+        self.itself, self.home = self, os.getpid()
+
+    def __del__(self):
+        if os.getpid() != self.home:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def collecting(rows):
+    gc.collect()
+    return int(rows[0])
+
+
+def test_garbage_of_the_process_that_asks_is_not_collected_in_others():
+    """One such object, and every block was the fallback."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        Threads()
+        assert results(collecting) == [0, 1, 2, 3, 4]
+    finally:
+        gc.collect()
+        if collects:
+            gc.enable()

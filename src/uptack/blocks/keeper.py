@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import importlib
 import importlib.util
 import logging
@@ -105,6 +106,7 @@ def _stop(*_: Any) -> NoReturn:
 def keep(load: Callable[[], Sequence[Job]], out: int, workers: int, timeout: float, limits: Any = None) -> NoReturn:
     """The life of a keeper. It must never return: it may be a copy of a process that has other things to do."""
     try:
+        gc.freeze()  # what was garbage before may end threads of its own, which are not here: that would be a crash
         os.setsid()  # Ctrl-C is for the process that waits
         _quiet()
         os.closerange(3, out)

@@ -34,8 +34,9 @@ from scale import write
 from scipy.optimize import nnls
 
 import uptack
-from uptack.data import engines, held
+from uptack.data import held
 from uptack.data.ordering import DEVIATIONS, FETCHED, SMALL, sampled
+from uptack.table.engine import connection
 
 SIZES = (2 * 10**5, 10**6, 2 * 10**6, 5 * 10**6, 10**7)
 """The first is mostly the price of queries."""
@@ -94,10 +95,10 @@ class Meter:
 
     queries: int = 0
     rows: int = 0
-    plain: Callable[..., Iterator[Any]] = field(default=engines.batches)
+    plain: Callable[..., Iterator[Any]] = field(default=connection.batches)
 
     def __call__(self, con: Any, asked: Any) -> Iterator[Any]:
-        """In place of `uptack.data.engines.batches`."""
+        """In place of `uptack.table.engine.connection.batches`."""
         self.queries += 1
         for batch in self.plain(con, asked):
             self.rows += batch.num_rows
@@ -110,11 +111,11 @@ def measured(path: Path, make: Callable[[Any], object]) -> tuple[Meter, float]:
     for _ in range(ROUNDS):
         column = uptack.open(path)["x"]
         meter = Meter()
-        engines.batches = meter  # type: ignore[assignment]
+        connection.batches = meter  # type: ignore[assignment]
         start = time.process_time()
         make(column)
         best = min(best, time.process_time() - start)
-        engines.batches = meter.plain
+        connection.batches = meter.plain
     return meter, best
 
 

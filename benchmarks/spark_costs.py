@@ -35,10 +35,11 @@ from pyspark import cloudpickle
 from spark_workers import cluster, in_parts
 
 import uptack
-from uptack.data import engines, source
+from uptack.data import source
 from uptack.data.batches import QueryRows
 from uptack.multivariate.bounded import bounded, second_moments
 from uptack.multivariate.rows import Floats, around_median, summed
+from uptack.table.engine import connection
 
 SIZES, PARTITIONS, COLUMNS = (10**6, 10**7, 3 * 10**7), (2, 8, 32), (1, 5)
 NAMES = [*(f"x{i}" for i in range(max(COLUMNS))), "y"]
@@ -198,11 +199,11 @@ class Meter:
     def __init__(self, session: Any) -> None:
         self.context = session.sparkContext
         self._java = self.context._jsc.sc()
-        self._seen, self._plain = -1, engines.on_partitions
-        engines.on_partitions = self._described
+        self._seen, self._plain = -1, connection.on_partitions
+        connection.on_partitions = self._described
 
     def _described(self, *arguments: Any) -> Any:
-        """In place of `uptack.data.engines.on_partitions`: stages that go through Python say so."""
+        """In place of `uptack.table.engine.connection.on_partitions`: stages that go through Python say so."""
         self.context.setJobDescription(PYTHON)
         try:
             return self._plain(*arguments)

@@ -130,7 +130,7 @@ def numbers(name: str, value: object, dimensions: tuple[int, ...] = (0, 1)) -> N
     """Public real numbers as a float array of an allowed dimension; NaN is read as 0, ±inf as the largest float.
 
     For options, not for data: an entry that is no number is an error. Numbers that were computed from rows are read by
-    `uptack.columns.numbers`.
+    `uptack.table.values.entrance.numbers`.
     """
     array = _entries(name, value, dimensions)
     if array.dtype.kind == "O":

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 from uptack import checks
-from uptack.columns import in_order
 from uptack.columns.grouped import Keys, PeopleGroups
 from uptack.columns.grouped_rows import ArrayGroups, Grouped, GroupedParts, Parts
 from uptack.columns.owners import Owners
@@ -31,6 +30,7 @@ from uptack.registry.reads import COLUMN, Peoples
 from uptack.release import LONG, NoReply, Release
 from uptack.shown import Drawn, Ends, Record
 from uptack.shown.numbers import is_number
+from uptack.table.values.kinds import in_order
 
 SHARE = Fraction(1, 10)
 """The part of ε that buys a list of groups. At δ = 1e-6 it finds groups of half the rows that a median needs: 110/ε."""

@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.blocks.evaluation import accepting, attempt
-from uptack.columns import flags, numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, round_up
 from uptack.mechanisms import laplace
@@ -33,6 +32,7 @@ from uptack.privacy import SUBSTITUTE, Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
+from uptack.table.values.entrance import flags, numbers
 
 Law = Callable[[tuple[Any, ...]], Mapping[Hashable, float]]
 WEAKER = (

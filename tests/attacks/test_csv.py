@@ -7,10 +7,10 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.data import guess_types, source
-from uptack.data.files import Options
-from uptack.data.look import look
+from uptack.data import source
 from uptack.errors import InvalidArgument, UptackError
+from uptack.table.csv.inspector import look
+from uptack.table.engine.files import Options, guess_types
 
 TYPES = {"n": "integer", "x": "number", "b": "boolean:ja/nein", "w": "text"}
 HOW = {"delimiter": ";", "decimal": ",", "thousands": ".", "na": ["NA", "-"]}

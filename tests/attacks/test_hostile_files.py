@@ -5,8 +5,9 @@ import pyarrow as pa
 import pytest
 
 import uptack as ut
-from uptack.data import cells, source, streams, textfiles
+from uptack.data import source
 from uptack.errors import InvalidArgument
+from uptack.table.csv import cells, recoding, rules
 
 TIMES = {
     "date": ["0000-01-01", "0001-01-01", "9999-12-31", "2024-02-29", "2024-02-30"],
@@ -42,12 +43,12 @@ def test_a_day_that_there_is_not_moves_one_row_of_a_file(tmp_path):
 @pytest.mark.parametrize("encoding", ["iso2022_jp", "iso2022_jp_2", "hz", "unicode_escape", "raw_unicode_escape"])
 def test_encodings_in_which_a_row_goes_on_are_refused(encoding):
     with pytest.raises(InvalidArgument, match="one byte per character"):
-        streams.known(encoding)
+        recoding.known(encoding)
 
 
 def test_encodings_with_one_byte_per_character_are_not():
     for encoding in ("latin-1", "cp1252", "ascii", "koi8-r", "cp037", "mac-roman", "iso8859-15"):
-        assert streams.known(encoding)
+        assert recoding.known(encoding)
 
 
 FAR = (-(1 << 31), 1 - (1 << 31), -800_000, 3_000_000, 10**9, (1 << 31) - 1)
@@ -114,12 +115,12 @@ QUOTED = (
 
 def test_rows_are_read_alike_wherever_blocks_end(tmp_path, monkeypatch):
     """The end of a block, which the rows before decide, took a \\n off quoted cells and ended rows with null bytes."""
-    path, made = tmp_path / "rows.csv", textfiles.Layout(("a", "b"), ",", 1)
+    path, made = tmp_path / "rows.csv", rules.Layout(("a", "b"), ",", 1)
     path.write_bytes(b"a,b\n" + b"".join(QUOTED * 5))
 
     def rows(block: int) -> list[list[object]]:
-        monkeypatch.setattr(textfiles, "BLOCK", block)
-        columns = zip(*textfiles.batches([str(path)], made), strict=True)
+        monkeypatch.setattr(rules, "BLOCK", block)
+        columns = zip(*rules.batches([str(path)], made), strict=True)
         return [[cell for part in column for cell in part.to_pylist()] for column in columns]
 
     whole = rows(1 << 20)

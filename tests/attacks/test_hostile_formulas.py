@@ -9,13 +9,14 @@ import pytest
 import uptack as ut
 from uptack import progress
 from uptack.cli.main import main
-from uptack.columns.coded import CodedField
-from uptack.data import schema, source
+from uptack.data import source
 from uptack.data.computed import QueryDesign
 from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
 from uptack.regression.formulas import Draft, designed
 from uptack.report.budget import divide
+from uptack.table import schema
+from uptack.table.values.field import CodedField
 
 ROWS = 600
 

@@ -6,10 +6,11 @@ import pytest
 
 import uptack as ut
 from tests.unit.test_cli import run
-from uptack.columns.moments import Form, objects_as_ticks
-from uptack.data import cells, source
+from uptack.data import source
 from uptack.errors import InvalidArgument
 from uptack.report import profile, spikes
+from uptack.table.csv import cells
+from uptack.table.values.times import Form, objects_as_ticks
 
 LENGTHS = np.arange(900) % 3 * np.timedelta64(1, "h")
 

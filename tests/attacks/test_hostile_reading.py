@@ -12,11 +12,12 @@ import uptack
 from uptack import ADD_REMOVE, Ledger, NoReply, SeededEntropy, histogram, linear_regression
 from uptack.columns.people import UNIT
 from uptack.columns.spread import PeopleTally, Weights
-from uptack.data import duck, engines, source
+from uptack.data import source
 from uptack.discrete.histograms import in_steps
 from uptack.errors import InvalidArgument
 from uptack.regression.formulas import designs, grammar
 from uptack.regression.formulas.levels import Levels
+from uptack.table.engine import connection, plain
 
 
 def test_a_view_of_times_says_the_same_before_and_after_ibis(tmp_path, monkeypatch):
@@ -27,7 +28,7 @@ def test_a_view_of_times_says_the_same_before_and_after_ibis(tmp_path, monkeypat
         con.execute("CREATE TABLE t AS SELECT TIMESTAMPTZ '2024-01-01 02:00:00+00' AS t")
         con.execute("CREATE VIEW v AS SELECT extract(hour FROM t) AS h, CAST(t AS VARCHAR) AS s FROM t")
     rows = source(path, table="v")
-    assert isinstance(rows._given, duck.Plain)
+    assert isinstance(rows._given, plain.Plain)
     for _ in range(2):
         assert (rows.categories("h"), rows.categories("s")) == ({2: 1}, {"2024-01-01 02:00:00+00": 1})
         assert rows.column("h").pile.values.tolist() == [2.0]
@@ -38,7 +39,7 @@ def test_a_thread_that_needs_ibis_waits_for_one_that_reads(tmp_path):
     """DuckDB has one open result at a time: the other thread failed, with an error of the engine."""
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"a": np.arange(1_000_000) / 7}), path)
-    assert engines.ibis()  # to import it takes longer than to read the rows
+    assert connection.ibis()  # to import it takes longer than to read the rows
     rows, found = source(path), []
     other = threading.Thread(target=lambda: found.append(rows.table.columns))
 
@@ -52,7 +53,7 @@ def test_a_thread_that_needs_ibis_waits_for_one_that_reads(tmp_path):
             total += batch.num_rows
         return total
 
-    assert engines.folded(rows._given.floats("a"), fold) == 1_000_000
+    assert connection.folded(rows._given.floats("a"), fold) == 1_000_000
     other.join()
     assert list(found[0]) == ["a"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.columns.moments import FIRST, LAST, LONGEST, ticks_of
+from uptack.table.values.times import FIRST, LAST, LONGEST, ticks_of
 
 RAW = sorted({s * ((2**63 - 1) // d - k) for s in (1, -1) for d in (1, 2, 3, 7, 25) for k in (0, 1, 2)} | {-1, 0, 1})
 

@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import uptack as ut
-from uptack.columns import ArrayColumn
-from uptack.columns.numeric import LARGEST
+from uptack.columns.numeric import ArrayColumn
 from uptack.data import source
 from uptack.mechanisms.joint import Bin, Chain
 from uptack.noise import MachineNumbers
 from uptack.statistics import windows
 from uptack.statistics.cells import Candidates, Cells, choices
+from uptack.table.values.kinds import LARGEST
 
 DAY, START = 86_400 * 10**9, 1_699_920_000 * 10**9
 STEPS = (None, "1e-75", "1e-15", "0.01", 1, 10**9, "1e75")

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.columns.numeric import LARGEST
 from uptack.mechanisms.inverse import boxes
 from uptack.noise import MachineNumbers
 from uptack.reach import LStatistic
+from uptack.table.values.kinds import LARGEST
 
 N = 2500
 STATISTICS = {

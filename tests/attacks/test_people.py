@@ -221,7 +221,7 @@ def test_missing_values_are_left_out_before_rows_are_weighed():
 
 
 def _column(x):
-    from uptack.columns import ArrayColumn
+    from uptack.columns.numeric import ArrayColumn
 
     return ArrayColumn(np.asarray(x))
 

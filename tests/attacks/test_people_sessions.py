@@ -10,11 +10,11 @@ import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack import ADD_REMOVE, SUBSTITUTE, SeededEntropy
 from uptack.data import source
-from uptack.data.repeats import repeats
 from uptack.errors import Incomparable, InvalidArgument, UptackError
 from uptack.registry import declared
 from uptack.session import Request
 from uptack.session.requests import in_tables
+from uptack.table.id_candidates import repeats
 
 PEOPLE = 900
 RNG = np.random.default_rng(3)

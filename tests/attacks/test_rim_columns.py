@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import uptack as ut
-from uptack.columns import column, field, matrix, numbers
 from uptack.data import source
 from uptack.statistics.entrance import in_memory
+from uptack.table.values.entrance import column, field, matrix, numbers
 
 NAN = float("nan")
 BIG = 2**60

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 import uptack as ut
-from uptack.columns import ArrayColumn, canonical
+from uptack.columns.numeric import ArrayColumn
 from uptack.data import source
 from uptack.groups import ArrayGroups
 from uptack.reach.mode import mode_distance, winner
 from uptack.session.grouping import SourceGroups
+from uptack.table.values.kinds import canonical
 
 DAY = dt.datetime(2024, 6, 1, 12, tzinfo=dt.UTC)
 PARIS = DAY.astimezone(zoneinfo.ZoneInfo("Europe/Paris"))

@@ -21,8 +21,10 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.data import private, source, states
+from uptack.data import source
 from uptack.errors import InvalidArgument, UptackError
+from uptack.table import snapshots
+from uptack.table.engine import private_folders
 
 SECRET = "Ada-has-the-flu"
 
@@ -223,7 +225,7 @@ def test_spilled_rows_are_private_and_go_away(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_text("x\n1\n")
     rows = source(path, types={"x": "integer"})
-    folder = states.state(rows._con).folder
+    folder = snapshots.state(rows._con).folder
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert folder.stat().st_uid == os.getuid()
     ((where,),) = rows._con.con.execute("SELECT current_setting('temp_directory')").fetchall()
@@ -253,11 +255,11 @@ def test_a_killed_process_is_swept_up_after(tmp_path, monkeypatch):
     )
     child = subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
     assert child.returncode == -signal.SIGKILL
-    (left,) = tmp_path.glob(f"{private.PREFIX}*")
+    (left,) = tmp_path.glob(f"{private_folders.PREFIX}*")
     assert stat.S_IMODE(left.stat().st_mode) == 0o700
-    with private.temporary() as mine:
+    with private_folders.temporary() as mine:
         assert not left.exists()
-        private.sweep()
+        private_folders.sweep()
         assert mine.exists()
     assert list(tmp_path.iterdir()) == []
 
@@ -307,7 +309,7 @@ def test_files_that_change_are_noticed(tmp_path):
 def test_without_transactions_the_rows_are_counted_before_and_after(base, monkeypatch):
     base.raw_sql("CREATE TABLE t AS SELECT i * 1.0 AS x FROM range(2000) AS r(i)")
     rows = source(base.table("t"))
-    monkeypatch.setattr(states, "_transaction", lambda con: nullcontext(False))
+    monkeypatch.setattr(snapshots, "_transaction", lambda con: nullcontext(False))
     with rows.snapshot():
         assert rows.rows == 2000
     with pytest.raises(UptackError, match="changed while it was read") as error, rows.snapshot():

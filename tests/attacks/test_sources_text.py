@@ -7,8 +7,10 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.data import guess_types, source, textfiles
+from uptack.data import source
 from uptack.errors import InvalidArgument
+from uptack.table.csv import rules
+from uptack.table.engine.files import guess_types
 
 TYPES = {"age": "integer", "cost": "number", "ill": "boolean", "ward": "text"}
 GOOD = b"31,2.5,true,A\n"
@@ -147,7 +149,7 @@ def test_compressed_files(tmp_path):
 
 
 def test_rows_longer_than_a_block_are_read_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(textfiles, "BLOCK", 64)
+    monkeypatch.setattr(rules, "BLOCK", 64)
     path = tmp_path / "rows.csv"
     path.write_text("age,ward\n" + "".join(f"{i},{'x' * i}\n" for i in range(600)) + "1\n")
     rows = source(path, types={"age": "integer"})

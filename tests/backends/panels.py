@@ -8,8 +8,8 @@ from datetime import date, timedelta
 import numpy as np
 import pyarrow as pa
 
-from uptack.columns.numeric import LARGEST
 from uptack.columns.people import UNIT
+from uptack.table.values.kinds import LARGEST
 
 ROWS = 700
 IDS = {

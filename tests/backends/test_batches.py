@@ -16,7 +16,7 @@ import uptack
 from tests.backends.engines import PLACES
 from uptack.columns.batched import Batched, UnreadTable
 from uptack.columns.unread import Touched
-from uptack.data import engines, ordering, people_batches, source, states
+from uptack.data import ordering, people_batches, source
 from uptack.data.batches import Layout, QueryRows
 from uptack.data.computed import QueryDesign
 from uptack.data.people import people
@@ -29,6 +29,8 @@ from uptack.multivariate.streams import StreamedRows
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
 from uptack.regression import dealing, formulas
+from uptack.table import snapshots
+from uptack.table.engine import connection
 
 ROWS = 4002
 ENGINES = ["parquet", *(pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("spark", "postgres"))]
@@ -134,7 +136,7 @@ def test_frames_are_as_arrays(place, tmp_path):
 def test_batches_do_not_matter(sizes, tmp_path, monkeypatch):
     """Neither those of the engine, nor the parts of them that are added up at once, nor the files."""
     wanted, kept = in_memory("scatter"), PLACES["parquet folder"].put(table(), tmp_path)
-    monkeypatch.setattr(engines, "BATCH", sizes[0])
+    monkeypatch.setattr(connection, "BATCH", sizes[0])
     monkeypatch.setattr(rows, "BATCH", sizes[1])
     assert shown(kept, "scatter") == wanted
 
@@ -157,7 +159,7 @@ def test_what_is_computed_of_rows_is_what_it_is_in_memory(kept):
     complete = np.isfinite(wanted).all(axis=0)
     assert 100 < rows.count() == complete.sum() < ROWS
     if not rows.on_spark:
-        folder = engines.folder(engines.backend(rows.source.table))
+        folder = connection.folder(connection.backend(rows.source.table))
         assert [file.name for file in folder.iterdir() if file.suffix] == ["made.parquet"]
         del far, response, rows, there
         gc.collect()
@@ -198,8 +200,8 @@ def test_medians_of_all_columns_share_their_scans(kept, monkeypatch):
     monkeypatch.setattr(ordering, "SMALL", 100)
     ours, theirs, scans = StreamedRows(streamed(kept)), MatrixRows.of(memory()), []
     assert (ours.size, ours.count()) == (theirs.size, theirs.count())
-    run = states.run
-    monkeypatch.setattr(states, "run", lambda con, read: (scans.append(con), run(con, read))[1])
+    run = snapshots.run
+    monkeypatch.setattr(snapshots, "run", lambda con, read: (scans.append(con), run(con, read))[1])
     ranks = theirs.count() // 2 + np.arange(-20, 20)
     for column in range(6):
         assert (ours.ordered(column, 20).at(ranks) == theirs.ordered(column, 20).at(ranks)).all()
@@ -299,10 +301,10 @@ def test_an_error_about_missing_values_is_for_the_curator(tmp_path):
 def test_a_table_that_changes_is_an_error(tmp_path, monkeypatch):
     ours = streamed(PLACES["parquet"].put(table(), tmp_path), NAMES[:2])
     monkeypatch.setattr(QueryRows, "size", ROWS + 1)
-    with pytest.raises(UptackError, match=states.CHANGED):
+    with pytest.raises(UptackError, match=snapshots.CHANGED):
         ours.taken(np.array([3]), complete=False)
     for n in (ROWS - 1, ROWS + 1):
-        with pytest.raises(UptackError, match=states.CHANGED):
+        with pytest.raises(UptackError, match=snapshots.CHANGED):
             next(ours.dealt(np.arange(n), ROWS, 2, complete=False))
 
 
@@ -310,7 +312,7 @@ def test_a_table_that_changes_is_an_error(tmp_path, monkeypatch):
 def test_all_scans_see_one_state_of_the_table(postgres_uri, monkeypatch):
     """Somebody empties the table after the first scan: the release is that of the rows that there were."""
     con = ibis.postgres.from_connection(psycopg.connect(postgres_uri, autocommit=True))
-    kept, run, gone = source(con.create_table("emptied", table())), states.run, []
+    kept, run, gone = source(con.create_table("emptied", table())), snapshots.run, []
 
     def disturbed(con, read):
         found = run(con, read)
@@ -319,7 +321,7 @@ def test_all_scans_see_one_state_of_the_table(postgres_uri, monkeypatch):
                 gone.append(other.execute("DELETE FROM emptied").rowcount)
         return found
 
-    monkeypatch.setattr(states, "run", disturbed)
+    monkeypatch.setattr(snapshots, "run", disturbed)
     assert shown(kept, "scatter") == in_memory("scatter")
     assert (gone, kept.rows) == ([ROWS], 0)
     con.disconnect()

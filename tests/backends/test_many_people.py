@@ -12,7 +12,8 @@ import pytest
 
 import uptack.columns.people
 from uptack import ADD_REMOVE, SeededEntropy, histogram
-from uptack.columns import ArrayColumn, people_order, spread
+from uptack.columns import people_order, spread
+from uptack.columns.numeric import ArrayColumn
 from uptack.columns.people import UNIT, PeopleColumn
 from uptack.columns.spread import PeopleTally, Weights
 from uptack.columns.units import ROOM

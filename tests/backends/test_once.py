@@ -8,9 +8,10 @@ import pytest
 
 import uptack as ut
 from uptack.columns.selection import OrderStatistics
-from uptack.data import held, source, states
+from uptack.data import held, source
 from uptack.data.query_columns import QueryColumn
 from uptack.report.profile import plan, profile
+from uptack.table import snapshots
 
 ROWS = 3000
 TYPES = {"age": "integer", "cost": "number", "ward": "text", "ill": "boolean"}
@@ -32,8 +33,8 @@ def rows(seed: int = 1) -> pa.Table:
 @pytest.fixture
 def asked(monkeypatch) -> list[object]:
     """A list that gets longer with every query."""
-    found, run = list[object](), states.run
-    monkeypatch.setattr(states, "run", lambda con, read: found.append(read) or run(con, read))
+    found, run = list[object](), snapshots.run
+    monkeypatch.setattr(snapshots, "run", lambda con, read: found.append(read) or run(con, read))
     return found
 
 
@@ -52,7 +53,7 @@ def test_a_report_makes_few_queries_and_holds_nothing_afterwards(tmp_path, asked
     session = put(tmp_path, form, rows())
     made(session, delta)
     assert len(asked) <= len(TYPES) + 2  # the number of rows, each column, and the counts of few whole numbers
-    assert not states.state(session.source._con).held
+    assert not snapshots.state(session.source._con).held
 
 
 def test_their_number_does_not_depend_on_rows(tmp_path, asked):
@@ -91,7 +92,7 @@ def test_what_is_held_is_bounded_by_the_number_of_rows(tmp_path, asked, monkeypa
     with session.source.snapshot():
         found = [session.source.column(name) for name in (*names, "c3", "c2", "c0")]
         assert len(asked) == 1 + 5  # c3 and c2 are still there, c0 is not
-        assert len(states.state(session.source._con).held) == 2
+        assert len(snapshots.state(session.source._con).held) == 2
     assert found[3].pile is found[4].pile
     assert found[0].pile is not found[6].pile
 

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from uptack.data import guess_types, held, ordering, scans, source
+from uptack.data import held, ordering, scans, source
 from uptack.errors import InvalidArgument, UptackError
+from uptack.table.engine.files import guess_types
 
 
 def test_arrays():

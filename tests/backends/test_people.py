@@ -8,14 +8,14 @@ import pytest
 import uptack
 from tests.backends.panels import IDS, by_person, floats, owners, pseudo, sequential, table
 from uptack import ADD_REMOVE, SeededEntropy
-from uptack.columns.numeric import LARGEST
 from uptack.columns.people import UNIT, People
 from uptack.columns.selection import exact_sum
 from uptack.columns.spread import Weights
 from uptack.data import ordering
 from uptack.data.people import PeopleSource, people
-from uptack.data.repeats import repeats
 from uptack.errors import InvalidArgument
+from uptack.table.id_candidates import repeats
+from uptack.table.values.kinds import LARGEST
 
 TABLE = table()
 pytestmark = pytest.mark.parametrize("ids", IDS.values(), ids=IDS)

@@ -4,8 +4,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from uptack.data import duck, source
+from uptack.data import source
 from uptack.data.queries import QuerySource
+from uptack.table.engine import plain
 
 REALS = ["NULL", "'NaN'", "'Infinity'", "'-Infinity'", "-0.0", "0.0", "0.1", "3e38", "-1e-40"]
 ROWS = {
@@ -13,7 +14,7 @@ ROWS = {
     "VARCHAR": ["NULL", "''", "'a'", "'A'", "'ä'", "'a '", "chr(0)", "'1'"],
     "FLOAT": REALS,
     "DOUBLE": [*REALS, "1e308", "5e-324", "9007199254740993"],
-    **{kind: ["NULL", "0", "1", "127", "0"] for kind in duck.WHOLE},
+    **{kind: ["NULL", "0", "1", "127", "0"] for kind in plain.WHOLE},
     "BIGINT": ["NULL", "9223372036854775807", "-9223372036854775808", "9007199254740993", "9007199254740993"],
     "UBIGINT": ["NULL", "18446744073709551615", "0"],
 }
@@ -28,7 +29,7 @@ def called(kind: str) -> str:
 def plain(tmp_path_factory) -> QuerySource:
     """Each type has a column, with a name that must be quoted."""
     path = tmp_path_factory.mktemp("plain") / "rows.duckdb"
-    columns = ", ".join(f"{duck.quoted(called(kind))} {kind}" for kind in ROWS)
+    columns = ", ".join(f"{plain.quoted(called(kind))} {kind}" for kind in ROWS)
     padded = [[*cells, *["NULL"] * (LONGEST - len(cells))] for cells in ROWS.values()]
     with duckdb.connect(str(path)) as con:
         con.execute(f'CREATE TABLE "ro""ws" ({columns})')
@@ -38,8 +39,8 @@ def plain(tmp_path_factory) -> QuerySource:
 
 
 def test_every_usual_type_is_here(plain):
-    assert ROWS.keys() == duck.KINDS.keys()
-    assert isinstance(plain._given, duck.Plain)
+    assert ROWS.keys() == plain.KINDS.keys()
+    assert isinstance(plain._given, plain.Plain)
 
 
 def test_both_ways_say_the_same(plain):
@@ -78,4 +79,4 @@ def test_another_type_makes_no_plain_table(tmp_path):
     path = tmp_path / "rows.parquet"
     duckdb.sql(f"COPY (SELECT 1 AS n, DATE '2024-02-29' AS day) TO '{path}'")
     assert dict(source(path).columns) == {"n": "integer", "day": "time"}
-    assert not isinstance(source(path)._given, duck.Plain)
+    assert not isinstance(source(path)._given, plain.Plain)

@@ -9,10 +9,11 @@ import pytest
 import uptack
 from tests.backends.tables import ROWS, TEXTS, floats, keys
 from uptack import SeededEntropy
-from uptack.columns.numeric import LARGEST, ArrayColumn, Column
+from uptack.columns.numeric import ArrayColumn, Column
 from uptack.columns.selection import exact_sum
 from uptack.data import Source, held, ordering, source
 from uptack.errors import InvalidArgument
+from uptack.table.values.kinds import LARGEST
 
 WINDOWS = [(-3, 4), (140, 160), (290, 310), (305, 320), (450, 450), (ROWS - 1, ROWS + 5)]
 RANKS = np.concatenate([np.arange(a, b + 1) for a, b in WINDOWS])

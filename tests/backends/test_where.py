@@ -3,11 +3,11 @@
 import numpy as np
 
 from tests.backends.tables import ROWS, keys
-from uptack.columns import canonical
-from uptack.data import engines
-from uptack.data.conditions import conditions
 from uptack.data.filtered import filtered
 from uptack.data.queries import QuerySource
+from uptack.table.conditions import conditions
+from uptack.table.engine import connection
+from uptack.table.values.kinds import canonical
 
 HUGE = 90071992547409931
 WANTED = [
@@ -35,7 +35,7 @@ def met(source, wanted):
         rows = source.matrix(["row"])[:, 0]
         return [sorted(rows[one.rows(source.field(one.column))].tolist()) for one in wanted]
     parts = {f"c{i}": one.expression(source.key(one.column)) for i, one in enumerate(wanted)}
-    lines = engines.whole(source.table.select("row", **parts))
+    lines = connection.whole(source.table.select("row", **parts))
     assert all(line[name] in (True, False) for line in lines for name in parts)
     return [sorted(line["row"] for line in lines if line[name]) for name in parts]
 

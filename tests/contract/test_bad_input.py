@@ -9,7 +9,6 @@ import pytest
 import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack import mechanisms
-from uptack.columns import numbers
 from uptack.noise import (
     Bernoulli,
     BernoulliExp,
@@ -24,6 +23,7 @@ from uptack.noise import (
     UniformInteger,
 )
 from uptack.registry import declared
+from uptack.table.values.entrance import numbers
 
 NAN, INF = float("nan"), float("inf")
 ADDITIVE = {

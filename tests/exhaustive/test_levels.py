@@ -8,10 +8,10 @@ import pytest
 
 import uptack as ut
 from uptack.account import Account
-from uptack.columns import field
 from uptack.discrete.categories import Capped
 from uptack.noise import IntegerLaplace, SeededEntropy
 from uptack.regression.formulas import levels
+from uptack.table.values.entrance import field
 
 EPSILON, DELTA = Fraction(4), Fraction(1, 5)
 VALUES = ("a", "b", None)

@@ -13,8 +13,9 @@ from tests.exhaustive.panels import MOST_ROWS, added, bags, rows, substituted, t
 from tests.exhaustive.test_categories import excess, table_law
 from uptack.blocks.evaluation import random_blocks
 from uptack.blocks.people import rows_of
-from uptack.columns import ArrayColumn, spread
+from uptack.columns import spread
 from uptack.columns.grouped import Keys, PeopleGroups
+from uptack.columns.numeric import ArrayColumn
 from uptack.columns.owners import Owners
 from uptack.columns.people import PeopleColumn
 from uptack.columns.spread import UNIT, Weights, favourites, table

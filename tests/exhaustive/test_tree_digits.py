@@ -13,7 +13,7 @@ from scipy import stats
 
 from tests.exhaustive.test_tree import at, tree, whole
 from tests.helpers import FALSE_ALARM
-from uptack.columns import ArrayColumn
+from uptack.columns.numeric import ArrayColumn
 from uptack.mechanisms.tree import Tree
 from uptack.noise import SeededEntropy
 from uptack.statistics.cells import Candidates

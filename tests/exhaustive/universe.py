@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.columns import ArrayColumn
+from uptack.columns.numeric import ArrayColumn
 from uptack.reach import InterquantileRange, LStatistic
 from uptack.reach.deviation import MedianDeviation
 from uptack.reach.order import midhinge, quantile_rank, quartiles, trimean, trimmed_mean, winsorized_mean

@@ -10,10 +10,11 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.data import cell_bytes, cells, guess_types, source, textfiles
-from uptack.data.files import Options
-from uptack.data.look import look
+from uptack.data import source
 from uptack.errors import InvalidArgument
+from uptack.table.csv import cell_bytes, cells, rules
+from uptack.table.csv.inspector import look
+from uptack.table.engine.files import Options, guess_types
 
 TYPES = {"größe": "number", "n": "integer", "raucher": "boolean:ja/nein", "ort": "text"}
 HOW = {"decimal": ",", "thousands": ".", "na": ["NA", "-"]}
@@ -182,7 +183,7 @@ def test_the_look_at_utf_16_without_a_mark(tmp_path):
 
 
 def test_long_rows_in_another_encoding(tmp_path, monkeypatch):
-    monkeypatch.setattr(textfiles, "BLOCK", 64)
+    monkeypatch.setattr(rules, "BLOCK", 64)
     path = tmp_path / "rows.csv"
     path.write_bytes(("n,x\n" + "".join(f"{i},{'ä' * i}\n" for i in range(300))).encode("utf-16"))
     rows = source(path, types={"n": "integer"})
@@ -271,7 +272,7 @@ def test_a_guess_holds_for_rows_of_all_batches(tmp_path, monkeypatch, last):
     path, (first, other) = tmp_path / "rows.csv", zip(*LATER.values(), strict=True)
     rows = [first] * 40 + [other if last else first] + [first] * 5
     path.write_text("".join(",".join(row) + "\n" for row in [LATER, *rows]))
-    monkeypatch.setattr(textfiles, "BLOCK", 256)
+    monkeypatch.setattr(rules, "BLOCK", 256)
     kinds = guess_types(path)
     if last:
         assert kinds == {name: name for name in LATER}

@@ -7,11 +7,12 @@ import pyarrow as pa
 import pytest
 
 import uptack as ut
-from uptack.columns.moments import Form, objects_as_ticks
-from uptack.data import cells, source
-from uptack.data.files import Options
-from uptack.data.look import look
+from uptack.data import source
 from uptack.errors import InvalidArgument
+from uptack.table.csv import cells
+from uptack.table.csv.inspector import look
+from uptack.table.engine.files import Options
+from uptack.table.values.times import Form, objects_as_ticks
 
 SECOND = 10**6
 CELLS = {

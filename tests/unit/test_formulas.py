@@ -14,12 +14,12 @@ from formulaic.parser import DefaultFormulaParser
 
 import uptack as ut
 from uptack.cli import main
-from uptack.columns import field
 from uptack.data.queries import QuerySource
 from uptack.noise import SeededEntropy
 from uptack.regression.formulas import Named, designed, drafted, functions, margins, read
 from uptack.regression.formulas.grammar import counted
 from uptack.regression.formulas.levels import Levels
+from uptack.table.values.entrance import field
 
 CUTS = ["Fair", "Good", "Ideal"]
 

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack.columns import ArrayColumn
+from uptack.columns.numeric import ArrayColumn
 from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, moments
 from uptack.densities.fourier import _kept, _Plan, fourier_density
 from uptack.densities.trigonometric import CELLS, UNIT, cosines, half_lattice, moment_sums

@@ -17,7 +17,7 @@ import pytest
 from flint import arb, ctx
 
 import uptack as ut
-from uptack.columns import ArrayColumn
+from uptack.columns.numeric import ArrayColumn
 from uptack.densities import kde
 from uptack.densities.kernel_density import ERROR, Bins, Density
 from uptack.errors import InvalidArgument, UptackError

@@ -10,11 +10,12 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.data import schema, schema_text, source
-from uptack.data.files import Options, schema_of
-from uptack.data.look import look
-from uptack.data.schema import Said, Schema
+from uptack.data import source
 from uptack.errors import InvalidArgument
+from uptack.table import schema
+from uptack.table.csv.inspector import look
+from uptack.table.engine.files import Options, schema_of
+from uptack.table.schema import Said, Schema
 
 TOML = """
 person = "id"
@@ -242,7 +243,7 @@ def test_what_is_written_is_read():
         "na": ("", "-"),
     }
     made = Schema("", columns, dialect, ("a b", "n"), "visit", "add-remove")
-    found = schema.parse(schema_text.text(made, "odd\nname.csv"), "")
+    found = schema.parse(schema.text(made, "odd\nname.csv"), "")
     assert (dict(found.columns), dict(found.dialect)) == (columns, dialect)
     assert (found.person, found.noun, found.adjacency) == (made.person, made.noun, made.adjacency)
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import uptack as ut
-from uptack.columns import ArrayColumn
+from uptack.columns.numeric import ArrayColumn
 from uptack.mechanisms.inverse import LATTICES, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, cost

@@ -12,14 +12,14 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.columns import field
-from uptack.columns.calendar import begin, edges_between
-from uptack.columns.moments import FIRST, LAST, Form, spoken
 from uptack.report import profile
 from uptack.report.page import to_html
 from uptack.report.text import to_text
 from uptack.report.writing import to_json
 from uptack.shown.times import words
+from uptack.table.values.calendar import begin, edges_between
+from uptack.table.values.entrance import field
+from uptack.table.values.times import FIRST, LAST, Form, spoken
 
 RNG = np.random.default_rng(7)
 ROWS = 1200

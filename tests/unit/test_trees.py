@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.columns import ArrayColumn
+from uptack.columns.numeric import ArrayColumn
 from uptack.data import source
 from uptack.mechanisms.joint_sums import FloatSums
 from uptack.noise import SeededEntropy

@@ -8,9 +8,9 @@ import pytest
 
 import uptack as ut
 from uptack.cli.main import main
-from uptack.data.conditions import conditions
 from uptack.errors import InvalidArgument
 from uptack.session import Request
+from uptack.table.conditions import conditions
 
 ROWS = 600
 

@@ -263,7 +263,7 @@ FAULTS = (
     Fault("people: ranks of rows", "uptack.columns.samples.numbered", after(lambda made, *_: (np.arange(made[0].size), made[0].size)), INNER, "tau, people"),
     Fault("people: in each of their groups", "uptack.columns.spread.favourites", in_every_group, INNER, "unknown groups, people"),
     # ------------------------------------------------------------------------------------------ what can be seen
-    Fault("a label is the first row's", "uptack.columns.kinds.canonical", lambda f: lambda value: value, "replay", "uptack.histogram(epsilon=20, delta=0.01): equal decimals"),
+    Fault("a label is the first row's", "uptack.table.values.kinds.canonical", lambda f: lambda value: value, "replay", "uptack.histogram(epsilon=20, delta=0.01): equal decimals"),
     Fault("a warning", "uptack.statistics.entrance.column", before(warn), "replay", "uptack.median(epsilon=20): 1e308", unguarded),
     Fault("a row in an error", "uptack.statistics.entrance.column", before(fail), "replay", "uptack.median(epsilon=20): 1e308"),
     Fault("an error of another library", "uptack.statistics.entrance.column", before(divide), "replay", "uptack.median(epsilon=20): 1e308"),

@@ -16,9 +16,6 @@ import numpy as np
 from uptack.cli.stdin import kept
 from uptack.cli.types import Exact, Missing, pairs, stacked
 from uptack.cli.wording import narrowed
-from uptack.columns.declared import FORMS
-from uptack.data import files
-from uptack.data.textfiles import GUESS
 from uptack.errors import NoInterval
 from uptack.labels import json_text, label, lines, pasted
 from uptack.later import Later
@@ -31,6 +28,9 @@ from uptack.session import open as open_session
 from uptack.session.requests import Made
 from uptack.shown.numbers import number
 from uptack.shown.times import words
+from uptack.table.csv.rules import GUESS
+from uptack.table.engine import files
+from uptack.table.values.declared import FORMS
 
 ledgers = Later("uptack.ledger")
 

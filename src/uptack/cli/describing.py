@@ -9,15 +9,15 @@ import click
 
 from uptack.cli.common import ANSWER, as_json, opened, say, session_options, written
 from uptack.cli.types import stacked
-from uptack.data import files, schema_text
-from uptack.data import schema as schemas
-from uptack.data.look import ColumnLook, Look, look
-from uptack.data.repeats import MANY, SOUNDS, Repeats, repeats
-from uptack.data.schema import Said, Schema
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text, label, pasted
 from uptack.progress import steps
 from uptack.session import Session
+from uptack.table import schema as schemas
+from uptack.table.csv.inspector import ColumnLook, Look, look
+from uptack.table.engine import files
+from uptack.table.id_candidates import MANY, SOUNDS, Repeats, repeats
+from uptack.table.schema import Said, Schema
 
 WARNING = "FOR THE CURATOR'S EYES ONLY: exact numbers from the rows, not private. Don't pass them on."
 
@@ -107,7 +107,7 @@ def save(path: str, schema: Schema) -> None:
     """Write the schema beside the table."""
     place = new(path)
     with place.open("x", encoding="utf-8") as file:
-        file.write(schema_text.text(schema, Path(path).name))
+        file.write(schemas.text(schema, Path(path).name))
     ids = " and ".join(map(label, schema.person))
     whose = f" It says that rows with the same {ids} are one person's." if ids else ""
     told = "It is public from now on: read it, and mend what is wrong or says too much."

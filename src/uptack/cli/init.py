@@ -12,16 +12,16 @@ import click
 from uptack.cli.common import ADJACENCIES, ANSWER, file_options, ledgers, opened, say
 from uptack.cli.describing import look_lines, looked, new, proposed, save
 from uptack.cli.types import Exact
-from uptack.data import cells
-from uptack.data.look import Look
 from uptack.data.protocol import known
-from uptack.data.repeats import repeats
-from uptack.data.schema import Schema
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read
 from uptack.labels import label
 from uptack.privacy.words import whose
 from uptack.progress import steps
+from uptack.table.csv import cells
+from uptack.table.csv.inspector import Look
+from uptack.table.id_candidates import repeats
+from uptack.table.schema import Schema
 
 REST = {
     "ledger": None, "dataset": "data", "analyst": None, "adjacency": None, "rows_per_person": 1, "person": (),

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from uptack.columns.moments import UNITS, spoken
 from uptack.exact import read
+from uptack.table.values.times import UNITS, spoken
 
 
 class Exact(click.ParamType):  # type: ignore[type-arg,unused-ignore]

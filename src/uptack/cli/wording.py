@@ -17,10 +17,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from uptack.columns import Kind
 from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 from uptack.session import Session
+from uptack.table.values.kinds import Kind
 
 SIGNS = ("==", "!=", "<=", ">=", "=", "<", ">")
 OPTION = "--where"

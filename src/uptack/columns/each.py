@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.entrance import field
-from uptack.columns.fields import Field
 from uptack.columns.masked import MaskedColumn
-from uptack.columns.numeric import LARGEST, ArrayColumn
+from uptack.columns.numeric import ArrayColumn
 from uptack.columns.selection import Floats, OrderStatistics, Window
 from uptack.errors import InvalidArgument
+from uptack.table.values.entrance import field
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import LARGEST
 
 Rows = ArrayColumn | MaskedColumn
 Codes = NDArray[np.int64]

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns import containers
 from uptack.columns.each import EachColumn
-from uptack.columns.entrance import field
-from uptack.columns.fields import Field
-from uptack.columns.kinds import canonical
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
 from uptack.columns.spread import PeopleValues, favourites
 from uptack.errors import InvalidArgument
+from uptack.table.values import containers
+from uptack.table.values.entrance import field
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import canonical
 
 Integers = NDArray[np.int64]
 Column = tuple[Sequence[Hashable], Integers]

@@ -9,14 +9,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.entrance import indexed
 from uptack.columns.grouped import coded
-from uptack.columns.kinds import canonical
 from uptack.columns.masked import MaskedColumn
 from uptack.columns.numeric import ArrayColumn
 from uptack.columns.owners import of_people
 from uptack.columns.timed import TimedColumn
 from uptack.errors import InvalidArgument
+from uptack.table.values.entrance import indexed
+from uptack.table.values.kinds import canonical
 
 Integers = NDArray[np.int64]
 

@@ -1,7 +1,7 @@
 """Whose row each row is: columns of ids, read as people.
 
 An id is one column, or several that name a person together. Ids are compared in their canonical form
-(`uptack.columns.kinds.canonical`), so 1, 1.0 and True are one person, and -0.0 is 0.0. Two ids that become one are
+(`uptack.table.values.kinds.canonical`), so 1, 1.0 and True are one person, and -0.0 is 0.0. Two ids that become one are
 protected together, which is safe. One person never becomes two, as long as her id is written in one way: a date is not
 the time of its midnight. A row whose id has no value (None, NaN, NaT), in any of its columns, belongs to nobody and is
 left out. The ids themselves are never released.
@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns import containers
-from uptack.columns.entrance import field
-from uptack.columns.fields import Field
 from uptack.errors import InvalidArgument
+from uptack.table.values import containers
+from uptack.table.values.entrance import field
+from uptack.table.values.field import Field
 
 Codes = NDArray[np.int64]
 NOBODY = -1

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.columns import containers
 from uptack.columns.each import EachColumn
-from uptack.columns.entrance import column, field, matrix
 from uptack.columns.grouped import PeopleGroups
-from uptack.columns.kinds import canonical
-from uptack.columns.numeric import LARGEST, ArrayColumn, Column
+from uptack.columns.numeric import ArrayColumn, Column
 from uptack.columns.owners import Codes, PeopleRows, numbered
 from uptack.columns.selection import Floats
 from uptack.columns.unread import UnreadRows
 from uptack.errors import InvalidArgument
+from uptack.table.values import containers
+from uptack.table.values.entrance import column, field, matrix
+from uptack.table.values.kinds import LARGEST, canonical
 
 FIX = "Pass missing='ignore': such a row then takes part in nothing."
 

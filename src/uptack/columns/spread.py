@@ -26,12 +26,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from uptack import checks
-from uptack.columns.entrance import flags, indexed
-from uptack.columns.fields import Floats, listed
 from uptack.columns.owners import Owners, numbered
 from uptack.columns.people import UNIT
 from uptack.columns.units import Integers, wide
 from uptack.errors import InvalidArgument
+from uptack.table.values.entrance import flags, indexed
+from uptack.table.values.field import Floats, listed
 
 WAYS = ("people", "one", "rows")
 HALF = 16

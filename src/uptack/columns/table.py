@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns.entrance import column, matrix
 from uptack.columns.owners import PeopleRows
 from uptack.errors import InvalidArgument
+from uptack.table.values.entrance import column, matrix
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.fields import Floats, listed
+from uptack.table.values.field import Floats, listed
 
 
 @dataclass(frozen=True, eq=False)

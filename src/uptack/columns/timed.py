@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns import containers
-from uptack.columns.entrance import HELD, field
-from uptack.columns.fields import Field
 from uptack.columns.masked import MaskedColumn
-from uptack.columns.moments import TIMED, Form
 from uptack.columns.numeric import Column
 from uptack.columns.selection import Floats, Window
 from uptack.errors import InvalidArgument
+from uptack.table.values import containers
+from uptack.table.values.entrance import HELD, field
+from uptack.table.values.field import Field
+from uptack.table.values.times import TIMED, Form
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,18 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns import NUMERIC, Field, Kind, canonical, whole
 from uptack.columns.grouped import joined
 from uptack.columns.masked import MaskedColumn
-from uptack.columns.moments import TIMED, Form
 from uptack.columns.numeric import ArrayColumn, Column
 from uptack.columns.selection import Floats
 from uptack.columns.timed import TimedColumn, timed
-from uptack.data.conditions import Condition
 from uptack.data.protocol import Counts, Key, assigned, comparable, known, known_all, tidy
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
+from uptack.table.conditions import Condition
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import NUMERIC, Kind, canonical, whole
+from uptack.table.values.times import TIMED, Form
 
 
 def numeric_column(field: Field) -> ArrayColumn | MaskedColumn:

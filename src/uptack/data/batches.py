@@ -2,7 +2,7 @@
 
 Every scan reads all columns at once. DuckDB and PostgreSQL send record batches, which are read one after the other.
 Spark adds up where the rows are, and sends one list of sums per partition. All scans of a release see one state of the
-table (`uptack.data.states.snapshot`). A scan that finds another number of rows than the first one is an error.
+table (`uptack.table.snapshots.snapshot`). A scan that finds another number of rows than the first one is an error.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns import canonical
 from uptack.columns.batched import Batched, BatchedRows, Picked, Places
 from uptack.columns.selection import Floats, Window
-from uptack.data import engines, states
 from uptack.data.dealt import Fold, dealt
-from uptack.data.expressions import as_floats, infinite, missing, number
 from uptack.data.ordering import Selected
-from uptack.data.protocol import NUMERIC, known_all
+from uptack.data.protocol import known_all
 from uptack.data.queries import QuerySource
 from uptack.data.scans import QueryScans
 from uptack.data.shared import SharedScans
 from uptack.errors import UptackError
+from uptack.table import snapshots
+from uptack.table.engine import connection
+from uptack.table.engine.expressions import as_floats, infinite, missing, number
+from uptack.table.values.kinds import NUMERIC, canonical
 
 Sizes = dict[int, tuple[int, int]]
 """Of every partition, how many rows it has and how many are complete."""
@@ -46,7 +47,7 @@ class Layout:
         """One line per column; all rows, or the complete ones."""
         rows = np.empty((self.width, batch.num_rows))
         for i, line in enumerate(rows):
-            line[:] = engines.floats(batch.column(i))
+            line[:] = connection.floats(batch.column(i))
         for i in self.truth:
             np.clip(rows[i], 0.0, 1.0, out=rows[i])
         whole = np.isfinite(rows).all(axis=0) if complete else np.True_
@@ -130,14 +131,14 @@ class QueryRows(BatchedRows):
     @property
     def on_spark(self) -> bool:
         """Whether rows stay on the executors of Spark."""
-        return bool(engines.backend(self.source.table).name == "pyspark")
+        return bool(connection.backend(self.source.table).name == "pyspark")
 
     def count(self) -> int:
         """How many rows are complete: one scan, once."""
 
         def counted() -> int:
             rows = self.rows()
-            return engines.tally(rows, [self.complete(rows)])[0]
+            return connection.tally(rows, [self.complete(rows)])[0]
 
         if self.on_spark:
             return sum(complete for _, complete in self._partitions().values())
@@ -149,7 +150,7 @@ class QueryRows(BatchedRows):
 
     def sums(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
         """Σ f over batches of complete rows: on the executors of Spark, otherwise here."""
-        return engines.batch_sums(self.rows(), functools.partial(self.layout.apply, f), f(np.empty((self.width, 0))))
+        return connection.batch_sums(self.rows(), functools.partial(self.layout.apply, f), f(np.empty((self.width, 0))))
 
     def taken(self, places: Places, complete: bool) -> Floats:
         """The rows in these places, by one scan."""
@@ -158,9 +159,9 @@ class QueryRows(BatchedRows):
         if self.on_spark:
             found = self._taken_on_spark(wanted, complete)
         else:
-            read, found = engines.folded(self.rows(), functools.partial(_picked, self.layout, wanted, complete))
+            read, found = connection.folded(self.rows(), functools.partial(_picked, self.layout, wanted, complete))
             if read != (self.count() if complete else self.size):
-                raise UptackError(states.CHANGED)
+                raise UptackError(snapshots.CHANGED)
         out[:, order] = found
         return out
 
@@ -169,7 +170,7 @@ class QueryRows(BatchedRows):
 
         def scan(fold: Fold) -> int:
             read = functools.partial(_located, self.layout, slots, complete)
-            return engines.folded(self.rows(), lambda batches: fold(read(batches)), in_turn=True)
+            return connection.folded(self.rows(), lambda batches: fold(read(batches)), in_turn=True)
 
         return dealt(scan, self.width, slots.size, size, parts)
 
@@ -177,7 +178,7 @@ class QueryRows(BatchedRows):
         """One scan, once: Spark does the same with the same rows."""
 
         def counted() -> Sizes:
-            return dict(sorted(engines.on_partitions(self.rows(), functools.partial(_sized, self.layout))))
+            return dict(sorted(connection.on_partitions(self.rows(), functools.partial(_sized, self.layout))))
 
         return self.source.once(f"partitions of {self.key}", counted)
 
@@ -190,9 +191,9 @@ class QueryRows(BatchedRows):
             place: wanted[a:b] - start for place, a, b, start in zip(sizes, cuts[:-1], cuts[1:], ends[:-1], strict=True)
         }
         pick = functools.partial(_picked_in, self.layout, local, complete)
-        found = dict(sorted(engines.on_partitions(self.rows(), pick), key=lambda part: part[0]))
+        found = dict(sorted(connection.on_partitions(self.rows(), pick), key=lambda part: part[0]))
         if {place: read for place, (read, _) in found.items()} != sizes:
-            raise UptackError(states.CHANGED)
+            raise UptackError(snapshots.CHANGED)
         return np.concatenate([np.empty((self.width, 0)), *(rows for _, rows in found.values())], axis=1)
 
     def ordered(self, column: int, windows: Sequence[Window]) -> Selected:
@@ -210,7 +211,7 @@ class QueryRows(BatchedRows):
 
 def _classified(values: Any, first: Any, second: Any) -> Any:
     """0 where a value is the first, 1 where it is the second, and null elsewhere: what is no float no row is."""
-    ibis = engines.ibis()
+    ibis = connection.ibis()
     found = ibis.null().cast("float64")
     for code, one in ((0.0, canonical(first)), (1.0, canonical(second))):
         if isinstance(one, int | float) and _is_float(one):

@@ -2,8 +2,8 @@
 
 Columns and dummies are *selected*: the engine makes them itself. What Python makes of single rows (`log(x)`, products)
 is *computed*, batch by batch: on the executors of Spark each time that rows are read, and elsewhere once, into a
-Parquet file in a private folder (`uptack.data.private`) that goes away with what reads it. So no more than a batch of
-rows need be in memory, and every row is made from one row of the table, whichever batch it is in.
+Parquet file in a private folder (`uptack.table.engine.private_folders`) that goes away with what reads it. So no more
+than a batch of rows need be in memory, and every row is made from one row of the table, whichever batch it is in.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ import numpy as np
 
 from uptack.columns.batched import Batched
 from uptack.columns.selection import Floats
-from uptack.data import columnar, engines, states, weights
-from uptack.data.ahead import ahead
+from uptack.data import weights
 from uptack.data.batches import QueryRows
 from uptack.data.counting import QueryPeople
 from uptack.data.dummies import Wanted, selected
-from uptack.data.expressions import as_floats
 from uptack.data.people_batches import QueryPeopleRows
 from uptack.data.queries import QuerySource
 from uptack.errors import UptackError
+from uptack.table import snapshots
+from uptack.table.engine import connection
+from uptack.table.engine.connection import ahead
+from uptack.table.engine.expressions import as_floats
+from uptack.table.engine.files import parquet
 
 Make = Callable[[Sequence[Floats]], Sequence[Floats]]
 """The columns of X, and y, of columns of a batch of rows. It must pickle, and what it makes of a row must not depend on
@@ -55,7 +58,7 @@ class QueryDesign:
         rows = selected(self.source, {f"r{i}": one for i, one in enumerate(reads)}, self._keys)
         rows = rows.mutate(**{f"r{i}": as_floats(rows[f"r{i}"]) for i in range(len(reads))})
         making = Making(len(reads), (*(f"x{i}" for i in range(width)), RESPONSE), make)
-        spark = engines.backend(self.source.table).name == "pyspark"
+        spark = connection.backend(self.source.table).name == "pyspark"
         return self._both(_on_executors(rows, making) if spark else _on_disk(self.source, rows, making), width)
 
     @property
@@ -83,7 +86,7 @@ class Making:
         import pyarrow as pa
 
         with np.errstate(all="ignore"):
-            made = self.make([engines.floats(batch.column(i)) for i in range(self.reads)])
+            made = self.make([connection.floats(batch.column(i)) for i in range(self.reads)])
         columns = [pa.array(np.ascontiguousarray(line), pa.float64()) for line in made]
         names = [*self.names, *batch.schema.names[self.reads :]]
         return pa.RecordBatch.from_arrays(columns + batch.columns[self.reads :], names=names)
@@ -95,7 +98,7 @@ class Making:
 
 def _on_executors(rows: Any, making: Making) -> QuerySource:
     """A view of Spark: rows are made where they are, whenever they are read."""
-    con, view = engines.backend(rows), f"uptack_{uuid4().hex}"
+    con, view = connection.backend(rows), f"uptack_{uuid4().hex}"
 
     def named() -> Any:
         from pyspark.sql.types import DoubleType, StructField, StructType
@@ -105,20 +108,20 @@ def _on_executors(rows: Any, making: Making) -> QuerySource:
         frame.mapInArrow(making.several, StructType(made + frame.schema.fields[making.reads :])).createTempView(view)
         return con.table(view)
 
-    table = states.run(con, named)
-    weakref.finalize(table, states.state(con).unused.append, view)
+    table = snapshots.run(con, named)
+    weakref.finalize(table, snapshots.state(con).unused.append, view)
     return QuerySource(table)
 
 
 def _on_disk(source: QuerySource, rows: Any, making: Making) -> QuerySource:
     """A file: rows are made once. One that does not have as many as the table is an error."""
-    theirs = engines.backend(source.table)
-    limits = states.run(theirs, lambda: _limits(theirs)) if theirs.name == "duckdb" else {}
-    con = engines.duckdb(**limits)
-    path, nothing = engines.folder(con) / "made.parquet", making(_without_rows(rows))
-    if engines.folded(rows, lambda batches: _written(path, ahead(making, batches), nothing)) != source.rows:
-        raise UptackError(states.CHANGED)
-    return QuerySource(columnar.parquet(con, [str(path)], hive=False))
+    theirs = connection.backend(source.table)
+    limits = snapshots.run(theirs, lambda: _limits(theirs)) if theirs.name == "duckdb" else {}
+    con = connection.duckdb(**limits)
+    path, nothing = connection.folder(con) / "made.parquet", making(_without_rows(rows))
+    if connection.folded(rows, lambda batches: _written(path, ahead(making, batches), nothing)) != source.rows:
+        raise UptackError(snapshots.CHANGED)
+    return QuerySource(parquet(con, [str(path)], hive=False))
 
 
 def _limits(con: Any) -> dict[str, Any]:

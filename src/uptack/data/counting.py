@@ -8,19 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns import Field, labelled
-from uptack.columns.numeric import LARGEST
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.spread import PeopleValues, Weights
-from uptack.data import engines, people_columns, weights
-from uptack.data.codes import fields, joined
-from uptack.data.conditions import Condition
-from uptack.data.expressions import missing
+from uptack.data import people_columns, weights
 from uptack.data.people_columns import PeopleQueryColumn
 from uptack.data.protocol import Counts, tidy
 from uptack.data.queries import QuerySource
 from uptack.data.weights import PeopleScans
 from uptack.errors import InvalidArgument
+from uptack.table.conditions import Condition
+from uptack.table.engine import connection
+from uptack.table.engine.codes import fields, joined
+from uptack.table.engine.expressions import missing
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import LARGEST, labelled
 
 MUST = "a column of numbers, texts, dates, times, truth values or UUIDs, or several such"
 FIX = "Make an id of one of these types first, in a query or a view, such as CAST(id AS VARCHAR)."
@@ -60,7 +61,7 @@ class QueryPeople:
         return self.source.table.select(**weights.keys(self.source, self.ids), **columns)
 
     @property
-    def _people(self) -> engines.Kept:
+    def _people(self) -> connection.Kept:
         """One line per person: ids, and how many rows she has."""
         return weights.all_people(self.source, self.ids)
 
@@ -69,14 +70,14 @@ class QueryPeople:
 
         def count() -> int:
             kept = self._people
-            return int(engines.whole(kept.table.aggregate(people=kept.table.count()))[0]["people"])
+            return int(connection.whole(kept.table.aggregate(people=kept.table.count()))[0]["people"])
 
         return self.source.once("number of people", count)
 
     def spread(self) -> tuple[int, int]:
         """How many rows there are, and how many one person has at most."""
         kept = self._people
-        (line,) = engines.whole(kept.table.aggregate(rows=kept.table.m.sum(), most=kept.table.m.max()))
+        (line,) = connection.whole(kept.table.aggregate(rows=kept.table.m.sum(), most=kept.table.m.max()))
         return int(line["rows"] or 0), int(line["most"] or 0)
 
     def column(self, name: str) -> PeopleQueryColumn:
@@ -92,7 +93,7 @@ class QueryPeople:
         rows, kept = self._rows(c=self.source.key(name)), self._people
         theirs = kept.table.select(*self._keys, w=weights.weight(kept.table.m, how.at_most))
         joined = rows.join(theirs, self._keys)
-        found = engines.whole(joined.group_by("c").aggregate(**weights.units(joined.w)))
+        found = connection.whole(joined.group_by("c").aggregate(**weights.units(joined.w)))
         return self.source.tidied([name], (((row["c"],), weights.added(row)) for row in found))
 
     def bins(self, name: str, edges: Sequence[float], how: Weights) -> Counts:
@@ -122,8 +123,8 @@ class QueryPeople:
             rows = self._rows(c=self.source.table[name])
             rows = rows.filter(rows.c.fill_null(False))
             theirs = rows.group_by(self._keys).aggregate(m=rows.count())
-        most = engines.ibis().least(theirs.m, engines.ibis().literal(at_most, type="int64"))
-        return int(engines.whole(theirs.aggregate(found=most.sum()))[0]["found"] or 0)
+        most = connection.ibis().least(theirs.m, connection.ibis().literal(at_most, type="int64"))
+        return int(connection.whole(theirs.aggregate(found=most.sum()))[0]["found"] or 0)
 
     def points(self, names: Sequence[str]) -> PeopleRows:
         """Numeric columns, and whose each row is, streamed into arrays."""
@@ -146,12 +147,12 @@ class QueryPeople:
     def groups(self, names: Sequence[str]) -> Counts:
         """The combinations of values of columns, and how many people have each."""
         theirs, values = self._by_values(names), _values(names)
-        found = engines.whole(theirs.group_by(values).aggregate(people=theirs.count()))
+        found = connection.whole(theirs.group_by(values).aggregate(people=theirs.count()))
         return self.source.tidied(names, ((tuple(row[c] for c in values), row["people"]) for row in found))
 
     def settled(self, names: Sequence[str]) -> QueryPeople:
         """The rows of each person that have her most frequent values: the engine ranks those of each person."""
-        ibis, theirs, values = engines.ibis(), self._by_values(names), _values(names)
+        ibis, theirs, values = connection.ibis(), self._by_values(names), _values(names)
         order = [term for c in values for term in (theirs[c].isnull(), theirs[c].asc())]
         window = ibis.window(group_by=self._keys, order_by=[theirs.m.desc(), *order])
         best = theirs.mutate(place=ibis.row_number().over(window)).filter(ibis._.place == 0)
@@ -164,7 +165,7 @@ class QueryPeople:
     def _value(self, name: str) -> Any:
         """A column as keys: no two that are equal, and null for what is missing."""
         key = weights.plain_zero(self.source.key(name))
-        return engines.ibis().ifelse(missing(key), engines.ibis().null().cast(key.type()), key)
+        return connection.ibis().ifelse(missing(key), connection.ibis().null().cast(key.type()), key)
 
     def _by_values(self, names: Sequence[str]) -> Any:
         """One line per person and values of columns: ids, values (c0, c1, ...), and how many rows there are (m)."""

@@ -1,7 +1,8 @@
 """Rows dealt to parts of a table that is never in memory as a whole: they wait on a disk, part by part.
 
 It takes *one* scan. Which row has which place may differ from scan to scan, so with one scan per part a row could come
-to two of them. The parts are files in a private folder (`uptack.data.private`), which goes when the last one was read.
+to two of them. The parts are files in a private folder (`uptack.table.engine.private_folders`), which goes when the
+last one was read.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from uptack.columns.batched import Picked, Places
-from uptack.data import private, states
 from uptack.errors import UptackError
+from uptack.table import snapshots
+from uptack.table.engine import private_folders
 
 Fold = Callable[[Iterator[Picked]], int]
 
@@ -25,10 +27,10 @@ def dealt(scan: Callable[[Fold], int], width: int, rows: int, size: int, parts: 
     `scan` calls a function, maybe more than once, with all rows in batches of so many columns, and the slot of each
     row, which is negative for one that is left out. If there are not so many rows, the table has changed.
     """
-    with private.temporary() as folder:
+    with private_folders.temporary() as folder:
         paths = [folder / str(part) for part in range(parts)]
         if scan(lambda batches: _written(batches, size, paths)) != rows:
-            raise UptackError(states.CHANGED)
+            raise UptackError(snapshots.CHANGED)
         for path in paths:
             lines = np.fromfile(path).reshape(-1, width + 1)
             path.unlink()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from uptack.data import engines
-from uptack.data.expressions import missing
 from uptack.data.queries import QuerySource
+from uptack.table.engine import connection
+from uptack.table.engine.expressions import missing
 
 Wanted = tuple[str, tuple[Any, ...] | None, str, int | None]
 """The name of a column of numbers, and None; or of one of categories, its levels, what becomes of rows with another
@@ -33,7 +33,7 @@ def selected(source: QuerySource, wanted: Mapping[str, Wanted], kept: Mapping[st
 
 def _place(source: QuerySource, name: str, values: tuple[Any, ...], others: str) -> Any:
     """The number of each row's level; null for a missing one."""
-    ibis = engines.ibis()
+    ibis = connection.ibis()
     nowhere = ibis.null().cast("int32")
     other = {"missing": nowhere, "first": ibis.literal(0, "int32"), "own": ibis.literal(len(values), "int32")}[others]
     found = [(source.has(name, value), ibis.literal(place, "int32")) for place, value in enumerate(values)]
@@ -43,7 +43,7 @@ def _place(source: QuerySource, name: str, values: tuple[Any, ...], others: str)
 
 def _dummy(place: Any, level: int | None) -> Any:
     """1 for rows of a level, 0 for those of another one, null for missing ones; without a level the place itself."""
-    ibis = engines.ibis()
+    ibis = connection.ibis()
     if level is None:
         return place.cast("float64")
     return ibis.ifelse(place.isnull(), ibis.null().cast("float64"), ibis.ifelse(place == level, 1.0, 0.0))

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.numeric import LARGEST, ArrayColumn, Ordered
+from uptack.columns.numeric import ArrayColumn, Ordered
 from uptack.columns.selection import Floats, Window
-from uptack.data import engines
-from uptack.data.expressions import missing
+from uptack.table.engine import connection
+from uptack.table.engine.expressions import missing
+from uptack.table.values.kinds import LARGEST
 
 if TYPE_CHECKING:
     from uptack.data.people_columns import PeopleQueryColumn
@@ -86,9 +87,9 @@ def numbers(column: PeopleQueryColumn, how: str) -> Floats:
     """The numbers of all people, in no particular order."""
     rows, theirs = column.values, column.counted.table
     if how == "count":
-        return engines.read(theirs.select(v=theirs.m.cast("float64")))
+        return connection.read(theirs.select(v=theirs.m.cast("float64")))
     if how in ("min", "max"):
-        return engines.read(rows.group_by(column.keys).aggregate(v=getattr(rows.v, how)()).select("v"))
+        return connection.read(rows.group_by(column.keys).aggregate(v=getattr(rows.v, how)()).select("v"))
     if how in ("sum", "mean"):
         sums, counts = summed(rows, theirs, column.keys)
         return np.clip(sums / counts if how == "mean" else sums, -LARGEST, LARGEST)
@@ -108,12 +109,12 @@ def gathered(rows: Any, counts: Any, keys: list[str]) -> tuple[Floats, NDArray[n
 def _folded(rows: Any, counts: Any, keys: list[str], fold: Callable[[Iterator[Run]], T], by_order: bool = False) -> T:
     """What a function makes of the rows of people, one person after the other, from her least row on."""
     joined = rows.join(counts.select(*keys, "m"), keys).order_by([*keys, *(ORDER if by_order else ()), "v"])
-    return engines.folded(joined.select(*keys, "v", "m"), lambda batches: fold(_runs(batches, len(keys))))
+    return connection.folded(joined.select(*keys, "v", "m"), lambda batches: fold(_runs(batches, len(keys))))
 
 
 def ordering(key: Any) -> dict[str, Any]:
     """The columns by which rows of a person are ordered before their values: those without a key come first."""
-    ibis, gone = engines.ibis(), missing(key)
+    ibis, gone = connection.ibis(), missing(key)
     return {"o0": ibis.ifelse(gone, 0, 1), "o1": ibis.ifelse(gone, ibis.null().cast(key.type()), key)}
 
 
@@ -131,7 +132,7 @@ def _runs(batches: Iterator[Any], keys: int) -> Iterator[Run]:
             begins[1:] |= pc.not_equal(part[1:], part[:-1]).to_numpy(zero_copy_only=False)
             begins[0] |= before is None or part[0].as_py() != before[place]
         before = [part[-1].as_py() for part in ids]
-        yield begins, engines.floats(batch.column(keys)), engines.floats(batch.column(keys + 1))
+        yield begins, connection.floats(batch.column(keys)), connection.floats(batch.column(keys + 1))
 
 
 def _added(runs: Iterator[Run]) -> tuple[Floats, Floats]:

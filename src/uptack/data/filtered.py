@@ -26,16 +26,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.moments import Form
 from uptack.columns.numeric import Column
 from uptack.columns.selection import Floats
 from uptack.data.arrays import MemorySource
-from uptack.data.conditions import Condition
 from uptack.data.people import PeopleSource
-from uptack.data.protocol import Counts, Kind, Source
+from uptack.data.protocol import Counts, Source
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
+from uptack.table.conditions import Condition
+from uptack.table.values.kinds import Kind
+from uptack.table.values.times import Form
 
 
 class FilteredSource:
@@ -44,7 +45,7 @@ class FilteredSource:
     `masked` is the table itself, all rows of it.
 
     >>> from uptack.data import source
-    >>> from uptack.data.conditions import conditions
+    >>> from uptack.table.conditions import conditions
     >>> table = source({"age": [31, 44, 70], "town": ["a", "b", "a"]})
     >>> old = FilteredSource(table, conditions({"age": (">", 40)}, table.columns))
     >>> old.rows, old.matrix(["age"]).tolist(), old.categories("town")

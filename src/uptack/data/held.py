@@ -19,7 +19,8 @@ import numpy as np
 
 from uptack.columns.numeric import ArrayColumn
 from uptack.columns.selection import Floats, OrderStatistics, Window, merged
-from uptack.data import engines, states
+from uptack.table import snapshots
+from uptack.table.engine import connection
 
 if TYPE_CHECKING:
     from uptack.data.queries import QuerySource
@@ -42,15 +43,15 @@ def column(con: Any, whole: QuerySource, values: Any, integers: bool) -> HeldCol
 
     Those that were asked for last are held: as many as there is room for, if each has as many rows as the whole table.
     """
-    kept = states.state(con)
+    kept = snapshots.state(con)
     with kept.lock:
         if kept.reading is None:
-            return HeldColumn(Pile(engines.read(values)), integers)
+            return HeldColumn(Pile(connection.read(values)), integers)
         key = values.op()
         if key not in kept.held:
             while kept.held and (len(kept.held) + 1) * whole.rows * 16 > ALL:
                 kept.held.popitem(last=False)
-            kept.held[key] = Pile(engines.read(values))
+            kept.held[key] = Pile(connection.read(values))
         kept.held.move_to_end(key)
         return HeldColumn(kept.held[key], integers)
 

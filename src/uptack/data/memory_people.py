@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.each import places
-from uptack.columns.fields import Field
 from uptack.columns.owners import Owners, PeopleRows, numbered, of_fields
 from uptack.columns.people import PeopleColumn
 from uptack.columns.spread import PeopleValues, Weights, added, favourites, up_to
 from uptack.data.arrays import MemorySource, numeric_column
-from uptack.data.conditions import Condition
 from uptack.data.protocol import Counts
+from uptack.table.conditions import Condition
+from uptack.table.values.field import Field
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,8 @@ from uptack.columns.selection import Floats, Window, as_integer, exact_sum
 from uptack.columns.units import Integers, wide
 from uptack.data.asking import Alone, Count, Fetch, Sample, Scans, Search, Together, together
 from uptack.data.places import Counted, Gap, Known, Scale, Weighed
-from uptack.data.states import CHANGED
 from uptack.errors import UptackError
+from uptack.table.snapshots import CHANGED
 
 SMALL = 1 << 17
 """So many rows are fetched without more ado."""

@@ -14,21 +14,22 @@ from types import MappingProxyType
 from typing import Any, NoReturn, Protocol
 
 from uptack import checks
-from uptack.columns.fields import Field, no_rows
-from uptack.columns.moments import TIMED, Form
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import People
 from uptack.columns.spread import PeopleCount, PeopleTally, PeopleValues, Weights
 from uptack.columns.timed import TimedColumn, ticked
 from uptack.data.arrays import MemorySource
-from uptack.data.conditions import Condition
 from uptack.data.counting import QueryPeople
 from uptack.data.memory_people import MemoryPeople
 from uptack.data.people_batches import QueryPeopleRows
-from uptack.data.protocol import NUMERIC, Counts, Kind, Source, form_of, known, known_all
+from uptack.data.protocol import Counts, Source, form_of, known, known_all
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument, UptackError
 from uptack.noise import Entropy
+from uptack.table.conditions import Condition
+from uptack.table.values.field import Field, no_rows
+from uptack.table.values.kinds import NUMERIC, Kind
+from uptack.table.values.times import TIMED, Form
 
 REFUSED = "rows of people are never taken for rows; ask for a tally or for points"
 

@@ -16,13 +16,14 @@ import numpy as np
 
 from uptack.columns.batched import Batched, BatchedPeople, Keyed, Picked, Places, by_units, least
 from uptack.columns.selection import Floats, Window, exact_sum
-from uptack.data import engines, weights
+from uptack.data import weights
 from uptack.data.batches import Layout, QueryRows
 from uptack.data.counting import QueryPeople
 from uptack.data.dealt import Fold, dealt
 from uptack.data.ordering import Selected
 from uptack.data.shared import SharedScans
 from uptack.data.weights import PeopleScans, Sums
+from uptack.table.engine import connection
 
 BATCH = 1 << 18
 """Rows that are sorted by their units at once: so that not many of them are alone with theirs."""
@@ -77,7 +78,7 @@ class QueryPeopleRows(BatchedPeople):
         return rows.filter(self.columns.complete(rows))
 
     @property
-    def _complete(self) -> engines.Kept:
+    def _complete(self) -> connection.Kept:
         """One line per person who has a complete row: her ids, and how many she has."""
         name = f"people with complete rows of {self.columns.key}"
         return self.people.source.once(name, lambda: weights.counted(self._rows(), list(self._keys)))
@@ -105,7 +106,7 @@ class QueryPeopleRows(BatchedPeople):
         rows = weights.weighed(self._rows(), self._complete)
         apply = functools.partial(self._layout.apply, functools.partial(_by_units, f))
         nothing = f(np.empty((self.width, 0)), np.empty(0, np.int64))
-        return engines.batch_sums(rows, apply, nothing, BATCH)
+        return connection.batch_sums(rows, apply, nothing, BATCH)
 
     @property
     def _layout(self) -> Layout:
@@ -116,8 +117,8 @@ class QueryPeopleRows(BatchedPeople):
         """One scan, in which every row knows the place of its person."""
         read, fold = self._placed(complete), functools.partial(_picked, self._layout, places, keyed)
         if not self.columns.on_spark:
-            return engines.folded(read, fold)
-        parts = [part for _, part in engines.on_partitions(read, functools.partial(_in_partition, fold), "place")]
+            return connection.folded(read, fold)
+        parts = [part for _, part in connection.on_partitions(read, functools.partial(_in_partition, fold), "place")]
         slots = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
         return slots, np.concatenate([np.empty((self.width, 0)), *(part[1] for part in parts)], axis=1)
 
@@ -126,14 +127,14 @@ class QueryPeopleRows(BatchedPeople):
 
         def scan(fold: Fold) -> int:
             read = functools.partial(_located, self._layout, slots)
-            return engines.folded(self._placed(complete), lambda batches: fold(read(batches)), in_turn=True)
+            return connection.folded(self._placed(complete), lambda batches: fold(read(batches)), in_turn=True)
 
         return dealt(scan, self.width, self._sums.rows, size, parts)
 
     def _placed(self, complete: bool) -> Any:
         """Complete rows with the places of people, in the order of their ids, of all or of those who have such rows."""
         theirs = self._complete.table if complete else weights.all_people(self.people.source, self.people.ids).table
-        numbered = theirs.select(*self._keys, place=engines.ibis().row_number().over(order_by=list(self._keys)))
+        numbered = theirs.select(*self._keys, place=connection.ibis().row_number().over(order_by=list(self._keys)))
         return self._rows().join(numbered, list(self._keys)).select(*(f"v{i}" for i in range(self.width)), "place")
 
     def ordered(self, column: int, windows: Sequence[Window]) -> Ranked:

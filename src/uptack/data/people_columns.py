@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from uptack.columns.numeric import ArrayColumn
 from uptack.columns.people import PeopleColumn
 from uptack.columns.selection import Floats, Window
-from uptack.data import engines, weights
+from uptack.data import weights
 from uptack.data.each import EachQueryColumn, gathered, ordering
-from uptack.data.expressions import as_floats, filled, missing, number
 from uptack.data.ordering import Selected
 from uptack.data.queries import QuerySource
 from uptack.data.weights import PeopleScans, Sums
 from uptack.errors import UptackError
+from uptack.table.engine import connection
+from uptack.table.engine.expressions import as_floats, filled, missing, number
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class PeopleQueryColumn:
         return [f"k{i}" for i in range(len(self.ids))]
 
     @cached_property
-    def counted(self) -> engines.Kept:
+    def counted(self) -> connection.Kept:
         """One line per person: her ids, and how many rows she has (m)."""
         return weights.all_people(self.source, self.ids) if self.whole else weights.counted(self.values, self.keys)
 
@@ -60,7 +61,7 @@ class PeopleQueryColumn:
     def _without_missing(self, sums: Sums) -> Sums:
         """The same with the rows that have a value, and their units."""
         rows = self._scans.weighed(self.values.filter(~missing(self.values.v)))
-        (line,) = engines.whole(rows.aggregate(rows=rows.count(), **weights.units(rows.w)))
+        (line,) = connection.whole(rows.aggregate(rows=rows.count(), **weights.units(rows.w)))
         return sums._replace(rows=int(line["rows"] or 0), valued=weights.added(line))
 
     @property

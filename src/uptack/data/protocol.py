@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns import NUMERIC as NUMERIC
-from uptack.columns import Kind as Kind
-from uptack.columns import canonical, in_order, labelled
-from uptack.columns.moments import Form, spoken
 from uptack.columns.numeric import Column
 from uptack.columns.selection import Floats
 from uptack.columns.units import ROOM
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
+from uptack.table.values.kinds import NUMERIC as NUMERIC
+from uptack.table.values.kinds import Kind as Kind
+from uptack.table.values.kinds import canonical, in_order, labelled
+from uptack.table.values.times import Form, spoken
 
 Key = tuple[Any, ...]
 Counts = tuple[list[Key], NDArray[np.int64]]

@@ -13,15 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns.fields import Field
-from uptack.columns.moments import TIMED, Form
 from uptack.columns.selection import Floats
 from uptack.columns.timed import TimedColumn
-from uptack.data import engines, held, states
-from uptack.data.codes import Codes, fields, joined
-from uptack.data.conditions import Condition
-from uptack.data.duck import Plain
-from uptack.data.expressions import (
+from uptack.data import held
+from uptack.data.protocol import Counts, Key, assigned, comparable, known, known_all, tidy
+from uptack.data.query_columns import QueryColumn
+from uptack.errors import UptackError
+from uptack.noise import Entropy
+from uptack.noise.entropy import source as entropy_source
+from uptack.table import snapshots
+from uptack.table.conditions import Condition
+from uptack.table.engine import connection
+from uptack.table.engine.codes import Codes, fields, joined
+from uptack.table.engine.expressions import (
     as_floats,
     compares_bytes,
     infinite,
@@ -33,13 +37,12 @@ from uptack.data.expressions import (
     valued,
     whole,
 )
-from uptack.data.protocol import NUMERIC, Counts, Key, Kind, assigned, comparable, known, known_all, tidy
-from uptack.data.query_columns import QueryColumn
-from uptack.data.ticks import form
-from uptack.data.ticks import known as known_times
-from uptack.errors import UptackError
-from uptack.noise import Entropy
-from uptack.noise.entropy import source as entropy_source
+from uptack.table.engine.plain import Plain
+from uptack.table.engine.ticks import form
+from uptack.table.engine.ticks import known as known_times
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import NUMERIC, Kind
+from uptack.table.values.times import TIMED, Form
 
 T = TypeVar("T")
 
@@ -57,10 +60,10 @@ class QuerySource:
         within: QuerySource | None = None,
         durations: frozenset[str] = frozenset(),
     ) -> None:
-        self._given, self._con, self._fixed = table, engines.backend(table), fixed
+        self._given, self._con, self._fixed = table, connection.backend(table), fixed
         self._plain = table if isinstance(table, Plain) else None
         self._within = None if within is None else within.whole
-        self._counted, self._state = dict[str, Any](), states.state(self._con)
+        self._counted, self._state = dict[str, Any](), snapshots.state(self._con)
         self._counted_in: object | None = None
         types = {} if self._plain else table.schema()
         kinds = self._plain.kinds if self._plain else {n: self._kind(t) for n, t in types.items()}
@@ -93,7 +96,7 @@ class QuerySource:
 
     def _count(self) -> int:
         counted = self._plain.count() if self._plain else self.table.aggregate(rows=self.table.count())
-        return int(engines.whole(counted)[0]["rows"])
+        return int(connection.whole(counted)[0]["rows"])
 
     @property
     def whole(self) -> QuerySource:
@@ -101,12 +104,12 @@ class QuerySource:
         return self if self._within is None else self._within
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """All that is read inside sees one state of the table: see `uptack.data.states.snapshot`."""
-        return states.snapshot(self._con, lambda: self.rows, self._count)
+        """All that is read inside sees one state of the table: see `uptack.table.snapshots.snapshot`."""
+        return snapshots.snapshot(self._con, lambda: self.rows, self._count)
 
     def one_state(self) -> AbstractContextManager[object]:
-        """All snapshots inside see one state of the table: see `uptack.data.states.one_state`."""
-        return states.one_state(self._con)
+        """All snapshots inside see one state of the table: see `uptack.table.snapshots.one_state`."""
+        return snapshots.one_state(self._con)
 
     def once(self, what: str, count: Callable[[], T]) -> T:
         """What is counted, once for each state of the table that is read; once for all if this source is fixed."""
@@ -154,7 +157,7 @@ class QuerySource:
         values = self.values(name)
 
         def count() -> tuple[int, int]:
-            gone, unbounded = engines.tally(values, [missing(values.v), infinite(values.v)])
+            gone, unbounded = connection.tally(values, [missing(values.v), infinite(values.v)])
             return gone, unbounded
 
         return self.once(f"oddities of {name}", count)
@@ -162,7 +165,7 @@ class QuerySource:
     def counts(self, names: Sequence[str]) -> Counts:
         """Combinations of values, and how often they occur."""
         wanted = known_all(names, self.columns)
-        lines = engines.whole(self._plain.counts(wanted) if self._plain else self._grouped(wanted))
+        lines = connection.whole(self._plain.counts(wanted) if self._plain else self._grouped(wanted))
         return self.tidied(wanted, ((tuple(row.values())[:-1], row["rows"]) for row in lines))
 
     def tidied(self, names: Sequence[str], found: Iterable[tuple[Key, int]]) -> Counts:
@@ -221,15 +224,15 @@ class QuerySource:
                 if end > rows:
                     return end, made, codes
                 for i in range(len(names)):
-                    made[start:end, i] = engines.floats(batch.column(i))
+                    made[start:end, i] = connection.floats(batch.column(i))
                 for i, column in enumerate(codes):
                     column.read(batch.column(len(names) + i), start)
                 start = end
             return start, made, codes
 
-        read, matrix, codes = engines.folded(beside, fill)
+        read, matrix, codes = connection.folded(beside, fill)
         if read != rows:
-            raise UptackError(states.CHANGED)
+            raise UptackError(snapshots.CHANGED)
         return matrix, codes
 
     def _beside(self, names: Sequence[str], others: Sequence[str]) -> Any:
@@ -268,7 +271,7 @@ class QuerySource:
 
     def masked(self, wanted: Sequence[Condition], keep: Sequence[str] = ()) -> QuerySource:
         """All rows; those that do not meet the conditions have no value but in the columns to keep."""
-        table, met, ibis = self.table, self.met(wanted), engines.ibis()
+        table, met, ibis = self.table, self.met(wanted), connection.ibis()
         types = {name: dtype for name, dtype in table.schema().items() if name not in keep}
         hidden = {name: ibis.ifelse(met, table[name], ibis.null().cast(dtype)) for name, dtype in types.items()}
         return QuerySource(table.mutate(**hidden), within=self, durations=self.durations)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from uptack.columns.selection import Floats, Window
-from uptack.data import engines
-from uptack.data.expressions import as_floats, filled, missing, number
 from uptack.data.ordering import Selected
 from uptack.data.scans import QueryScans
+from uptack.table.engine import connection
+from uptack.table.engine.expressions import as_floats, filled, missing, number
 
 if TYPE_CHECKING:
     from uptack.data.queries import QuerySource
@@ -65,4 +65,4 @@ class QueryColumn:
 
     def sums(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
         """Σ f over record batches, on the executors where there are such."""
-        return engines.sums(self.values, f)
+        return connection.sums(self.values, f)

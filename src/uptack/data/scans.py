@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from uptack.columns.selection import Floats, exact_sum
-from uptack.data import engines
-from uptack.data.expressions import number
 from uptack.data.places import Counted, Gap, Weighed
+from uptack.table.engine import connection
+from uptack.table.engine.expressions import number
 
 
 @dataclass(frozen=True)
@@ -22,20 +22,20 @@ class QueryScans:
 
     def counts(self, pivots: Sequence[float]) -> Counted:
         """Rows below and up to each pivot."""
-        found = engines.tally(self.rows, at_pivots(self.rows.v, pivots))
+        found = connection.tally(self.rows, at_pivots(self.rows.v, pivots))
         return Counted(found[: len(pivots)], found[len(pivots) :])
 
     def sample(self, gaps: Sequence[Gap], part: float) -> Weighed:
         """A part of the rows."""
-        return Weighed(engines.read(sampled(self.rows, gaps, part)))
+        return Weighed(connection.read(sampled(self.rows, gaps, part)))
 
     def fetch(self, gaps: Sequence[Gap]) -> Weighed:
         """All rows in the gaps."""
-        return Weighed(engines.read(inside(self.rows, gaps)))
+        return Weighed(connection.read(inside(self.rows, gaps)))
 
     def between(self, low: float, high: float, before: int) -> int:
         """The exact sum of the rows strictly between two values."""
-        return int(engines.sums(self.rows.filter(between(self.rows.v, low, high)), exact_total)[0])
+        return int(connection.sums(self.rows.filter(between(self.rows.v, low, high)), exact_total)[0])
 
 
 def at_pivots(v: Any, pivots: Sequence[float]) -> list[Any]:
@@ -52,12 +52,12 @@ def sampled(rows: Any, gaps: Sequence[Gap], part: float) -> Any:
 
 def sample(rows: Any, part: float) -> Any:
     """A part of the rows. DuckDB takes vectors of 2048 rows: poor if they are sorted, but several times faster."""
-    return rows.sample(part, method="block") if engines.backend(rows).name == "duckdb" else _drawn(rows, part)
+    return rows.sample(part, method="block") if connection.backend(rows).name == "duckdb" else _drawn(rows, part)
 
 
 def _drawn(rows: Any, part: float) -> Any:
     """A part of the rows, each drawn by itself."""
-    return rows.filter(engines.ibis().random() < part)
+    return rows.filter(connection.ibis().random() < part)
 
 
 def inside(rows: Any, gaps: Sequence[Gap]) -> Any:

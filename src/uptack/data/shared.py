@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from uptack.columns.selection import Floats
 from uptack.columns.units import roomy
-from uptack.data import engines
 from uptack.data.asking import Count, Fetch, Sample, Scans
 from uptack.data.places import Counted, Weighed
 from uptack.data.scans import at_pivots, between, sample
+from uptack.table.engine import connection
 
 Ends = tuple[float | None, float | None]
 
@@ -55,13 +55,15 @@ class SharedScans:
         """
         if self.weigh is None:
             ends = [at_pivots(self.rows[name], [pivot]) for name, pivot in pivots]
-            counted = engines.tally(self.rows, [below for below, _ in ends] + [up_to for _, up_to in ends])
+            counted = connection.tally(self.rows, [below for below, _ in ends] + [up_to for _, up_to in ends])
             return [counted[: len(pivots)], counted[len(pivots) :]]
         names = list(dict.fromkeys(name for name, _ in pivots))
         places = [(names.index(name), pivot) for name, pivot in pivots]
         read = functools.partial(_units, places)
         nothing = [np.zeros((4, len(pivots)), object)]
-        (found,) = engines.batch_sums(self.weigh(self.rows).select(*names, "w"), read, nothing) if pivots else nothing
+        (found,) = (
+            connection.batch_sums(self.weigh(self.rows).select(*names, "w"), read, nothing) if pivots else nothing
+        )
         lines: list[list[int]] = found.tolist()
         return lines
 
@@ -78,24 +80,24 @@ class SharedScans:
         def fold(parts: Iterator[Any]) -> dict[int, Weighed]:
             found: dict[int, list[Weighed]] = {column: [] for column in ends}
             for batch in parts:
-                weights = None if self.weigh is None else engines.integers(batch.column(len(ends)))
+                weights = None if self.weigh is None else connection.integers(batch.column(len(ends)))
                 for place, (column, pairs) in enumerate(ends.items()):
-                    values = engines.floats(batch.column(place))
+                    values = connection.floats(batch.column(place))
                     kept = _between(values, pairs) if pairs else slice(None)
                     found[column].append(Weighed(values[kept], None if weights is None else weights[kept]))
             return {column: Weighed.joined(found.pop(column), self.weigh is not None) for column in ends}
 
         columns = [f"v{column}" for column in ends]
         read = rows.select(*columns) if self.weigh is None else self.weigh(rows).select(*columns, "w")
-        return engines.folded(read, fold)
+        return connection.folded(read, fold)
 
 
 def _units(pivots: Sequence[tuple[int, float]], batch: Any) -> list[NDArray[Any]]:
     """Units below each pivot of one of the columns of a batch, and up to it; and rows."""
-    units = roomy(engines.integers(batch.column(batch.num_columns - 1)))
+    units = roomy(connection.integers(batch.column(batch.num_columns - 1)))
     found = np.zeros((4, len(pivots)), object)
     for i, (column, pivot) in enumerate(pivots):
-        values = engines.floats(batch.column(column))
+        values = connection.floats(batch.column(column))
         sides = values < pivot, values <= pivot
         found[:2, i] = [int(units[side].sum()) for side in sides]
         found[2:, i] = [int(np.count_nonzero(side)) for side in sides]

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from uptack.columns.people import UNIT
 from uptack.columns.units import roomy
-from uptack.data import engines
-from uptack.data.expressions import missing, number
 from uptack.data.places import Counted, Gap, Scale, Weighed, crossed
 from uptack.data.queries import QuerySource
 from uptack.data.scans import between, inside, sampled
+from uptack.table.engine import connection
+from uptack.table.engine.expressions import missing, number
 
 SCALE = Scale(UNIT)
 HALF = 16
@@ -35,7 +35,7 @@ def keys(source: QuerySource, ids: Sequence[str]) -> dict[str, Any]:
 def plain_zero(key: Any) -> Any:
     """The same key, without -0.0, which is 0.0 everywhere else."""
     zero = number(0.0)
-    return engines.ibis().ifelse(key == zero, zero, key) if key.type().is_floating() else key
+    return connection.ibis().ifelse(key == zero, zero, key) if key.type().is_floating() else key
 
 
 def owned(source: QuerySource, ids: Sequence[str]) -> QuerySource:
@@ -46,20 +46,20 @@ def owned(source: QuerySource, ids: Sequence[str]) -> QuerySource:
 
 def weight(m: Any, at_most: int | None = None) -> Any:
     """U // m units for each of m rows; with `at_most` no more than U // at_most."""
-    ibis = engines.ibis()
+    ibis = connection.ibis()
     share = (ibis.literal(UNIT, type="int64") // m).cast("int64")
     return share if at_most is None else ibis.least(share, ibis.literal(UNIT // at_most, type="int64"))
 
 
-def counted(rows: Any, ids: Sequence[str]) -> engines.Kept:
+def counted(rows: Any, ids: Sequence[str]) -> connection.Kept:
     """One line per person: her ids, and how many rows she has (m)."""
-    return engines.Kept(rows.group_by(ids).aggregate(m=rows.count()))
+    return connection.Kept(rows.group_by(ids).aggregate(m=rows.count()))
 
 
-def all_people(source: QuerySource, ids: Sequence[str]) -> engines.Kept:
+def all_people(source: QuerySource, ids: Sequence[str]) -> connection.Kept:
     """The same of all rows of a source, once for each state of it that is read."""
 
-    def count() -> engines.Kept:
+    def count() -> connection.Kept:
         rows = source.table.select(**keys(source, ids))
         return counted(rows, rows.columns)
 
@@ -92,11 +92,11 @@ class Sums(NamedTuple):
 def summed(people: Any) -> Sums:
     """The sums of people with so many rows, m, that have so many units each, w, and all have a value."""
     found = people.aggregate(people=people.count(), rows=people.m.sum(), **units(people.w * people.m))
-    (line,) = engines.whole(found)
+    (line,) = connection.whole(found)
     return Sums(int(line["people"]), int(line["rows"] or 0), added(line), added(line))
 
 
-def weighed(rows: Any, people: engines.Kept, at_most: int | None = None) -> Any:
+def weighed(rows: Any, people: connection.Kept, at_most: int | None = None) -> Any:
     """Rows with their weights, w, in place of their ids k0, k1, ... Those of people who are not there are left out."""
     ids, theirs = [name for name in rows.columns if name.startswith("k")], people.table
     values = [name for name in rows.columns if name not in ids]
@@ -108,7 +108,7 @@ class PeopleScans:
     """The questions of `uptack.data.asking.Scans` on rows (ids and v, none missing) and people (ids and m)."""
 
     rows: Any
-    people: engines.Kept
+    people: connection.Kept
     at_most: int | None = None
 
     def weighed(self, rows: Any) -> Any:
@@ -125,10 +125,10 @@ class PeopleScans:
         ends = sorted(set(pivots))
         rows = self.weighed(self.rows.filter(self.rows.v <= number(ends[-1])))
         sides = [side for end in ends for side in (rows.v < number(end), rows.v <= number(end))]
-        part = engines.ibis().cases(*((side, i) for i, side in enumerate(sides)))
+        part = connection.ibis().cases(*((side, i) for i, side in enumerate(sides)))
         parts = rows.group_by(part=part.cast("int16")).aggregate(rows=rows.count(), **units(rows.w))
         found = np.zeros((2, 2 * len(ends)), object)
-        for line in engines.whole(parts):
+        for line in connection.whole(parts):
             found[:, int(line["part"])] = added(line), int(line["rows"])
         sums, order = np.cumsum(found, axis=1), [ends.index(pivot) for pivot in pivots]
         theirs, many = ([[int(side[2 * i + up_to]) for i in order] for up_to in (0, 1)] for side in sums)
@@ -149,12 +149,12 @@ class PeopleScans:
         def add(batches: Any) -> int:
             total, up_to = 0, before
             for batch in batches:
-                read = Weighed(engines.floats(batch.column(0)), engines.integers(batch.column(1)))
+                read = Weighed(connection.floats(batch.column(0)), connection.integers(batch.column(1)))
                 total += crossed(read, up_to, SCALE)
                 up_to += int(roomy(_weights(read)).sum())
             return total
 
-        return engines.folded(rows, add)
+        return connection.folded(rows, add)
 
 
 def _weights(read: Weighed) -> NDArray[np.int64]:
@@ -166,6 +166,6 @@ def _read(rows: Any) -> Weighed:
     """Values and weights of an expression."""
 
     def parts(batches: Any) -> list[Weighed]:
-        return [Weighed(engines.floats(batch.column(0)), engines.integers(batch.column(1))) for batch in batches]
+        return [Weighed(connection.floats(batch.column(0)), connection.integers(batch.column(1))) for batch in batches]
 
-    return Weighed.joined(engines.folded(rows, parts), weighed=True)
+    return Weighed.joined(connection.folded(rows, parts), weighed=True)

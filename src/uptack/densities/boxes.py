@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns import Column
+from uptack.columns.numeric import Column
 from uptack.columns.people import PeopleColumn
 from uptack.columns.spread import added
 from uptack.densities.coordinates import features

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns import ArrayColumn, Column, matrix
+from uptack.columns.numeric import ArrayColumn, Column
 from uptack.columns.owners import PeopleRows
 from uptack.columns.people import PeopleColumn
 from uptack.columns.selection import Floats
 from uptack.errors import InvalidArgument
 from uptack.statistics.arguments import Question
 from uptack.statistics.entrance import column
+from uptack.table.values.entrance import matrix
 
 Integers = NDArray[np.int64]
 MOST = 3

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns import Column
+from uptack.columns.numeric import Column
 from uptack.columns.people import UNIT as UNITS
 from uptack.columns.people import PeopleColumn
 from uptack.densities.boxes import BOX_SHARE, MOST_TAIL, Box, counted, given_ends, private_box, tail_rows

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns import Column
-from uptack.columns.numeric import LARGEST
+from uptack.columns.numeric import Column
 from uptack.columns.people import UNIT as UNITS
 from uptack.columns.people import PeopleColumn
 from uptack.columns.units import roomy
@@ -36,6 +35,7 @@ from uptack.statistics.arguments import Question, asked
 from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic
 from uptack.statistics.sizes import public_size
+from uptack.table.values.kinds import LARGEST
 
 FINENESS = {1: 64, 2: 16, 3: 8}
 """Bins to a bandwidth, by dimension: every row is moved to the middle of its bin."""

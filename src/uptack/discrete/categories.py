@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns import field, in_order
 from uptack.columns.spread import PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
 from uptack.discrete.laws import cell_noise
@@ -19,6 +18,8 @@ from uptack.noise import Entropy, IntegerLaw
 from uptack.noise.laws import Integers, least
 from uptack.privacy import Adjacency
 from uptack.privacy.loss import Approximate
+from uptack.table.values.entrance import field
+from uptack.table.values.kinds import in_order
 
 ROWS = Weights("one")
 """How rows count that are not said to be people's: one unit each."""
@@ -29,8 +30,8 @@ ROWS = Weights("one")
 def numbered(name: str, column: Any) -> tuple[list[Hashable], Integers]:
     """The categories of a column in an order of their own, and for every row the number of its category.
 
-    Categories are canonical values (`uptack.columns.canonical`), so that no row decides how its category looks. Missing
-    values are the category None. `name` is what the column is called in an error.
+    Categories are canonical values (`uptack.table.values.kinds.canonical`), so that no row decides how its category
+    looks. Missing values are the category None. `name` is what the column is called in an error.
 
     >>> cells, place = numbered("x", ["b", "a", None, "b"])
     >>> cells, place.tolist()

@@ -10,7 +10,6 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack import checks
-from uptack.columns import flags
 from uptack.columns.spread import PeopleCount, PeopleValues
 from uptack.discrete.planning import one_count
 from uptack.errors import InvalidArgument
@@ -24,6 +23,7 @@ from uptack.registry import release
 from uptack.registry.options import PureGrouping
 from uptack.registry.reads import FLAGS
 from uptack.release import Release
+from uptack.table.values.entrance import flags
 
 LARGEST = 1 << 52
 """Larger counts are read as this one, which brings no two of them further apart."""

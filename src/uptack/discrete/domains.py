@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns import NUMERIC, Field, canonical, field
 from uptack.errors import InvalidArgument
 from uptack.noise.laws import Integers
+from uptack.table.values.entrance import field
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import NUMERIC, canonical
 
 LARGEST_DOMAIN = 1 << 62
 
@@ -54,8 +56,8 @@ def _listed(levels: Sequence[Hashable]) -> NDArray[Any]:
 def places(column: Any, levels: Sequence[Hashable] | int) -> Integers:
     """The place of every row's value among the levels, -1 where it is none of them.
 
-    Both are compared in their canonical form (`uptack.columns.canonical`), so each row by itself: 1, 1.0 and True are
-    one level, None stands for a missing value, and a row of any other type is outside.
+    Both are compared in their canonical form (`uptack.table.values.kinds.canonical`), so each row by itself: 1, 1.0 and
+    True are one level, None stands for a missing value, and a row of any other type is outside.
     """
     found = field("columns", column, "one-dimensional columns of one length")
     if isinstance(levels, int):

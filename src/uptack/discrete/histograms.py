@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.columns import Column
+from uptack.columns.numeric import Column
 from uptack.columns.spread import PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
 from uptack.discrete.binning import Edges, Keys, binning_of

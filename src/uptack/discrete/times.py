@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns import Field, field
-from uptack.columns.calendar import CALENDAR, begin, floored, label, tick_edges
-from uptack.columns.moments import DAY, FIRST, LAST, TIMED, Form, Ticks
 from uptack.columns.spread import PeopleTally, PeopleValues
 from uptack.columns.tally import Tally
 from uptack.columns.timed import TimedColumn, unlike
 from uptack.errors import InvalidArgument
 from uptack.noise.laws import Integers
+from uptack.table.values.calendar import CALENDAR, begin, floored, label, tick_edges
+from uptack.table.values.entrance import field
+from uptack.table.values.field import Field
+from uptack.table.values.times import DAY, FIRST, LAST, TIMED, Form, Ticks
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns import ArrayColumn, Column
+from uptack.columns.numeric import ArrayColumn, Column
 from uptack.columns.people import PeopleColumn
 from uptack.columns.table import Table
 from uptack.exact import Rational

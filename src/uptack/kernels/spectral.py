@@ -13,7 +13,6 @@ from flint import arb
 from numpy.typing import ArrayLike
 
 from uptack import checks
-from uptack.columns import matrix, numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 from uptack.kernels.kernel import UNIT, Floats, points, root_above
@@ -24,6 +23,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
+from uptack.table.values.entrance import matrix, numbers
 
 special = Later("scipy.special")
 

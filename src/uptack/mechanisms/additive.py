@@ -18,7 +18,6 @@ from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.columns import numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball, read
 from uptack.later import Later
@@ -33,6 +32,7 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.calibration import gaussian_noise_multiplier
 from uptack.registry import release
 from uptack.release import Release
+from uptack.table.values.entrance import numbers
 
 special = Later("scipy.special")
 

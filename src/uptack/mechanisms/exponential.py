@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.columns import numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy
@@ -20,6 +19,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
+from uptack.table.values.entrance import numbers
 
 T = TypeVar("T")
 Choice = Callable[[NDArray[np.float64], Fraction, Entropy], int]

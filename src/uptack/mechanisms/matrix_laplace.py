@@ -38,7 +38,6 @@ from flint import arb, arb_mat
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.columns import numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball, read
 from uptack.later import Later
@@ -49,6 +48,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
+from uptack.table.values.entrance import numbers
 
 integrate = Later("scipy.integrate")
 optimize = Later("scipy.optimize")

@@ -12,7 +12,6 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account
-from uptack.columns import column, matrix
 from uptack.columns.batched import Batched, BatchedPeople, BatchedRows
 from uptack.columns.owners import Codes, PeopleRows
 from uptack.errors import InvalidArgument
@@ -23,6 +22,7 @@ from uptack.multivariate.streams import StreamedRows
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.statistics.sizes import noisy_size
+from uptack.table.values.entrance import column, matrix
 
 MISSING = ("error", "drop", "ignore")
 COUNT = Fraction(1, 50)

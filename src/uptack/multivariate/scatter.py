@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.columns import containers
 from uptack.drawing import PRIVATE, caption
 from uptack.drawing import axes as new_axes
 from uptack.errors import InvalidArgument
@@ -31,6 +30,7 @@ from uptack.registry import release
 from uptack.registry.reads import COLUMNS
 from uptack.release import Advice, NoReply, Release
 from uptack.shown import Ends, Figures, Record, line
+from uptack.table.values import containers
 
 integrate = Later("scipy.integrate")
 optimize = Later("scipy.optimize")

@@ -8,8 +8,7 @@ from typing import Any
 
 from uptack import checks
 from uptack.account import Outcome as Found
-from uptack.columns import OrderStatistics
-from uptack.columns.selection import SCALE
+from uptack.columns.selection import SCALE, OrderStatistics
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei

@@ -12,7 +12,6 @@ import numpy as np
 from uptack import checks
 from uptack.account import Account
 from uptack.account import Outcome as Found
-from uptack.columns import column
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
@@ -26,6 +25,7 @@ from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.statistic import least_n
 from uptack.statistics.tested import SCALE_SLOPE
+from uptack.table.values.entrance import column
 
 HOW = "Dwork and Lei's grids"
 LEAST_EPSILON = Fraction(1, 10**9)

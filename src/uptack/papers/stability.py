@@ -23,7 +23,6 @@ from uptack.blocks.evaluation import (
 )
 from uptack.blocks.stable import lead_needed, released_mode
 from uptack.blocks.tables import Indices, number_of_rows
-from uptack.columns import column
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import release_if_stable
@@ -35,6 +34,7 @@ from uptack.reach.mode import median_distance, mode_distance, outcome, winner
 from uptack.reach.order import quantile_rank
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
+from uptack.table.values.entrance import column
 
 BUILT_IN = ("mode", "median")
 LIMIT = 100_000

@@ -10,7 +10,7 @@ from typing import Any
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns import ArrayColumn
+from uptack.columns.numeric import ArrayColumn
 from uptack.columns.samples import Samples, public_groups, samples
 from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational

@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uptack import checks
-from uptack.columns import canonical, numbers
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.reach.order import quantile_rank
+from uptack.table.values.entrance import numbers
+from uptack.table.values.kinds import canonical
 
 GAP_MOVES = {"add/remove": 1, "substitute": 2}
 """How far one row moves the lead of the first over the second: a replaced vote leaves one and goes to the other."""
@@ -41,7 +42,8 @@ def outcome(value: Any) -> Hashable:
     """A result of a function in its canonical form; TypeError where it is not hashable, or NaN.
 
     Results that are equal to Python and are told apart by a reader, as True, 1 and 1.0 are, or datetimes in two zones,
-    would say which row came first: see `uptack.columns.canonical`. A truth value stays one; `winner` tells it from 1.
+    would say which row came first: see `uptack.table.values.kinds.canonical`. A truth value stays one; `winner` tells
+    it from 1.
     """
     hash(value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value)
     if canonical(value) is None and value is not None:

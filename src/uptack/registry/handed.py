@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns import Column, column, flags, indexed, matrix
 from uptack.columns.grouped import Keys
+from uptack.columns.numeric import Column
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.people import PeopleColumn
 from uptack.columns.samples import PeopleLines, names_of
 from uptack.columns.timed import TimedColumn
 from uptack.columns.timed import whole as whole_times
 from uptack.data.arrays import numeric_column
+from uptack.table.values.entrance import column, flags, indexed, matrix
 
 
 def peoples_column(name: str, x: Any, whose: Owners) -> Any:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from uptack.columns.calendar import CALENDAR
 from uptack.columns.each import HOWS
+from uptack.table.values.calendar import CALENDAR
 
 Form = Literal[
     "number", "numbers", "integer", "flag", "word", "words", "choice", "range", "step", "edges", "keys", "levels",

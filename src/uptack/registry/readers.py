@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns import NUMERIC, Kind, whole
 from uptack.columns.batched import UnreadTable
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.samples import CompleteRows, PeopleLines, PeopleSamples, Samples, ready
@@ -26,6 +25,7 @@ from uptack.data.people import PeopleSource
 from uptack.data.protocol import comparable, form_of
 from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument
+from uptack.table.values.kinds import NUMERIC, Kind, whole
 
 Names = tuple[str, ...]
 Given = Mapping[str, Any]

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from uptack import checks
-from uptack.columns import NUMERIC, Kind, indexed
-from uptack.columns.moments import TIMED
 from uptack.columns.owners import Owners
 from uptack.columns.spread import PeopleValues
 from uptack.data import Source
@@ -17,6 +15,9 @@ from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 from uptack.registry import handed, readers
 from uptack.registry.readers import COUNTED, Given, Names, Read
+from uptack.table.values.entrance import indexed
+from uptack.table.values.kinds import NUMERIC, Kind
+from uptack.table.values.times import TIMED
 
 Whose = Callable[[str, Any, Owners], Any]
 

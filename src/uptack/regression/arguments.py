@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from uptack.columns import containers
 from uptack.registry.options import Grouping
 from uptack.statistics.arguments import Promises
+from uptack.table.values import containers
 
 
 def coefficient_names(count: int, intercept: bool, x: Any = None) -> tuple[str, ...]:

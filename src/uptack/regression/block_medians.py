@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Outcome
-from uptack.columns import ArrayColumn
+from uptack.columns.numeric import ArrayColumn
 from uptack.columns.table import Floats
 from uptack.mechanisms.inverse import VECTOR_LATTICES, Refusal, decay, finest, inverse_loss, slack_needed
 from uptack.mechanisms.vector_medians import median_boxes, median_room

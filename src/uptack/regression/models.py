@@ -12,13 +12,13 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from uptack import checks
-from uptack.columns import matrix
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument, NoReplyError
 from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.regression.formulas.frames import check_response, named
 from uptack.regression.summary import RegressionRelease
+from uptack.table.values.entrance import matrix
 
 OWN = ("on_no_reply", "random_state")
 """Parameters of the estimators themselves. All others are told to the release function."""

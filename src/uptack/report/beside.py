@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from uptack.columns.kinds import MOST_LEVELS
-from uptack.data.protocol import NUMERIC, known
+from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 from uptack.privacy import Privacy
 from uptack.session import Request, Session
+from uptack.table.values.kinds import MOST_LEVELS, NUMERIC
 
 REGRESSION, CORRELATIONS = Fraction(1, 3), Fraction(1, 6)
 """Their parts of ε, where they get a reply for it."""

@@ -14,9 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from uptack import checks
-from uptack.columns.moments import TIMED, Form
-from uptack.data.protocol import NUMERIC, form_of, known
-from uptack.data.schema import Said
+from uptack.data.protocol import form_of, known
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.privacy import Privacy, tight
@@ -26,6 +24,9 @@ from uptack.release import NoReply
 from uptack.report.beside import Beside, beside
 from uptack.report.figures import DRAWS, LEVELS, TRUTH, WORTH, Asked, Draw, least_epsilon
 from uptack.session import Request, Session
+from uptack.table.schema import Said
+from uptack.table.values.kinds import NUMERIC
+from uptack.table.values.times import TIMED, Form
 
 COUNTED = ("text", "any")
 """Kinds whose categories nobody listed beforehand: texts, and columns without a declared type."""

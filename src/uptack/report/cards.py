@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns.moments import Form, spoken
 from uptack.kernels.density import DensityCurve, Floats
 from uptack.privacy import Privacy
 from uptack.release import NoReply
@@ -20,6 +19,7 @@ from uptack.report import spikes
 from uptack.session.requests import Made
 from uptack.shown.numbers import number
 from uptack.shown.times import written
+from uptack.table.values.times import Form, spoken
 
 LABELS = {
     Fraction(1, 2): "median",

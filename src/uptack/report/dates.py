@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from uptack.columns.calendar import edges_between
-from uptack.columns.moments import DAY, FIRST, LAST, SECOND, Form
 from uptack.report.axes import LEFT, LETTER, RIGHT, WIDTH, Tick, ticks
 from uptack.shown.times import words
+from uptack.table.values.calendar import edges_between
+from uptack.table.values.times import DAY, FIRST, LAST, SECOND, Form
 
 LENGTHS = {"day": 1.0, "week": 7.0, "month": 30.4, "year": 365.25}
 STEPS = [SECOND * n for n in (1, 5, 15, 60, 300, 900, 1800)]

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from uptack.columns.moments import DAY, Form
 from uptack.mechanisms.inverse import FAILURE, LATTICES
 from uptack.session import Request
 from uptack.statistics.many import CANDIDATES
+from uptack.table.values.times import DAY, Form
 
 CONFIDENCE = Fraction(95, 100)
 CUT = Fraction(1, 10)

@@ -7,11 +7,11 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from uptack import checks
-from uptack.data.conditions import Condition, conditions
 from uptack.data.filtered import filtered
 from uptack.data.people import hidden
 from uptack.errors import InvalidArgument
 from uptack.session.requests import Request
+from uptack.table.conditions import Condition, conditions
 
 if TYPE_CHECKING:
     from uptack.session.session import Session

@@ -10,8 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from uptack.columns import ArrayColumn, Column, canonical, labelled
-from uptack.columns.numeric import Ordered
+from uptack.columns.numeric import ArrayColumn, Column, Ordered
 from uptack.columns.selection import Floats, Window
 from uptack.columns.timed import TimedColumn
 from uptack.data import Source
@@ -19,14 +18,15 @@ from uptack.data.people import empty
 from uptack.data.protocol import Counts, Key
 from uptack.groups import Parts
 from uptack.noise.laws import Integers
+from uptack.table.values.kinds import canonical, labelled
 
 
 class SourceGroups:
     """What a statistic reads of the rows of a source, by the values of one or more columns: a filter per group.
 
-    `read` makes the arguments of a statistic from a source. A group is a canonical value (`uptack.columns.canonical`),
-    or a tuple of them where there are several columns: keys that a source tells apart, and canonical forms do not, are
-    one group, with all their rows.
+    `read` makes the arguments of a statistic from a source. A group is a canonical value
+    (`uptack.table.values.kinds.canonical`), or a tuple of them where there are several columns: keys that a source
+    tells apart, and canonical forms do not, are one group, with all their rows.
 
     In a source of people each person counts in one of her groups only, and sizes are numbers of people
     (`uptack.columns.grouped`).

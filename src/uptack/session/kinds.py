@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uptack.data import copies, textfiles
-from uptack.data.files import Options, is_text, text_layout
-from uptack.data.schema import Said, Schema
 from uptack.errors import InvalidArgument
 from uptack.privacy import Privacy
 from uptack.registry.readers import formulas
 from uptack.session.requests import Request
+from uptack.table.csv import parquet_copy, rules
+from uptack.table.engine.files import Options, is_text, text_layout
+from uptack.table.schema import Said, Schema
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
@@ -32,20 +32,20 @@ def settled(data: Any, options: Options, ledger: Ledger | None) -> Options:
     not to be guessed get none.
     """
     types = options.types
-    guesses = types == textfiles.GUESS or (isinstance(types, Mapping) and textfiles.GUESS in types.values())
+    guesses = types == rules.GUESS or (isinstance(types, Mapping) and rules.GUESS in types.values())
     if ledger is None or not guesses or not is_text(data):
         return options
     paths, layout = text_layout(data, options)
     file = Path(os.fspath(data)).name
 
-    kinds, kept = textfiles.declared(types, layout), _read(ledger, file)
-    fresh = [name for name, kind in kinds.items() if kind == textfiles.GUESS and name not in kept]
+    kinds, kept = rules.declared(types, layout), _read(ledger, file)
+    fresh = [name for name, kind in kinds.items() if kind == rules.GUESS and name not in kept]
     if fresh:
-        guessed = copies.guess(paths, layout)
+        guessed = parquet_copy.guess(paths, layout)
         for name in fresh:
             _write(ledger, file, name, guessed[name])
         kept = _read(ledger, file)
-    return replace(options, types={n: kept.get(n, "text") if k == textfiles.GUESS else k for n, k in kinds.items()})
+    return replace(options, types={n: kept.get(n, "text") if k == rules.GUESS else k for n, k in kinds.items()})
 
 
 def _write(ledger: Ledger, file: str, name: str, kind: str) -> None:

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from uptack.data import source
-from uptack.data.files import Options, schema_of
 from uptack.data.people import people
-from uptack.data.schema import Schema
-from uptack.data.textfiles import Types
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
@@ -18,6 +15,9 @@ from uptack.session.kinds import settled
 from uptack.session.session import Session
 from uptack.session.units import about, called, check_ledger
 from uptack.statistics.arguments import asked
+from uptack.table.csv.rules import Types
+from uptack.table.engine.files import Options, schema_of
+from uptack.table.schema import Schema
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
@@ -58,7 +58,7 @@ def open(
     one row is, for those who read of it, "row" unless given.
 
     A schema beside a file, `FILE.uptack.toml`, says what no argument says: how the file is written, `person`, `noun`
-    and `adjacency`, and what statistics of a column are told, such as its granularity (`uptack.data.schema`).
+    and `adjacency`, and what statistics of a column are told, such as its granularity (`uptack.table.schema`).
 
     Each release reads one state of the table, and counts its rows anew. Threads may share a session: where they share a
     connection to an engine, one release is made after the other.

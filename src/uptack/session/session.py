@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from uptack import checks
 from uptack.data import Source
-from uptack.data.conditions import Condition
 from uptack.data.people import hidden
 from uptack.data.protocol import known
-from uptack.data.schema import Schema
 from uptack.errors import InvalidArgument, UptackError
 from uptack.noise import Entropy
 from uptack.privacy import Adjacency, Privacy, tight
@@ -26,6 +24,8 @@ from uptack.session.paid import PaidPlan, Spending
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request
 from uptack.session.shown import ShownSession
+from uptack.table.conditions import Condition
+from uptack.table.schema import Schema
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
@@ -54,7 +54,7 @@ class Session(ShownSession):
         """A session on the rows that meet all conditions: `session.where(ward="Surgery", age=(">=", 18))`.
 
         A condition is a value, None for rows without one, or a pair (operation, value) with one of "==", "!=", "<",
-        "<=", ">", ">=", "in", "not in" and "between" (`uptack.data.conditions`). A row without a value meets only
+        "<=", ">", ">=", "in", "not in" and "between" (`uptack.table.conditions`). A row without a value meets only
         `None`, and "in" with None. Names that are no Python names go into a dictionary. A session on rows that meet
         some conditions can be asked for more.
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.columns.moments import Spoken, spoken
-from uptack.columns.numeric import LARGEST
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.plausible import Lattice, Plausible
@@ -21,6 +19,8 @@ from uptack.privacy import Adjacency, loss
 from uptack.registry.options import METHODS
 from uptack.release import Advice, Noise
 from uptack.statistics.told import named, ticked, told
+from uptack.table.values.kinds import LARGEST
+from uptack.table.values.times import Spoken, spoken
 
 FOLLOWED = 11
 """Up to so many quantiles a secret number of rows is not bought: the error of boxes, about m/ε ranks, is less."""

@@ -8,9 +8,7 @@ from functools import partial
 from typing import Any
 
 from uptack import columns
-from uptack.columns import Column
-from uptack.columns.entrance import numeric
-from uptack.columns.moments import TIMED, Form
+from uptack.columns.numeric import Column
 from uptack.columns.owners import of_people
 from uptack.columns.timed import TimedColumn, unlike
 from uptack.data.arrays import shown_column
@@ -18,6 +16,8 @@ from uptack.errors import InvalidArgument
 from uptack.statistics.arguments import Question
 from uptack.statistics.showing import shown
 from uptack.statistics.told import CENTURIES, agree
+from uptack.table.values.entrance import numeric
+from uptack.table.values.times import TIMED, Form
 
 
 def column(x: Any, question: Question, floats: bool = False, times: str = "") -> tuple[Column, Question]:
@@ -28,8 +28,8 @@ def column(x: Any, question: Question, floats: bool = False, times: str = "") ->
     each such row is replaced on its own, NaN by the value asked for and ±inf by ±the largest float, which keeps
     neighbours neighbours.
 
-    A column of times or durations is one of ticks from here on (`uptack.columns.moments`). `times` says what an answer
-    in ticks is: "place", a moment among the rows, "spread", a duration, or "" where ticks are of no use.
+    A column of times or durations is one of ticks from here on (`uptack.table.values.times`). `times` says what an
+    answer in ticks is: "place", a moment among the rows, "spread", a duration, or "" where ticks are of no use.
     """
     data = x if isinstance(x, Column) else in_memory(x)
     form = data.form if isinstance(data, TimedColumn) else None

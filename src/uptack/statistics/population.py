@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from uptack import checks
-from uptack.columns.moments import spoken
 from uptack.exact import Rational
 from uptack.mechanisms.inverse import inverse_loss
 from uptack.privacy import Privacy, loss
@@ -21,6 +20,7 @@ from uptack.statistics.planning import secret_size
 from uptack.statistics.quantile_ends import confidence_of, ends_around, no_interval_of_rows
 from uptack.statistics.sizes import COUNT_SHARE, public_size
 from uptack.statistics.told import ticked
+from uptack.table.values.times import spoken
 
 
 def spends(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from uptack.account import Outcome
-from uptack.columns.moments import Form
 from uptack.exact import Rational
 from uptack.release import Noise
 from uptack.shown.numbers import SHOWN
+from uptack.table.values.times import Form
 
 
 @dataclass(frozen=True)

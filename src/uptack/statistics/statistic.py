@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from uptack.columns import Column
+from uptack.columns.numeric import Column
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.order import quartiles
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from uptack.columns.moments import UNITS, Form, Spoken, spoken
 from uptack.errors import InvalidArgument
+from uptack.table.values.times import UNITS, Form, Spoken, spoken
 
 
 def named(step: Any) -> Any:

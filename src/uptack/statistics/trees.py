@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.columns import Column
+from uptack.columns.numeric import Column
 from uptack.mechanisms.inverse import inverse_loss, round_to
 from uptack.mechanisms.tree import FEW, Tree
 from uptack.noise import Entropy

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.columns import Column
+from uptack.columns.numeric import Column
 from uptack.noise import Entropy
 from uptack.reach.protocol import Floats
 from uptack.statistics.cells import Candidates, Cells, Integers

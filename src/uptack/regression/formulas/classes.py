@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.columns import canonical, field
 from uptack.columns.batched import Batched
 from uptack.columns.owners import PeopleRows
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
+from uptack.table.values.entrance import field
+from uptack.table.values.kinds import canonical
 
 Classes = tuple[Any, Any]
 WHOLE = 2**53

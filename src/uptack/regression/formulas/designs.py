@@ -11,8 +11,6 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account
-from uptack.columns import NUMERIC, canonical, labelled
-from uptack.columns.fields import Field, no_rows
 from uptack.columns.owners import Owners
 from uptack.columns.spread import PeopleValues
 from uptack.errors import InvalidArgument
@@ -24,6 +22,8 @@ from uptack.regression.formulas.levels import Levels
 from uptack.regression.formulas.margins import Margin, margins
 from uptack.regression.formulas.recipes import Recipe, columns_of
 from uptack.regression.formulas.tables import Named, Plan, Wanted, of_data
+from uptack.table.values.field import Field, no_rows
+from uptack.table.values.kinds import NUMERIC, canonical, labelled
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.columns import containers, field
 from uptack.columns.batched import Batched
 from uptack.columns.owners import PeopleRows
 from uptack.errors import InvalidArgument
+from uptack.table.values import containers
+from uptack.table.values.entrance import field
 
 
 def named(x: Any, binary: Any) -> tuple[tuple[str, ...], tuple[int, ...]] | None:

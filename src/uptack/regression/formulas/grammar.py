@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.columns.fields import Field
-from uptack.columns.kinds import number
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.later import Later
 from uptack.regression.formulas import functions, refusals
 from uptack.regression.formulas.names import marked, shown, unmarked
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import number
 
 formulaic = Later("formulaic")
 

@@ -18,15 +18,14 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account
-from uptack.columns import Kind, canonical, in_order, labelled
-from uptack.columns.fields import Field
-from uptack.columns.kinds import MOST_LEVELS, number
 from uptack.columns.table import Floats
 from uptack.discrete.categories import Screen, tallied, weights_of
 from uptack.errors import InvalidArgument
 from uptack.labels import label
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import MOST_LEVELS, Kind, canonical, in_order, labelled, number
 
 OTHERS = "(others)"
 """What the level of all other values is called."""

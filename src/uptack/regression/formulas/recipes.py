@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from uptack.columns import Kind, containers
-from uptack.columns.fields import Field
 from uptack.columns.table import Floats
 from uptack.regression.formulas.grammar import Factor
 from uptack.regression.formulas.levels import Levels
 from uptack.regression.formulas.margins import Margin
 from uptack.regression.formulas.tables import number_field
+from uptack.table.values import containers
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import Kind
 
 
 def columns_of(

@@ -10,8 +10,6 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from uptack import checks
-from uptack.columns import NUMERIC, containers, field
-from uptack.columns.fields import Field, no_rows
 from uptack.columns.owners import Owners, PeopleRows
 from uptack.columns.spread import PeopleTally, Weights
 from uptack.columns.table import Floats
@@ -19,6 +17,10 @@ from uptack.columns.tally import Tally
 from uptack.columns.unread import Touched
 from uptack.errors import InvalidArgument
 from uptack.regression.formulas.grammar import read
+from uptack.table.values import containers
+from uptack.table.values.entrance import field
+from uptack.table.values.field import Field, no_rows
+from uptack.table.values.kinds import NUMERIC
 
 Wanted = tuple[str, tuple[Any, ...] | None, str, int | None]
 """A column of numbers, and None; or one of categories, with its levels, what becomes of other values, and the number of

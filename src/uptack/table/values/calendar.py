@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.entrance import field
-from uptack.columns.fields import Array, Field, Mask
-from uptack.columns.moments import DAY, LAST, Form, Spoken, Ticks, spoken
 from uptack.errors import InvalidArgument
+from uptack.table.values.entrance import field
+from uptack.table.values.field import Array, Field, Mask
+from uptack.table.values.times import DAY, LAST, Form, Spoken, Ticks, spoken
 
 CALENDAR = ("hour", "day", "week", "month", "year")
 LENGTHS = {"hour": DAY // 24, "day": DAY, "week": 7 * DAY, "month": 31 * DAY, "year": 366 * DAY}

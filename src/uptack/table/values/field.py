@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from types import NoneType
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.kinds import LARGEST, Kind, canonical, in_order, labelled, number
-from uptack.columns.moments import Form, ticks_of
+from uptack.table.values.kinds import LARGEST, Kind, canonical, in_order, labelled, number
+from uptack.table.values.times import Form, ticks_of
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -86,7 +86,7 @@ class Field:
         return self._form
 
     def ticks(self) -> tuple[NDArray[np.int64], Mask]:
-        """Times and durations as exact ticks, and the rows without one: see `uptack.columns.moments`."""
+        """Times and durations as exact ticks, and the rows without one: see `uptack.table.values.times`."""
         values, missing = self._values
         ticks, gone = ticks_of(values)
         return ticks, gone if missing is None else gone | missing
@@ -109,7 +109,7 @@ class Field:
     def codes(self) -> tuple[list[Hashable], NDArray[np.int64]]:
         """The canonical values that occur, in order and as the kind shows them, and each row's place in that list.
 
-        Canonical first, and then counted: see `uptack.columns.kinds.canonical`.
+        Canonical first, and then counted: see `uptack.table.values.kinds.canonical`.
         """
         values, missing = self._values
         code = values.dtype.kind
@@ -194,7 +194,7 @@ def _doubles(values: Array) -> Floats:
 
 
 def listed(values: Any) -> Floats:
-    """Each of many values as a float, by itself: see `uptack.columns.kinds.number`."""
+    """Each of many values as a float, by itself: see `uptack.table.values.kinds.number`."""
     return np.fromiter(map(number, values), np.float64, len(values))
 
 
@@ -216,3 +216,22 @@ def _merged(found: list[Hashable]) -> tuple[list[Hashable], NDArray[np.int64]]:
     labels = sorted(set(found), key=in_order)
     order = {label: i for i, label in enumerate(labels)}
     return labels, np.array([order[label] for label in found], np.int64)
+
+
+class CodedField(Field):
+    """A field of any kind from its canonical values, in order, and each row's place among them."""
+
+    def __init__(self, kind: Kind, values: Sequence[Hashable], places: NDArray[np.int64]) -> None:
+        self._labels, self._places = labelled(list(values), kind), places
+        super().__init__(kind, places.size, self._read_rows)
+
+    def _read_rows(self) -> tuple[Array, Mask]:
+        """The rows as the kind holds them. Whether any row is missing does not change their type."""
+        gone = np.array([label is None for label in self._labels], bool)
+        exact = {"boolean": np.bool_, "number": np.float64}.get(self.kind, object)
+        held: Array = np.fromiter((False if label is None else label for label in self._labels), exact, gone.size)
+        return held[self._places], gone[self._places]
+
+    def codes(self) -> tuple[list[Hashable], NDArray[np.int64]]:
+        """The values, and each row's place."""
+        return list(self._labels), self._places

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns import containers
-from uptack.columns.fields import Array, Field, Floats
-from uptack.columns.kinds import NUMERIC, Kind, number
 from uptack.errors import InvalidArgument
+from uptack.table.values import containers
+from uptack.table.values.field import Array, Field, Floats
+from uptack.table.values.kinds import NUMERIC, Kind, number
 
 HELD: dict[Kind, tuple[str, str]] = {
     "text": ("texts or categories", "Convert it to numbers first, or count its values with uptack.histogram."),

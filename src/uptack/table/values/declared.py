@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.columns.fields import MOST_INTEGER, Array, Field, Mask
-from uptack.columns.moments import DAY, Form, objects_as_ticks
 from uptack.errors import InvalidArgument
+from uptack.table.values.field import MOST_INTEGER, Array, Field, Mask
+from uptack.table.values.times import DAY, Form, objects_as_ticks
 
 Read = tuple[Array, Mask | None]
 

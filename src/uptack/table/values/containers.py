@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns.fields import Array, Field, Mask
-from uptack.columns.kinds import Kind
-from uptack.columns.moments import Form, form_of, measured
+from uptack.table.values.field import Array, Field, Mask
+from uptack.table.values.kinds import Kind
+from uptack.table.values.times import Form, form_of, measured
 
 NUMPY_KINDS: dict[str, Kind] = {
     "i": "integer",

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from uptack.data import states
-from uptack.data.protocol import Kind
+from uptack.table import snapshots
+from uptack.table.values.kinds import Kind
 
 WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 KINDS: dict[str, Kind] = {
@@ -41,18 +41,18 @@ class Connection:
 
     def ibis(self) -> Any:
         """The same connection for ibis: the same state, the same locks."""
-        with states.state(self).lock:  # ibis asks DuckDB at once, which must not break off what another thread reads
+        with snapshots.state(self).lock:  # ibis asks DuckDB at once, which must not break off what another thread reads
             if "_ibis" not in vars(self):
                 import ibis
 
                 made = ibis.duckdb.from_connection(self.con)
-                vars(made)["_uptack_state"] = states.state(self)
+                vars(made)["_uptack_state"] = snapshots.state(self)
                 self._ibis = made
             return self._ibis
 
     def table(self, name: str) -> Any:
         """A table or a view by its name: a plain one, or else one of ibis."""
-        with states.state(self).lock:
+        with snapshots.state(self).lock:
             described = self.con.execute(f"DESCRIBE {quoted(name)}").fetchall()
             types = {column: dtype for column, dtype, *_ in described}
             return Plain(self, name, types) if KINDS.keys() >= set(types.values()) else self.ibis().table(name)
@@ -93,7 +93,7 @@ class Plain:
     @cached_property
     def table(self) -> Any:
         """The same table for ibis, which reads its types."""
-        with states.state(self.con).lock:
+        with snapshots.state(self.con).lock:
             return self.con.ibis().table(self.name)
 
     def count(self) -> Statement:

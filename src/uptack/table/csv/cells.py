@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from uptack import checks
-from uptack.data import cell_bytes, time_cells
-from uptack.data.constants import false, listed, nothing, whole
-from uptack.data.streams import LOST
 from uptack.errors import InvalidArgument
+from uptack.table.csv import cell_bytes, time_cells
+from uptack.table.csv.cell_bytes import false, listed, nothing, whole
+from uptack.table.csv.recoding import LOST
 
 TYPES = ("integer", "number", "boolean", "text", *time_cells.FORMS)
 WORDS = "boolean:"

@@ -1,9 +1,9 @@
 """The bytes of a text file: unpacked as its name says, and recoded to UTF-8.
 
 **What is broken stays where it is.** Bytes that mean nothing in the encoding become U+FFFF, which is no character. So
-the cell that holds them is a missing value (`uptack.data.cells`), and no other is touched. This needs an encoding in
-which no character changes how the ones after it are read: UTF-8, UTF-16, UTF-32, and those with one byte per character.
-Others are refused. A row of UTF-16 is a row of 16-bit units: a lone half of a pair is one broken unit.
+the cell that holds them is a missing value (`uptack.table.csv.cells`), and no other is touched. This needs an encoding
+in which no character changes how the ones after it are read: UTF-8, UTF-16, UTF-32, and those with one byte per
+character. Others are refused. A row of UTF-16 is a row of 16-bit units: a lone half of a pair is one broken unit.
 
 **Rows are read alike in blocks of any size.** Where blocks end is a matter of the rows before, which must not decide
 what a cell holds. Arrow leaves out a \\n that begins a block after one that ends in \\r, in quotes too: so no part that
@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.data.states import guarded
 from uptack.errors import InvalidArgument
+from uptack.table.snapshots import guarded
 
 PACKED = {".gz": ("gzip", b"\x1f\x8b"), ".bz2": ("bz2", b"BZh"), ".zst": ("zstd", b"\x28\xb5\x2f\xfd")}
 """How files are packed, by the end of their names, and what they begin with."""

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns.numeric import LARGEST
-from uptack.data import engines
-from uptack.data.protocol import Kind
-from uptack.data.ticks import ticks
+from uptack.table.engine import connection
+from uptack.table.engine.ticks import ticks
+from uptack.table.values.kinds import LARGEST, Kind
 
 
 def kind(dtype: Any) -> Kind:
@@ -30,14 +29,14 @@ def kind(dtype: Any) -> Kind:
 
 def number(value: float) -> Any:
     """A float as the engine reads it, to the last bit: text is rounded once, other literals may be rounded twice."""
-    return engines.ibis().literal(repr(float(value))).cast("float64")
+    return connection.ibis().literal(repr(float(value))).cast("float64")
 
 
 def as_floats(values: Any) -> Any:
     """A numeric column of an expression as floats of 64 bits; times as the floats nearest to their ticks."""
     if values.type().is_timestamp() or values.type().is_date():
         return ticks(values)
-    if values.type().is_decimal() and engines.backend(values).name == "postgres":
+    if values.type().is_decimal() and connection.backend(values).name == "postgres":
         return _within_floats(values)
     return (values.cast("int32") if values.type().is_boolean() else values).cast("float64")
 
@@ -47,7 +46,7 @@ def _within_floats(values: Any) -> Any:
 
     A numeric NaN is equal to itself and above all numbers, so it comes first.
     """
-    ibis, (most, least) = engines.ibis(), (_exact(bound) for bound in (LARGEST, "2.4703282292062328e-324"))
+    ibis, (most, least) = connection.ibis(), (_exact(bound) for bound in (LARGEST, "2.4703282292062328e-324"))
     return ibis.cases(
         (values == _exact("NaN"), ibis.null().cast("float64")),
         (values > most, number(np.inf)),
@@ -58,7 +57,7 @@ def _within_floats(values: Any) -> Any:
 
 
 def _exact(value: object) -> Any:
-    return engines.ibis().literal(str(value)).cast("decimal")
+    return connection.ibis().literal(str(value)).cast("decimal")
 
 
 def missing(values: Any) -> Any:
@@ -72,7 +71,7 @@ def _is_nan(values: Any) -> Any:
     DuckDB answers isnan(x) from the least and the largest value that a Parquet file states, which leave NaN out: no row
     is NaN then, and NaN rows come through. Of the float next to x it knows no bounds, so there it looks at the rows.
     """
-    if engines.backend(values).name == "duckdb":
+    if connection.backend(values).name == "duckdb":
         return _nextafter()(values, 0.0).isnan()
     return values.isnan()
 
@@ -94,14 +93,14 @@ def infinite(values: Any) -> Any:
 def whole(wanted: int, dtype: Any) -> Any:
     """An integer of the column's own type; null, which nothing is equal to, where the type does not reach so far."""
     try:
-        return engines.ibis().literal(wanted, type=dtype.copy(nullable=True))
+        return connection.ibis().literal(wanted, type=dtype.copy(nullable=True))
     except Exception:
-        return engines.ibis().null().cast(dtype)
+        return connection.ibis().null().cast(dtype)
 
 
 def filled(table: Any, instead: float) -> Any:
     """The column v with numbers in place of missing values and of infinities; other columns as they are."""
-    v, ibis = table.v, engines.ibis()
+    v, ibis = table.v, connection.ibis()
     bounded = ibis.ifelse(v == number(np.inf), number(LARGEST), ibis.ifelse(v == number(-np.inf), number(-LARGEST), v))
     return table.mutate(v=ibis.ifelse(missing(v), number(instead), bounded))
 
@@ -156,7 +155,7 @@ def _try_validate_utf8() -> Callable[[Any], Any]:
 def _builtin(function: Callable[..., Any], **types: type) -> Callable[..., Any]:
     """A function of the engine. ibis reads the types of its arguments, and strings are none."""
     function.__annotations__ = types
-    made: Callable[..., Any] = engines.ibis().udf.scalar.builtin(function)
+    made: Callable[..., Any] = connection.ibis().udf.scalar.builtin(function)
     return made
 
 
@@ -174,10 +173,10 @@ def text_bytes(con: Any, text: object) -> Any:
     except UnicodeEncodeError:
         found = None
     if found is None or (con.name == "postgres" and b"\0" in found):
-        return engines.ibis().null().cast("binary")
+        return connection.ibis().null().cast("binary")
     if con.name == "postgres":  # ibis writes bytes in a form that PostgreSQL does not read
-        return text_key(con, engines.ibis().literal(text))
-    return engines.ibis().literal(found)
+        return text_key(con, connection.ibis().literal(text))
+    return connection.ibis().literal(found)
 
 
 def valued(key: Any, kind: Kind) -> Any:

@@ -9,15 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from uptack import checks
-from uptack.data import columnar, copies, engines, streams, textfiles
-from uptack.data import schema as schemas
 from uptack.data.protocol import known
-from uptack.data.schema import Schema
-from uptack.data.states import state
-from uptack.data.time_cells import DURATION
 from uptack.errors import InvalidArgument
+from uptack.table import schema as schemas
+from uptack.table.csv import parquet_copy, recoding, rules
+from uptack.table.csv.time_cells import DURATION
+from uptack.table.engine import connection
+from uptack.table.engine.plain import quoted
+from uptack.table.schema import Schema
+from uptack.table.snapshots import state
 
 FORMATS = {
     ".csv": "csv",
@@ -38,7 +41,7 @@ class Options:
     """How a file is to be read; the defaults are what nobody said. See `uptack.data.source`."""
 
     table: str | None = None
-    types: textfiles.Types = None
+    types: rules.Types = None
     memory: str | None = None
     threads: int | None = None
     delimiter: str | None = None
@@ -55,12 +58,12 @@ class Options:
         return {name: value for name, value in vars(self).items() if value is not unsaid[name]}
 
     @property
-    def dialect(self) -> textfiles.Dialect:
+    def dialect(self) -> rules.Dialect:
         """How a text file is written."""
-        return textfiles.Dialect(*(getattr(self, name) for name in DIALECT))
+        return rules.Dialect(*(getattr(self, name) for name in DIALECT))
 
 
-DIALECT = tuple(field.name for field in fields(textfiles.Dialect))
+DIALECT = tuple(field.name for field in fields(rules.Dialect))
 
 
 ALLOWED = {
@@ -86,16 +89,16 @@ def opened(path: str | os.PathLike[str], options: Options) -> Any:
         if form not in ALLOWED[option]:
             raise InvalidArgument(option, f"left out for {form}", checks.describe(value))
     if form == "url":
-        return _in_database(engines.ibis().connect(name), wanted)
+        return _in_database(connection.ibis().connect(name), wanted)
     if form == "duckdb":
         if "://" not in name and not Path(name).exists():
             raise InvalidArgument("data", "a file that exists", repr(name))
-        return _in_database(engines.duckdb(name, read_only=True, **settings), wanted)
+        return _in_database(connection.duckdb(name, read_only=True, **settings), wanted)
     found = [name] if "://" in name else local(name, tuple(end for end, kind in FORMATS.items() if kind == form))
     if form == "csv":
         return _csv(found, settings, options, told)
-    opener = columnar.arrow if form == "arrow" else lambda con, names: columnar.parquet(con, names, options.hive)
-    table = opener(engines.duckdb(**settings), found)
+    opener = arrow if form == "arrow" else lambda con, names: parquet(con, names, options.hive)
+    table = opener(connection.duckdb(**settings), found)
     if told is not None:
         told.check(table.columns)
     return table
@@ -123,20 +126,20 @@ def guess_types(
     {'age': 'integer', 'ward': 'text'}
     """
     how = Options(
-        types=textfiles.GUESS, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
+        types=rules.GUESS, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
         thousands=thousands, na=na,
     )  # fmt: skip
     found, made = text_layout(path, how)
-    return copies.guess(found, made)
+    return parquet_copy.guess(found, made)
 
 
-def text_layout(path: str | os.PathLike[str], options: Options) -> tuple[list[str], textfiles.Layout]:
+def text_layout(path: str | os.PathLike[str], options: Options) -> tuple[list[str], rules.Layout]:
     """The files of a CSV table, and what is public of them."""
     name = os.fspath(path)
     if "://" in name or _form(name) != "csv":
         raise InvalidArgument("data", "a CSV file on this machine", repr(name))
     found = local(name, (".csv", ".tsv"))
-    return found, textfiles.layout(found, options.dialect, options.types)
+    return found, rules.layout(found, options.dialect, options.types)
 
 
 def has_schema(data: object) -> bool:
@@ -192,7 +195,7 @@ def _settings(memory: str | None, threads: int | None) -> dict[str, Any]:
 
 def _extension(name: str) -> str:
     """The last extension; a compression's does not count."""
-    return Path(streams.bare(name)).suffix.lower()
+    return Path(recoding.bare(name)).suffix.lower()
 
 
 def _in_database(con: Any, table: str | None) -> Any:
@@ -215,16 +218,142 @@ def _tables(con: Any) -> list[str]:
 
 
 def _csv(names: list[str], settings: dict[str, Any], options: Options, told: Schema | None) -> Any:
-    """The rows are copied, with the kinds that were declared: see `uptack.data.textfiles`."""
+    """The rows are copied, with the kinds that were declared: see `uptack.table.csv.rules`."""
     if "://" in names[0]:
         raise InvalidArgument("data", "a CSV file on this machine", repr(names[0]), "Parquet files may be elsewhere.")
     types = options.types
-    made = textfiles.layout(names, options.dialect, types)
+    made = rules.layout(names, options.dialect, types)
     if told is not None:
         told.check(made.names)
         types = {} if types is None else types  # columns of which it says nothing are texts
-    kinds = textfiles.declared(types, made)
-    con = engines.duckdb(**settings)
-    copy, kinds = copies.copied(names, made, kinds, engines.folder(con))
+    kinds = rules.declared(types, made)
+    con = connection.duckdb(**settings)
+    copy, kinds = parquet_copy.copied(names, made, kinds, connection.folder(con))
     state(con).durations = frozenset(name for name, kind in kinds.items() if kind == DURATION)
-    return columnar.view(con, f"SELECT * FROM read_parquet({columnar.listing([str(copy)])})")
+    return view(con, f"SELECT * FROM read_parquet({listing([str(copy)])})")
+
+
+def parquet(con: Any, names: list[str], hive: bool) -> Any:
+    """Parquet files. With `hive` the names of folders such as ward=3 are a column too, of texts."""
+    files = listing(names)
+    _same_schemas(con, files)
+    table = view(con, f"SELECT * FROM read_parquet({files}, hive_partitioning = {hive}, hive_types_autocast = false)")
+    if "://" not in names[0]:
+        _watch(con, names)
+        state(con).mend = lambda: _mend(con, table, names, hive)
+    return table
+
+
+def _same_schemas(con: Any, files: str) -> None:
+    """Whether all files have columns of the same names and types: else the first one's would decide for all."""
+    wanted = "file_name, name, type, coalesce(converted_type, logical_type::VARCHAR), scale, precision, num_children"
+    columns: dict[str, list[tuple[Any, ...]]] = {}
+    for file, *column in con.con.execute(f"SELECT {wanted} FROM parquet_schema({files})").fetchall():
+        columns.setdefault(file, []).append(tuple(map(str, column)))
+    first = next(iter(columns), "")
+    for file, found in columns.items():
+        if sorted(found[1:]) != sorted(columns[first][1:]):  # the first element is the root, whose name is the writer's
+            raise _differing(file, first)
+        names = _outer(found[1:])
+        if len(set(names)) < len(names):
+            raise InvalidArgument("data", "a file whose columns have different names", "two of the same name")
+
+
+def _outer(found: Sequence[tuple[Any, ...]]) -> list[str]:
+    """The names of columns, without those inside of columns, which follow them."""
+    names, inside = [], 0
+    for name, *_, parts in found:
+        if not inside:
+            names.append(name)
+        inside = max(inside - 1, 0) + (int(parts) if parts.isdecimal() else 0)
+    return names
+
+
+def _differing(file: str, first: str) -> InvalidArgument:
+    fix = f"{Path(file).name!r} has others than {Path(first).name!r}."
+    return InvalidArgument("data", "files with the same columns and types", "different ones", fix)
+
+
+def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
+    """Read the same files through Arrow, which checks no text, and take what is not UTF-8 for missing, row by row.
+
+    DuckDB itself fails on a file with one such cell. It is faster, so it is tried first. Columns go by their places:
+    Arrow and DuckDB don't agree on what those are called whose names are empty, or equal but for their case.
+    """
+    import pyarrow as pa
+    import pyarrow.dataset as pads
+
+    plain = pads.dataset(names, format="parquet").schema
+    folders = [(name, pa.string()) for name in table.columns[len(plain) :]] if hive else []
+    texts = [_is_text(f.type) for f in plain] + [False] * len(folders)
+    fields = [(f.name, pa.binary() if _is_text(f.type) else f.type) for f in plain]
+    parts = pads.partitioning(pa.schema(folders), flavor="hive") if folders else None
+    read = pads.dataset(names, format="parquet", schema=pa.schema([*fields, *folders]), partitioning=parts)
+    raw = _new_name()
+    con.con.register(raw, read)
+    types = dict(con.con.execute(f"SELECT column_name, column_type FROM (DESCRIBE {table.get_name()})").fetchall())
+    cells = [
+        f"{f'TRY(decode(c{i}))' if text else f'CAST(c{i} AS {types[name]})'} AS {quoted(name)}"
+        for i, (name, text) in enumerate(zip(table.columns, texts, strict=True))
+    ]
+    read_as = f"{raw} AS read({', '.join(f'c{i}' for i in range(len(cells)))})"
+    con.con.execute(f"CREATE OR REPLACE TEMPORARY VIEW {table.get_name()} AS SELECT {', '.join(cells)} FROM {read_as}")
+
+
+def _is_text(dtype: Any) -> bool:
+    import pyarrow as pa
+
+    inner = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+    return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner))
+
+
+def arrow(con: Any, names: list[str]) -> Any:
+    """Arrow files. Texts in such files are not checked by anybody: what is not UTF-8 is missing."""
+    import pyarrow.dataset as pads
+
+    raw, read = _new_name(), pads.dataset(names, format="ipc")
+    for name in names:
+        if pads.dataset(name, format="ipc").schema != read.schema:
+            raise _differing(name, names[0])
+    con.con.register(raw, read)
+    _watch(con, names)
+    cells = [
+        f"TRY(decode(encode({quoted(f.name)}))) AS {quoted(f.name)}" if _is_text(f.type) else quoted(f.name)
+        for f in read.schema
+    ]
+    return view(con, f"SELECT {', '.join(cells)} FROM {raw}")
+
+
+def _watch(con: Any, names: list[str]) -> None:
+    """Note down what files they are, so that a release that reads them can see whether they are still the same."""
+
+    def seen() -> list[tuple[int, int, int] | None]:
+        return [_identity(name) for name in names]
+
+    before = seen()
+    state(con).unchanged = lambda: seen() == before
+
+
+def _identity(name: str) -> tuple[int, int, int] | None:
+    try:
+        found = Path(name).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def view(con: Any, query: str) -> Any:
+    """A query under a name of its own."""
+    name = _new_name()
+    con.con.execute(f"CREATE TEMPORARY VIEW {name} AS {query}")
+    return con.table(name)
+
+
+def _new_name() -> str:
+    return f"uptack_{uuid4().hex}"
+
+
+def listing(names: Sequence[str]) -> str:
+    """Files as a list in a query. DuckDB takes each for a pattern, so that its signs are escaped."""
+    plain = (name if "://" in name else glob.escape(name) for name in names)
+    return "[" + ", ".join("'" + name.replace("'", "''") + "'" for name in plain) + "]"

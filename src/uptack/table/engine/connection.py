@@ -5,20 +5,21 @@ from __future__ import annotations
 import contextlib
 import pickle
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, reduce
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.selection import Floats
-from uptack.data import private, states
-from uptack.data.ahead import ahead
-from uptack.data.duck import Connection, Plain, Statement
 from uptack.errors import UptackError
+from uptack.table import snapshots
+from uptack.table.engine import private_folders
+from uptack.table.engine.plain import Connection, Plain, Statement
 
 T = TypeVar("T")
 BATCH = 1 << 17
@@ -40,7 +41,7 @@ def ibis() -> Any:
 def duckdb(path: str = ":memory:", **settings: Any) -> Any:
     """A connection to DuckDB. What it spills to a disk goes to a private folder."""
     con = Connection(path, **settings)
-    kept = states.state(con).folder = private.folder(states.state(con))
+    kept = snapshots.state(con).folder = private_folders.folder(snapshots.state(con))
     con.con.execute("SET temp_directory = '" + str(kept / "spilled").replace("'", "''") + "'")
     con.con.execute(f"SET perfect_ht_threshold = {DENSE}")
     return con
@@ -48,7 +49,7 @@ def duckdb(path: str = ":memory:", **settings: Any) -> Any:
 
 def folder(con: Any) -> Path:
     """The private folder of a connection of ours."""
-    kept = states.state(con).folder
+    kept = snapshots.state(con).folder
     assert kept is not None
     return kept
 
@@ -86,7 +87,7 @@ def folded(table: Any, fold: Callable[[Iterator[Any]], T], in_turn: bool = False
     The partitions of Spark come together, or `in_turn`: that takes longer, and there is one in memory at a time.
     """
     con = backend(table)
-    return states.run(con, lambda: fold(_in_turn(con, table) if in_turn else batches(con, table)))
+    return snapshots.run(con, lambda: fold(_in_turn(con, table) if in_turn else batches(con, table)))
 
 
 def _in_turn(con: Any, table: Any) -> Iterator[Any]:
@@ -124,7 +125,7 @@ def whole(table: Any) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = con.to_pyarrow(table).to_pylist()
         return found
 
-    return states.run(con, rows)
+    return snapshots.run(con, rows)
 
 
 def _untold(table: Any) -> bool:
@@ -144,10 +145,10 @@ class Kept:
         self.table = table
         if con.name != "duckdb":
             return
-        name, kept = f"uptack_{uuid4().hex}", states.state(con)
+        name, kept = f"uptack_{uuid4().hex}", snapshots.state(con)
         whole(table.limit(0))  # ibis tells DuckDB of what is in memory when it asks something itself
         self._making = f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} AS {con.compile(table)}"
-        states.run(con, lambda: self.make(con))
+        snapshots.run(con, lambda: self.make(con))
         self.table = con.table(name)
         kept.temporary.add(self)
         weakref.finalize(self, kept.unused.append, name)
@@ -278,4 +279,29 @@ def on_partitions(table: Any, f: Callable[[int, Iterator[Any]], T], together: st
         frame = (frame if together is None else frame.repartition(together)).mapInArrow(partition, "found binary")
         return [pickle.loads(row[0]) for row in frame.collect()]  # together: an iterator would run one after the other
 
-    return states.run(con, found)
+    return snapshots.run(con, found)
+
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+WAITING = 1
+"""Batches that wait while one is worked on."""
+
+
+def ahead(f: Callable[[Any], T], batches: Iterator[Any]) -> Iterator[T]:
+    """f of one batch after the other, in a thread of its own: meanwhile the next batch is made, or two."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def quiet(batch: Any) -> T:
+        with np.errstate(all="ignore"):  # which a thread does not inherit
+            return f(batch)
+
+    with ThreadPoolExecutor(1) as thread:
+        waiting: deque[Future[T]] = deque()
+        for batch in batches:
+            waiting.append(thread.submit(quiet, batch))
+            if len(waiting) > WAITING:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

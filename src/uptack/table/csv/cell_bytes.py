@@ -6,6 +6,7 @@ needs more than a look at the bytes. So they decide how long it takes, and nothi
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def numbers(cells: Any) -> Any | None:
     """Texts as floats, where each that there is is a number, and consists of digits and of signs + - . e E alone.
 
     Of these signs (and of a comma and a slash, which are next to them, and which Arrow knows nothing to do with) nobody
-    can make a number but in one way. So Arrow takes no text for one that `uptack.data.cells` does not.
+    can make a number but in one way. So Arrow takes no text for one that `uptack.table.csv.cells` does not.
     """
     import pyarrow as pa
 
@@ -93,3 +94,37 @@ def _are_minus(cells: Any, ends: NDArray[np.int32], signs: NDArray[np.intp]) -> 
     begins = np.zeros(written.size + 1, bool)
     begins[ends - ends[0]] = True
     return bool((written[signs] == MINUS).all() and begins[signs].all() and not begins[signs + 1].any())
+
+
+@cache
+def listed(*words: str) -> Any:
+    """An array of texts."""
+    import pyarrow as pa
+
+    parts = [word.encode() for word in words]
+    ends = np.cumsum([0, *map(len, parts)], dtype=np.int32)
+    return pa.StringArray.from_buffers(len(parts), pa.py_buffer(ends), pa.py_buffer(b"".join(parts)))
+
+
+@cache
+def whole(value: int, bits: int = 32) -> Any:
+    """An integer of so many bits."""
+    import pyarrow as pa
+
+    dtype = {32: pa.int32(), 64: pa.int64()}[bits]
+    return pa.Array.from_buffers(dtype, 1, [None, pa.py_buffer(np.array([value], f"int{bits}"))])[0]
+
+
+@cache
+def false() -> Any:
+    """The truth value that is none."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\0")])[0]
+
+
+def nothing(dtype: Any) -> Any:
+    """A missing value of a type."""
+    import pyarrow as pa
+
+    return pa.nulls(1, dtype)[0]

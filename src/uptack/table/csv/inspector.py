@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from uptack.data import cells, streams, textfiles
-from uptack.data.cells import Numbers
-from uptack.data.files import Options, local, text_layout
-from uptack.data.schema import Said
-from uptack.data.states import guarded
-from uptack.data.time_cells import DURATION, beyond_a_day
 from uptack.errors import InvalidArgument
+from uptack.table.csv import cells, recoding, rules
+from uptack.table.csv.cells import Numbers
+from uptack.table.csv.time_cells import DURATION, beyond_a_day
+from uptack.table.engine.files import Options, local, text_layout
+from uptack.table.schema import Said
+from uptack.table.snapshots import guarded
 
 SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"))
 FORMS = tuple(Numbers(*signs) for signs in SIGNS)
@@ -87,7 +87,7 @@ def look(path: str, options: Options) -> Look:
 def _looked(path: str, options: Options) -> Look:
     stated = dict(options.types) if isinstance(options.types, Mapping) else {}
     encoding = options.encoding or _encoding(path, options)
-    types = (stated or _numbered(path, options, encoding)) if options.header is False else textfiles.GUESS
+    types = (stated or _numbered(path, options, encoding)) if options.header is False else rules.GUESS
     told = replace(options, types=types, encoding=encoding)
     paths, made = text_layout(path, told)
     made = _divided(path, made, told)
@@ -112,9 +112,9 @@ def _looked(path: str, options: Options) -> Look:
 def _encoding(path: str, options: Options) -> str:
     """What the bytes seem to be: what a mark says, UTF-16 where every other byte is null, else what decodes them."""
     name = local(path, (".csv", ".tsv"))[0]
-    if (marked := streams.found(name, None, options.header is not False)) != "utf-8":
+    if (marked := recoding.found(name, None, options.header is not False)) != "utf-8":
         return marked
-    with streams.unpacked(name) as file:
+    with recoding.unpacked(name) as file:
         start = bytes(file.read(4096))
         for parity, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
             if start[parity::2].count(0) * 2 > len(start) // 2:
@@ -125,7 +125,7 @@ def _encoding(path: str, options: Options) -> str:
     return "latin-1"
 
 
-def _divided(path: str, made: textfiles.Layout, options: Options) -> textfiles.Layout:
+def _divided(path: str, made: rules.Layout, options: Options) -> rules.Layout:
     """The layout with the sign that seems to be between cells, where nobody says it and no line of names shows it.
 
     That is a sign which gives nearly all rows one number of cells: that of the columns, or of the names.
@@ -151,13 +151,13 @@ def _numbered(path: str, options: Options, encoding: str) -> dict[str, str]:
         counts = Counter(len(row) for row in _rows(whole, sign))
         width, rows = counts.most_common(1)[0] if counts else (0, 0)
         if width > 1 and rows >= MOST * counts.total():
-            return dict.fromkeys(textfiles.names([""] * width), "text")
-    return dict.fromkeys(textfiles.names([""]), "text")
+            return dict.fromkeys(rules.names([""] * width), "text")
+    return dict.fromkeys(rules.names([""]), "text")
 
 
 def _lines(path: str, encoding: str) -> list[str]:
     """The first lines of a file, all of them whole."""
-    with streams.opened(local(path, (".csv", ".tsv"))[0], encoding) as file:
+    with recoding.opened(local(path, (".csv", ".tsv"))[0], encoding) as file:
         start = bytes(file.read(SAMPLE))
     lines = start.decode("utf-8-sig", "ignore").splitlines(keepends=True)
     return lines[:-1] if len(start) == SAMPLE else lines
@@ -172,9 +172,9 @@ def _rows(lines: Sequence[str], sign: str) -> list[list[str]]:
 
 def _decodes(path: str, encoding: str) -> bool:
     decoder = codecs.getincrementaldecoder(encoding)()
-    with streams.unpacked(path) as file:
+    with recoding.unpacked(path) as file:
         try:
-            while chunk := bytes(file.read(streams.CHUNK)):
+            while chunk := bytes(file.read(recoding.CHUNK)):
                 decoder.decode(chunk)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
@@ -182,7 +182,7 @@ def _decodes(path: str, encoding: str) -> bool:
     return True
 
 
-def _form(paths: Sequence[str], made: textfiles.Layout, options: Options) -> Numbers:
+def _form(paths: Sequence[str], made: rules.Layout, options: Options) -> Numbers:
     """How numbers seem to be written: so that most columns are numbers, and then most cells."""
     import pyarrow.compute as pc
 
@@ -192,7 +192,7 @@ def _form(paths: Sequence[str], made: textfiles.Layout, options: Options) -> Num
         return made.numbers
     fit = np.zeros((len(forms), len(made.names)), np.int64)
     held = np.zeros(len(made.names), np.int64)
-    for batch in textfiles.batches(paths, made):
+    for batch in rules.batches(paths, made):
         for place, texts in enumerate(batch):
             some = cells.held(texts)
             held[place] += pc.sum(some).as_py() or 0
@@ -203,9 +203,9 @@ def _form(paths: Sequence[str], made: textfiles.Layout, options: Options) -> Num
     return max(zip(forms, good.sum(axis=1), (fit * good).sum(axis=1), strict=True), key=lambda one: one[1:])[0]
 
 
-def _seen(paths: Sequence[str], made: textfiles.Layout) -> tuple[list[_Seen], int]:
+def _seen(paths: Sequence[str], made: rules.Layout) -> tuple[list[_Seen], int]:
     seen, odd = [_Seen(name, made.numbers) for name in made.names], list[int]()
-    for batch in textfiles.batches(paths, made, odd.append):
+    for batch in rules.batches(paths, made, odd.append):
         for column, texts in zip(seen, batch, strict=True):
             column.see(texts)
     return seen, sum(odd)

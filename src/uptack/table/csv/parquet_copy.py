@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from uptack.data import cells
-from uptack.data.ahead import ahead
-from uptack.data.states import guarded
-from uptack.data.textfiles import GUESS, Layout, texts, unread
-from uptack.data.time_cells import PATTERNS
+from uptack.table.csv import cells
+from uptack.table.csv.rules import GUESS, Layout, texts, unread
+from uptack.table.csv.time_cells import PATTERNS
+from uptack.table.engine.connection import ahead
+from uptack.table.snapshots import guarded
 
 NARROW = ("boolean", "integer", "number", *PATTERNS)
 """Kinds that are guessed, of two that fit the first; what is none of them is a text."""

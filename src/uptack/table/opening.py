@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
 from uptack import checks
-from uptack.data import engines, files, frames, spark
+from uptack.data.arrays import MemorySource
 from uptack.data.protocol import Source
 from uptack.data.queries import QuerySource
-from uptack.data.states import state
-from uptack.data.textfiles import Types
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, UptackError
+from uptack.table.csv.rules import Types
+from uptack.table.engine import connection, files
+from uptack.table.snapshots import state
+from uptack.table.values.containers import frame, package
+from uptack.table.values.declared import all_declared
+from uptack.table.values.entrance import field
 
 
 def source(
@@ -56,7 +61,7 @@ def source(
     of three digits. `na` are words for missing values, such as ["NA", "-"]; an empty cell is missing anyway. A name
     that an earlier column has gets _2, and a third column without a name is column_3.
 
-    What `FILE.uptack.toml` says of a file beside it holds unless an option says otherwise (`uptack.data.schema`).
+    What `FILE.uptack.toml` says of a file beside it holds unless an option says otherwise (`uptack.table.schema`).
 
     For arrays and frames `types` declares the kinds of columns whose container has a type that rows may have chosen: in
     pandas one missing integer makes floats of all, and dates are objects. A row that is not of the declared
@@ -78,25 +83,65 @@ def source(
     )  # fmt: skip
     if isinstance(data, str | os.PathLike):
         opened = files.opened(data, options)
-        engines.check(opened)
-        return QuerySource(opened, durations=state(engines.backend(opened)).durations)
-    package = frames.package(data)
-    framed = package in frames.READERS and hasattr(type(data), "columns")
+        connection.check(opened)
+        return QuerySource(opened, durations=state(connection.backend(opened)).durations)
+    home = package(data)
+    framed = home in READERS and hasattr(type(data), "columns")
     in_memory = isinstance(data, Mapping | np.ndarray) or framed
     for name, value in options.given().items():
         if not (name == "types" and in_memory and isinstance(value, Mapping)):
             raise InvalidArgument(name, "left out for data that are not a file", checks.describe(value))
     kinds = types if isinstance(types, Mapping) else None
     if isinstance(data, Mapping | np.ndarray):
-        return frames.from_arrays(data, kinds)
-    if package == "ibis" and hasattr(data, "schema"):
-        engines.check(data)
+        return from_arrays(data, kinds)
+    if home == "ibis" and hasattr(data, "schema"):
+        connection.check(data)
         return QuerySource(data)
-    if package == "pyspark" and hasattr(data, "sparkSession"):
-        return QuerySource(spark.registered(data))
+    if home == "pyspark" and hasattr(data, "sparkSession"):
+        return QuerySource(registered(data))
     if framed:
-        return frames.READERS[package](data, kinds)
+        return READERS[home](data, kinds)
     if isinstance(data, Source):
         return data
     must = "an array, a dictionary of arrays, a frame, an ibis table or the path of a file"
     raise InvalidArgument("data", must, checks.describe(data))
+
+
+__all__ = ["READERS", "from_arrays", "from_frame", "package"]
+
+
+def from_arrays(x: Any, types: Mapping[str, Any] | None = None) -> MemorySource:
+    """An array (a column "x", or columns "x0", "x1", ...), a structured array, or a dictionary of arrays."""
+    if isinstance(x, Mapping):
+        named = {str(name): values for name, values in x.items()}
+    elif x.dtype.names:
+        named = {name: x[name] for name in x.dtype.names}
+    elif x.ndim == 2:
+        named = {f"x{place}": x[:, place] for place in range(x.shape[1])}
+    else:
+        named = {"x": x}
+    fields = {name: field(f"data[{name!r}]", values) for name, values in named.items()}
+    return MemorySource(all_declared(fields, types))
+
+
+def from_frame(data: Any, types: Mapping[str, Any] | None = None) -> MemorySource:
+    """A frame of pandas, polars (eager or lazy) or Arrow."""
+    columns = frame(data) or []
+    if len({name for name, _ in columns}) < len(columns):
+        raise InvalidArgument("data", "a frame whose columns have different names", "some that are equal")
+    return MemorySource(all_declared({name: field(name, values) for name, values in columns}, types))
+
+
+READERS = dict.fromkeys(("pandas", "polars", "pyarrow"), from_frame)
+"""Which function reads the frames of which package."""
+
+
+def registered(frame: Any) -> Any:
+    """The frame under a name of its own in its session, as ibis needs it."""
+    try:
+        con = connection.ibis().pyspark.connect(frame.sparkSession)
+    except ImportError as missing:
+        raise UptackError('frames of Spark need ibis: pip install "uptack[spark]"') from missing
+    view = f"uptack_{uuid4().hex}"
+    frame.createOrReplaceTempView(view)
+    return con.table(view)

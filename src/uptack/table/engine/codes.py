@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns import Field, Kind, canonical, in_order
-from uptack.columns.coded import CodedField
-from uptack.data.expressions import valued
+from uptack.table.engine.expressions import valued
+from uptack.table.values.field import CodedField, Field
+from uptack.table.values.kinds import Kind, canonical, in_order
 
 Integers = NDArray[np.int64]
 

@@ -8,22 +8,24 @@ refused: names of columns are public, so the difference is shown.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, time
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from uptack import checks
-from uptack.columns.kinds import LARGEST
-from uptack.columns.moments import UNITS, spoken
-from uptack.data import cells
-from uptack.data.time_cells import DURATION, FORMS
 from uptack.errors import InvalidArgument
 from uptack.exact import read
+from uptack.table.csv import cells
+from uptack.table.csv.time_cells import DURATION, FORMS
+from uptack.table.values.kinds import LARGEST
+from uptack.table.values.times import UNITS, spoken
 
 END = ".uptack.toml"
 FILE_KEYS: Mapping[str, Any] = {
@@ -81,7 +83,7 @@ class Schema:
         return self.columns.get(column, Said()).levels or ()
 
     def filled(self, options: Any) -> Any:
-        """The options of a file, with what nobody said taken from here (`uptack.data.files.Options`)."""
+        """The options of a file, with what nobody said taken from here (`uptack.table.engine.files.Options`)."""
         more = {name: value for name, value in self.dialect.items() if name not in options.given()}
         kinds = self.kinds
         if more.get("header", options.header) is False:  # the names are those that are listed here
@@ -273,3 +275,65 @@ def _are_levels(levels: object) -> bool:
         return False
     kinds = {type(level) for level in levels}
     return len(kinds) == 1 and kinds <= {str, int, bool} and len(set(levels)) == len(levels)
+
+
+HEADING = """\
+# What is public of {file}. Whoever may read a release may read this; edit it as you like.
+# Every command and uptack.open read it. `uptack describe {file}` shows what they make of it.
+#
+# Beside its kind ("integer", "number", "boolean", "boolean:yes/no", "text", "date", "datetime",
+# "datetime-utc", "duration") a column may have
+#   granularity = 0.5        a step that all values are multiples of, and answers will be
+#   plausible = [0, 120]     where its values lie, by what everybody knows; it need not be right.
+#                            Of dates and times: ["2020-01-01", "2024-12-31"]
+#                            Of durations: ["00:05:00", "03:00:00"]
+#   levels = ["A", "B"]      its categories, where they are public
+"""
+
+
+def text(schema: Schema, file: str) -> str:
+    """The schema of a file as TOML, with comments. `uptack.table.schema.parse` reads it.
+
+    >>> from uptack.table.schema import Said, parse
+    >>> made = Schema(columns={"age": Said("integer", Fraction(5))}, dialect={"na": ["NA"]}, noun="visit")
+    >>> print(text(made, "visits.csv").split("\\n\\n", 1)[1])
+    noun = "visit"
+    <BLANKLINE>
+    [file]
+    na = ["NA"]
+    <BLANKLINE>
+    [columns.age]
+    kind = "integer"
+    granularity = 5
+    <BLANKLINE>
+    >>> dict(parse(text(made, "visits.csv")).columns) == made.columns
+    True
+    """
+    table = {"person": list(schema.person), "noun": schema.noun, "adjacency": schema.adjacency}
+    parts = [HEADING.format(file=_printable(file)), _lines({key: value for key, value in table.items() if value})]
+    if schema.dialect:
+        parts.append("[file]\n" + _lines(schema.dialect))
+    parts += [f"[columns.{_key(name)}]\n{_lines(vars(said))}" for name, said in schema.columns.items()]
+    return "\n".join(part for part in parts if part)
+
+
+def _lines(table: Mapping[str, Any]) -> str:
+    return "".join(f"{key} = {_value(value)}\n" for key, value in table.items() if value is not None)
+
+
+def _printable(file: str) -> str:
+    return "".join(sign if sign.isprintable() else "?" for sign in file)
+
+
+def _key(name: str) -> str:
+    return name if name.isascii() and name.replace("-", "a").replace("_", "a").isalnum() else _value(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, Fraction | float):
+        exact = Fraction(value)
+        return format(Decimal(exact.numerator) / Decimal(exact.denominator), "f")
+    written = json.dumps(value, ensure_ascii=False)  # texts, whole numbers and truth values are written alike
+    return written.replace("\x7f", "\\u007f")

@@ -29,7 +29,7 @@ class State:
     still as they were when they were opened. `folder` is a private one, for what the connection keeps on a disk.
     `isolated` says that the engine keeps that state, and `held` are columns of it that have been read
     (`uptack.data.held`). `durations` are columns of whole numbers that are ticks of durations. `temporary` are tables
-    that queries share (`uptack.data.engines.Kept`), and `unused` the names of those, and of views
+    that queries share (`uptack.table.engine.connection.Kept`), and `unused` the names of those, and of views
     (`uptack.data.computed`), that nobody needs any more. They go before the next query: whoever lets go of one may do
     so in another thread, in the middle of a query.
     """

@@ -1,4 +1,4 @@
-"""Times of an engine as ticks (`uptack.columns.moments`): each row by itself, and no row can make a query fail.
+"""Times of an engine as ticks (`uptack.table.values.times`): each row by itself, and no row can make a query fail.
 
 Some engines have times beyond the years 1 to 9999, and ±infinity. These are brought to the ends before anything is
 worked out from them.
@@ -11,8 +11,8 @@ from datetime import date, datetime
 from functools import cache
 from typing import Any
 
-from uptack.columns.moments import DAY, EPOCH, FIRST, LAST, SECOND, Form
-from uptack.data import engines
+from uptack.table.engine import connection
+from uptack.table.values.times import DAY, EPOCH, FIRST, LAST, SECOND, Form
 
 
 def form(dtype: Any) -> Form:
@@ -29,8 +29,8 @@ def known(con: Any, dtype: Any) -> bool:
 
 def ticks(values: Any) -> Any:
     """The floats nearest to the ticks of a column of times; null where there is none."""
-    ibis, dtype = engines.ibis(), values.type()
-    read = _READ[engines.backend(values).name]
+    ibis, dtype = connection.ibis(), values.type()
+    read = _READ[connection.backend(values).name]
     if dtype.is_timestamp() and dtype.scale == 9:  # from 1677 to 2262
         return read(values)
     dated = dtype.is_date()
@@ -44,7 +44,7 @@ def ticks(values: Any) -> Any:
 
 
 def _number(value: int) -> Any:
-    return engines.ibis().literal(float(value), type="float64")
+    return connection.ibis().literal(float(value), type="float64")
 
 
 def _duckdb(values: Any) -> Any:
@@ -54,7 +54,7 @@ def _duckdb(values: Any) -> Any:
     where no row that comes here has it, and fails at one that has no microseconds.
     """
     if values.type().is_date():
-        start = engines.ibis().literal(EPOCH.date()).cast(values.type())
+        start = connection.ibis().literal(EPOCH.date()).cast(values.type())
         days = _function("subtract", int, values.type(), values.type())(values, start)
         return days.cast("float64") * float(DAY)
     if not values.type().is_timestamp() or values.type().scale != 9:
@@ -94,7 +94,7 @@ def _function(name: str, made: Any, *types: Any) -> Callable[..., Any]:
     def two(a: Any, b: Any) -> Any:
         raise NotImplementedError  # never called
 
-    named = engines.ibis().udf.scalar.builtin(name=name, signature=(types, made))
+    named = connection.ibis().udf.scalar.builtin(name=name, signature=(types, made))
     built: Callable[..., Any] = named(one if len(types) == 1 else two)
     return built
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.kinds import Kind, canonical
+from uptack.table.values.kinds import Kind, canonical
 
 Ticks = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -8,8 +8,9 @@ from typing import Any
 
 from uptack.data.counting import can_be_an_id
 from uptack.data.people import PeopleSource, people
-from uptack.data.protocol import Kind, Source
+from uptack.data.protocol import Source
 from uptack.data.queries import QuerySource
+from uptack.table.values.kinds import Kind
 
 IDS: tuple[Kind, ...] = ("integer", "text", "any", "other")
 """Kinds of columns that are ids, most of the time."""

@@ -12,10 +12,10 @@
 | `("not in", values)` | those that have a value, and none of these |
 
 So a row without a value meets `== None` and `in` with None, and nothing else. Values are compared in their canonical
-form (`uptack.columns.kinds.canonical`), numbers as floats in a column of floats and exactly in one of integers, texts
-by their code points. Times and durations are compared by their ticks as floats (`uptack.columns.moments`), exactly up
-to the year 2255, and times may be written as ISO 8601 has it. In a column without a declared type a number is compared
-with rows that are numbers, and a text with rows that are texts; other rows have another value.
+form (`uptack.table.values.kinds.canonical`), numbers as floats in a column of floats and exactly in one of integers,
+texts by their code points. Times and durations are compared by their ticks as floats (`uptack.table.values.times`),
+exactly up to the year 2255, and times may be written as ISO 8601 has it. In a column without a declared type a number
+is compared with rows that are numbers, and a text with rows that are texts; other rows have another value.
 
 What a value is compared with is checked by the declared kind of the column alone. After that nothing can fail: a row
 meets a condition or it does not.
@@ -36,14 +36,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns import Field, Kind, canonical, in_order
-from uptack.columns.kinds import number as nearest
-from uptack.columns.moments import Form, spoken
-from uptack.data import engines
-from uptack.data.expressions import missing, number, text_bytes, whole
 from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 from uptack.labels import label
+from uptack.table.engine import connection
+from uptack.table.engine.expressions import missing, number, text_bytes, whole
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import Kind, canonical, in_order
+from uptack.table.values.kinds import number as nearest
+from uptack.table.values.times import Form, spoken
 
 Mask = NDArray[np.bool_]
 ORDER: dict[str, Callable[[Any, Any], Any]] = {
@@ -127,7 +128,7 @@ class Condition:
         there = ~missing(values)
         if self.operation in ORDER or self.operation == "between":
             return _all([there, *(self._ordered(sign, values, end) for sign, end in self.ends)])
-        same: Any = engines.ibis().literal(False)
+        same: Any = connection.ibis().literal(False)
         for value in self.values:
             if value is not None:
                 same = same | (values == self._literal(values, value)).fill_null(False)
@@ -139,7 +140,7 @@ class Condition:
         limits = (values.type().bounds.lower, values.type().bounds.upper) if self.kind == "integer" else None
         settled = _settled(sign, end, limits)
         if settled is not None:
-            return engines.ibis().literal(settled)
+            return connection.ibis().literal(settled)
         return ORDER[sign](values, self._literal(values, end)).fill_null(False)
 
     def _literal(self, values: Any, value: Any) -> Any:
@@ -147,10 +148,12 @@ class Condition:
         if self.kind == "number":
             return number(nearest(value))
         if self.kind == "integer":
-            return whole(value, values.type()) if isinstance(value, int) else engines.ibis().null().cast(values.type())
+            return (
+                whole(value, values.type()) if isinstance(value, int) else connection.ibis().null().cast(values.type())
+            )
         if self.kind == "boolean":
-            return engines.ibis().literal(bool(value))
-        return text_bytes(engines.backend(values), value)
+            return connection.ibis().literal(bool(value))
+        return text_bytes(connection.backend(values), value)
 
 
 def _limits(dtype: np.dtype[Any]) -> tuple[int, int] | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from uptack.columns.moments import DAY, FIRST, LAST, SECOND, SPAN, Form, objects_as_ticks
-from uptack.data.constants import false, listed, nothing, whole
+from uptack.table.csv.cell_bytes import false, listed, nothing, whole
+from uptack.table.values.times import DAY, FIRST, LAST, SECOND, SPAN, Form, objects_as_ticks
 
 _YEAR = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
 _DATE, _CLOCK = f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}", r"[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
@@ -66,7 +66,7 @@ def _known(times: Any, kind: str) -> Any:
 
 
 def _durations(bare: Any) -> Any:
-    """Texts as ticks of durations, what is finer cut off towards the past: see `uptack.columns.moments.SPAN`."""
+    """Texts as ticks of durations, what is finer cut off towards the past: see `uptack.table.values.times.SPAN`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

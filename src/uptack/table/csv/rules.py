@@ -1,8 +1,8 @@
 """CSV files: text with a line of names, whose kinds the curator says. Every row is read by itself.
 
 A file of text has no types. What a cell holds is decided by its column's declared kind and by the cell alone
-(`uptack.data.cells`). A row with too few or too many cells is a row of missing values. So no row can change how another
-one is read, and none can stop the reading. Rows end where a line ends outside of quotes, as RFC 4180 has it.
+(`uptack.table.csv.cells`). A row with too few or too many cells is a row of missing values. So no row can change how
+another one is read, and none can stop the reading. Rows end where a line ends outside of quotes, as RFC 4180 has it.
 
 The line of names is public. It says what is between two cells. A name that an earlier column has, in upper or lower
 case, gets _2, _3 and so on, the first that no column has; a column without a name is called by its place, column_3.
@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from uptack import checks
-from uptack.data import cells, streams
-from uptack.data.cells import TYPES, Numbers
 from uptack.data.protocol import known
-from uptack.data.states import guarded
 from uptack.errors import InvalidArgument
 from uptack.progress import track
+from uptack.table.csv import cells, recoding
+from uptack.table.csv.cells import TYPES, Numbers
+from uptack.table.snapshots import guarded
 
 GUESS = "guess"
 Types = Mapping[str, str] | str | None
@@ -65,10 +65,10 @@ def layout(paths: Sequence[str], how: Dialect, types: Types) -> Layout:
     sign = how.delimiter
     if sign is not None and (not isinstance(sign, str) or len(sign) != 1 or not sign.isascii() or sign in '"\r\n'):
         raise InvalidArgument("delimiter", "one character of ASCII", checks.describe(sign))
-    names, encoding = how.header is not False, streams.known(how.encoding)
+    names, encoding = how.header is not False, recoding.known(how.encoding)
     form, na = cells.numbers(how.decimal, how.thousands), cells.gaps(how.na)
     for path in paths:
-        streams.check(path, names)
+        recoding.check(path, names)
     if not names:
         if not isinstance(types, Mapping) or not types or GUESS in types.values():
             fix = (
@@ -76,8 +76,8 @@ def layout(paths: Sequence[str], how: Dialect, types: Types) -> Layout:
                 "`uptack describe FILE --curator --no-header --write` proposes them."
             )
             raise InvalidArgument("types", "given for a file without a line of names", checks.describe(types), fix)
-        return Layout(tuple(types), sign or _usual(paths[0]), 0, streams.found(paths[0], encoding, False), form, na)
-    found = [_head(path, how, Layout((), "", 0, streams.found(path, encoding, True), form, na)) for path in paths]
+        return Layout(tuple(types), sign or _usual(paths[0]), 0, recoding.found(paths[0], encoding, False), form, na)
+    found = [_head(path, how, Layout((), "", 0, recoding.found(path, encoding, True), form, na)) for path in paths]
     for path, other in zip(paths, found, strict=True):
         if other != found[0]:
             fix = f"{Path(path).name!r} begins with other names than {Path(paths[0]).name!r}, or is encoded otherwise."
@@ -91,7 +91,7 @@ def _usual(path: str) -> str:
 
 def _head(path: str, how: Dialect, made: Layout) -> Layout:
     """The line of names. One that holds numbers is most likely a row, so it is shown to nobody."""
-    with streams.opened(path, made.encoding) as file:
+    with recoding.opened(path, made.encoding) as file:
         start = guarded(lambda: bytes(file.read(HEAD))).decode("utf-8-sig", "ignore")  # the last character may be cut
     tabs = _usual(path) == "\t"
     sign = how.delimiter or ("\t" if tabs else max(DELIMITERS, key=lambda d: len(_first(start, d)[0])))
@@ -103,7 +103,7 @@ def _head(path: str, how: Dialect, made: Layout) -> Layout:
     if "\0" in line:
         fix = "Say encoding='utf-16-le' or 'utf-16-be' (--encoding) if it is UTF-16 without a byte order mark."
         raise InvalidArgument("data", must, "null bytes", fix)
-    if streams.LOST in line:
+    if recoding.LOST in line:
         fix = "Say what it is written in: encoding='latin-1' (--encoding latin-1), or 'utf-16'."
         raise InvalidArgument("data", f"{must} in {made.encoding}", "bytes that are none", fix)
     if how.header is None and any(re.search(made.numbers.patterns["number"], cell.strip()) for cell in found):
@@ -202,7 +202,7 @@ def unread(
 
 def _empty(path: str, made: Layout) -> bool:
     """Whether nothing follows the line of names."""
-    with streams.opened(path, made.encoding) as file:
+    with recoding.opened(path, made.encoding) as file:
         start = bytes(file.read(HEAD))
         more = len(start) == HEAD or bool(file.read(1))
     return not more and not b"".join(re.split(rb"\r\n|\r|\n", start, maxsplit=made.above)[made.above :])
@@ -211,7 +211,7 @@ def _empty(path: str, made: Layout) -> bool:
 def _parsed(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator[Any]:
     """Record batches of texts. Rows with another number of cells are left out, and noted down.
 
-    That they are UTF-8 need not be checked: what is not has been replaced (`uptack.data.streams`).
+    That they are UTF-8 need not be checked: what is not has been replaced (`uptack.table.csv.recoding`).
     """
     import pyarrow as pa
     from pyarrow import csv as arrow
@@ -227,5 +227,5 @@ def _parsed(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator
     reading = arrow.ReadOptions(block_size=block, use_threads=False, column_names=numbered, skip_rows=made.above)
     types = dict.fromkeys(numbered, pa.string())
     kinds = arrow.ConvertOptions(column_types=types, strings_can_be_null=False, check_utf8=False)
-    with streams.opened(path, made.encoding, rows=True) as file:
+    with recoding.opened(path, made.encoding, rows=True) as file:
         yield from arrow.open_csv(file, reading, parsing, kinds)

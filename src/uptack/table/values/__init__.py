@@ -1,0 +1,1 @@
+"""Values: the one entrance for columns, whatever holds them, and the plain form of every value."""

@@ -99,82 +99,12 @@ class Condition:
             return value not in self.values
         return all(_alike(value, end) and ORDER[sign](value, end) for sign, end in self.ends)
 
-    # ------------------------------------------------------------------------------------------------------- in memory
 
-    def rows(self, field: Field) -> Mask:
-        """The rows of a column in memory that meet it."""
-        if self.kind not in ("integer", "number", "boolean"):
-            found, codes = field.codes()
-            return np.fromiter((self.met_by(canonical(value)) for value in found), bool, len(found))[codes]
-        values, gone = field.numbers() if self.form is None else field.ticks()
-        values = values if self.form is None else values.astype(np.float64)
-        there = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(field.size, bool)
-        there = there if gone is None else there & ~gone
-        limits = _limits(values.dtype)
-        if self.operation in ORDER or self.operation == "between":
-            sides = (_compared(sign, values, end, limits) for sign, end in self.ends)
-            return reduce(np.logical_and, sides, there)
-        wanted: list[Any] = [value for value in self.values if value is not None]
-        wanted = wanted if limits is None else [value for value in wanted if limits[0] <= value <= limits[1]]
-        same = reduce(np.logical_or, (values == value for value in wanted), np.zeros(field.size, bool))
-        if self.operation in OTHER:
-            return there & ~same
-        return (there & same) | ~there if None in self.values else there & same
-
-    # ------------------------------------------------------------------------------------------------------- in engines
-
-    def expression(self, values: Any) -> Any:
-        """The same as an expression, never null, on a column's keys: floats, integers, truth values, bytes of texts."""
-        there = ~missing(values)
-        if self.operation in ORDER or self.operation == "between":
-            return _all([there, *(self._ordered(sign, values, end) for sign, end in self.ends)])
-        same: Any = connection.ibis().literal(False)
-        for value in self.values:
-            if value is not None:
-                same = same | (values == self._literal(values, value)).fill_null(False)
-        if self.operation in OTHER:
-            return there & ~same
-        return (there & same) | ~there if None in self.values else there & same
-
-    def _ordered(self, sign: str, values: Any, end: Any) -> Any:
-        limits = (values.type().bounds.lower, values.type().bounds.upper) if self.kind == "integer" else None
-        settled = _settled(sign, end, limits)
-        if settled is not None:
-            return connection.ibis().literal(settled)
-        return ORDER[sign](values, self._literal(values, end)).fill_null(False)
-
-    def _literal(self, values: Any, value: Any) -> Any:
-        """A value as the engine's column has it; null, which nothing is equal to, where it can't."""
-        if self.kind == "number":
-            return number(nearest(value))
-        if self.kind == "integer":
-            return (
-                whole(value, values.type()) if isinstance(value, int) else connection.ibis().null().cast(values.type())
-            )
-        if self.kind == "boolean":
-            return connection.ibis().literal(bool(value))
-        return text_bytes(connection.backend(values), value)
-
-
-def _limits(dtype: np.dtype[Any]) -> tuple[int, int] | None:
-    """The least and the most that an array of whole numbers can hold."""
-    return (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if dtype.kind in "iu" else None
-
-
-def _settled(sign: str, end: Any, limits: tuple[int, int] | None) -> bool | None:
+def settled(sign: str, end: Any, limits: tuple[int, int] | None) -> bool | None:
     """Whether a comparison holds for all values of a type that does not reach so far; None where it does."""
     if limits is None or limits[0] <= end <= limits[1]:
         return None
     return bool((end > limits[1]) == (sign in ("<", "<=")))
-
-
-def _compared(sign: str, values: NDArray[Any], end: Any, limits: tuple[int, int] | None) -> Any:
-    settled = _settled(sign, end, limits)
-    return ORDER[sign](values, end) if settled is None else settled
-
-
-def _all(parts: Sequence[Any]) -> Any:
-    return reduce(operator.and_, parts)
 
 
 def _alike(value: Hashable, end: Hashable) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Integral, Rational, Real
+from types import NoneType
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 Kind = Literal["integer", "number", "boolean", "text", "time", "duration", "other", "any"]
 """What a column holds: declared by its container or by the curator, never read off its rows.
@@ -280,3 +282,36 @@ def number(value: Any) -> float:
         return float(plain)
     except OverflowError:
         return LARGEST if plain > 0 else -LARGEST
+
+
+Key = tuple[Any, ...]
+
+
+def tidy(found: Iterable[tuple[Key, int]], kinds: Sequence[Kind] | None = None) -> tuple[list[Key], NDArray[np.int64]]:
+    """Counted keys in order, missing values last, and keys that are canonically equal counted as one.
+
+    `kinds` are those of the columns: they say whether 1 is shown as 1, 1.0 or True.
+    """
+    merged: dict[Key, int] = {}
+    for key, count in found:
+        tidied = tuple(canonical(part) for part in key)
+        merged[tidied] = merged.get(tidied, 0) + int(count)
+    order = sorted(merged, key=_text_in_order if _are_texts(merged) else _in_order)
+    large = sum(merged.values()) >= 1 << 62  # of units of people: sums and noise need room, too
+    counts = np.array([merged[key] for key in order], object if large else np.int64)
+    if kinds is not None and not {"boolean", "number"}.isdisjoint(kinds):  # others are shown as they are
+        order = [tuple(labelled([part], kind)[0] for part, kind in zip(key, kinds, strict=True)) for key in order]
+    return order, counts
+
+
+def _in_order(key: Key) -> list[Any]:
+    return [in_order(part) for part in key]
+
+
+def _are_texts(keys: Iterable[Key]) -> bool:
+    """Whether each is one text, or a missing one: thousands of names are put in order sooner as what they are."""
+    return all(len(key) == 1 and type(key[0]) in (str, NoneType) for key in keys)
+
+
+def _text_in_order(key: Key) -> tuple[bool, str]:
+    return key[0] is None, key[0] or ""

@@ -1,0 +1,124 @@
+"""Whose each row is: columns of ids, read as people.
+
+An id is one column, or several that name a person together. Ids are compared in their canonical form
+(`uptack.table.values.kinds.canonical`), so 1, 1.0 and True are one person, and -0.0 is 0.0. Two ids that become one are
+protected together, which is safe. One person never becomes two, as long as her id is written in one way: a date is not
+the time of its midnight. A row whose id has no value (None, NaN, NaT), in any of its columns, belongs to nobody and is
+left out. The ids themselves are never released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.table.values import containers
+from uptack.table.values.entrance import field
+from uptack.table.values.field import Field
+
+Codes = NDArray[np.int64]
+NOBODY = -1
+MUST = "a column of ids, as long as the data, or a tuple of such columns"
+FIX = "A list is one column of ids; several columns are a tuple, as in person=(town, number), or a frame."
+
+
+@dataclass(frozen=True, eq=False)
+class Owners:
+    """Each row's person as a number 0, 1, ..., people - 1, or `NOBODY`; every person has a row. `names` are public."""
+
+    codes: Codes
+    people: int
+    names: tuple[str, ...] = ("person",)
+
+    @property
+    def size(self) -> int:
+        """The number of rows, those of nobody among them."""
+        return self.codes.size
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """The rows that are somebody's."""
+        return np.flatnonzero(self.codes != NOBODY)
+
+    def check(self, name: str, size: int) -> None:
+        """Refuses data of another length. How many rows there are is secret, so the error does not say it."""
+        if size != self.size:
+            raise InvalidArgument("person", f"as long as {name}", "another length", FIX)
+
+
+def owners(person: Any) -> Owners:
+    """The people of a column of ids, or of several: a tuple or mapping of columns, a frame, an array of two dimensions.
+
+    >>> found = owners([7, "b", None, 7.0])
+    >>> found.codes.tolist(), found.people, found.names
+    ([0, 1, -1, 0], 2, ('person',))
+    >>> owners((["a", "a", "b"], [1, 2, None])).codes.tolist()
+    [0, 1, -1]
+    """
+    return of_fields(_parts(person))
+
+
+def of_fields(parts: Sequence[tuple[str, Field]]) -> Owners:
+    """The people of one or more columns that were read already, with their names."""
+    if len({part.size for _, part in parts}) > 1:
+        raise InvalidArgument("person", "columns of equal length", "columns of several lengths", FIX)
+    read = [_codes(part) for _, part in parts]
+    codes, people = read[0]
+    for more, number in read[1:]:
+        there = (codes != NOBODY) & (more != NOBODY)
+        codes, people = numbered(np.where(there, codes * number + more, NOBODY))
+    return Owners(codes, people, tuple(name for name, _ in parts))
+
+
+def numbered(codes: Codes) -> tuple[Codes, int]:
+    """Numbers of people, with gaps, as 0, 1, 2, ... without; negative ones are nobody."""
+    there = codes >= 0
+    found, inverse = np.unique(codes[there], return_inverse=True)
+    out = np.full(codes.size, NOBODY, np.int64)
+    out[there] = inverse
+    return out, found.size
+
+
+def _parts(person: Any) -> list[tuple[str, Field]]:
+    """The columns of an id with their names, by the container's own type."""
+    framed = containers.frame(person)
+    if isinstance(person, Mapping):
+        framed = [(str(name), part) for name, part in person.items()]
+    elif isinstance(person, np.ndarray) and person.ndim == 2:
+        framed = [(f"person[{i}]", person[:, i]) for i in range(person.shape[1])]
+    elif isinstance(person, tuple):
+        framed = [(_name(part, f"person[{i}]"), part) for i, part in enumerate(person)]
+    if framed is None:
+        return [(_name(person, "person"), _read(person))]
+    if not framed:
+        raise InvalidArgument("person", MUST, checks.outline(person), FIX)
+    return [(name, _read(part)) for name, part in framed]
+
+
+def _read(ids: Any) -> Field:
+    """One column of ids. What is none is described without its length, which is secret."""
+    if getattr(ids, "ndim", 1) != 1:
+        raise InvalidArgument("person", MUST, f"{type(ids).__name__} of {ids.ndim} dimensions", FIX)
+    return field("person", ids, MUST, FIX)
+
+
+def _name(column: Any, otherwise: str) -> str:
+    """The name that a column of pandas or polars has."""
+    name = getattr(column, "name", None)
+    return name if isinstance(name, str) and name and containers.foreign(column) is not None else otherwise
+
+
+def _codes(ids: Field) -> tuple[Codes, int]:
+    """Each row's place among the ids that occur. The missing value is last among them."""
+    found, codes = ids.codes()
+    return (np.where(codes == len(found) - 1, NOBODY, codes), len(found) - 1) if _lacks(found) else (codes, len(found))
+
+
+def _lacks(found: list[Any]) -> bool:
+    return bool(found) and found[-1] is None

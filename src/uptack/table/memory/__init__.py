@@ -1,0 +1,1 @@
+"""Tables in memory: named fields, and whose each row is."""

@@ -1,0 +1,70 @@
+"""Counts of combinations of values, in units, and each person's most frequent combination."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from uptack.table.unit import Integers, Unit, wide
+
+HALF = 16
+"""Bits of the lower halves of units, which floats add up exactly."""
+
+Distinct = tuple[Sequence[Hashable], Integers]
+"""The values of a column that occur, and each row's place among them."""
+
+
+def joined(columns: Sequence[Distinct]) -> tuple[list[tuple[Hashable, ...]], Integers]:
+    """The combinations that occur of the values of several columns, in order, and each row's place among them.
+
+    Rows are numbered anew after each column, so that numbers stay below rows².
+    """
+    cells = np.zeros(len(columns[0][1]), np.int64)
+    for distinct, places in columns:
+        cells = np.unique(cells * len(distinct) + places, return_inverse=True)[1]
+    firsts = np.unique(cells, return_index=True)[1]
+    return [tuple(distinct[places[first]] for distinct, places in columns) for first in firsts], cells
+
+
+def units(cells: Integers, size: int, unit: Unit, codes: Integers | None, people: int) -> Integers:
+    """The units in each of so many cells, where a row is in no cell if its cell is -1.
+
+    >>> from uptack.table.unit import ROW, U
+    >>> cells, whose = np.array([0, 0, 1, 2]), np.array([0, 0, 0, 1])
+    >>> (units(cells, 3, Unit(("id",), "people"), whose, 2) / U).round(3)
+    array([0.667, 0.333, 1.   ])
+    >>> units(cells, 3, Unit(("id",), "one"), whose, 2), units(cells, 3, ROW, None, 4)
+    (array([1, 0, 1]), array([2, 1, 1]))
+    """
+    inside = cells >= 0
+    if unit.share == "one":
+        assert codes is not None
+        return np.bincount(favourites(cells[inside], codes[inside])[1], minlength=size).astype(np.int64)
+    if codes is None or not unit.weighted:
+        return np.bincount(cells[inside], minlength=size).astype(np.int64)
+    weights = unit.weights(np.maximum(np.bincount(codes, minlength=people), 1))[codes]
+    return added(cells[inside], weights[inside], size)
+
+
+def added(cells: Integers, weights: Integers, size: int) -> Integers:
+    """Σ weights in each cell, exactly: their halves are added as floats, which hold 2^36 of them."""
+    high = np.bincount(cells, weights=weights >> HALF, minlength=size).astype(np.int64)
+    low = np.bincount(cells, weights=weights & ((1 << HALF) - 1), minlength=size).astype(np.int64)
+    return (wide(high, (int(high.max(initial=0)) + 1) << HALF) << HALF) + low
+
+
+def favourites(cells: Integers, codes: Integers) -> tuple[Integers, Integers]:
+    """Each person who has a row, and the cell with most of her rows: the first one of several.
+
+    >>> favourites(np.array([2, 1, 1, 2, 5]), np.array([0, 0, 0, 0, 3]))
+    (array([0, 3]), array([1, 5]))
+    """
+    order = np.lexsort((cells, codes))
+    code, cell = codes[order], cells[order]
+    starts = np.flatnonzero(np.append(True, (code[1:] != code[:-1]) | (cell[1:] != cell[:-1]))[: code.size])
+    rows = np.diff(np.append(starts, code.size))
+    code, cell = code[starts], cell[starts]
+    best = np.lexsort((cell, -rows, code))
+    first = np.flatnonzero(np.append(True, code[best][1:] != code[best][:-1])[: code.size])
+    return code[best][first], cell[best][first]

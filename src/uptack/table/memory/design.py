@@ -1,0 +1,30 @@
+"""X and y of a regression, made of the rows of a table in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from uptack.table.exact_sum import Floats
+from uptack.table.protocol import Category, Design
+from uptack.table.values import containers
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import canonical
+
+
+def fields(design: Design, columns: Mapping[str, Field], rows: int) -> dict[str, Field]:
+    """The columns of X by number, and y."""
+    reads = [_levels(one, columns[one.name]) if isinstance(one, Category) else columns[one].floats() for one in design.reads]
+    with np.errstate(all="ignore"):
+        made = design.make(reads)
+    return {name: containers.of_numpy(line) for name, line in zip([*map(str, range(design.width)), "y"], made, strict=True)}
+
+
+def _levels(category: Category, field: Field) -> Floats:
+    """The number of each row's level; NaN where a row counts as missing. Each row by itself, by its canonical value."""
+    order = {canonical(level): place for place, level in enumerate(category.levels)}
+    other = {"missing": np.nan, "first": 0.0, "own": float(len(category.levels))}[category.others]
+    found, codes = field.codes()
+    each = [np.nan if value is None else order.get(canonical(value), other) for value in found]
+    return np.array(each, np.float64)[codes] if each else np.empty(0)

@@ -1,0 +1,285 @@
+"""A table in memory: named fields, each of a declared kind, and whose each row is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.errors import InvalidArgument, UptackError
+from uptack.table.conditions import Condition
+from uptack.table.ids import Owners, numbered
+from uptack.table.memory import counts, design, per_person, where
+from uptack.table.memory.groups import MemoryGroups
+from uptack.table.memory.rows import MemoryRows
+from uptack.table.names import known
+from uptack.table.protocol import (
+    SECRET,
+    Coded,
+    Column,
+    Columns,
+    Counts,
+    Design,
+    Floored,
+    Infinite,
+    Missing,
+    Name,
+    Place,
+    applied,
+    layers,
+)
+from uptack.table.unit import ROW, Integers, Unit
+from uptack.table.values.calendar import begin, label
+from uptack.table.values.field import Field, no_rows
+from uptack.table.values.kinds import LARGEST, Kind, tidy, whole
+from uptack.table.values.times import TIMED, Form
+
+Mask = NDArray[np.bool_]
+Values = tuple[NDArray[Any], Mask | None, bool]
+"""Numbers as they are held, the rows without one, and whether all others are known to be finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryTable:
+    """Fields by name; rows of nobody are gone. `met` are the rows that meet the conditions; None for all of them.
+
+    `codes` numbers the people 0, 1, ..., people - 1, in the order of their ids; None where rows are their own. A `part`
+    of a table has no public size.
+
+    >>> from uptack.table.opening import open_table
+    >>> visits = open_table({"id": ["a", "a", "b", None], "age": np.array([31, 32, 50, 77])}, person="id")
+    >>> visits.size, dict(visits.kinds), visits.unit.ids
+    (2, {'age': 'integer'}, ('id',))
+    """
+
+    fields: Mapping[str, Field]
+    unit: Unit = ROW
+    codes: Integers | None = None
+    people: int = 0
+    met: Mask | None = None
+    is_part: bool = False
+
+    @staticmethod
+    def of(fields: Mapping[str, Field], whose: Owners | None = None, names: tuple[str, ...] = ()) -> MemoryTable:
+        """Columns of one length; with owners, the rows that are somebody's. Columns of ids are hidden by their names."""
+        if len({field.size for field in fields.values()}) > 1:
+            raise InvalidArgument("data", "columns of equal length", "some that are longer")
+        if whose is None:
+            return MemoryTable(dict(fields))
+        kept = whose.kept
+        others = {name: field.taken(kept) for name, field in fields.items() if name not in names}
+        return MemoryTable(others, Unit(whose.names, "people"), whose.codes[kept], whose.people)
+
+    def __repr__(self) -> str:
+        whose = f", people by {' and '.join(self.unit.ids)}" if self.unit.people else ""
+        return f"MemoryTable of {len(self.fields)} columns{whose}"
+
+    # -------------------------------------------------------------------------------------------------- what is public
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The kind of each column."""
+        return {name: field.kind for name, field in self.fields.items()}
+
+    @property
+    def forms(self) -> Mapping[str, Form]:
+        """How times and durations are shown."""
+        return {name: field.form for name, field in self.fields.items() if field.kind in TIMED}
+
+    @property
+    def size(self) -> int:
+        """The number of rows, or of people."""
+        if self.is_part:
+            raise UptackError(SECRET)
+        return self._size
+
+    @property
+    def _rows(self) -> int:
+        return next((field.size for field in self.fields.values()), 0) if self.codes is None else self.codes.size
+
+    @property
+    def _size(self) -> int:
+        return self._rows if self.codes is None else self.people
+
+    def column(self, name: str) -> Column:
+        """A column of any kind."""
+        field = self.fields[known(name, self.kinds)]
+        timed = field.kind in TIMED
+        return Column(self, Name(name), field.kind, field.form if timed else None, timed or whole(field.kind))
+
+    def field(self, name: str) -> Field:
+        """All rows of a column; those that do not meet the conditions have no value."""
+        found = self.fields[name]
+        return found if self.met is None else found.hiding(lambda: ~self.met)
+
+    # ------------------------------------------------------------------------------------------------- other tables
+
+    def where(self, conditions: Sequence[Condition]) -> MemoryTable:
+        """Rows that do not meet the conditions have no value."""
+        met = where.met(self.fields, conditions)
+        return replace(self, met=met if self.met is None else met & self.met)
+
+    def weighted(self, unit: Unit) -> MemoryTable:
+        """The same rows, which share units in another way."""
+        return replace(self, unit=unit)
+
+    def groups(self, by: Sequence[str]) -> MemoryGroups:
+        """Rows by the values of columns."""
+        return MemoryGroups(self, by)
+
+    @cached_property
+    def present(self) -> Integers:
+        """The rows that meet the conditions."""
+        return np.arange(self._rows) if self.met is None else np.flatnonzero(self.met)
+
+    def part(self, rows: Integers) -> MemoryTable:
+        """Some of the rows, and those who own them."""
+        codes, people = (None, 0) if self.codes is None else numbered(self.codes[rows])
+        fields = {name: field.taken(rows) for name, field in self.fields.items()}
+        return MemoryTable(fields, self.unit, codes, people, is_part=True)
+
+    def empty(self) -> MemoryTable:
+        """The same columns without rows. Looks at no row."""
+        fields = {name: no_rows(kind, self.forms.get(name)) for name, kind in self.kinds.items()}
+        codes = None if self.codes is None else np.zeros(0, np.int64)
+        return MemoryTable(fields, self.unit, codes, 0, is_part=True)
+
+    def design(self, wanted: Design) -> tuple[Columns, Column]:
+        """X and y, row by row."""
+        fields = design.fields(wanted, {name: self.field(name) for name in self.fields}, self._rows)
+        made = replace(self, fields=fields, met=None)
+        *x, y = (made.column(name) for name in fields)
+        return Columns(x), y
+
+    # ------------------------------------------------------------------------------------------------------- questions
+
+    def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> MemoryRows:
+        """Hidden rows have no value. Rows without one are left out, as a whole, or filled; then there are numbers per
+        person, and last weights."""
+        read = [self._values(column) for column in columns]
+        lost = [self._lost(column.missing, one, infinite) for column, one in zip(columns, read, strict=True)]
+        gone = [one for one in lost if one is not None]
+        out = np.logical_or.reduce(gone) if gone else None
+        kept = None if out is None or not out.any() else np.flatnonzero(~out)
+        values = [_ready(c.missing if infinite is None else "drop", one, kept) for c, one in zip(columns, read, strict=True)]
+        codes = self.codes if kept is None or self.codes is None else self.codes[kept]
+        _, _, own, after = layers(columns[0].expr)
+        if own is None:
+            return MemoryRows(values, self.unit, self._size, codes, kept)
+        assert codes is not None
+        order = None if own.order is None else per_person.places(self.field(own.order))
+        order = order if order is None or kept is None else order[kept]
+        each = [layers(column.expr) for column in columns]
+        made = [per_person.numbers(v, codes, self.people, own.how, order) for v in values]
+        made = [applied(steps, v) for (_, _, _, steps), v in zip(each, made, strict=True)]
+        there = np.flatnonzero(np.bincount(codes, minlength=self.people))
+        return MemoryRows(made, Unit(self.unit.ids), self.people, None, None if there.size == self.people else there)
+
+    def finite(self, column: Column) -> bool:
+        """Whether no row is missing, NaN or infinite."""
+        values, gone, bounded = self._values(column)
+        return (gone is None or not gone.any()) and (bounded or _finite(values))
+
+    def _values(self, column: Column) -> Values:
+        """The numbers of all rows, before there are numbers per person."""
+        steps, value, _, _ = layers(column.expr)
+        if isinstance(value, Coded):
+            field = self.fields[value.of.name]
+            second, first = field.equal(value.second), field.equal(value.first)
+            values, gone = np.where(second, 1.0, np.where(first, 0.0, np.nan)), ~(first | second)
+        else:
+            field = self.fields[value.name]
+            values, gone = field.ticks() if field.kind in TIMED else field.numbers()
+        bounded = values.dtype.kind != "f" or _finite(values)
+        if not bounded:
+            gone = np.isnan(values)
+        if self.met is not None:
+            gone = ~self.met if gone is None else gone | ~self.met
+        if steps:
+            values, bounded = applied(steps, values), False
+        return values, gone, bounded
+
+    @staticmethod
+    def _lost(missing: Missing, read: Values, infinite: Infinite | None) -> Mask | None:
+        """The rows that are left out."""
+        values, gone, bounded = read
+        if infinite == "drop" and not bounded:
+            beyond = ~np.isfinite(values)
+            return beyond if gone is None else gone | beyond
+        return gone if infinite is not None or missing == "drop" else None
+
+    def counts(self, columns: Sequence[Column]) -> Counts:
+        """Combinations of values; rows that are hidden are in none, and do not share their owners' units."""
+        distinct = [self._distinct(column) for column in columns]
+        keys, cells = counts.joined(distinct)
+        found, units = tidy(zip(keys, self._units(cells, len(keys)), strict=True), [c.kind for c in columns])
+        return Counts(found, units, self.unit)
+
+    def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
+        """The units in each of so many cells."""
+        return self._units(place(*(self.fields[column.name] for column in columns)), size)
+
+    def _units(self, cells: Integers, size: int) -> Integers:
+        codes = self.codes if self.codes is None or self.met is None else self.codes[self.present]
+        return counts.units(cells if self.met is None else cells[self.present], size, self.unit, codes, self.people)
+
+    def _distinct(self, column: Column) -> counts.Distinct:
+        """The values of a column that occur, and each row's place among them; times by units of the calendar."""
+        field = self.fields[column.name]
+        if not isinstance(column.expr, Floored):
+            return field.codes()
+        ticks, gone = field.ticks()
+        starts, codes = np.unique(begin(ticks, column.expr.every), return_inverse=True)
+        labels = [label(int(tick), column.expr.every, field.form) for tick in starts]
+        return [*labels, None], np.where(gone, len(labels), codes)
+
+    def trues(self, name: str | None, at_most: int = 1) -> int:
+        """How many rows are True, of each person so many at most; without a column, how many there are."""
+        rows = self.present if name is None else np.flatnonzero(self.field(known(name, self.kinds)).flags())
+        if self.codes is None:
+            return rows.size
+        return int(np.minimum(np.bincount(self.codes[rows], minlength=self.people), at_most).sum())
+
+    def spread(self) -> tuple[int, int]:
+        """How many rows there are, and how many one person has at most."""
+        if self.codes is None:
+            return self._rows, 1
+        return self.codes.size, int(np.bincount(self.codes, minlength=1).max())
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """What is in memory has one state."""
+        return nullcontext()
+
+    def one_state(self) -> AbstractContextManager[object]:
+        """What is in memory has one state."""
+        return nullcontext()
+
+
+def _finite(values: NDArray[Any]) -> bool:
+    """Whether no float is NaN or infinite. One sum tells, unless it overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum(dtype=np.float64))) or bool(np.isfinite(values).all())
+
+
+def _ready(missing: Missing, read: Values, kept: Integers | None) -> NDArray[Any]:
+    """The rows that are kept. Others without a value are filled, whole numbers with the nearest that their type can
+    hold; what stays missing is NaN. Where rows must have a value, infinities are ±the largest float."""
+    values, gone, bounded = read
+    if kept is not None:
+        values, gone = values[kept], None if gone is None else gone[kept]
+    if missing != "keep" and not bounded:
+        values = np.clip(values, -LARGEST, LARGEST)
+    if gone is None or missing == "drop" or not gone.any():
+        return values
+    instead = np.nan if missing == "keep" else float(missing)
+    if values.dtype.kind == "f":
+        return np.where(gone, instead, values)
+    if not instead.is_integer():
+        return np.where(gone, instead, values.astype(np.float64))
+    limits = np.iinfo(values.dtype)
+    return np.where(gone, values.dtype.type(min(max(int(instead), int(limits.min)), int(limits.max))), values)

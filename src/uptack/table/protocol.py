@@ -1,0 +1,521 @@
+"""A table, wherever its rows are and whosever they are: the questions that releases may ask, and nothing else.
+
+A *table* says what is public: names, kinds, its unit (`uptack.table.unit`) and its size. A *column* is a view of one of
+its columns, made by an expression. A question is about *rows*: first the mask of conditions, then missing values, then
+one number per person where that is asked for, and only then weights. `Table.rows` is the one place that decides this
+order, and whether the answer is worked out here or in an engine.
+
+There are three implementations: arrays (`uptack.table.memory`), engines (`uptack.table.engine`), and tables that must
+not be read yet (`uptack.table.unread`). The first two give the same answers to the last bit.
+
+A public number is on a table, a secret one on an answer. `where` does not change the size. A part of a table, which
+`only` and `groups` make, has none: asking for it is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.errors import InvalidArgument, UptackError
+from uptack.table.conditions import Condition
+from uptack.table.exact_sum import Floats
+from uptack.table.search import Order, Window
+from uptack.table.unit import Integers, Unit
+from uptack.table.values.kinds import Kind
+from uptack.table.values.times import Form
+
+Weights = Integers | None
+"""The units of each row; None where every row has all units of its person, which is one."""
+
+Missing = Literal["keep", "drop"] | float
+"""What becomes of rows without a value: they stay NaN, are left out, or are read as a number."""
+
+Infinite = Literal["drop", "clip"]
+"""Side by side, a row that is ±inf is left out as one without a value is, or is ±the largest float."""
+
+Of = Literal["all", "complete"]
+"""Which units have a place: all of them, whose number is public, or those that have a complete row."""
+
+HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
+"""What can be made of a person's rows: mean, sum, median (the lower one of two), least and largest; how many there are;
+and the row with the largest value in a column of order (the larger one of two). Sums beyond all floats are the
+largest."""
+
+
+# ------------------------------------------------------------------------------ expressions: of one row, or of one person
+
+
+@dataclass(frozen=True)
+class Name:
+    """A column of the table itself."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Distance:
+    """|x - centre|, rounded once."""
+
+    of: Expr
+    centre: float
+
+    def __call__(self, values: Any) -> Floats:
+        """Of an array."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: Floats = np.abs(values.astype(np.float64) - self.centre)
+            return found
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """x brought to between 0 and 1."""
+
+    of: Expr
+
+    def __call__(self, values: Any) -> Floats:
+        """Of an array."""
+        found: Floats = np.clip(values.astype(np.float64), 0.0, 1.0)
+        return found
+
+
+@dataclass(frozen=True)
+class Coded:
+    """0 where a row has the first of two values, 1 where it has the second, and missing elsewhere."""
+
+    of: Name
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True)
+class Floored:
+    """The unit of the calendar that a time is in, by where it begins: only for counts."""
+
+    of: Name
+    every: str
+
+
+@dataclass(frozen=True)
+class PerPerson:
+    """One number per person, of her rows alone (`HOWS`); `order` names the column that says which row is the last.
+
+    **Theorem.** Replacing all rows of one person replaces one number, and adding or removing her adds or removes one.
+    So every statistic is private for people with what it is for rows. How many rows anybody has does not matter.
+    """
+
+    of: Expr
+    how: str
+    order: str | None = None
+
+
+Expr = Name | Distance | Clipped | Coded | Floored | PerPerson
+
+
+Steps = list[Distance | Clipped]
+
+
+def layers(expr: Expr) -> tuple[Steps, Name | Coded | Floored, PerPerson | None, Steps]:
+    """What is done to a row's value, first step first; what that value is; the number per person, if there is one; and
+    what is done to that number."""
+    before, after, one, own = Steps(), Steps(), expr, None
+    while not isinstance(one, Name | Coded | Floored):
+        if isinstance(one, PerPerson):
+            own, after, before = one, before, []
+        else:
+            before = [one, *before]
+        one = one.of
+    return before, one, own, after
+
+
+def applied(steps: Sequence[Distance | Clipped], values: Any) -> Any:
+    """What steps make of an array, row by row."""
+    for step in steps:
+        values = step(values)
+    return values
+
+
+# -------------------------------------------------------------------------------------------------------------- columns
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A view of a table: an expression of each of its rows, or of each of its people, and its declared type.
+
+    `integers` says that the type, not the content, makes all values whole numbers. Times and durations are columns of
+    ticks (`uptack.table.values.times`), and `form` says how they are shown. `missing` is about rows, and comes before a
+    number per person is made of them.
+    """
+
+    table: Table
+    expr: Expr
+    kind: Kind
+    form: Form | None = None
+    integers: bool = False
+    missing: Missing = "keep"
+
+    @property
+    def name(self) -> str:
+        """The column of the table that it is made of."""
+        value = layers(self.expr)[1]
+        return value.name if isinstance(value, Name) else value.of.name
+
+    @property
+    def unit(self) -> Unit:
+        """Whose its numbers are: with one number per person, people have one unit each."""
+        return self.table.unit if layers(self.expr)[2] is None else Unit(self.table.unit.ids)
+
+    # --------------------------------------------------------------------------------------------------- other views
+
+    def drop(self) -> Column:
+        """The rows that have a value, with ±inf replaced by ±the largest float."""
+        return replace(self, missing="drop")
+
+    def filled(self, value: float) -> Column:
+        """NaN replaced by a number, and ±inf by ±the largest float."""
+        return replace(self, missing=float(value))
+
+    def floats(self) -> Column:
+        """The same column as floats."""
+        return replace(self, integers=False)
+
+    def distance(self, centre: float) -> Column:
+        """The distances of all rows from a number; those of times are durations."""
+        form = None if self.form is None else self.form.spread
+        return replace(self, expr=Distance(self.expr, centre), integers=False, form=form)
+
+    def clipped(self) -> Column:
+        """The same brought to between 0 and 1."""
+        return replace(self, expr=Clipped(self.expr), kind="number", integers=False)
+
+    def coded(self, first: Any, second: Any) -> Column:
+        """0 and 1 for two values of the column."""
+        return replace(self, expr=Coded(Name(self.name), first, second), kind="number", integers=False, form=None)
+
+    def floored(self, every: str) -> Column:
+        """Times by units of the calendar, to be counted."""
+        return replace(self, expr=Floored(Name(self.name), every))
+
+    def per_person(self, how: str, order: str | None = None) -> Column:
+        """One number per person."""
+        if how == "sum" and self.form is not None and self.form.kind == "time":
+            must = "another than 'sum' for a column of times"
+            raise InvalidArgument("per_person", must, "'sum'", "Times don't add up.")
+        whole = how == "count" or (self.integers and how != "mean")
+        form = None if how == "count" else self.form
+        return replace(self, expr=PerPerson(self.expr, how, order), integers=whole, form=form)
+
+    def weighted(self, unit: Unit) -> Column:
+        """The same with units that rows share in another way."""
+        return replace(self, table=self.table.weighted(unit))
+
+    def of(self, table: Table) -> Column:
+        """The same view of another table with such a column."""
+        return replace(self, table=table)
+
+    # ------------------------------------------------------------------------------------------------------- questions
+
+    @cached_property
+    def rows(self) -> Rows:
+        """What questions about it are about."""
+        return self.table.rows([self])
+
+    def count(self) -> int:
+        """How many rows, or people, it has: secret where some may be left out."""
+        return self.rows.n
+
+    def finite(self) -> bool:
+        """Whether no row is missing, NaN or infinite. For the curator only."""
+        return self.table.finite(self)
+
+    def order(self, windows: Sequence[Window]) -> Order:
+        """Its order statistics inside windows of ranks (first, last), counted from 1, both ends included."""
+        return self.rows.order(0, windows)
+
+    def sum(self, f: Callable[[Floats], list[Any]]) -> list[Any]:
+        """Σ f(values) over batches of rows, entry by entry: integers, floats or arrays. Not of rows with weights.
+
+        f is given batches of any size and must be additive: f of all rows is the sum of f over any partition of them.
+        It must pickle for a cluster. Integers are added exactly; floats in no particular order.
+        """
+        if self.unit.weighted:
+            raise UptackError("sums over rows are not proved for people")
+        return self.rows.sum(partial(_alone, f))
+
+    def weighted_sum(self, f: Callable[[Floats, Weights], list[Any]]) -> list[Any]:
+        """Σ f(values, weights): the same with the units of each row, None where each has one."""
+        return self.rows.sum(partial(_weighed, f))
+
+    def person_means(self, f: Callable[[Floats], Floats]) -> Floats:
+        """One number per person: the weighted mean of f over her rows; f is of each row by itself.
+
+        People come in any order, which is the same for every f.
+        """
+        return self.rows.in_memory().person_means(f)
+
+    def mass(self, low: float, high: float) -> tuple[int, int, int]:
+        """The units of rows from low to high, of all others, and the most on one value inside."""
+        n = self.count()
+        values, up_to = self.order([(0, n + 1)]).jumps(0, n + 1)
+        a, b = np.searchsorted(values, low, "left"), np.searchsorted(values, high, "right")
+        units = np.append(0, up_to)
+        inside = int(units[b] - units[a])
+        return inside, int(units[-1]) - inside, int(np.diff(units[a : b + 1]).max(initial=0))
+
+
+def _alone(f: Callable[[Floats], list[Any]], lines: Floats, weights: Weights) -> list[Any]:
+    return f(lines[0])
+
+
+def _weighed(f: Callable[[Floats, Weights], list[Any]], lines: Floats, weights: Weights) -> list[Any]:
+    return f(lines[0], weights)
+
+
+class Columns(tuple[Column, ...]):
+    """Columns of one table, side by side."""
+
+    @property
+    def table(self) -> Table:
+        """The table."""
+        return self[0].table
+
+    def rows(self, infinite: Infinite = "drop") -> Rows:
+        """The rows that have all their values."""
+        return self.table.rows(self, infinite)
+
+
+# -------------------------------------------------------------------------------------------------------------- answers
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Combinations of canonical values that occur, in order, and the units of each, of which `step` count for one."""
+
+    keys: list[tuple[Hashable, ...]]
+    units: Integers
+    unit: Unit
+
+
+Additive = Callable[[Floats, Weights], list[Any]]
+"""A function of a batch, one line per column, and of its weights, that is added up over batches. It must pickle. Rows
+with equal weights are side by side, so that it may add them before it multiplies."""
+
+Keys = Callable[[Integers, Floats], NDArray[np.uint64]]
+"""A key for each of some rows, from its values and the slot that its unit has."""
+
+
+class Rows(Protocol):
+    """The rows that a question is about, of one or several columns. People stand for rows where they are the unit."""
+
+    @property
+    def unit(self) -> Unit:
+        """Whose they are."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """All rows of the table, or all its people."""
+        ...
+
+    @property
+    def n(self) -> int:
+        """The rows of the question, or those who have such a row. Secret where some may be left out."""
+        ...
+
+    def lacking(self) -> bool:
+        """Whether some row was left out. For the curator only."""
+        ...
+
+    def order(self, column: int, windows: Sequence[Window]) -> Order:
+        """The order statistics of a column. Scans for the same windows of other columns are shared."""
+        ...
+
+    def sum(self, f: Additive) -> list[Any]:
+        """Σ f over batches, in any order and partition."""
+        ...
+
+    def pick(self, places: Integers, key: Keys, of: Of) -> tuple[Integers, Floats]:
+        """One row of each unit in these places, that of the least key: which of `places` have one, and the rows.
+
+        A row has the place that it has in a scan, which may differ from scan to scan; people are numbered in the order
+        of their ids.
+        """
+        ...
+
+    def deal(self, slots: Integers, size: int, parts: int, of: Of) -> Iterator[tuple[Integers, Floats]]:
+        """Slots and rows of one part after the other: part j has the slots from j·size on, so many of them.
+
+        slots[i] is the slot of all rows of the unit in place i of one scan, or negative for one that is left out. There
+        are at most 2^15 parts, and only one of them need be in memory.
+        """
+        ...
+
+    def in_memory(self) -> Any:
+        """The same rows as arrays: `uptack.table.memory.rows.MemoryRows`."""
+        ...
+
+
+class Groups(Protocol):
+    """A table in groups by the values of columns. The group of a row depends on that row only.
+
+    Where people are the unit, each person counts in one group only: that with most of her rows, and of several the
+    first in the order of their values; her rows elsewhere are left out. So the group of a person is a function of her
+    rows alone, and groups of people are what groups of rows are: one person who is added or removed changes one group,
+    by one person.
+    """
+
+    def sizes(self) -> tuple[list[Hashable], Integers]:
+        """The groups that occur, as columns of their kinds show them, and their numbers of rows, or of people.
+
+        Groups of several columns are tuples. They are distinct in their canonical form.
+        """
+        ...
+
+    def part(self, group: Hashable) -> Table:
+        """The rows of a group, which has no public size. Where there are none, a table without rows."""
+        ...
+
+    def nothing(self) -> Table:
+        """A table of the same columns without rows. Looks at no data."""
+        ...
+
+
+Place = Callable[..., Integers]
+"""The cell of every row, -1 for none, from one argument per column: a `Field`, or an array of floats."""
+
+
+@dataclass(frozen=True)
+class Category:
+    """A column of categories as numbers: its levels, and what becomes of rows with another value.
+
+    A row without a value is missing, and so is one with another value if `others` is "missing"; if it is "first" it
+    counts as the first level, and if it is "own" as a level after all others.
+    """
+
+    name: str
+    levels: tuple[Any, ...]
+    others: str
+
+
+Read = str | Category
+"""A column of numbers by its name, or one of categories, of which the number of each row's level is read."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """X and y of a regression as made of the rows of a table: each row of them from one row.
+
+    `make` makes the columns of X, so many, and y of batches of the columns that it `reads`, as floats. It must pickle,
+    and what it makes of a row must not depend on the rows beside it. `select` says the same where all of X and y are
+    columns and dummies, for engines that make these themselves: pairs of a column and the number of the level that is 1
+    (None for a column of numbers, or for the number of each row's level), y first.
+    """
+
+    width: int
+    reads: Sequence[Read]
+    make: Callable[[Sequence[Floats]], Sequence[Floats]]
+    select: Sequence[tuple[Read, int | None]] | None = None
+
+
+class Table(Protocol):
+    """Rows, and whose they are. Names, kinds, unit and size are public; `where` changes none of them."""
+
+    @property
+    def unit(self) -> Unit:
+        """Whose rows they are, and how rows share the units of a person."""
+        ...
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The kind of each column, by its type and not by its content. Columns of ids are hidden."""
+        ...
+
+    @property
+    def forms(self) -> Mapping[str, Form]:
+        """How columns of times and durations are shown."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """The number of all rows, or of all people."""
+        ...
+
+    def column(self, name: str) -> Column:
+        """A column of any kind; truth values read as 0 and 1."""
+        ...
+
+    def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> Rows:
+        """The rows of one column, with what its `missing` says; with `infinite`, the complete rows of several."""
+        ...
+
+    def finite(self, column: Column) -> bool:
+        """Whether no row of a column is missing, NaN or infinite. For the curator only."""
+        ...
+
+    def counts(self, columns: Sequence[Column]) -> Counts:
+        """The combinations of values that occur; a missing value or NaN is None. Hidden rows are in none."""
+        ...
+
+    def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
+        """The units in each of so many cells. Hidden rows are in none."""
+        ...
+
+    def trues(self, name: str | None, at_most: int = 1) -> int:
+        """How many rows are True, of each person so many at most; without a column, how many there are."""
+        ...
+
+    def design(self, design: Design) -> tuple[Columns, Column]:
+        """X and y, as columns of a table that is made of this one row by row."""
+        ...
+
+    def groups(self, by: Sequence[str]) -> Groups:
+        """The table in groups."""
+        ...
+
+    def where(self, conditions: Sequence[Condition]) -> Table:
+        """Rows that do not meet the conditions have no value and are in no cell and no group. The size stays.
+
+        **Theorem.** Let c be a condition on one row, and let F replace every row that does not meet c by one without
+        values. A release that is (ε, δ)-private for the neighbours of some adjacency is so when it is made from F(D) in
+        place of D, for the same adjacency. *Proof.* F acts on each row by itself. So if D and D' differ in one row that
+        is replaced, or added, or in the rows of one person, F(D) and F(D') differ in no more than that: replaced rows
+        are replaced (by rows without values where they do not meet c), added rows are added, and the rows of one person
+        are hers before and after, since ids are kept. ∎
+
+        So conditions cost nothing, and what is public stays public: the number of all rows, or of all people. How many
+        rows meet the condition is as secret as how many have a value, and every statistic that leaves missing values
+        out (`missing="drop"`, or "ignore") is proved for that. Of counts, a row that does not meet c is in no cell. One
+        that is replaced then takes at most one from one cell and gives at most one to another, as before. Only the sum
+        of all cells is secret now.
+        """
+        ...
+
+    def weighted(self, unit: Unit) -> Table:
+        """The same rows, which share units in another way."""
+        ...
+
+    def spread(self) -> tuple[int, int]:
+        """How many rows there are, and how many one person has at most. For the curator only: it is not private."""
+        ...
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """All that is read inside sees one state of the table."""
+        ...
+
+    def one_state(self) -> AbstractContextManager[object]:
+        """All snapshots inside see one state of the table."""
+        ...
+
+
+SECRET = "a part of a table has no public size"

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import histogram
-from uptack.discrete.sparse import sparse_histogram
+from uptack.discrete.sparse_histograms import sparse_histogram
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 DOMAINS = (2**20, 2**40, 2**62)
@@ -168,7 +168,7 @@ def with_gains(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 FRESH = """
 import re, time, numpy as np
-from uptack.discrete.sparse import sparse_histogram
+from uptack.discrete.sparse_histograms import sparse_histogram
 peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
 keys, before = np.random.default_rng(1).integers(0, 2**62, 3152).repeat(7), peak()
 start = time.perf_counter()

@@ -33,7 +33,7 @@ from scipy.special import logsumexp
 from scipy.stats import lognorm, norm, pareto
 
 import uptack
-from uptack.reach.order import quantile_rank, quartiles
+from uptack.reach.l_statistics import quantile_rank, quartiles
 
 DELTA = 1e-6
 FAILURE = 3.0

@@ -30,7 +30,7 @@ import uptack
 from uptack.exact import ball, working
 from uptack.mechanisms.inverse import Boxes, Refusal
 from uptack.noise import Entropy, SeededEntropy
-from uptack.reach.order import quantile_rank
+from uptack.reach.l_statistics import quantile_rank
 
 Numbers = NDArray[Any]
 TABLES = 250

@@ -39,7 +39,7 @@ from common import Ratio, Row, machine, percent, rank_errors, table, write_json
 from numpy.typing import NDArray
 
 import uptack
-from uptack.reach.order import quantile_rank
+from uptack.reach.l_statistics import quantile_rank
 from uptack.report.profile import profile
 
 DELTA = 1e-6

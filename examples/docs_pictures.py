@@ -30,7 +30,7 @@ from uptack.kernels.estimators import KernelRegressor, KernelSVC
 from uptack.kernels.machines import own_machine
 from uptack.kernels.regions import plot_regions
 from uptack.noise import IntegerLaplace
-from uptack.ranks.matrix import CorrelationMatrix
+from uptack.ranks.pairwise_correlations import CorrelationMatrix
 from uptack.regression import hampel_regression
 from uptack.samples import load
 

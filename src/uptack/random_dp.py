@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.blocks.evaluation import accepting, attempt
+from uptack.blocks.block_evaluation import accepting, attempt
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, round_up
 from uptack.mechanisms import laplace

@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 import uptack as ut
-from uptack.blocks import isolation, stable_value, subsample_aggregate
-from uptack.blocks.evaluation import accepting, evaluate
-from uptack.reach.mode import outcome
+from uptack.blocks import process_isolation, stable_value, subsample_aggregate
+from uptack.blocks.block_evaluation import accepting, evaluate
+from uptack.reach.instability import outcome
 
 BLOCKS = [np.array([i]) for i in range(5)]
 
@@ -114,8 +114,8 @@ def test_without_fork(monkeypatch):
         f.calls = getattr(f, "calls", 0) + 1
         return int(rows[0]), f.calls
 
-    monkeypatch.setattr(isolation, "FORKS", False)
-    monkeypatch.setattr("uptack.blocks.evaluation.FORKS", False)
+    monkeypatch.setattr(process_isolation, "FORKS", False)
+    monkeypatch.setattr("uptack.blocks.block_evaluation.FORKS", False)
     assert results(f, blocks=BLOCKS[:3], workers=3) == [(0, 1), None, (2, 1)]
     with pytest.raises(ut.InvalidArgument, match="fresh Python"):
         results(partial(len, threading.Lock()))
@@ -127,8 +127,8 @@ class Unloadable:
 
 
 def test_rows_that_can_not_be_sent_are_the_fallback(monkeypatch):
-    job = isolation.Job(len, [Unloadable()].copy)
-    assert list(isolation.apart([job, isolation.Job(bytes, [1].copy)], fresh=True)) == [None, b"\x01"]
+    job = process_isolation.Job(len, [Unloadable()].copy)
+    assert list(process_isolation.apart([job, process_isolation.Job(bytes, [1].copy)], fresh=True)) == [None, b"\x01"]
 
 
 def test_stable_values_are_what_they_were():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uptack.blocks.evaluation import accepting, evaluate
+from uptack.blocks.block_evaluation import accepting, evaluate
 
 BLOCKS = [np.array([i]) for i in range(5)]
 

@@ -12,7 +12,7 @@ import pytest
 
 import uptack as ut
 from uptack.blocks import stable_value
-from uptack.blocks.evaluation import accepting, evaluate, random_blocks
+from uptack.blocks.block_evaluation import accepting, evaluate, random_blocks
 
 N, BLOCKS = 40, 8
 PARTS = random_blocks(N, BLOCKS, ut.SeededEntropy(3))

@@ -8,11 +8,11 @@ from uptack.account import Account
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
-from uptack.regression.classes import Logistic
+from uptack.regression.fit_model import Model
+from uptack.regression.fit_plans import FitRequest
 from uptack.regression.hessian import hessian
-from uptack.regression.huber import Huber
-from uptack.regression.model import Model
-from uptack.regression.plans import Asked
+from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.logistic_loss import LogisticLoss
 
 
 def test_intervals_hold_where_the_ridge_draws_collinear_columns_together():
@@ -33,7 +33,7 @@ def test_intervals_hold_where_the_ridge_draws_collinear_columns_together():
 def test_noise_alone_is_hardly_ever_taken_for_a_direction(p):
     """The edge is a mean: of two columns a direction passed it in a sixth of all cases."""
     frame = Frame(tuple(range(p)), np.ones(p), np.zeros(p), leading=False)
-    model = Model(frame, np.eye(p), 1.0, 50.0, Huber())
+    model = Model(frame, np.eye(p), 1.0, 50.0, HuberLoss())
     rows = MatrixRows.of(np.zeros((50, p + 1)))
     made = [hessian(rows, model, Account.open("noise", 1, entropy=SeededEntropy(seed))) for seed in range(200)]
     assert np.mean([one.raw[-1] > one.edge for one in made]) > 0.3
@@ -43,7 +43,7 @@ def test_noise_alone_is_hardly_ever_taken_for_a_direction(p):
 def test_more_rows_than_advised_get_a_plan_too():
     """With more rows there were more rounds, and then less than enough for each matrix."""
     for epsilon, columns, leading in ((0.1, 12, True), (1, 30, False), (5, 30, True), (5, 6, True)):
-        asked = Asked(Logistic(), (), leading, "error", Account.open("plan", epsilon))
+        asked = FitRequest(LogisticLoss(), (), leading, "error", Account.open("plan", epsilon))
         n = asked.rows_needed(columns)
         assert all(asked.planned(n * times / 100, columns) for times in range(100, 200))
         assert asked.planned(n - 1, columns) is None

@@ -13,10 +13,10 @@ from tests.unit.test_level import HALF, level
 from uptack import InvalidArgument, linear_regression
 from uptack.noise import SeededEntropy
 from uptack.privacy import loss
+from uptack.regression.coefficient_summary import LinearErrors, RegressionRelease
+from uptack.regression.coefficient_table import lines
 from uptack.regression.formulas import read
-from uptack.regression.formulas.designs import designed
-from uptack.regression.summary import LinearErrors, RegressionRelease
-from uptack.regression.written import lines
+from uptack.regression.formulas.formula_designs import designed
 
 ROWS = pd.DataFrame(
     {"y": [0.0, 1.0], "µ": [1.0, 2.0], "μ": [3.0, 5.0], "ﬁ": [7.0, 7.0], "fi": [8.0, 9.0], "1": [4.0, 6.0],
@@ -77,7 +77,7 @@ def test_a_level_that_noise_explains_may_be_right():
 @pytest.mark.parametrize("x", [np.full(9, 61.25), np.full((9, 1), 61.25 + 1j), np.full((3, 3, 1), 61.25), 61.25])
 def test_no_message_of_an_estimator_shows_a_row(x):
     """scikit-learn prints what is no table."""
-    models = pytest.importorskip("uptack.regression.estimators")
+    models = pytest.importorskip("uptack.regression.regression_estimators")
     with pytest.raises((InvalidArgument, ValueError, TypeError)) as error:
         models.LinearRegression().fit(x, np.zeros(9))
     assert "61.25" not in "".join(traceback.format_exception(error.value))
@@ -113,7 +113,7 @@ def test_a_summary_refuses_what_is_no_confidence(confidence):
 @pytest.mark.parametrize("odd", ["secret", 10**400, None, b"z", [1], 1 + 2j])
 def test_one_row_does_not_stop_an_estimator_that_drops_rows(odd):
     """A text in one row was an error of the estimator's, and a missing value of the function's."""
-    models = pytest.importorskip("uptack.regression.estimators")
+    models = pytest.importorskip("uptack.regression.regression_estimators")
     rng = np.random.default_rng(1)
     cells = np.array([*rng.normal(size=3999), 0.0], object)
     y = cells.astype(float) + rng.normal(size=4000)

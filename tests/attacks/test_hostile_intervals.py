@@ -16,9 +16,9 @@ import pytest
 import uptack
 from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
-from uptack.regression.formulas import functions
-from uptack.regression.intervals import CoefficientErrors, Draw
-from uptack.regression.summary import LinearErrors
+from uptack.regression.block_median_errors import CoefficientErrors, ScoreDraw
+from uptack.regression.coefficient_summary import LinearErrors
+from uptack.regression.formulas import elementary
 
 CONFIDENCES = ("1e-300", "1e-17", "0.5", "0.95", "0.999999999999", "0.99999999999999999", "0.9999999999999999999999")
 
@@ -27,7 +27,7 @@ CONFIDENCES = ("1e-300", "1e-17", "0.5", "0.95", "0.999999999999", "0.9999999999
 def test_intervals_of_any_confidence() -> None:
     """No error of a solver: wider for a larger confidence, also where no finite width has it."""
     for blocks in (3, 50, 4000):
-        errors = CoefficientErrors((1.0, 0.0), Draw(blocks, 2, 1, 1.0), Draw(blocks, 2, 1, 0.5))
+        errors = CoefficientErrors((1.0, 0.0), ScoreDraw(blocks, 2, 1, 1.0), ScoreDraw(blocks, 2, 1, 0.5))
         found = [errors.around(np.zeros(2), confidence)[1] for confidence in CONFIDENCES]
         assert all(b[0] >= a[0] > 0 == a[1] for a, b in itertools.pairwise(found))
         assert (found[-1][0] < math.inf) == (blocks > 50)
@@ -65,11 +65,11 @@ def test_functions_are_as_near_as_they_say() -> None:
     """log10 was off by more than three units in the last place, and high powers by more than was said of them."""
     rng = np.random.default_rng(1)
     x = rng.uniform(2.5, 3.2, 2000)
-    assert max(_units(functions.log10(x), [Decimal(one).log10() for one in x.tolist()])) < 2.5
+    assert max(_units(elementary.log10(x), [Decimal(one).log10() for one in x.tolist()])) < 2.5
     x = np.exp(rng.uniform(-9, 9, 300))
     for power in (65, 66, -65, 7.5, -2.5):
         with np.errstate(all="ignore"):
-            found = functions.power(x, power)
+            found = elementary.power(x, power)
         off = _units(found, [Decimal(one) ** Decimal(power) for one in x.tolist()])
         assert all(off <= abs(power) + 2 * np.abs(power * np.log(x)) + 2)
 

@@ -17,15 +17,15 @@ from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import find, names, release
 from uptack.regression.check_loss import Check
-from uptack.regression.classes import Logistic
-from uptack.regression.count_ends import known_ends
-from uptack.regression.counts import Poisson
-from uptack.regression.fitted import Fitted
-from uptack.regression.huber import Huber
-from uptack.regression.level import clipped
-from uptack.regression.model import Model
-from uptack.regression.newton import Step
-from uptack.regression.tails import on_line, one_sided, shown
+from uptack.regression.fit_model import Model
+from uptack.regression.fit_state import FitState
+from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.intercept_level import clipped_residuals
+from uptack.regression.logistic_loss import LogisticLoss
+from uptack.regression.newton_steps import NewtonStep
+from uptack.regression.poisson_diagnostics import known_ends
+from uptack.regression.poisson_loss import PoissonLoss
+from uptack.regression.residual_tails import on_line, one_sided, shown
 
 ODD = (0.0, -0.0, 5e-324, 1.0, 7.0, -9.0, 2.0**53 + 2, 1e200, 1.7e308, -1.7e308)
 HOSTILE = np.array(list(itertools.product(ODD, repeat=3))).T
@@ -38,18 +38,20 @@ def model(loss):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("beta", WILD, ids=str)
-@pytest.mark.parametrize("part", [on_line, shown, one_sided, clipped])
+@pytest.mark.parametrize("part", [on_line, shown, one_sided, clipped_residuals])
 def test_shares_of_rows_are_integers_of_an_interval_of_one_length(part, beta):
     for s, constant in itertools.product((1e-70, 1.0, 1e70), (0.0, 1e300, np.inf)):
         told = (constant,) if part in (on_line, shown) else ()
-        found = part(model(Huber()), HOSTILE, beta, s, *told)
+        found = part(model(HuberLoss()), HOSTILE, beta, s, *told)
         assert (found == np.rint(found)).all()
         assert max(found.max(), 0) - min(found.min(), 0) <= LENGTH
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("beta", WILD, ids=str)
-@pytest.mark.parametrize("loss", [Huber(), Check(0.3), Logistic(), Poisson()], ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize(
+    "loss", [HuberLoss(), Check(0.3), LogisticLoss(), PoissonLoss()], ids=lambda loss: type(loss).__name__
+)
 def test_slopes_are_integers_whatever_was_released_before(loss, beta):
     """κ was NaN where η was: a sum of that is no sum that a row moves by Λ."""
     vectors, bends = model(loss).slopes(HOSTILE, beta, 1.0, True)
@@ -72,10 +74,10 @@ def test_ends_of_counts_are_integers_whatever_was_released_before(beta):
             raise Seen
 
     account = ut.account.Account.open("ends", 1, entropy=SeededEntropy(1))
-    step = Step(beta, beta, 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1, np.zeros((2, 2)))
-    fit = Fitted(model(Poisson()), step, None, None)
+    step = NewtonStep(beta, beta, 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1, np.zeros((2, 2)))
+    fit = FitState(model(PoissonLoss()), step, None, None)
     with pytest.raises(Seen):
-        known_ends(Looking(HOSTILE, np.ones(HOSTILE.shape[1], bool)), fit, Poisson(), account)
+        known_ends(Looking(HOSTILE, np.ones(HOSTILE.shape[1], bool)), fit, PoissonLoss(), account)
 
 
 def far(kind, n, rng):

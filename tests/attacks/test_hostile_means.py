@@ -9,8 +9,8 @@ import uptack as ut
 from uptack import ADD_REMOVE, SUBSTITUTE, SeededEntropy
 from uptack.columns.numeric import ArrayColumn
 from uptack.release import NoReply
-from uptack.statistics.arguments import asked
-from uptack.statistics.frames import Plan, drawn_frame, tails_of
+from uptack.statistics.column_options import read_question
+from uptack.statistics.frames import FramePlan, drawn_frame, tails_of
 from uptack.statistics.moments import tail_index
 
 
@@ -34,8 +34,8 @@ def test_fourth_powers_beyond_all_floats_are_no_error(name, adjacency):
 
 def test_no_frame_is_a_single_value():
     """The check lets one in 70 frames through that hold nothing but zeros, with an interval of no width at all."""
-    law, plan, entropy = np.zeros(3000), Plan.of(3000, Fraction(1)), SeededEntropy(0)
-    parts = asked("mean", 1, {"entropy": entropy}).split(*plan.shares)
+    law, plan, entropy = np.zeros(3000), FramePlan.of(3000, Fraction(1)), SeededEntropy(0)
+    parts = read_question("mean", 1, {"entropy": entropy}).split(*plan.shares)
     tails = tails_of(ArrayColumn(law), 3000, plan)
     assert all(drawn_frame(tails, 3000, plan, 5, *parts[:2]) is None for _ in range(20))
 
@@ -43,7 +43,7 @@ def test_no_frame_is_a_single_value():
 @pytest.mark.parametrize("index", [1.2, 1.5, 2.0])
 def test_a_narrow_frame_makes_no_tail_light(index):
     """Sides that were drawn too near leave many rows outside. What the check sees of them is the tail's own index."""
-    plan = Plan.of(10_000, Fraction(1))
+    plan = FramePlan.of(10_000, Fraction(1))
     for far in (4.0, 8.0, 16.0):
         outside = plan.left_out * far**-index
         assert tail_index(plan, far, 1.0, 0.0, outside) == pytest.approx(index)
@@ -52,7 +52,7 @@ def test_a_narrow_frame_makes_no_tail_light(index):
 
 def test_an_end_inside_the_anchor_tells_nothing_of_the_tail():
     """With 420 rows ends are often drawn within the anchor. Tails looked as light as can be: 22% missed, lognormal."""
-    few, many = Plan.of(420, Fraction(1)), Plan.of(100_000, Fraction(1))
+    few, many = FramePlan.of(420, Fraction(1)), FramePlan.of(100_000, Fraction(1))
     assert tail_index(few, 0.5, 1.0, 40.0, 30.0) < 1.5
     assert tail_index(many, 1.0, 1.0, 30.0, 0.0) > 5
     rng = np.random.default_rng(3)

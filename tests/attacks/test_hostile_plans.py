@@ -18,7 +18,7 @@ from uptack.privacy import Privacy, calibrate, cost, tight
 from uptack.privacy.calibration import boundary, excess
 from uptack.privacy.loss import Approximate, BoundedRange, Pure, Subsample
 from uptack.report.profile import profile
-from uptack.statistics.quantile_ends import _added, beyond, exceeds, rank_bounds
+from uptack.statistics.quantile_intervals import _added, beyond, exceeds, rank_bounds
 
 
 @pytest.mark.parametrize("delta", [1e-16, 1e-18, 1e-30, 1e-100, 1e-300])

@@ -15,8 +15,8 @@ from uptack.columns.spread import PeopleTally, Weights
 from uptack.data import source
 from uptack.discrete.histograms import in_steps
 from uptack.errors import InvalidArgument
-from uptack.regression.formulas import designs, grammar
-from uptack.regression.formulas.levels import Levels
+from uptack.regression.formulas import formula_designs, grammar
+from uptack.regression.formulas.category_levels import CategoryLevels
 from uptack.table.engine import connection, plain
 
 
@@ -153,16 +153,19 @@ def test_products_of_found_levels_are_counted_before_they_are_made(monkeypatch):
     rng = np.random.default_rng(0)
     rows = {"y": rng.normal(size=4000), **{c: np.array([f"{c}{i}" for i in rng.integers(0, 40, 4000)]) for c in "abc"}}
     for text in ("y ~ C(a):C(b):C(c)", "y ~ C(a)*C(b) - 1", "y ~ C(a) + C(a):C(c) + C(c):C(b)"):
-        draft = designs.drafted(text, rows, None)
+        draft = formula_designs.drafted(text, rows, None)
         for sizes in ((2, 3, 4), (1, 2, 1), (0, 3, 1), (0, 0, 0)):
             found = {
-                c: Levels(tuple(range(n)), "own" if n == 4 else "first") for c, n in zip("abc", sizes, strict=True)
+                c: CategoryLevels(tuple(range(n)), "own" if n == 4 else "first")
+                for c, n in zip("abc", sizes, strict=True)
             }
             found = {name: found[name] for name in draft.open}
             assert draft.width(found) == len(draft.columns(found).names)
     made = []
     monkeypatch.setattr(
-        designs.Draft, "columns", lambda draft, *found, f=designs.Draft.columns: made.append(found) or f(draft, *found)
+        formula_designs.Draft,
+        "columns",
+        lambda draft, *found, f=formula_designs.Draft.columns: made.append(found) or f(draft, *found),
     )
     assert isinstance(linear_regression(rows, formula="y ~ C(a):C(b):C(c)", epsilon=100, delta=1e-2), NoReply)
     assert made == [()]

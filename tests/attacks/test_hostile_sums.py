@@ -6,11 +6,11 @@ import pytest
 from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.standardise import Frame
 from uptack.regression.check_loss import Check
-from uptack.regression.classes import Logistic
-from uptack.regression.huber import Huber
-from uptack.regression.level import clipped
-from uptack.regression.model import Model
-from uptack.regression.tails import on_line, one_sided, shown
+from uptack.regression.fit_model import Model
+from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.intercept_level import clipped_residuals
+from uptack.regression.logistic_loss import LogisticLoss
+from uptack.regression.residual_tails import on_line, one_sided, shown
 from uptack.statistics.variances import fourth_powers
 
 HOSTILE = np.array([0.0, -0.0, 1.0, 5e-324, 1e-160, 1e-200, 1e154, 1e200, -1e308, 1.7e308, 2.0**53, np.pi, 1e-3, 3.3])
@@ -24,7 +24,7 @@ def test_fourth_powers_are_the_same_in_any_batches():
         assert sum(parts) == whole
 
 
-@pytest.mark.parametrize("loss", [Huber(), Logistic(), Check(0.9)], ids=repr)
+@pytest.mark.parametrize("loss", [HuberLoss(), LogisticLoss(), Check(0.9)], ids=repr)
 def test_a_row_adds_the_same_to_a_fit_in_any_batch_and_never_too_much(loss):
     rng = np.random.default_rng(0)
     for d in (2, 3, 5):
@@ -40,7 +40,7 @@ def test_a_row_adds_the_same_to_a_fit_in_any_batch_and_never_too_much(loss):
         def tails(batch, model=model, d=d):
             beta = np.linspace(-1, 1, d)
             found = (part(model, batch, beta, 0.7, 0.3) for part in (on_line, shown))
-            return one_sided(model, batch, beta, 0.7), clipped(model, batch, beta, 0.7), *found
+            return one_sided(model, batch, beta, 0.7), clipped_residuals(model, batch, beta, 0.7), *found
 
         with np.errstate(all="ignore"):
             for i in range(rows.shape[1]):

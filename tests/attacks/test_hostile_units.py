@@ -5,12 +5,12 @@ import pytest
 
 import uptack as ut
 from uptack.columns import units
-from uptack.discrete.laws import SkewedLaplace
+from uptack.discrete.count_noise import SkewedLaplace
 from uptack.discrete.shrinkage import posterior_medians
-from uptack.regression import fitting
+from uptack.regression import bounded_sums
 from uptack.regression.hessian import Hessian
-from uptack.regression.huber import Huber
-from uptack.regression.newton import Step
+from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.newton_steps import NewtonStep
 
 RNG = np.random.default_rng(3)
 ROWS = RNG.integers(0, 6, size=900)
@@ -61,8 +61,8 @@ def test_a_fit_with_a_wrong_spread_or_slope_has_no_standard_errors_that_are_far_
 def test_a_share_of_near_residuals_that_no_right_spread_has_is_no_reply():
     curvature = Hessian(np.eye(2), np.ones(2), np.ones(2), 0.01, 0.01, 0.01)
     for near, stray in ((0.1, True), (0.3, False), (0.6, False)):
-        step = Step(np.ones(2), np.zeros(2), 1.0, 0.45, 0.45, 0.05, 0.05, 0.05, 0.0, 0.1, np.zeros((2, 2)), near)
-        assert fitting._unsettled(step, 0.05, curvature, Huber()) is stray
+        step = NewtonStep(np.ones(2), np.zeros(2), 1.0, 0.45, 0.45, 0.05, 0.05, 0.05, 0.0, 0.1, np.zeros((2, 2)), near)
+        assert bounded_sums._unsettled(step, 0.05, curvature, HuberLoss()) is stray
 
 
 def test_the_rows_that_are_advised_where_their_number_is_bought_have_a_plan():

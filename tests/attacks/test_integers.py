@@ -19,8 +19,8 @@ from uptack.columns.numeric import ArrayColumn
 from uptack.data import source
 from uptack.mechanisms.joint import Bin, Chain
 from uptack.noise import MachineNumbers
-from uptack.statistics import windows
-from uptack.statistics.cells import Candidates, Cells, choices
+from uptack.statistics import rank_windows
+from uptack.statistics.quantile_cells import Candidates, Cells, choices
 from uptack.table.values.kinds import LARGEST
 
 DAY, START = 86_400 * 10**9, 1_699_920_000 * 10**9
@@ -166,11 +166,11 @@ class Tape(ut.SeededEntropy):
 @pytest.mark.parametrize("granularity", STEPS)
 @pytest.mark.parametrize("rows", TIED.values(), ids=TIED)
 def test_windows_have_the_law_of_rows_that_are_changed_one_by_one(rows, granularity, monkeypatch):
-    monkeypatch.setattr(windows, "BITS", 2)
+    monkeypatch.setattr(rank_windows, "BITS", 2)
     data, made = np.array(rows), choices(5)[0]
 
     def edges(entropy):
-        seen = windows.Rows(ArrayColumn(data), 5, made, step(granularity), entropy)
+        seen = rank_windows.WindowRows(ArrayColumn(data), 5, made, step(granularity), entropy)
         seen.reveal([(1, 2)])
         seen.reveal([(1, 4)])  # windows of their own, one after the other
         return tuple(seen.places(np.arange(1, 6)).tolist())
@@ -192,7 +192,7 @@ def test_windows_have_the_law_of_rows_that_are_changed_one_by_one(rows, granular
 def test_one_replaced_row_moves_the_variation_by_at_most_four(granularity):
     """With the same digits for all other rows: what the theorem of the chain asks of V."""
     rng, made = np.random.default_rng(5), choices(40)[0]
-    cells, digits = Cells(made, step(granularity)), rng.integers(0, 1 << windows.BITS, 40)
+    cells, digits = Cells(made, step(granularity)), rng.integers(0, 1 << rank_windows.BITS, 40)
     values = np.array([v for rows in TIED.values() for v in rows], np.float64)
     for base in (np.repeat(values, 2)[:40], np.full(40, 2.0**53), rng.choice(values, 40)):
         mine = _chain(cells, base, digits)
@@ -208,7 +208,7 @@ def test_one_replaced_row_moves_the_variation_by_at_most_four(granularity):
 def _chain(cells, rows, digits):
     keys = cells.keys(rows)
     starts = cells.starts(keys)
-    placed = np.sort(starts + windows._share(digits, cells.starts(keys + 1) - starts))
+    placed = np.sort(starts + rank_windows._share(digits, cells.starts(keys + 1) - starts))
     return Chain.of(Bin(0, cells.candidates.size, 40, (19, 59), 80), 2, Fraction(1, 2), lambda i: placed[i - 1])
 
 
@@ -258,4 +258,4 @@ def test_shares_of_a_width_are_exact():
     rng = np.random.default_rng(2)
     digits, widths = rng.integers(0, 1 << 40, 500), rng.integers(1, 1 << 62, 500) >> rng.integers(0, 61, 500)
     exact = [(int(d) * int(w)) >> 40 for d, w in zip(digits, widths, strict=True)]
-    assert windows._share(digits, widths).tolist() == exact
+    assert rank_windows._share(digits, widths).tolist() == exact

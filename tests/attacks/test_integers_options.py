@@ -11,9 +11,9 @@ import uptack as ut
 from tests.helpers import FALSE_ALARM
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy
-from uptack.statistics import quantile_ends
-from uptack.statistics.arguments import asked
-from uptack.statistics.sizes import public_size, size_bounds
+from uptack.statistics import quantile_intervals
+from uptack.statistics.column_options import read_question
+from uptack.statistics.row_counts import public_size, size_bounds
 
 NORMAL = np.random.default_rng(4).normal(size=5000)
 
@@ -91,8 +91,8 @@ BLOCK = 16
 
 def ranks(n, p, confidence, options):
     """The ranks that an interval rests on, before its ends are moved out by what they may miss."""
-    request = public_size(4000, asked("median", "0.2", {"entropy": ut.SeededEntropy(0), **options}))[1]
-    made = quantile_ends.Ends.of(max(n, 0), p, confidence, request.epsilon / 4, request)
+    request = public_size(4000, read_question("median", "0.2", {"entropy": ut.SeededEntropy(0), **options}))[1]
+    made = quantile_intervals.IntervalRanks.of(max(n, 0), p, confidence, request.epsilon / 4, request)
     return made.low + request.rows * made.steps, made.high - request.rows * made.steps, request
 
 
@@ -145,6 +145,6 @@ def test_chernoffs_bound_is_on_the_safe_side():
     """Where the law of the binomial is bounded and not computed, the ranks are further out."""
     for n, p in ((10**6, Fraction(1, 2)), (10**7, Fraction(1, 1000)), (10**7, Fraction(999, 1000))):
         for q in (Fraction(1, 3), Fraction(1, 10**12)):
-            exact = quantile_ends._below(n, p, q), quantile_ends._above(n, p, q)
-            reach = quantile_ends._deviation(n, p, q)
+            exact = quantile_intervals._below(n, p, q), quantile_intervals._above(n, p, q)
+            reach = quantile_intervals._deviation(n, p, q)
             assert n * p - reach < exact[0] < exact[1] < n * p + reach + 2

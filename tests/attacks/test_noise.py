@@ -15,7 +15,7 @@ from tests.helpers import FALSE_ALARM
 from uptack import checks, columns, discrete, kernels, limits, mechanisms, papers, privacy, random_dp
 from uptack.exact import read
 from uptack.noise import Ellipsoid, Grid, IntegerLaplace, L1Ball, SampledBody, SeededEntropy
-from uptack.reach.mode import median_distance
+from uptack.reach.instability import median_distance
 
 ROWS = np.random.default_rng(0).normal(size=200)
 CODES = np.arange(200) % 3

@@ -10,8 +10,8 @@ from tests.attacks.hostile import TABLES, VALUES
 from uptack.blocks.partition import equal_blocks
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy
-from uptack.regression.fits import BEYOND, fit_blocks
-from uptack.regression.vertex import vertex
+from uptack.regression.block_fits import BEYOND, fit_blocks
+from uptack.regression.exact_vertex import vertex
 
 BETA = np.array([1.0, 2.0, -3.0])
 

@@ -11,12 +11,12 @@ from tests.exhaustive.test_inverse import assert_private
 from uptack.mechanisms.inverse import FAILURE, Boxes, Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import LStatistic
+from uptack.regression.block_fits import BEYOND
+from uptack.regression.block_median_errors import CoefficientErrors, ScoreDraw
 from uptack.regression.block_medians import SPREAD_SHARE, medians_with_errors
-from uptack.regression.fits import BEYOND
-from uptack.regression.intervals import CoefficientErrors, Draw
-from uptack.regression.spreads import told
+from uptack.regression.block_ranges import usable_blocks
 from uptack.release import Advice
-from uptack.statistics.arguments import asked
+from uptack.statistics.column_options import read_question
 
 
 def coverage(blocks, p, epsilon, runs, confidence):
@@ -24,7 +24,7 @@ def coverage(blocks, p, epsilon, runs, confidence):
     held, spread = [], np.geomspace(0.01, 100, p)
     for seed in range(runs):
         estimates = np.random.default_rng(seed).normal(size=(blocks, p)) * spread + 1000
-        request = asked("regression", epsilon, {"entropy": SeededEntropy(seed)})
+        request = read_question("regression", epsilon, {"entropy": SeededEntropy(seed)})
         low, high = request.account.close(medians_with_errors(estimates, request, Advice(n=1))).interval(confidence)
         held.append((np.array(low) <= 1000) & (np.array(high) >= 1000))
     return float(np.mean(held))
@@ -42,7 +42,7 @@ def test_the_law_of_the_errors_is_that_of_a_simulation():
     radius = rng.gamma(p + 1, 2 / epsilon, 200_000)
     ranks = radius * rng.uniform(-1, 1, 200_000)
     expected = np.sqrt(np.mean((ranks * np.sqrt(2 * np.pi) / blocks) ** 2))
-    errors = CoefficientErrors((1.0,) * p, Draw(blocks, p, 1, epsilon), Draw(blocks, p, 1, 1000.0))
+    errors = CoefficientErrors((1.0,) * p, ScoreDraw(blocks, p, 1, epsilon), ScoreDraw(blocks, p, 1, 1000.0))
     noise = np.sqrt(errors.standard_errors[0] ** 2 - np.pi / 2 / blocks)
     assert noise == pytest.approx(expected, rel=0.1)
     assert noise > expected
@@ -50,7 +50,7 @@ def test_the_law_of_the_errors_is_that_of_a_simulation():
 
 @pytest.mark.parametrize("p", [1, 2, 60, 400])
 def test_factors_grow_with_the_confidence_for_any_number_of_coefficients(p):
-    errors = CoefficientErrors((1.0,) * p, Draw(10_000, p, 1, 0.5), Draw(10_000, p, 1, 0.3))
+    errors = CoefficientErrors((1.0,) * p, ScoreDraw(10_000, p, 1, 0.5), ScoreDraw(10_000, p, 1, 0.3))
     times = [errors.times(outside) for outside in (0.5, 0.05, 1e-3, 1e-6)]
     assert np.isfinite(times).all()
     assert (np.diff(times) > 0).all()
@@ -84,7 +84,7 @@ def test_a_draw_that_may_refuse_is_private_and_never_leaves_what_is_told():
     for table in itertools.product(values, repeat=n):
         column = np.array([sides[i % 2] if v is None else v for i, v in enumerate(table)])
         nested = boxes([LStatistic.quantile(column, 3, steps)], steps, LATTICE)
-        most = told(column[:, None], (3, 3), 1)
+        most = usable_blocks(column[:, None], (3, 3), 1)
         laws[table] = law(nested, most, rho)
         kept = min(most, steps)
         beyond = sum(

@@ -9,9 +9,9 @@ import uptack as ut
 from tests.attacks.hostile import NOT_NUMBERS, TABLES, VALUES
 from uptack.noise import SeededEntropy
 from uptack.papers.regression import R_H, R_S
-from uptack.reach.hampel import Hyperplanes
-from uptack.regression.cells import around, cells
+from uptack.reach.hampel_certificate import Hyperplanes
 from uptack.regression.hampel_fit import minimiser, normalised
+from uptack.regression.hampel_test import around, cells
 
 
 @pytest.mark.parametrize("name", TABLES)

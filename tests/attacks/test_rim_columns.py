@@ -12,7 +12,7 @@ import pytest
 
 import uptack as ut
 from uptack.data import source
-from uptack.statistics.entrance import in_memory
+from uptack.statistics.column_input import in_memory
 from uptack.table.values.entrance import column, field, matrix, numbers
 
 NAN = float("nan")

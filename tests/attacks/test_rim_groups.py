@@ -12,7 +12,7 @@ import uptack as ut
 from uptack.columns.numeric import ArrayColumn
 from uptack.data import source
 from uptack.groups import ArrayGroups
-from uptack.reach.mode import mode_distance, winner
+from uptack.reach.instability import mode_distance, winner
 from uptack.session.grouping import SourceGroups
 from uptack.table.values.kinds import canonical
 

@@ -28,7 +28,7 @@ from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.streams import StreamedRows
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
-from uptack.regression import dealing, formulas
+from uptack.regression import block_assignment, formulas
 from uptack.table import snapshots
 from uptack.table.engine import connection
 
@@ -121,7 +121,7 @@ def test_the_same_randomness_gives_the_same_release_wherever_rows_are(kept, ask,
     if kept.table.get_backend().name == "postgres" and ask in ("logistic", "quantile", "columns, people"):
         return  # its rows are read as those of other regressions
     monkeypatch.setattr(QuerySource, "coded", None)
-    monkeypatch.setattr(dealing, "TOGETHER", 1000)
+    monkeypatch.setattr(block_assignment, "TOGETHER", 1000)
     apply = Layout.apply
     monkeypatch.setattr(Layout, "apply", lambda self, f, batch: apply(self, loads(cloudpickle.dumps(f)), batch))
     assert shown(kept, ask) == in_memory(ask)

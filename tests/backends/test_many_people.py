@@ -20,10 +20,10 @@ from uptack.columns.units import ROOM
 from uptack.data import ordering, weights
 from uptack.data.people import people
 from uptack.data.places import Known, Scale, Weighed, crossed
-from uptack.densities.boxes import Box, counted
+from uptack.densities.density_boxes import DensityBox, counted
 from uptack.densities.kernel_density import Bins
-from uptack.reach.people import PeopleRange
-from uptack.statistics import column_ends
+from uptack.reach.people_range import PeopleRange
+from uptack.statistics import tail_counts
 
 MANY = 1 << 61
 """Units of a person, of which four are beyond 64 bits."""
@@ -72,7 +72,7 @@ def give_many(monkeypatch):
     """Everybody has many units from here on."""
     monkeypatch.setattr(weights, "UNIT", MANY)
     monkeypatch.setattr(weights, "SCALE", Scale(MANY))
-    monkeypatch.setattr(uptack.reach.people, "UNIT", MANY)
+    monkeypatch.setattr(uptack.reach.people_range, "UNIT", MANY)
 
 
 @pytest.mark.parametrize("panel", ["duckdb"], indirect=True)
@@ -139,7 +139,7 @@ def in_memory(unit):
     column = PeopleColumn(ArrayColumn(table["y"], integers=False), owners, 90)
     found = column.ordered([(5, 9), (80, 88)])
     values, up_to = column.cumulated()
-    ends = column_ends.Tails.read(column, 3, 1, 1)
+    ends = tail_counts.Tails.read(column, 3, 1, 1)
     return (
         found.at(np.arange(-1, 93)).tolist(),
         [(v, Fraction(int(f), unit)) for v, f in zip(*found.jumps(5, 9), strict=True)],
@@ -151,7 +151,7 @@ def in_memory(unit):
         [Fraction(int(one), unit) for one in spread.table(cells, owners, 90, Weights(), 2)],
         ([Fraction(int(one), unit) for one in ends.below(values)], Fraction(ends.outside(-1.0, 1.0), unit)),
         [Fraction(int(one), unit) for one in Bins.of(table["y"][:, None], np.ones(1), column.units).counts],
-        [[Fraction(int(one), unit) for one in part] for part in counted([column], Box((-1.0,), (1.0,)))[1:]],
+        [[Fraction(int(one), unit) for one in part] for part in counted([column], DensityBox((-1.0,), (1.0,)))[1:]],
     )
 
 
@@ -160,7 +160,7 @@ def test_units_beyond_64_bits_in_memory(monkeypatch):
     monkeypatch.setattr(people_order, "FEW", 30)
     monkeypatch.setattr(people_order, "SAMPLE", 40)
     plain = in_memory(UNIT)
-    for module in (uptack.columns.people, spread, uptack.reach.people, column_ends):
+    for module in (uptack.columns.people, spread, uptack.reach.people_range, tail_counts):
         monkeypatch.setattr(module, "UNIT", MANY)
     assert in_memory(MANY) == plain
     assert plain[3][1][-1] * MANY > 1 << 67

@@ -22,7 +22,7 @@ NAMES = {
         median_difference quantile_difference rank_biserial signed_rank superiority""",
     "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram Tally count histogram
         margins minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
-    "uptack.blocks": "Plan Vote plan stable_value subsample_aggregate",
+    "uptack.blocks": "BlockPlan Vote plan stable_value subsample_aggregate",
     "uptack.papers": "A_dist A_samp M R_H R_S S Scale TM",
     "uptack.audit": """Case ExactCase Finding Report cases controls delta_lower_bound epsilon_lower_bound
         family hostile least_epsilon main released run""",

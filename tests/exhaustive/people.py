@@ -10,7 +10,7 @@ from uptack.columns.numeric import ArrayColumn
 from uptack.columns.people import PeopleColumn
 from uptack.mechanisms.inverse import Boxes, Refusal
 from uptack.noise import MachineNumbers
-from uptack.statistics import means, midhinges, quantiles, spreads, trimeans
+from uptack.statistics import means, midhinges, quantiles, ranges, trimeans
 
 VALUES = (1.0, 3.0, 7.0)
 LATTICE = MachineNumbers(3, 2)
@@ -55,14 +55,14 @@ FOLLOWING = {
     "winsorized mean": means._winsorized(Fraction(1, 4)),
     "midhinge": midhinges._midhinge(),
     "trimean": trimeans._trimean(),
-    "iqr": spreads.statistic(Fraction(1, 4), Fraction(3, 4)).near,
-    "interquantile range": spreads.statistic(HALF, Fraction(3, 5)).near,
+    "iqr": ranges.statistic(Fraction(1, 4), Fraction(3, 4)).near,
+    "interquantile range": ranges.statistic(HALF, Fraction(3, 5)).near,
 }
 """Statistics whose ranks may follow a secret number of people."""
 
 STATISTICS = FOLLOWING | {
-    "iqr": spreads.statistic(Fraction(1, 4), Fraction(3, 4)),
-    "interquantile range": spreads.statistic(Fraction(1, 10), Fraction(9, 10)),
+    "iqr": ranges.statistic(Fraction(1, 4), Fraction(3, 4)),
+    "interquantile range": ranges.statistic(Fraction(1, 10), Fraction(9, 10)),
 }
 
 

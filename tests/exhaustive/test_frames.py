@@ -15,10 +15,10 @@ from uptack.mechanisms.inverse import decay
 from uptack.mechanisms.weighed import Weighed
 from uptack.noise import SeededEntropy
 from uptack.statistics import frames
-from uptack.statistics.column_ends import Tails
-from uptack.statistics.framed_sums import diameter, in_frame, sensitivity, shown_rows, whole_numbers
+from uptack.statistics.frame_sums import diameter, in_frame, sensitivity, shown_rows, whole_numbers
 from uptack.statistics.frames import cell_weight, cells, sides
 from uptack.statistics.moments import count_weight
+from uptack.statistics.tail_counts import Tails
 from uptack.statistics.variances import fourth_powers
 
 VALUES = (-3.0, 0.0, 0.75, 5.0)
@@ -167,13 +167,13 @@ def test_two_rows_are_as_far_apart_as_is_said(power):
 
 
 def test_every_float_has_numbers_within_range():
-    frame = frames.Frame(1e300, 1e290, 1e295, 3.0)
+    frame = frames.ColumnFrame(1e300, 1e290, 1e295, 3.0)
     for x in (0.0, 1e300, -1.7e308, 1.7e308, 5e-324):
         a, q = whole_numbers(in_frame(np.array([x]), frame), 1)
         assert abs(a[0]) <= 1 << 24
         assert 0 <= q[0] <= 2 << 24
         assert 0 <= fourth_powers(np.array([x]), frame.low, frame.high, frame.centre, frame.half)[0] <= 1 << 24
-    assert count_weight(frames.Frame(1e9, 1.0, 1.0, 1.0), -2) <= 64 << 24
+    assert count_weight(frames.ColumnFrame(1e9, 1.0, 1.0, 1.0), -2) <= 64 << 24
 
 
 PEOPLE = [(0.0,), (5.0,), (0.0, 5.0), (-3.0, 0.75), (0.75, 0.75, 5.0)]

@@ -14,11 +14,11 @@ from scipy.optimize import lsq_linear
 from uptack.exact import ball
 from uptack.papers.regression import Q_2
 from uptack.privacy import loss
-from uptack.reach.hampel import Cell, Hyperplanes
-from uptack.regression.cells import LONGER, STEPS, RowTest, cells
-from uptack.regression.cells import around as box_around
+from uptack.reach.hampel_certificate import GridCell, Hyperplanes
+from uptack.regression.exact_vertex import vertex
 from uptack.regression.hampel_fit import minimise, minimiser, normalised
-from uptack.regression.vertex import vertex
+from uptack.regression.hampel_test import LONGER, STEPS, RowTest, cells
+from uptack.regression.hampel_test import around as box_around
 
 NEAR = 1e-9
 """More than 3.1·2^-36 rows for each row of these tables."""
@@ -75,8 +75,8 @@ def around(rng, beta, kind):
     """A cell that holds β, with sides on the grid of the ties if there are ties."""
     low, high = rng.uniform(0.2, 2, beta.size), rng.uniform(0.2, 2, beta.size)
     if kind == "ties":
-        return Cell(np.floor(beta - low), np.floor(beta + high) + 1.0)
-    return Cell(*(np.round(np.array([beta - low, beta + high]) * 2**20) / 2**20))
+        return GridCell(np.floor(beta - low), np.floor(beta + high) + 1.0)
+    return GridCell(*(np.round(np.array([beta - low, beta + high]) * 2**20) / 2**20))
 
 
 CASES = [(1, 20, 10), (2, 8, 15), (2, 30, 6), (3, 6, 6), (3, 12, 3)]
@@ -247,7 +247,7 @@ def through(rng, cell, n, kind):
 def dyadic(rng, p):
     """A cell of any size, near 0 or far away."""
     low = np.round(rng.uniform(-3, 3, p) * 2**20) + 2.0**20 * rng.choice([0, 0, 2**14])
-    return Cell(*(np.array([low, low + np.round(rng.uniform(0.2, 2, p) * 2**20)]) * 2.0 ** rng.integers(-80, 40)))
+    return GridCell(*(np.array([low, low + np.round(rng.uniform(0.2, 2, p) * 2**20)]) * 2.0 ** rng.integers(-80, 40)))
 
 
 def hostile(rng, p, kind, most):
@@ -261,7 +261,7 @@ def hostile(rng, p, kind, most):
 
 def margins(rng, cell):
     """A box with more room than `Hyperplanes` asks for."""
-    return Cell(cell.low - cell.half * rng.uniform(1 / 16, 2), cell.high + cell.half * rng.uniform(1 / 16, 2))
+    return GridCell(cell.low - cell.half * rng.uniform(1 / 16, 2), cell.high + cell.half * rng.uniform(1 / 16, 2))
 
 
 THROUGH = ["normal", "integers", "corners", "a hair off", "thin", "one point", "duplicates", "huge and tiny", "wild"]
@@ -291,7 +291,7 @@ def test_rows_that_meet_on_an_edge_are_in_doubt_together_though_rounding_parts_t
         ts = [(y - a * side) / b for a, b, y in (one, two)]
         parted += ts[0] != ts[1]
         rows = np.vstack([one, two, [[a, b, a * (side - 1)] for a, b in rng.normal(size=(20, 2)) / 8]])
-        cell = Cell(np.array([side - 2, -1.0]), np.array([side, 1.0]))
+        cell = GridCell(np.array([side - 2, -1.0]), np.array([side, 1.0]))
         u, y = np.ascontiguousarray(rows[:, :2]), rows[:, 2].copy()
         point = (Fraction(side), (Fraction(one[2]) - Fraction(alpha) * Fraction(side)) * 8)
         assert certificate(u, y, cell) <= exact_phi(u, y, cell, point) + NEAR
@@ -301,7 +301,7 @@ def test_rows_that_meet_on_an_edge_are_in_doubt_together_though_rounding_parts_t
 
 def test_rows_that_meet_on_an_edge_without_rounding_are_in_doubt_together_too():
     """Rows through 0, where an edge passes: each is in doubt at that one point alone."""
-    cell, pull = Cell(np.array([0.0, -1.0]), np.array([2.0, 1.0])), np.tile([0.5, 0.0, 0.5], (8, 1))
+    cell, pull = GridCell(np.array([0.0, -1.0]), np.array([2.0, 1.0])), np.tile([0.5, 0.0, 0.5], (8, 1))
     rows = np.vstack([[[0.5, 0.25, 0.0], [-0.5, 0.25, 0.0]] * 3, pull, pull[:, [1, 0, 1]]])
     u, y = np.ascontiguousarray(rows[:, :2]), rows[:, 2].copy()
     assert certificate(u, y, cell) == pytest.approx(exact_phi(u, y, cell, (Fraction(0), Fraction(0))), abs=NEAR)
@@ -345,7 +345,7 @@ def test_a_row_moves_what_is_computed_by_at_most_one(p, times, most, kind):
 def test_what_a_row_adds_does_not_depend_on_the_rows_beside_it(p):
     """Matrix products round by place; a hundred times the same row, anywhere among others, must add the same."""
     rng = np.random.default_rng(p)
-    cell = Cell(np.full(p, 0.25), np.full(p, 1.0))
+    cell = GridCell(np.full(p, 0.25), np.full(p, 1.0))
     x = rng.normal(size=(700, p))
     u, y = normalised(
         np.vstack([x, np.repeat(x[:100], 3, axis=0)]), np.r_[x, np.repeat(x[:100], 3, axis=0)].sum(axis=1)
@@ -365,7 +365,7 @@ def test_rows_have_weights_of_at_most_one():
     for p in (1, 2, 3, 4):
         x = np.vstack([rng.normal(size=(500, p)), rng.integers(-3, 4, (200, p)), 10.0 ** rng.integers(-9, 9, (300, p))])
         u, y = normalised(x, np.zeros(len(x)))
-        everywhere = Cell(np.full(p, -1.0), np.full(p, 1.0))
+        everywhere = GridCell(np.full(p, -1.0), np.full(p, 1.0))
         w = Hyperplanes(u, y, everywhere)._weights
         assert len(w) == u.any(axis=1).sum()
         assert all(sum(a * a for a in row) <= 2**72 for row in w.tolist())
@@ -386,7 +386,7 @@ def tables(draw):
     low = [draw(st.sampled_from([-2.0, -1.0, -0.75])) for _ in range(p)]
     high = [draw(st.sampled_from([0.375, 1.0, 2.0])) for _ in range(p)]
     rows = draw(st.lists(row, min_size=1, max_size=12))
-    return np.array(rows), np.array(draw(row)), Cell(np.array(low), np.array(high))
+    return np.array(rows), np.array(draw(row)), GridCell(np.array(low), np.array(high))
 
 
 def of(rows, cell):
@@ -417,7 +417,7 @@ def test_holds_is_the_certificate_and_no_more_work_than_needed(case, rows):
 def test_rows_of_zeros_count_for_nothing():
     rng = np.random.default_rng(1)
     u, y = sample(rng, 20, 2, "normal")
-    cell = Cell(np.zeros(2), np.full(2, 2.0))
+    cell = GridCell(np.zeros(2), np.full(2, 2.0))
     more = certificate(np.vstack([u, np.zeros((5, 2))]), np.r_[y, np.zeros(5)], cell)
     assert more == pytest.approx(certificate(u, y, cell), abs=NEAR)
 

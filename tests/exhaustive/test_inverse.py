@@ -18,8 +18,8 @@ from uptack.mechanisms.plausible import MOST, Plausible
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.noise import choice as choice_module
 from uptack.noise.choice import pick
-from uptack.reach.order import LStatistic, quantile_rank, spread_ranks
-from uptack.statistics import deviations, spreads
+from uptack.reach.l_statistics import LStatistic, quantile_rank, spread_ranks
+from uptack.statistics import absolute_deviations, ranges
 
 LATTICE = MachineNumbers(3, 2)
 
@@ -155,7 +155,7 @@ def test_the_guarantee_of_k_steps():
 # ------------------------------------------------------------------------------------------------- ⊥ as a candidate
 
 FEW = (-3.0, 0.0, 1.0, 4.0)
-FOLLOWING = PEOPLES | {"mad": deviations._deviation()}
+FOLLOWING = PEOPLES | {"mad": absolute_deviations._deviation()}
 
 
 def outside(shells, mine, k):
@@ -243,7 +243,7 @@ def test_people_with_two_rows_come_and_go(name):
 
 
 def test_the_usual_ranks_of_a_range_do_not_follow():
-    usual = spreads.statistic(Fraction(1, 4), Fraction(3, 4))
+    usual = ranges.statistic(Fraction(1, 4), Fraction(3, 4))
     moves = {}
     for statistic in (usual, usual.near):
         three, four = (
@@ -271,7 +271,7 @@ def test_ranks_of_a_noisy_number_of_rows_with_a_refusal_that_follows_the_true_on
 def test_a_steady_range_is_within_a_rank_of_the_usual_one():
     for low, high in itertools.combinations([Fraction(k, 12) for k in range(1, 12)], 2):
         for n in range(1, 80):
-            (a, b), (c, d) = spreads.steady_ranks(low, high, n), spread_ranks(low, high, n)
+            (a, b), (c, d) = ranges.steady_ranks(low, high, n), spread_ranks(low, high, n)
             assert a == c
             assert a <= b <= n
             assert abs(b - d) <= 1

@@ -10,7 +10,7 @@ import uptack as ut
 from uptack.account import Account
 from uptack.discrete.categories import Capped
 from uptack.noise import IntegerLaplace, SeededEntropy
-from uptack.regression.formulas import levels
+from uptack.regression.formulas import category_levels
 from uptack.table.values.entrance import field
 
 EPSILON, DELTA = Fraction(4), Fraction(1, 5)
@@ -28,11 +28,11 @@ class Noise:
         self.plan, self.chance, self.cutoff = iter(plan), 1.0, 0
 
     def __call__(self, law, size, entropy):
-        self.cutoff = law.most + 1 if isinstance(law, Capped) else max(self.cutoff, law.cutoff(levels.IDLE))
+        self.cutoff = law.most + 1 if isinstance(law, Capped) else max(self.cutoff, law.cutoff(category_levels.IDLE))
         drawn = [next(self.plan) for _ in range(size)]
         for place in drawn:
             self.chance *= self._mass(law, place)
-        return levels.np.array([self.cutoff - place if place < FAR else -FAR for place in drawn])
+        return category_levels.np.array([self.cutoff - place if place < FAR else -FAR for place in drawn])
 
     def _mass(self, law, place):
         top = self.cutoff - place
@@ -50,7 +50,7 @@ def law_of(rows, relation, monkeypatch):
             patch.setattr(Capped, "draw", lambda law, *more, noise=noise: noise(law, *more))
             patch.setattr(IntegerLaplace, "draw", lambda law, *more, noise=noise: noise(law, *more))
             account = Account.open("fit", EPSILON, DELTA, adjacency=relation, entropy=SeededEntropy(1))
-            outcome = levels.found("x", field("x", list(rows)), "any", account)
+            outcome = category_levels.find_levels("x", field("x", list(rows)), "any", account)
             spent = ut.privacy.cost(ut.privacy.loss.Composed(account.spent), relation)
             assert (spent.exact_epsilon, spent.exact_delta) == (EPSILON, DELTA)
         found[outcome] = found.get(outcome, 0.0) + noise.chance
@@ -64,7 +64,7 @@ def excess(one, other, epsilon):
 
 @pytest.mark.parametrize("relation", [ut.SUBSTITUTE, ut.ADD_REMOVE])
 def test_found_levels_are_private_on_all_neighbours(relation, monkeypatch):
-    monkeypatch.setattr(levels, "IDLE", Fraction(1, 2))  # a public number: so low that others are often a level
+    monkeypatch.setattr(category_levels, "IDLE", Fraction(1, 2))  # public: so low that others are often a level
     tables = [t for n in (1, 2) for t in itertools.combinations_with_replacement(VALUES, n)]
     laws = {table: law_of(table, relation, monkeypatch) for table in tables}
 

@@ -17,7 +17,7 @@ from uptack.mechanisms import dwork_lei, ptr
 from uptack.noise import IntegerLaplace, SeededEntropy
 from uptack.privacy import loss
 from uptack.reach import InterquantileRange, LStatistic
-from uptack.reach.order import quartiles
+from uptack.reach.l_statistics import quartiles
 
 VALUES = (0.0, 1.0, 1.6, 2.0, 5.0)
 RICH = (*VALUES, 1e-9, 0.5, 1.3, 2.7, 3.5, -4.0, -1e12, 1e12)

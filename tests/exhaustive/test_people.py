@@ -26,9 +26,9 @@ from uptack.errors import NoInterval
 from uptack.mechanisms.inverse import Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import InterquantileRange, LStatistic, Segment
-from uptack.reach.people import PeopleRange
-from uptack.statistics.framed_sums import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
-from uptack.statistics.frames import Frame
+from uptack.reach.people_range import PeopleRange
+from uptack.statistics.frame_sums import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
+from uptack.statistics.frames import ColumnFrame
 from uptack.statistics.variances import std, variance
 
 ALL = [p for p in persons() if len(p) < 3 or p in ((1.0, 1.0, 7.0), (1.0, 3.0, 7.0), (3.0, 7.0, 7.0))]
@@ -270,7 +270,7 @@ def test_one_number_per_person_is_private(how):
 
 
 def test_the_sums_of_a_mean_move_by_one_persons_worth():
-    frame = Frame(3.75, 1.0, 2.25, 2.25)
+    frame = ColumnFrame(3.75, 1.0, 2.25, 2.25)
     for at_most in CAPS:
 
         def sums(table, at_most=at_most):
@@ -287,7 +287,7 @@ def test_the_sums_of_a_mean_move_by_one_persons_worth():
 @pytest.mark.parametrize("power", [-1, 1])
 def test_the_sums_of_a_variance_move_by_one_persons_worth(power):
     """The mean of her rows' squares, not the square of their mean: as far apart as two rows can be, and no further."""
-    frame = Frame(3.75, 1.0, 2.25, 2.25)
+    frame = ColumnFrame(3.75, 1.0, 2.25, 2.25)
     many = [(1.0,) * 999 + (7.0,), (1.0, 7.0) * 500, (0.1,) * 24 + (3.6,), (-1e300, 1e300)]
     for at_most in CAPS:
 

@@ -17,9 +17,9 @@ from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
 from uptack.multivariate.terms import Squares, Tally, Vectors
 from uptack.noise import SeededEntropy
 from uptack.regression.check_loss import Check
-from uptack.regression.classes import Logistic
-from uptack.regression.huber import Huber
-from uptack.regression.model import Model
+from uptack.regression.fit_model import Model
+from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.logistic_loss import LogisticLoss
 
 GONE = ((np.nan,),)
 """A person all of whose rows lack a value."""
@@ -37,7 +37,7 @@ def matrix(people):
 HOSTILE = (0.0, -0.0, 5e-324, 1e-9, 1.0, 1e9, -1.7e308, 1.7e308)
 RNG = np.random.default_rng(0)
 FRAME = Frame((0, 1, 2), np.array([1.0, 2.0**-60, 2.0**60]), np.array([0.0, 3.0, -1e9]))
-LOSSES = (Huber(), Logistic(), Check(0.5), Check(0.9))
+LOSSES = (HuberLoss(), LogisticLoss(), Check(0.5), Check(0.9))
 WHITENING, TURN, BETA = np.tril(RNG.normal(size=(3, 3))), np.tril(RNG.normal(size=(4, 4))), RNG.normal(size=3)
 CALM = [tuple(map(tuple, RNG.normal(size=(m, 3)) * [1, 1e-18, 1e18])) for m in (1, 1, 2, 5)]
 

@@ -11,8 +11,8 @@ from flint import arb, ctx
 import uptack as ut
 from tests.exhaustive.panels import MOST_ROWS, added, bags, rows, substituted, tables
 from tests.exhaustive.test_categories import excess, table_law
-from uptack.blocks.evaluation import random_blocks
-from uptack.blocks.people import rows_of
+from uptack.blocks.block_evaluation import random_blocks
+from uptack.blocks.people_blocks import rows_of
 from uptack.columns import spread
 from uptack.columns.grouped import Keys, PeopleGroups
 from uptack.columns.numeric import ArrayColumn
@@ -20,7 +20,7 @@ from uptack.columns.owners import Owners
 from uptack.columns.people import PeopleColumn
 from uptack.columns.spread import UNIT, Weights, favourites, table
 from uptack.discrete.categories import Capped, Screen
-from uptack.discrete.laws import cell_noise
+from uptack.discrete.count_noise import cell_noise
 from uptack.exact import ball, upper
 from uptack.noise import SeededEntropy
 

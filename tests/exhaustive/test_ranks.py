@@ -10,16 +10,16 @@ import uptack as ut
 from tests.exhaustive.test_inverse import LATTICE, assert_private, law
 from uptack.mechanisms.inverse import Refusal, boxes, decay
 from uptack.noise import IntegerLaplace
-from uptack.ranks import pairs
-from uptack.ranks.counting import concordance, exceedance, smaller_before, square_sum
-from uptack.ranks.laws import tail
-from uptack.ranks.nulls import RankSum, mann_whitney_sum, signed_rank_sum
-from uptack.ranks.pairs import net_counts
-from uptack.ranks.testing import broken_ties, tail_of
-from uptack.ranks.weights import weight
-from uptack.reach.difference import Difference
-from uptack.reach.order import quantile_rank
-from uptack.reach.shift import PairwiseShift
+from uptack.ranks import kendall_counts
+from uptack.ranks.concordant_pairs import concordance, exceedance, smaller_before, square_sum
+from uptack.ranks.kendall_counts import net_counts
+from uptack.ranks.normal_laplace import tail
+from uptack.ranks.null_laws import RankSum, mann_whitney_sum, signed_rank_sum
+from uptack.ranks.rank_tests import broken_ties, tail_of
+from uptack.ranks.superiority_weight import weight
+from uptack.reach.group_difference import Difference
+from uptack.reach.l_statistics import quantile_rank
+from uptack.reach.pairwise_shift import PairwiseShift
 
 EPSILON = Fraction(100)
 NAN = float("nan")
@@ -142,7 +142,7 @@ def test_counts_of_all_columns_are_those_of_each_two(monkeypatch):
         assert found == 10 - 2 * sum(a > b for a, b in itertools.combinations(order, 2))
     rng = np.random.default_rng(2)
     for n, cells in itertools.product((0, 1, 2, 3, 64, 500, 1500), (1, 1 << 18)):
-        monkeypatch.setattr(pairs, "CELLS", cells)
+        monkeypatch.setattr(kendall_counts, "CELLS", cells)
         levels = (1, 2, n // 4 + 1, 10**9)
         table = np.column_stack([*(rng.integers(0, level, n) for level in levels), np.sort(rng.normal(size=n))])
         table = np.where(table == 0, rng.choice([0.0, -0.0], table.shape), table)
@@ -187,7 +187,7 @@ def test_superiority_with_public_labels(spied, missing):
 
 
 def test_the_weight_is_bounded_as_proved_for_all_sizes():
-    """The three bounds of `uptack.ranks.weights`, worked out exactly."""
+    """The three bounds of `uptack.ranks.superiority_weight`, worked out exactly."""
     for u, v in itertools.product(range(60), repeat=2):
         h = weight(u, v)
         assert h * 2 * max(u, v) <= 2
@@ -212,10 +212,10 @@ def difference(a, b, together):
 
 
 def shift(a, b, moves, public=None):
-    pairs = len(a) * len(b)
+    kendall_counts = len(a) * len(b)
     h = weight(len(a), len(b))
     step = Fraction(2 * max(public)) if public else Fraction(moves) / h if h else None
-    bears = -1 if step is None else -(-pairs // step) - 1
+    bears = -1 if step is None else -(-kendall_counts // step) - 1
     reach = PairwiseShift(
         np.array(a, float), np.array(b, float), step or Fraction(1), STEPS, LATTICE.values, LATTICE.top
     )
@@ -281,7 +281,7 @@ def test_a_matrix_moves_by_what_it_says(monkeypatch):
         seen["value"], seen["sensitivity"] = value, sensitivity
         return ut.Release(value.astype(float), None, "", None)
 
-    monkeypatch.setattr("uptack.ranks.matrix.k_norm", spy)
+    monkeypatch.setattr("uptack.ranks.pairwise_correlations.k_norm", spy)
     rows = [(0.0, 0.0, 2.0), (1.0, 0.0, 1.0), (0.0, 2.0, 0.0), (2.0, 1.0, 1.0), (NAN, 0.0, 0.0)]
     for missing, universe in (("error", rows[:-1]), ("ignore", rows)):
         found = {}

@@ -11,7 +11,7 @@ from uptack.blocks.partition import equal_blocks
 from uptack.mechanisms.inverse import boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import LStatistic
-from uptack.regression.fits import fit_blocks
+from uptack.regression.block_fits import fit_blocks
 
 LATTICE = MachineNumbers(2, 2)
 RESPONSES = (0.0, 1.0, 3.0)

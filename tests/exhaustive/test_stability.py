@@ -8,11 +8,11 @@ import pytest
 from flint import ctx
 
 from tests.exhaustive.universe import substituted, tables
-from uptack.blocks.evaluation import random_blocks
+from uptack.blocks.block_evaluation import random_blocks
 from uptack.exact import ball, upper
 from uptack.mechanisms.stability import noise_law
 from uptack.noise import SeededEntropy
-from uptack.reach.mode import argmax_distance, gap_distance, median_distance, mode_distance, winner
+from uptack.reach.instability import argmax_distance, gap_distance, median_distance, mode_distance, winner
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 20)
 NAMES, NUMBERS = ("a", "b", "c"), (0, 1, 2, 3)

@@ -7,8 +7,8 @@ import numpy as np
 
 from uptack.columns.numeric import ArrayColumn
 from uptack.reach import InterquantileRange, LStatistic
-from uptack.reach.deviation import MedianDeviation
-from uptack.reach.order import midhinge, quantile_rank, quartiles, trimean, trimmed_mean, winsorized_mean
+from uptack.reach.l_statistics import midhinge, quantile_rank, quartiles, trimean, trimmed_mean, winsorized_mean
+from uptack.reach.median_deviation import MedianDeviation
 from uptack.registry import declared
 
 VALUES = (-3.0, 0.0, 0.5, 1.0, 4.0)

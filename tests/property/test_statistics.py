@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 import uptack as ut
 from uptack.columns.selection import OrderStatistics, as_float, as_floats, as_integer, as_integers, exact_sum
 from uptack.reach import InterquantileRange, LStatistic
-from uptack.reach.order import quartiles, trimmed_mean, winsorized_mean
+from uptack.reach.l_statistics import quartiles, trimmed_mean, winsorized_mean
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 hostile = st.one_of(

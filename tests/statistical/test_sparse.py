@@ -8,8 +8,8 @@ from scipy import stats
 
 import uptack as ut
 from tests.helpers import FALSE_ALARM, assert_fits
-from uptack.discrete.laws import SkewedLaplace, binomial
-from uptack.discrete.sparse import _distinct, passing, sparse_histogram
+from uptack.discrete.count_noise import SkewedLaplace, binomial
+from uptack.discrete.sparse_histograms import _distinct, passing, sparse_histogram
 from uptack.exact import Real, ball
 from uptack.noise import IntegerLaplace, SeededEntropy
 

@@ -23,9 +23,9 @@ from uptack.mechanisms.matrix_laplace import TraceNoise
 from uptack.noise import IntegerLaplace
 from uptack.noisy_size import NoisySize
 from uptack.privacy import Privacy, loss
-from uptack.ranks.matrix import CorrelationMatrix
-from uptack.ranks.testing import RankTest
-from uptack.regression.summary import LinearErrors, RegressionRelease
+from uptack.ranks.pairwise_correlations import CorrelationMatrix
+from uptack.ranks.rank_tests import RankTest
+from uptack.regression.coefficient_summary import LinearErrors, RegressionRelease
 from uptack.release import Advice, NoReply, Release
 from uptack.report import Profile, to_json
 from uptack.session.plan import Plan, PlannedRelease

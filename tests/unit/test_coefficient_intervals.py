@@ -8,8 +8,8 @@ from scipy import integrate, special, stats
 
 import uptack as ut
 from uptack.noise import SeededEntropy
-from uptack.regression.mixture import log_tail, times
-from uptack.regression.summary import LinearErrors
+from uptack.regression.coefficient_errors import log_tail, times
+from uptack.regression.coefficient_summary import LinearErrors
 
 LEVELS = (0.9, 0.95, 0.99, 0.999)
 

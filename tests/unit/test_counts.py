@@ -10,8 +10,8 @@ from scipy import stats
 import uptack as ut
 from tests.helpers import FALSE_ALARM, CountingEntropy, assert_fits
 from uptack.discrete import count, minimax_count_mechanism, optimal_count_mechanism, risk_body
-from uptack.discrete.mechanism import TOTAL, CountMechanism, growth, is_private, repair
-from uptack.discrete.optimal import Problem, minimax_program
+from uptack.discrete.count_mechanism import TOTAL, CountMechanism, growth, is_private, repair
+from uptack.discrete.optimal_mechanisms import Problem, minimax_program
 from uptack.noise import IntegerLaplace, SeededEntropy
 
 DISTANCES = np.abs(np.subtract.outer(np.arange(71), np.arange(71))).astype(float)

@@ -16,9 +16,9 @@ import uptack as ut
 from uptack.cli import main
 from uptack.data.queries import QuerySource
 from uptack.noise import SeededEntropy
-from uptack.regression.formulas import Named, designed, drafted, functions, margins, read
+from uptack.regression.formulas import Named, designed, drafted, elementary, margins, read
+from uptack.regression.formulas.category_levels import CategoryLevels
 from uptack.regression.formulas.grammar import counted
-from uptack.regression.formulas.levels import Levels
 from uptack.table.values.entrance import field
 
 CUTS = ["Fair", "Good", "Ideal"]
@@ -245,9 +245,9 @@ def test_rows_of_found_levels_are_what_they_are_by_themselves():
         "own": [[0, 1, None, 0, 0, None], [1, 0, None, 0, 1, None], [0, 0, None, 1, 0, None]],
     }
     for others, wanted in cases.items():
-        made = Levels(("a", "b"), others).dummies(field("x", rows))
+        made = CategoryLevels(("a", "b"), others).dummies(field("x", rows))
         assert np.array_equal(made, np.array(wanted, float), equal_nan=True)
-    assert Levels(("(others)", "a"), "own").labels == ("(others)", "a", "((others))")
+    assert CategoryLevels(("(others)", "a"), "own").labels == ("(others)", "a", "((others))")
 
 
 def test_levels_are_declared_and_never_read():
@@ -289,17 +289,17 @@ def test_functions_are_close_to_those_of_mathematics_and_the_same_on_every_machi
     bits = hashlib.sha256()
     with np.errstate(all="ignore"):
         for name in ("log", "log1p", "log2", "log10", "exp", "expm1"):
-            ours, theirs = getattr(functions, name), getattr(np, name)
+            ours, theirs = getattr(elementary, name), getattr(np, name)
             assert np.allclose(ours(some), theirs(some), rtol=1e-15, atol=0, equal_nan=True)
             assert np.allclose(ours(ODD), theirs(ODD), rtol=1e-15, atol=0, equal_nan=True)
             bits.update(ours(some)[np.isfinite(ours(some))].tobytes())
         for power in (-3.0, -0.5, 0.0, 0.5, 1 / 3, 2.0, 3.0, 64.0, 65.0, 2.5):
-            ours, theirs = functions.power(some, power), np.power(some, power)
+            ours, theirs = elementary.power(some, power), np.power(some, power)
             assert np.allclose(ours, theirs, rtol=1e-12, atol=1e-300, equal_nan=True)
             bits.update(ours[np.isfinite(ours)].tobytes())
-    assert (functions.log2([8.0, 1024.0, 2.0**-1074]) == [3, 10, -1074]).all()
-    assert functions.power(np.float64(3), [2.0, 5.0]).tolist() == [9, 243]
-    assert float(functions.exp(1.0)) == functions.exp(np.ones(20_001))[20_000]
+    assert (elementary.log2([8.0, 1024.0, 2.0**-1074]) == [3, 10, -1074]).all()
+    assert elementary.power(np.float64(3), [2.0, 5.0]).tolist() == [9, 243]
+    assert float(elementary.exp(1.0)) == elementary.exp(np.ones(20_001))[20_000]
     assert bits.hexdigest() == "f0cb2a394e823f1546b3e9a9f07feca0e93689bd0bef49d91d1b4fd48325e746"
 
 

@@ -15,8 +15,8 @@ import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack.columns.numeric import ArrayColumn
 from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, moments
-from uptack.densities.fourier import _kept, _Plan, fourier_density
-from uptack.densities.trigonometric import CELLS, UNIT, cosines, half_lattice, moment_sums
+from uptack.densities.fourier import _FourierPlan, _kept, fourier_density
+from uptack.densities.trigonometric_moments import CELLS, UNIT, cosines, half_lattice, moment_sums
 from uptack.exact import working
 from uptack.kernels.density import DensityCurve, FourierDensity
 from uptack.noise import SeededEntropy
@@ -201,7 +201,7 @@ def test_the_loss_tree_adds_up():
 
 
 def test_noise_by_degree():
-    plan = _Plan("caratheodory", 1, Fraction(1), SUBSTITUTE)
+    plan = _FourierPlan("caratheodory", 1, Fraction(1), SUBSTITUTE)
     assert [type(plan.noise(m)) for m in (1, 2, 3)] == [BallNoise, BallNoise, CaratheodoryNoise]
     for m in range(1, 20):  # and each is the better one where it is used
         ball, body = (law(m, Fraction(1), SUBSTITUTE) for law in (BallNoise, CaratheodoryNoise))
@@ -214,13 +214,13 @@ def test_noise_by_degree():
 def test_the_printed_scale_of_laplace_noise_is_turned_over():
     """2((2m+1)^d - 1)/(nε) for a basis that is sqrt(2) times as large."""
     for m, d in ((3, 1), (2, 2), (1, 3)):
-        scale = _Plan("laplace", d, Fraction(1, 2), SUBSTITUTE).noise(m).scale / UNIT
+        scale = _FourierPlan("laplace", d, Fraction(1, 2), SUBSTITUTE).noise(m).scale / UNIT
         assert math.sqrt(2) * scale == pytest.approx(2 * ((2 * m + 1) ** d - 1) / 0.5, rel=1e-6)
 
 
 @pytest.mark.parametrize(("kind", "rate"), [("caratheodory", -4 / 3), ("laplace", -8 / 7)])
 def test_the_default_degree(kind, rate):
-    plan = _Plan(kind, 1, Fraction(1), SUBSTITUTE)
+    plan = _FourierPlan(kind, 1, Fraction(1), SUBSTITUTE)
     degrees = [plan.degree(10**k, None) for k in range(3, 8)]
     assert degrees == sorted(degrees)
     assert degrees[0] < degrees[-1] / 5
@@ -228,13 +228,13 @@ def test_the_default_degree(kind, rate):
         assert plan.error(m, n) == min(plan.error(j, n) for j in range(1, 130))
     fall = math.log10(plan.error(degrees[-1], 10**7) / plan.error(degrees[-2], 10**6))
     assert fall == pytest.approx(rate, abs=0.04)
-    assert _Plan(kind, 1, Fraction(1, 100), SUBSTITUTE).degree(10**4, None) < plan.degree(10**4, None)
+    assert _FourierPlan(kind, 1, Fraction(1, 100), SUBSTITUTE).degree(10**4, None) < plan.degree(10**4, None)
     assert plan.degree(10**4, 33) == 33
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_more_rows_never_hurt(dimension):
-    plan = _Plan("laplace", dimension, Fraction(1), SUBSTITUTE)
+    plan = _FourierPlan("laplace", dimension, Fraction(1), SUBSTITUTE)
     assert sorted(fits := [plan.fits(n, None) for n in np.geomspace(1, 10**7, 40).astype(int)]) == fits
     assert not fits[0]
     assert fits[-1]
@@ -244,7 +244,7 @@ def test_an_error_that_is_bounded_bounds_the_error():
     """The bound of the default degree and the sampling error 2m/n, against what is measured on the reference."""
     law, n = stats.norm(0.5, 1 / 20), 3000
     grid = np.linspace(0, 1, 2001)
-    plan = _Plan("caratheodory", 1, Fraction(1), SUBSTITUTE)
+    plan = _FourierPlan("caratheodory", 1, Fraction(1), SUBSTITUTE)
     degree, errors = plan.degree(n, None), []
     for seed in range(12):
         x = law.rvs(n, random_state=seed)

@@ -15,12 +15,12 @@ from uptack.mechanisms.additive import k_norm
 from uptack.noise import Box
 from uptack.papers import R_H, R_S
 from uptack.privacy import Privacy, cost
-from uptack.reach.hampel import Cell, Hyperplanes
+from uptack.reach.hampel_certificate import GridCell, Hyperplanes
 from uptack.regression import hampel_regression
-from uptack.regression.cells import cells
-from uptack.regression.dealing import seated
+from uptack.regression.block_assignment import seat_rows
 from uptack.regression.hampel import RUNGS, SCALES, noisy_vertex
 from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalised
+from uptack.regression.hampel_test import cells
 
 E1 = {"epsilon": 1, "delta": 1e-6}
 
@@ -142,7 +142,7 @@ def test_the_certificate_is_sharp_on_many_rows():
     x, y = data(3000, 2)
     u, z = normalised(np.column_stack([np.ones(len(y)), x]), y)
     beta = minimise(u, z).beta
-    cell = Cell(*(np.round(np.array([beta - 0.15, beta + np.array([0.1, 0.2])]) * 2**20) / 2**20))
+    cell = GridCell(*(np.round(np.array([beta - 0.15, beta + np.array([0.1, 0.2])]) * 2**20) / 2**20))
     value = Hyperplanes(u, z, cell).certificate(cell)
     t = np.linspace(0, 1, 400)[:, None]
     low, high = cell.low, cell.high
@@ -223,18 +223,18 @@ def test_rows_that_choose_their_blocks_are_seated_alike_in_whichever_order_they_
     rng = np.random.default_rng(1)
     data = finite(rng.integers(-1, 2, (3000, 1)) * -1.0, rng.integers(-1, 2, 3000) / 2, True, "error")
     rows, chosen = np.arange(3000), rng.integers(0, 1500, 3000)
-    wide = seated(data, rows, chosen, 1500, 16)
+    wide = seat_rows(data, rows, chosen, 1500, 16)
     assert wide.shape == (1500, 16)
     assert sorted(wide[wide >= 0]) == list(range(3000))
-    assert (seated(data, rows, chosen, 1500, 1)[:, 0] == wide[:, 0]).all()
+    assert (seat_rows(data, rows, chosen, 1500, 1)[:, 0] == wide[:, 0]).all()
 
     def lines(members):
         return [np.where(members >= 0, column[members].view(np.int64), 7) for column in (data.x[:, 1].copy(), data.y)]
 
     order = rng.permutation(3000)
-    for one, other in zip(lines(wide), lines(seated(data, rows[order], chosen[order], 1500, 16)), strict=True):
+    for one, other in zip(lines(wide), lines(seat_rows(data, rows[order], chosen[order], 1500, 16)), strict=True):
         assert (one == other).all()
-    fewer = seated(data, order[1:], chosen[order[1:]], 1500, 16)
+    fewer = seat_rows(data, order[1:], chosen[order[1:]], 1500, 16)
     changed = [np.flatnonzero((one != other).any(axis=1)) for one, other in zip(lines(wide), lines(fewer), strict=True)]
     assert set(np.concatenate(changed)) == {chosen[order[0]]}
 

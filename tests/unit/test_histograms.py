@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack.discrete.consistency import consistent
+from uptack.discrete.count_noise import SkewedLaplace, cell_noise
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import fitted, histogram
-from uptack.discrete.laws import SkewedLaplace, cell_noise
+from uptack.discrete.margin_consistency import consistent
+from uptack.discrete.margin_tables import margins
 from uptack.discrete.shrinkage import posterior_medians
-from uptack.discrete.sparse import printed_cutoff, sparse_histogram
-from uptack.discrete.tables import margins
+from uptack.discrete.sparse_histograms import printed_cutoff, sparse_histogram
 
 HUGE = 10**6  # an ε at which the noise is 0
 NAN = float("nan")

@@ -8,11 +8,11 @@ from uptack.account import Account
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
-from uptack.regression.huber import Huber
-from uptack.regression.level import SKEWED, raised
-from uptack.regression.model import Model
-from uptack.regression.newton import Step
-from uptack.regression.plans import Asked
+from uptack.regression.fit_model import Model
+from uptack.regression.fit_plans import FitRequest
+from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.intercept_level import SKEWED, raise_intercept
+from uptack.regression.newton_steps import NewtonStep
 
 
 def test_the_level_of_few_rows_is_their_mean_and_that_of_many_clips_wider():
@@ -22,7 +22,7 @@ def test_the_level_of_few_rows_is_their_mean_and_that_of_many_clips_wider():
     rng = np.random.default_rng(5)
     x, errors = rng.normal(size=(6_000, 6)), rng.gamma(2, size=6_000)
     y = x @ np.ones(6) + errors
-    asked = Asked(Huber(), (), True, "error", Account.open("plan", 1))
+    asked = FitRequest(HuberLoss(), (), True, "error", Account.open("plan", 1))
     few, many = asked.planned(6_000, 6), asked.planned(90_000, 6)
     assert few is not None
     assert many is not None
@@ -40,10 +40,10 @@ X = np.linspace(-1, 1, 1000)
 
 def level(y, epsilon, seed=3):
     """The last step of a flat line through these responses, in spreads."""
-    model = Model(Frame((0, 1), np.ones(2), np.zeros(2)), np.eye(2), 10.0, 1000, Huber())
-    start = Step(np.zeros(2), np.zeros(2), 1.0, 0.6, 0.6, 0.01, 0.01, 0.01, 0.0, 0.0, np.zeros((2, 2)))
+    model = Model(Frame((0, 1), np.ones(2), np.zeros(2)), np.eye(2), 10.0, 1000, HuberLoss())
+    start = NewtonStep(np.zeros(2), np.zeros(2), 1.0, 0.6, 0.6, 0.01, 0.01, 0.01, 0.0, 0.0, np.zeros((2, 2)))
     rows = MatrixRows.of(np.column_stack([X, np.broadcast_to(y, 1000)]))
-    return raised(rows, model, start, Account.open("level", epsilon, entropy=SeededEntropy(seed)))
+    return raise_intercept(rows, model, start, Account.open("level", epsilon, entropy=SeededEntropy(seed)))
 
 
 TENTH, HALF = X > 0.8, X > 0

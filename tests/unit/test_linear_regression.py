@@ -21,15 +21,15 @@ from uptack.multivariate.standardise import DROPPED, Frame
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
 from uptack.privacy.loss import Pure
+from uptack.regression.bounded_sums import _unsettled
 from uptack.regression.check_loss import Check
-from uptack.regression.classes import Logistic
-from uptack.regression.fitting import _unsettled
+from uptack.regression.fit_model import Model
+from uptack.regression.fit_plans import RADIUS, SLOPE, TAILS, FitRequest, hessians
 from uptack.regression.hessian import Hessian
-from uptack.regression.huber import Huber
-from uptack.regression.model import Model
-from uptack.regression.newton import Step, _slope
-from uptack.regression.plans import RADIUS, SLOPE, TAILS, Asked, hessians
-from uptack.regression.tails import farther
+from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.logistic_loss import LogisticLoss
+from uptack.regression.newton_steps import NewtonStep, _slope
+from uptack.regression.residual_tails import farther
 
 BETA = np.array([3.0, 1.0, -0.002, 40.0])
 
@@ -216,9 +216,9 @@ def test_a_response_that_hardly_varies_is_refused():
 @pytest.mark.parametrize(
     ("n", "columns", "epsilon"), [(5_000, 2, 1), (6_500, 5, 1), (20_000, 5, 1), (90_000, 20, 1), (10**6, 40, 3)]
 )
-@pytest.mark.parametrize("loss", [Huber(), Logistic(), Check(0.5), Check(0.9)])
+@pytest.mark.parametrize("loss", [HuberLoss(), LogisticLoss(), Check(0.5), Check(0.9)])
 def test_parts_of_the_budget_add_up_to_at_most_all_of_it(loss, n, columns, epsilon):
-    asked = Asked(loss, (), True, "error", Account.open("plan", epsilon))
+    asked = FitRequest(loss, (), True, "error", Account.open("plan", epsilon))
     plan = asked.planned(n, columns)
     assert plan is not None
     for rounds in range(1, plan.rounds + 1):
@@ -232,7 +232,7 @@ def test_parts_of_the_budget_add_up_to_at_most_all_of_it(loss, n, columns, epsil
     assert asked.rows_needed(columns) <= n
 
 
-@pytest.mark.parametrize("loss", [Huber(1.9), Logistic(), Check(0.5), Check(0.03)])
+@pytest.mark.parametrize("loss", [HuberLoss(1.9), LogisticLoss(), Check(0.5), Check(0.03)])
 def test_sums_move_by_no_more_than_is_claimed(loss):
     rng = np.random.default_rng(0)
     kept = (0, 1, 2) if loss.response else (0, 1)
@@ -266,7 +266,7 @@ def test_sums_move_by_no_more_than_is_claimed(loss):
         assert np.linalg.norm(mine[0] - without[0]) <= LENGTH
 
 
-@pytest.mark.parametrize("loss", [Huber(1.9), Logistic(), Check(0.5)])
+@pytest.mark.parametrize("loss", [HuberLoss(1.9), LogisticLoss(), Check(0.5)])
 def test_the_hessian_is_the_derivative_of_the_gradient(loss):
     """Where no curvature has a corner: all residuals inside, and for rows near, far, and farther."""
     rng = np.random.default_rng(0)
@@ -314,7 +314,7 @@ def test_rows_far_out_count_more_where_they_are_right(share):
     x = np.where(rng.random(5000) < 0.05, rng.uniform(8, 30, size=5000), rng.normal(size=5000))
     off = np.where(x > 7, np.where(rng.random(5000) < share, 2.0, 300.0), 1.0)
     rows = MatrixRows.of(np.column_stack([x, x + off * rng.normal(size=5000)]))
-    model = Model(Frame((0, 1), np.ones(2), np.zeros(2)), np.eye(2), 1.5, 5000, Huber())
+    model = Model(Frame((0, 1), np.ones(2), np.zeros(2)), np.eye(2), 1.5, 5000, HuberLoss())
     for constant in (0.0, x.mean()):
         account = Account.open("farther", Fraction(1, 10), entropy=SeededEntropy(1))
         found, some = farther(rows, model, (np.array([0.0, 1.0]), 1.0), constant, 2.0, account)
@@ -334,8 +334,8 @@ def test_no_slope_is_an_answer_also_where_x_has_a_long_tail():
         assert low[1] < 0 < high[1]
 
 
-def last_step(moved: float, even: float) -> Step:
-    return Step(np.ones(4), np.ones(4), 1.0, 0.8, 0.8, 0.04, moved, even, 0.0, 0.1, np.zeros((4, 4)))
+def last_step(moved: float, even: float) -> NewtonStep:
+    return NewtonStep(np.ones(4), np.ones(4), 1.0, 0.8, 0.8, 0.04, moved, even, 0.0, 0.1, np.zeros((4, 4)))
 
 
 def seen(*raw: float) -> Hessian:
@@ -344,7 +344,7 @@ def seen(*raw: float) -> Hessian:
 
 def test_a_last_step_is_to_be_shorter_where_noise_covers_directions():
     for least, refused in ((0.5, False), (0.05, True)):
-        assert _unsettled(last_step(0.28, 0.28), 0.0, seen(least, 0.9, 1.0, 1.1), Huber()) == refused
+        assert _unsettled(last_step(0.28, 0.28), 0.0, seen(least, 0.9, 1.0, 1.1), HuberLoss()) == refused
 
 
 def test_a_last_step_is_no_polish_if_it_is_long_in_a_faint_direction_or_several_slopes_are_faint():
@@ -354,12 +354,17 @@ def test_a_last_step_is_no_polish_if_it_is_long_in_a_faint_direction_or_several_
         (0.28, (0.25, 0.9, 1.0, 1.1), False),
         (0.28, (0.25, 0.27, 1.0, 1.1), True),
     ):
-        assert _unsettled(last_step(0.15, even), 0.0, seen(*raw), Huber()) == refused
+        assert _unsettled(last_step(0.15, even), 0.0, seen(*raw), HuberLoss()) == refused
 
 
 @pytest.mark.parametrize(
     ("n", "loss", "wanted"),
-    [(4_000, Huber(0.8), 0.45), (4_000, Huber(3.0), 0.6217), (10**8, Huber(0.8), 0.45), (4_000, Logistic(), 0.1)],
+    [
+        (4_000, HuberLoss(0.8), 0.45),
+        (4_000, HuberLoss(3.0), 0.6217),
+        (10**8, HuberLoss(0.8), 0.45),
+        (4_000, LogisticLoss(), 0.1),
+    ],
 )
 def test_the_share_of_residuals_inside_is_drawn_to_that_of_a_normal_law_where_it_is_noise(n, loss, wanted):
     """Of few rows a share may come out near 0, and make a step many times too long. Curvatures of classes vary."""

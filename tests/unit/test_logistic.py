@@ -14,12 +14,12 @@ from uptack.account import Account
 from uptack.multivariate.signs import noise_edge
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
-from uptack.regression.classes import Logistic
-from uptack.regression.curve import logistic, stretch
-from uptack.regression.curved import curved
+from uptack.regression.curvature import curved_hessian
+from uptack.regression.fit_model import Model
+from uptack.regression.fit_plans import BLURRED, FitRequest
 from uptack.regression.hessian import Hessian, covering
-from uptack.regression.model import Model
-from uptack.regression.plans import BLURRED, Asked
+from uptack.regression.link_functions import logistic, stretch
+from uptack.regression.logistic_loss import LogisticLoss
 
 BETA = np.array([-1.0, 1.0, -0.002, 20.0])
 STEP = np.array([1.0, 1.0, 1000.0, 0.05])
@@ -76,8 +76,8 @@ def test_curvatures_of_normal_predictors_are_known(beta):
     a = np.column_stack([np.ones(400_000), rng.normal(size=(400_000, 2)) @ [[1.0, 0.5], [0.0, 0.7]] + [1.0, 0.0]])
     values, vectors = np.linalg.eigh(a.T @ a / len(a))
     frame = Frame((0, 1), np.ones(2), np.zeros(2), True)
-    model = Model(frame, np.eye(3), 1.0, len(a), Logistic())
-    found = curved(Hessian(vectors, values, values, 0.0, 0.0, 0.0), model, beta).matrix
+    model = Model(frame, np.eye(3), 1.0, len(a), LogisticLoss())
+    found = curved_hessian(Hessian(vectors, values, values, 0.0, 0.0, 0.0), model, beta).matrix
     kappa = expit(a @ beta) * expit(-a @ beta)
     # entries have sampling deviations of at most 0.004
     assert np.abs(found - (a.T * kappa) @ a / kappa.sum()).max() < 0.03
@@ -173,8 +173,8 @@ def test_a_session():
 
 def test_one_predictor_is_not_clipped_so_wide_that_noise_covers_it():
     for n in (450, 700, 2_000):
-        asked = Asked(Logistic(), (), True, "error", Account.open("classes", 3))
+        asked = FitRequest(LogisticLoss(), (), True, "error", Account.open("classes", 3))
         plan = asked.planned(n, 1)
-        edge = noise_edge(2, n, asked.account, 3 * float(plan.hessian(plan.rounds))) * Logistic.far * plan.wide**2
+        edge = noise_edge(2, n, asked.account, 3 * float(plan.hessian(plan.rounds))) * LogisticLoss.far * plan.wide**2
         assert edge * covering(2) <= BLURRED + 1e-9
     assert 400 < asked.rows_needed(1) < asked.advice(1).n  # below, one fit in five has a reply

@@ -11,14 +11,14 @@ import pytest
 
 from uptack.account import Account
 from uptack.noise import SeededEntropy
-from uptack.regression import fitting, plans
-from uptack.regression.calls import regress
-from uptack.regression.losses import Loss, Stage, wide_rows
-from uptack.regression.model import start
+from uptack.regression import bounded_sums, fit_plans
+from uptack.regression.fit_model import start
+from uptack.regression.losses import RegressionLoss, Stage, wide_rows
+from uptack.regression.regression_calls import regress
 
 
 @dataclass(frozen=True)
-class Smooth(Loss):
+class Smooth(RegressionLoss):
     """ψ = t/sqrt(1 + t²), κ = (1 + t²)^(-3/2)/s of t = r/s."""
 
     stages = (Stage(Fraction(3, 10)), Stage(Fraction(7, 10)))
@@ -59,7 +59,7 @@ def test_a_new_loss_is_one_class(seed):
     assert all(0 < error < math.inf for error in found.noise.standard_errors)
 
 
-@pytest.mark.parametrize("module", [plans, fitting])
+@pytest.mark.parametrize("module", [fit_plans, bounded_sums])
 def test_plans_and_fits_know_no_loss_by_name(module):
     losses = {f"uptack.regression.{name}" for name in ("huber", "classes", "check_loss", "counts", "count_ends")}
     imports = [

@@ -10,7 +10,7 @@ from scipy import stats
 import uptack as ut
 from uptack.columns.numeric import ArrayColumn
 from uptack.noise import IntegerLaplace
-from uptack.statistics.frames import Plan, enough
+from uptack.statistics.frames import FramePlan, enough
 from uptack.statistics.proportions import ProportionInterval, _noise
 
 RNG = np.random.default_rng(1)
@@ -114,7 +114,7 @@ def test_too_few_rows_are_free():
 def test_the_plan_spends_all_and_no_more():
     for n in (0, 1, 400, 3000, 10**5, 10**9):
         for epsilon in (Fraction(1, 100), Fraction(1), Fraction(20)):
-            plan = Plan.of(n, epsilon)
+            plan = FramePlan.of(n, epsilon)
             assert sum(plan.shares) == 1
             assert min(plan.shares) > 0
             assert 6 * plan.left_out <= n

@@ -7,14 +7,14 @@ import uptack as ut
 from uptack.columns.people import UNIT
 from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise
 from uptack.densities.kernel_density import Bins
-from uptack.densities.trigonometric import half_lattice, moment_sums
+from uptack.densities.trigonometric_moments import half_lattice, moment_sums
 from uptack.discrete import Domain
 from uptack.errors import InvalidArgument
 from uptack.kernels import Gaussian
 from uptack.kernels.norms import KernelSum
 from uptack.noise import SeededEntropy
 from uptack.registry import declared
-from uptack.regression.fits import fit_people
+from uptack.regression.block_fits import fit_people
 
 LOUD = 10**6
 """An ε at which there is next to no noise."""

@@ -11,9 +11,9 @@ from sklearn.utils.estimator_checks import check_estimator
 import uptack as ut
 from uptack.account import Account
 from uptack.noise import SeededEntropy
-from uptack.regression.counts import WIDEST, Poisson
-from uptack.regression.curve import exponential
-from uptack.regression.plans import Asked
+from uptack.regression.fit_plans import FitRequest
+from uptack.regression.link_functions import exponential
+from uptack.regression.poisson_loss import WIDEST, PoissonLoss
 
 SLOPES = np.array([0.5, -0.0003])
 STEP = np.array([1.0, 1.0, 1000.0])
@@ -82,7 +82,7 @@ def test_no_reply_where_rates_are_lost():
 def test_public_numbers_say_where_hardly_any_fit_would_reply():
     """Of 18 fits with rates of 1 to 5, 5 to 9 had a reply at the least n with a plan, and 14 to 18 as advised."""
     for columns, epsilon, few, enough in [(3, 1, 3_400, 3_600), (3, 3, 1_150, 1_200), (6, 1, 4_500, 4_700)]:
-        asked = Asked(Poisson(), (), True, "error", Account.open("counts", epsilon))
+        asked = FitRequest(PoissonLoss(), (), True, "error", Account.open("counts", epsilon))
         assert asked.planned(few, columns) is None
         assert few < asked.rows_needed(columns) < enough < asked.advice(columns).n < 2 * enough
         plans = [asked.planned(n, columns) for n in range(enough, 40 * enough, enough)]
@@ -108,7 +108,7 @@ def test_a_long_tail_is_said():
 
 
 def test_the_loss_is_bounded_whatever_the_row():
-    loss = Poisson(limit=3.0, knee=5.0)
+    loss = PoissonLoss(limit=3.0, knee=5.0)
     y, eta = (a.ravel() for a in np.meshgrid([-1e308, -1.0, 0.0, 0.5, 7.0, 1e308, np.inf], [-1e300, -2.0, 0, 3, 1e300]))
     score, bend = loss.score(y, eta, np.ones_like(y), 1.0, True), loss.bend(y, eta, np.ones_like(y), 1.0)
     assert (np.abs(score) <= 1).all()

@@ -13,7 +13,7 @@ import uptack as ut
 from uptack.blocks.partition import equal_blocks, independent_blocks
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy, cost
-from uptack.regression.fits import fit_blocks
+from uptack.regression.block_fits import fit_blocks
 
 BETA = np.array([3.0, 1.0, -2.0])  # intercept first
 

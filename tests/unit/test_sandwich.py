@@ -14,18 +14,18 @@ from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
 from uptack.privacy.loss import Pure
-from uptack.regression import plans
+from uptack.regression import fit_plans
+from uptack.regression.fit_model import Model
+from uptack.regression.fit_plans import FitRequest
 from uptack.regression.hessian import Hessian
-from uptack.regression.huber import Huber
-from uptack.regression.model import Model
-from uptack.regression.newton import Step
-from uptack.regression.plans import Asked
+from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.newton_steps import NewtonStep
 from uptack.regression.sandwich import blocks, sandwich
 
 RNG = np.random.default_rng(0)
 HOSTILE = (0.0, -0.0, 5e-324, 1e-9, 1.0, 1e9, -1.7e308, 1.7e308)
 FRAME = Frame((0, 1, 2), np.array([1.0, 2.0**-60, 2.0**60]), np.array([0.0, 3.0, -1e9]))
-MODEL = Model(FRAME, np.tril(RNG.normal(size=(3, 3))), 2.5, 50, Huber(1.9))
+MODEL = Model(FRAME, np.tril(RNG.normal(size=(3, 3))), 2.5, 50, HuberLoss(1.9))
 BETA = RNG.normal(size=3)
 CALM = RNG.normal(size=(50, 3)) * [1, 1e-18, 1e18]
 
@@ -72,7 +72,7 @@ def test_no_person_adds_more_than_one_to_both_sums_together():
 
 def test_noise_makes_the_last_step_no_more_than_twice_as_long():
     first = Hessian(np.eye(3), np.ones(3), np.ones(3), 0.1, 0.1, 0.1)
-    step = Step(BETA, np.ones(3), 0.7, 0.6, 0.6 / 0.7, 0.1, 0.1, 0.1, 0.0, 0.1, np.zeros((3, 3)))
+    step = NewtonStep(BETA, np.ones(3), 0.7, 0.6, 0.6 / 0.7, 0.1, 0.1, 0.1, 0.0, 0.1, np.zeros((3, 3)))
     found = []
     for seed in range(20):
         account = Account.open("bread", 1, entropy=SeededEntropy(seed))
@@ -121,7 +121,7 @@ def test_intervals_hold_where_residuals_grow_with_x_and_the_usual_ones_do_not(mo
     total, held = squares(40)
     assert total < 98
     assert held >= 29
-    monkeypatch.setattr(plans, "_with_variance", lambda *_: None)
+    monkeypatch.setattr(fit_plans, "_with_variance", lambda *_: None)
     assert squares(40)[0] > 150
 
 
@@ -137,7 +137,7 @@ def test_standard_errors_are_whites_where_noise_is_small():
 
 def test_it_is_measured_wherever_a_fit_replies_and_else_a_note_says_what_is_assumed(monkeypatch):
     for epsilon, columns in itertools.product((Fraction(1, 4), 1, 3, 10), (1, 3, 10, 30)):
-        asked = Asked(Huber(), (), True, "error", Account.open("plan", epsilon))
+        asked = FitRequest(HuberLoss(), (), True, "error", Account.open("plan", epsilon))
         for times in (1, 2, 10, 100):
             plan = asked.planned(times * asked.rows_needed(columns), columns)
             assert 0 < plan.variance <= Fraction(1, 10) * (plan.left(plan.rounds) + plan.variance) + Fraction(1, 100)
@@ -145,7 +145,7 @@ def test_it_is_measured_wherever_a_fit_replies_and_else_a_note_says_what_is_assu
     assert many.noise.measured
     assert many.notes == ("standard errors allow for residuals that spread unevenly",)
     assert "spread unevenly" in many.summary()
-    monkeypatch.setattr(plans, "_with_variance", lambda *_: None)
+    monkeypatch.setattr(fit_plans, "_with_variance", lambda *_: None)
     other = ut.linear_regression(*uneven(0), epsilon=8, entropy=SeededEntropy(0))
     assert not other.noise.measured
     assert any("spread alike" in note for note in other.notes)

@@ -12,10 +12,10 @@ from uptack.mechanisms.inverse import LATTICES, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, cost
 from uptack.privacy.loss import BoundedRange
-from uptack.statistics.arguments import asked
-from uptack.statistics.cells import Candidates, Cells, choices
-from uptack.statistics.entrance import column as column_of
-from uptack.statistics.windows import Rows, below
+from uptack.statistics.column_input import column as column_of
+from uptack.statistics.column_options import read_question
+from uptack.statistics.quantile_cells import Candidates, Cells, choices
+from uptack.statistics.rank_windows import WindowRows, below
 
 RNG = np.random.default_rng(11)
 NORMAL = RNG.normal(size=20_000)
@@ -296,12 +296,12 @@ def test_several_quantiles_of_awkward_columns():
 
 def test_rows_past_the_last_one_are_where_the_candidates_end():
     data, made = np.array([1.0, 2.0, 2.0, 5.0]), choices(4)[0]
-    rows = Rows(ArrayColumn(data), 7, made, None, ut.SeededEntropy(1))
+    rows = WindowRows(ArrayColumn(data), 7, made, None, ut.SeededEntropy(1))
     rows.reveal([(2, 7)])
     assert rows.places(np.arange(5, 8)).tolist() == [made.size] * 3
     assert [made.value(int(p)) for p in rows.places(np.arange(1, 5))] == [1, 2, 2, 5]  # most rows were asked for
     assert rows.up_to(made.size - 1) == 4
-    few = Rows(ArrayColumn(data), 3, made, None, ut.SeededEntropy(1))  # the public number is below the true one
+    few = WindowRows(ArrayColumn(data), 3, made, None, ut.SeededEntropy(1))  # the public number is below the true one
     few.reveal([(1, 3)])
     assert [made.value(int(p)) for p in few.places(np.arange(1, 4))] == [1, 2, 2]
     assert few.up_to(made.size - 1) == 3
@@ -313,7 +313,7 @@ def test_a_row_has_one_place_whoever_asks(zeros, granularity):
     """Windows in one group of ties continue each other: digits drawn anew for each would put rows out of order."""
     data, made = np.where(np.arange(2000) < zeros, 0.0, 7.0), choices(2000)[0]
     for seed in range(30):
-        rows = Rows(ArrayColumn(data), 2000, made, granularity, ut.SeededEntropy(seed))
+        rows = WindowRows(ArrayColumn(data), 2000, made, granularity, ut.SeededEntropy(seed))
         middle = made.first(0) + 3
         counted = rows.up_to(middle)  # of a cell that no window has seen
         seen = []
@@ -439,7 +439,7 @@ def test_the_lattice_gets_coarser_before_there_is_no_reply():
 def test_a_missing_value_does_not_change_the_type_of_a_column(made, holes):
     rows = [1, 2, 2] * 500
     rows[:holes] = [None] * holes
-    column, request = column_of(made(rows), asked("median", 1, {"missing": "high"}))
+    column, request = column_of(made(rows), read_question("median", 1, {"missing": "high"}))
     assert request.granularity == 1
     assert column.integers
     assert ut.median(made(rows), epsilon=1, missing="high", entropy=ut.SeededEntropy(1)).value == 2.0

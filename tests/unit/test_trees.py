@@ -11,7 +11,7 @@ from uptack.data import source
 from uptack.mechanisms.joint_sums import FloatSums
 from uptack.noise import SeededEntropy
 from uptack.privacy import loss
-from uptack.statistics import trees
+from uptack.statistics import quantile_trees
 
 N = 40_000
 RNG = np.random.default_rng(6)
@@ -86,7 +86,7 @@ def test_only_rows_near_the_ranks_are_asked_for():
 
     x = np.random.default_rng(1).normal(size=2_000_000)
     ranks = [j * 100_000 for j in range(1, 20)]
-    found, _ = trees.tree_quantiles(Watched(x), x.size, ranks, Fraction(1), None, 1, SeededEntropy(2))
+    found, _ = quantile_trees.tree_quantiles(Watched(x), x.size, ranks, Fraction(1), None, 1, SeededEntropy(2))
     assert Watched.asked < x.size / 10
     assert np.abs(np.searchsorted(np.sort(x), found) - ranks).max() < 200
 
@@ -104,8 +104,11 @@ def test_no_reply_says_which_n_would_do():
 def test_which_way_is_taken_is_public(monkeypatch):
     """The plan is made before any row is looked at, and floats alone decide nothing of it."""
     seen = []
-    monkeypatch.setattr(trees, "Rows", lambda *given: seen.append(given) or (_ for _ in ()).throw(KeyError))
+    monkeypatch.setattr(
+        quantile_trees, "WindowRows", lambda *given: seen.append(given) or (_ for _ in ()).throw(KeyError)
+    )
     monkeypatch.setattr(FloatSums, "total", property(lambda self: 1 / 0))
-    plans = [trees.planned(n, [n * j // 20 for j in range(1, 20)], Fraction(1), 1) for n in (5_000, 5_000, 50_000)]
+    sizes = (5_000, 5_000, 50_000)
+    plans = [quantile_trees.planned(n, [n * j // 20 for j in range(1, 20)], Fraction(1), 1) for n in sizes]
     assert plans[0] == plans[1] != plans[2]
     assert not seen

@@ -20,7 +20,7 @@ from uptack.mechanisms import dwork_lei, laplace, ptr
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import Privacy, loss
 from uptack.reach import InterquantileRange
-from uptack.reach.order import quartiles
+from uptack.reach.l_statistics import quartiles
 
 LOW, DELTA = Fraction(1, 10), Fraction(1, 10**6)
 FIFTH = Fraction(1, 5)

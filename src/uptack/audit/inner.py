@@ -33,7 +33,7 @@ from uptack.audit.spots import COINS, DIGITS, LINES, LOOKS, NOISE, OVERLAPPING, 
 from uptack.noise import Entropy
 from uptack.privacy import Privacy
 from uptack.release import NoReply, Release
-from uptack.statistics.windows import BITS
+from uptack.statistics.rank_windows import BITS
 
 Plant = Callable[[], AbstractContextManager[Any]]
 ERROR = "an error"

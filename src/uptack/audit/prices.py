@@ -13,7 +13,7 @@ from scipy.special import log_ndtr, ndtr
 
 from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, MomentNoise
 from uptack.discrete.categories import Capped
-from uptack.discrete.laws import SkewedLaplace
+from uptack.discrete.count_noise import SkewedLaplace
 from uptack.exact import Real
 from uptack.noise import Box, Ellipsoid, IntegerGaussian, IntegerLaplace, L1Ball, L2Ball
 

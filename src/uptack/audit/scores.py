@@ -15,8 +15,8 @@ from uptack.audit.chains import largest_move
 from uptack.audit.prices import Floats, Price, Seen, above, first_law
 from uptack.mechanisms.inverse import Boxes
 from uptack.noise import IntegerLaplace
-from uptack.reach.hampel import Hyperplanes
-from uptack.regression.cells import STEPS, around
+from uptack.reach.hampel_certificate import Hyperplanes
+from uptack.regression.hampel_test import STEPS, around
 
 FURTHEST = 256
 """Steps of a reach that are looked at to find where a proposal fails."""

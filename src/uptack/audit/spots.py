@@ -50,9 +50,9 @@ def coin_faults(coin: Any) -> list[str]:
 
 
 SPOTS = (
-    Spot("uptack.statistics.sizes.noisy_size", lambda n, law, _: int(n), prices.counted),
-    Spot("uptack.regression.newton.noisy_whole", lambda value, law, _: int(value), prices.counted),
-    Spot("uptack.ranks.arguments.with_noise", lambda value, law, _: int(value), prices.counted),
+    Spot("uptack.statistics.row_counts.noisy_size", lambda n, law, _: int(n), prices.counted),
+    Spot("uptack.regression.newton_steps.noisy_whole", lambda value, law, _: int(value), prices.counted),
+    Spot("uptack.ranks.rank_options.with_noise", lambda value, law, _: int(value), prices.counted),
     Spot("uptack.mechanisms.additive.laplace", lambda value, **told: (value, prices.public(told)), prices.added),
     Spot("uptack.mechanisms.additive.gaussian", lambda value, **told: (value, prices.public(told)), prices.added),
     Spot("uptack.mechanisms.additive.real_noise", lambda x, body, scale, *_: (x, body, scale), prices.stretched),
@@ -64,7 +64,7 @@ SPOTS = (
     Spot("uptack.mechanisms.weighed.Weighed.draw", lambda made, rho, _: (made, rho), scores.weighed),
     Spot("uptack.mechanisms.integer_sums.noisy_sums", lambda sums, law, _: (list(sums), law), prices.whole),
     Spot("uptack.mechanisms.joint.Chain.draw", lambda chain, _: chain, scores.chained, vector),
-    Spot("uptack.statistics.running.running_counts", lambda bins, noise, _: (bins, noise), scores.running),
+    Spot("uptack.statistics.running_noise.running_counts", lambda bins, noise, _: (bins, noise), scores.running),
     Spot("uptack.mechanisms.exponential._weighted", lambda scores, rate, _: (scores, rate), scores.scored),
     Spot("uptack.mechanisms.exponential._permute_and_flip", lambda scores, rate, _: (scores, rate), scores.scored),
     Spot("uptack.mechanisms.ptr.attempt", scores.reaches, scores.proposed),
@@ -73,19 +73,19 @@ SPOTS = (
         lambda value, distance, **told: (value, int(distance), prices.public(told)),
         scores.stable,
     ),
-    Spot("uptack.regression.cells.passes", scores.certified, scores.hampel),
+    Spot("uptack.regression.hampel_test.passes", scores.certified, scores.hampel),
     Spot(
         "uptack.discrete.categories.Screen.shown",
         lambda screen, cells, counts, _: (screen.law, prices.by_cell(cells, counts), Fraction(screen.loss.delta)),
         prices.shown,
     ),
     Spot(
-        "uptack.discrete.sparse.passing",
+        "uptack.discrete.sparse_histograms.passing",
         lambda cells, counts, size, cutoff, law, _: (law, prices.by_cell(cells, counts), Fraction(0)),
         prices.shown,
     ),
     Spot(
-        "uptack.discrete.mechanism.CountMechanism.sample",
+        "uptack.discrete.count_mechanism.CountMechanism.sample",
         lambda made, count, *_, **__: (made.weights, int(count)),
         prices.tabled,
     ),
@@ -95,7 +95,7 @@ SPOTS = (
 NOISE = (
     "uptack.noise.laplace.IntegerLaplace.draw",
     "uptack.noise.gaussian.IntegerGaussian.draw",
-    "uptack.discrete.laws.SkewedLaplace.draw",
+    "uptack.discrete.count_noise.SkewedLaplace.draw",
     "uptack.discrete.categories.Capped.draw",
     "uptack.densities.caratheodory.LaplaceNoise.draw",
     "uptack.densities.caratheodory.BallNoise.draw",
@@ -103,16 +103,16 @@ NOISE = (
 )
 VALUES: dict[str, Callable[[Any], list[Any]]] = {
     "uptack.discrete.histograms._counted": lambda found: [np.asarray(found[0])],
-    "uptack.discrete.tables._Call.counted": lambda found: [array.ravel() for array in found.values()],
-    "uptack.densities.trigonometric.moment_sums": lambda found: [found],
+    "uptack.discrete.margin_tables._Call.counted": lambda found: [array.ravel() for array in found.values()],
+    "uptack.densities.trigonometric_moments.moment_sums": lambda found: [found],
 }
-LOOKS = ("uptack.mechanisms.ptr.Proposal.look", "uptack.regression.cells.RowTest.needs")
+LOOKS = ("uptack.mechanisms.ptr.Proposal.look", "uptack.regression.hampel_test.RowTest.needs")
 LINES = (
-    "uptack.regression.fits.fit_blocks",
-    "uptack.regression.fits.fit_people",
-    "uptack.blocks.evaluation.evaluate",
+    "uptack.regression.block_fits.fit_blocks",
+    "uptack.regression.block_fits.fit_people",
+    "uptack.blocks.block_evaluation.evaluate",
 )
-DIGITS = ("uptack.statistics.windows.Rows._drawn",)
+DIGITS = ("uptack.statistics.rank_windows.WindowRows._drawn",)
 COINS = ("uptack.noise.coins.Coin.flip",)
 OVERLAPPING = ("uptack.papers.A_samp",)
 """A row is in many of its subsamples, by chance: how many it moves is priced, not counted."""

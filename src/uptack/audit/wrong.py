@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from uptack.blocks.partition import equal_blocks
-from uptack.densities.boxes import Box
-from uptack.discrete.laws import SkewedLaplace
+from uptack.densities.density_boxes import DensityBox
+from uptack.discrete.count_noise import SkewedLaplace
 from uptack.errors import InvalidArgument
 from uptack.multivariate.pairs import equal
 from uptack.multivariate.terms import Squares
@@ -204,10 +204,10 @@ def loud_look(original: Any) -> Any:
     return look
 
 
-def bare_box(columns: Any, *_: Any) -> Box:
+def bare_box(columns: Any, *_: Any) -> DensityBox:
     """A box read off the data."""
     ends = [(float(c.values.min()), float(c.values.max()) + 1) for c in columns]
-    return Box(*(tuple(side) for side in zip(*ends, strict=True)))
+    return DensityBox(*(tuple(side) for side in zip(*ends, strict=True)))
 
 
 def bare_width(columns: Any, *_: Any) -> Any:

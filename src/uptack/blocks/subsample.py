@@ -3,7 +3,7 @@
 **Theorem.** Compute f on m random blocks with each row in t of them, and hand the m results to a mechanism that is
 (ε, δ)-differentially private when any t·g of the results are replaced. The whole is (ε, δ)-differentially private for
 people with up to g rows, whatever f is: given the blocks, a person changes at most t·g results
-(`uptack.blocks.evaluation`). The number of blocks is public, so this holds under SUBSTITUTE and ADD_REMOVE alike.
+(`uptack.blocks.block_evaluation`). The number of blocks is public, so this holds under SUBSTITUTE and ADD_REMOVE alike.
 
 The aggregators that are built in count t·g results as one step, so their own ε is that of a person. A guarantee about
 fewer replaced results is grown to t·g of them by `uptack.privacy.loss.Partition`.
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks, statistics
-from uptack.blocks.evaluation import (
+from uptack.blocks.block_evaluation import (
     TIMEOUT,
     Functions,
     accepting,
@@ -29,8 +29,8 @@ from uptack.blocks.evaluation import (
     functions,
     random_blocks,
 )
-from uptack.blocks.people import PeopleTable, dealt_rows, units
-from uptack.blocks.stable import ShareNoise, Vote, lead_needed, released_mode
+from uptack.blocks.people_blocks import PeopleTable, dealt_rows, units
+from uptack.blocks.stable_values import ShareNoise, Vote, lead_needed, released_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.additive import laplace
@@ -104,8 +104,8 @@ def subsample_aggregate(
     """f on many random blocks of the rows, and a private aggregate of the results: (ε, δ)-differentially private.
 
     The theorem is in `uptack.blocks.subsample`. f takes the rows of a block, in the form that the data have. What it
-    sees and must keep to, and what happens where it fails, is said in `uptack.blocks.evaluation`; so are `trusted` and
-    `timeout`.
+    sees and must keep to, and what happens where it fails, is said in `uptack.blocks.block_evaluation`; so are
+    `trusted` and `timeout`.
 
     - "median" (default), "trimmed_mean", "winsorized_mean" (a quarter at each end): f returns a number. δ = 0.
     - "vector_median": f returns a vector as long as `fallback`; the medians of all coordinates for one ε, δ = 0.
@@ -116,8 +116,8 @@ def subsample_aggregate(
       `Release` or `NoReply` of its own: the guarantee it states must be about replaced results. It is grown to what a
       person can replace, and must then be within ε and δ.
 
-    With `person=` people are dealt to blocks, each with all her rows (`uptack.blocks.people`), so that one moves as
-    many results as `times` says, however many rows she has.
+    With `person=` people are dealt to blocks, each with all her rows (`uptack.blocks.people_blocks`), so that one moves
+    as many results as `times` says, however many rows she has.
 
     `times`: every row is in so many blocks, which are so many times larger; a person then moves as many results.
     `workers=4` works on four blocks at a time.

@@ -14,8 +14,8 @@ z'(r - 1) ≤ z(r), and so on with signs changed. ∎
 
 Whatever rests on order statistics moving by one rank at most holds for z, with people in place of rows: quantiles, sums
 of them with weights of at least 0, boxes of several, the ends of intervals. What rests on more is proved apart, as the
-range is (`uptack.reach.people`), or refused. No row is thrown away, and no cap is guessed. What is estimated is the law
-of a random row of a random person.
+range is (`uptack.reach.people_range`), or refused. No row is thrown away, and no cap is guessed. What is estimated is
+the law of a random row of a random person.
 
 **Rows as the unit of the estimate.** With `at_most=g`, each row has min(⌊U/g⌋, ⌊U/m⌋) units: rows of people with up to
 g rows weigh alike. A person still has at most U units, so the lemma holds. The size n is then the number of units over

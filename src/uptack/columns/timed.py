@@ -1,7 +1,7 @@
 """A column of times or durations: a column of ticks, wherever it is kept, and how its ticks are shown.
 
-Behind `uptack.statistics.entrance.column` it is a column of whole numbers like any other. What is found there in ticks
-is shown as times or durations when its account is closed (`uptack.statistics.showing`).
+Behind `uptack.statistics.column_input.column` it is a column of whole numbers like any other. What is found there in
+ticks is shown as times or durations when its account is closed (`uptack.statistics.time_outcomes`).
 """
 
 from __future__ import annotations

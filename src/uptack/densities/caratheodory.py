@@ -30,7 +30,7 @@ import numpy as np
 from flint import acb, acb_poly, acb_series, arb, ctx
 from numpy.typing import NDArray
 
-from uptack.densities.trigonometric import UNIT, Integers
+from uptack.densities.trigonometric_moments import UNIT, Integers
 from uptack.exact import ball, working
 from uptack.noise import Body, Entropy, IntegerLaplace, L2Ball
 from uptack.noise.continuous import gamma, nearest_integers

@@ -22,10 +22,10 @@ from uptack.account import Outcome
 from uptack.columns.numeric import Column
 from uptack.columns.people import UNIT as UNITS
 from uptack.columns.people import PeopleColumn
-from uptack.densities.boxes import BOX_SHARE, MOST_TAIL, Box, counted, given_ends, private_box, tail_rows
 from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, MomentNoise
-from uptack.densities.coordinates import coordinates, read
-from uptack.densities.trigonometric import CELLS, UNIT, Integers, half_lattice, moment_sums
+from uptack.densities.density_boxes import BOX_SHARE, MOST_TAIL, DensityBox, counted, given_ends, private_box, tail_rows
+from uptack.densities.density_columns import coordinates, read
+from uptack.densities.trigonometric_moments import CELLS, UNIT, Integers, half_lattice, moment_sums
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.density import Floats, FourierDensity
@@ -35,8 +35,8 @@ from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.registry.reads import POINTS
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Question, asked
-from uptack.statistics.sizes import COUNT_SHARE, public_size
+from uptack.statistics.column_options import Question, read_question
+from uptack.statistics.row_counts import COUNT_SHARE, public_size
 from uptack.statistics.statistic import least_n
 
 MOST = {1: 1000, 2: 50, 3: 10}
@@ -54,7 +54,7 @@ MOST_NOISE = 1.0
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _FourierPlan:
     """The public choices: which noise, for how many columns, at which ε."""
 
     kind: str
@@ -96,7 +96,7 @@ class _Plan:
 
 
 @functools.lru_cache(maxsize=256)
-def _best_degree(plan: _Plan, n: int) -> int:
+def _best_degree(plan: _FourierPlan, n: int) -> int:
     """The degree with the least bound, which first falls and then rises. Columns of a report share it: it is public."""
     m, most, error = 1, MOST[plan.dimension], plan.error(1, n)
     while m < most and (next_error := plan.error(m + 1, n)) < error and plan.bearable(m + 1, n):
@@ -139,7 +139,7 @@ def fourier_density(
     cut off, which costs nothing. The reply is ⊥ where n is too small for anything but noise.
 
     With `person=` each person adds the mean of the vectors of her rows, and n is the number of people: a point of
-    their hull (`uptack.densities.coordinates.features`), so that the noise is that for one row.
+    their hull (`uptack.densities.density_columns.features`), so that the noise is that for one row.
 
     Missing rows: as in `uptack.statistics.Options`. With several columns "drop" leaves out rows that lack any of them.
 
@@ -151,7 +151,7 @@ def fourier_density(
     >>> abs(release.value.at(50) - 0.0399) < 0.003
     True
     """
-    question = asked(
+    question = read_question(
         "Fourier density",
         epsilon,
         {"rows_per_person": rows_per_person, "adjacency": adjacency, "missing": missing, "entropy": entropy},
@@ -167,7 +167,12 @@ def fourier_density(
 
 
 def _found(
-    columns: Sequence[Column], n: int, box: Box | None, plan: _Plan, wanted: int | None, question: Question
+    columns: Sequence[Column],
+    n: int,
+    box: DensityBox | None,
+    plan: _FourierPlan,
+    wanted: int | None,
+    question: Question,
 ) -> Outcome[FourierDensity]:
     """The series in a public box, or in a private one; ⊥ where there are too few rows."""
     if not plan.fits(n, wanted):
@@ -182,7 +187,7 @@ def _found(
 
 
 def _released(
-    columns: Sequence[Column], n: int, box: Box, plan: _Plan, wanted: int | None, question: Question
+    columns: Sequence[Column], n: int, box: DensityBox, plan: _FourierPlan, wanted: int | None, question: Question
 ) -> Outcome[FourierDensity]:
     """The noisy sums over the number of rows, turned from the edges of the cells to their centres."""
     degree, n = plan.degree(n, wanted), max(n, 1)
@@ -217,7 +222,7 @@ def _kind(noise: str | None) -> str | None:
     return noise
 
 
-def _plan(kind: str | None, dimension: int, question: Question, private_box: bool, wanted: int | None) -> _Plan:
+def _plan(kind: str | None, dimension: int, question: Question, private_box: bool, wanted: int | None) -> _FourierPlan:
     """The noise at what will be left of ε, checked before anything is drawn."""
     kind = kind or ("caratheodory" if dimension == 1 else "laplace")
     if kind == "caratheodory" and dimension > 1:
@@ -226,7 +231,7 @@ def _plan(kind: str | None, dimension: int, question: Question, private_box: boo
     if wanted is not None and wanted > MOST[dimension]:
         raise InvalidArgument("degree", f"at most {MOST[dimension]} in {dimension} dimensions", wanted)
     left = (1 - COUNT_SHARE if question.size_is_secret else 1) * (1 - BOX_SHARE if private_box else 1)
-    plan = _Plan(kind, dimension, question.epsilon * left, question.adjacency)
+    plan = _FourierPlan(kind, dimension, question.epsilon * left, question.adjacency)
     if (steps := plan.noise(wanted or 1).scale) > LARGEST_SCALE:
         least = float(question.epsilon * steps / LARGEST_SCALE)
         raise InvalidArgument("epsilon", f"at least {least:.2g} for this degree", float(question.epsilon))

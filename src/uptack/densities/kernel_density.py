@@ -17,7 +17,7 @@ from uptack.columns.numeric import Column
 from uptack.columns.people import UNIT as UNITS
 from uptack.columns.people import PeopleColumn
 from uptack.columns.units import roomy
-from uptack.densities.coordinates import coordinates, features, read
+from uptack.densities.density_columns import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.gaussian_process import MOST_POINTS, release_function
@@ -31,10 +31,10 @@ from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.registry.reads import POINTS
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Question, asked
-from uptack.statistics.many import quantiles
+from uptack.statistics.column_options import Question, read_question
+from uptack.statistics.joint_quantiles import quantiles
 from uptack.statistics.quantiles import statistic
-from uptack.statistics.sizes import public_size
+from uptack.statistics.row_counts import public_size
 from uptack.table.values.kinds import LARGEST
 
 FINENESS = {1: 64, 2: 16, 3: 8}
@@ -129,7 +129,7 @@ def kde(
     noise is in its far tail, to which a thousandth of δ goes.
 
     With `person=` each person adds the mean of the bumps of her rows, and n is the number of people. Such a mean is in
-    the hull of the bumps (`uptack.densities.coordinates.features`), so that Δ is what it is for one row.
+    the hull of the bumps (`uptack.densities.density_columns.features`), so that Δ is what it is for one row.
 
     The value answers `at(points)`; `curve(points)` and `on_grid()` make a plain curve of it, to keep or to draw.
 
@@ -140,7 +140,7 @@ def kde(
     array([0.24, 0.38, 0.25])
     """
     checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
-    question = asked(
+    question = read_question(
         "kernel density",
         epsilon,
         {"delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person, "missing": missing}

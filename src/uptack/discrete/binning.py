@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from uptack import checks, columns
 from uptack.discrete.domains import Domain
-from uptack.discrete.times import TimeEdges, time_edges
+from uptack.discrete.time_binning import TimeEdges, time_edges
 from uptack.errors import InvalidArgument
 from uptack.noise.laws import Integers
 
@@ -39,7 +39,7 @@ class Edges:
 
 
 @dataclass(frozen=True)
-class Keys:
+class KeyCells:
     """One cell for each key."""
 
     domain: Domain
@@ -59,7 +59,7 @@ class Keys:
             raise InvalidArgument("x", must, error.got, "keys=k stands for the integers from 0 to k - 1.") from None
 
 
-def binning_of(x: Any, edges: Any, keys: Any, every: str | None, outside: str) -> Edges | Keys | TimeEdges:
+def binning_of(x: Any, edges: Any, keys: Any, every: str | None, outside: str) -> Edges | KeyCells | TimeEdges:
     """The cells that edges, keys or units of the calendar say."""
     if outside not in ("drop", "clamp"):
         raise InvalidArgument("outside", "'drop' or 'clamp'", checks.describe(outside))
@@ -69,7 +69,7 @@ def binning_of(x: Any, edges: Any, keys: Any, every: str | None, outside: str) -
         if outside == "clamp":
             raise InvalidArgument("outside", "'drop' where cells are given by keys", "'clamp'")
         try:
-            return Keys(Domain({"x": keys}))
+            return KeyCells(Domain({"x": keys}))
         except InvalidArgument as error:
             raise InvalidArgument("keys", error.must, error.got) from None
     times = time_edges(x, edges, every, outside == "clamp")

@@ -12,7 +12,7 @@ import numpy as np
 
 from uptack.columns.spread import PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
-from uptack.discrete.laws import cell_noise
+from uptack.discrete.count_noise import cell_noise
 from uptack.exact import Real
 from uptack.noise import Entropy, IntegerLaw
 from uptack.noise.laws import Integers, least

@@ -11,7 +11,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.columns.spread import PeopleCount, PeopleValues
-from uptack.discrete.planning import one_count
+from uptack.discrete.count_errors import one_count
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import laplace

@@ -18,11 +18,11 @@ from uptack import checks
 from uptack.columns.numeric import Column
 from uptack.columns.spread import PeopleTally, PeopleValues, Weights
 from uptack.columns.tally import Tally
-from uptack.discrete.binning import Edges, Keys, binning_of
+from uptack.discrete.binning import Edges, KeyCells, binning_of
 from uptack.discrete.categories import Screen, tallied, weights_of
-from uptack.discrete.laws import cell_noise
-from uptack.discrete.planning import each_count
-from uptack.discrete.times import TimeEdges, by_calendar, check_every
+from uptack.discrete.count_errors import each_count
+from uptack.discrete.count_noise import cell_noise
+from uptack.discrete.time_binning import TimeEdges, by_calendar, check_every
 from uptack.drawing import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -244,7 +244,7 @@ def histogram(
     return Release(value, cost(tree, relation), "histogram", tree, noise, bits.private)
 
 
-def _counted(binning: Edges | Keys | TimeEdges, x: Any) -> tuple[Integers, int]:
+def _counted(binning: Edges | KeyCells | TimeEdges, x: Any) -> tuple[Integers, int]:
     """How many rows, or units of people, lie in each cell, and how many rows or people there are."""
     if isinstance(x, PeopleValues):
         return x.table(binning.places(x.data), len(binning.cells)), x.people
@@ -259,7 +259,7 @@ def _counted(binning: Edges | Keys | TimeEdges, x: Any) -> tuple[Integers, int]:
     return counts, len(x)
 
 
-def _edge_counts(binning: Edges | Keys | TimeEdges, x: Any) -> list[Integers]:
+def _edge_counts(binning: Edges | KeyCells | TimeEdges, x: Any) -> list[Integers]:
     place = binning.places(x)
     return [np.bincount(place[place >= 0], minlength=len(binning.cells)).astype(np.int64)]
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.discrete.laws import SkewedLaplace
+from uptack.discrete.count_noise import SkewedLaplace
 from uptack.noise.laws import Integers
 
 Floats = NDArray[np.float64]

@@ -27,10 +27,10 @@ from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Question, asked
-from uptack.statistics.many import quantiles
+from uptack.statistics.column_options import Question, read_question
+from uptack.statistics.joint_quantiles import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.sizes import public_size
+from uptack.statistics.row_counts import public_size
 
 QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 SHARE = Fraction(1, 5)
@@ -102,7 +102,9 @@ def kernel_machine(
     checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
     how = checks.choice("missing", missing, ("error", "ignore"))
     promised = {"delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person, "entropy": entropy}
-    question = asked("kernel machine", epsilon, {**promised, **({"missing": "drop"} if how == "ignore" else {})})
+    question = read_question(
+        "kernel machine", epsilon, {**promised, **({"missing": "drop"} if how == "ignore" else {})}
+    )
     return question.account.close(_found(design, design.table(x, y, how), how, question))
 
 

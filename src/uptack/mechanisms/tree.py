@@ -45,7 +45,7 @@ WIDEST = 17
 
 
 class Ranked(Protocol):
-    """n rows as candidates, looked at around some ranks only: `uptack.statistics.windows.Rows`."""
+    """n rows as candidates, looked at around some ranks only: `uptack.statistics.rank_windows.WindowRows`."""
 
     n: int
 

@@ -21,7 +21,7 @@ from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.multivariate.streams import StreamedRows
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.statistics.sizes import noisy_size
+from uptack.statistics.row_counts import noisy_size
 from uptack.table.values.entrance import column, matrix
 
 MISSING = ("error", "drop", "ignore")

@@ -16,10 +16,10 @@ from uptack.mechanisms.ptr import Outcome
 from uptack.noise import Entropy
 from uptack.papers.scale import HOW, prepared, spread, told, unfit
 from uptack.reach import LStatistic
-from uptack.reach.order import quartiles
+from uptack.reach.l_statistics import quartiles
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.tested import SCALE_SLOPE
+from uptack.statistics.propose_test import SCALE_SLOPE
 
 ROUNDING = 1 + 1e-12
 """What floats may take off a scale and the bound that is worked out from it."""

@@ -23,14 +23,14 @@ from uptack.noise import Entropy, IntegerLaplace
 from uptack.papers.scale import HOW, LEAST_EPSILON, LEAST_N, spread, unfit
 from uptack.privacy import loss
 from uptack.reach import LStatistic
-from uptack.reach.hampel import LARGEST, Cell
-from uptack.reach.order import quartiles
+from uptack.reach.hampel_certificate import LARGEST, GridCell
+from uptack.reach.l_statistics import quartiles
 from uptack.registry import release
-from uptack.regression.cells import LONGER, STEPS, RowTest, cells, passes
-from uptack.regression.dealing import dealt
-from uptack.regression.fits import fit_blocks
+from uptack.regression.block_assignment import assign_blocks
+from uptack.regression.block_fits import fit_blocks
 from uptack.regression.hampel import MOST, SHORTCUT, WIDTHS
 from uptack.regression.hampel_fit import minimiser, normalised
+from uptack.regression.hampel_test import LONGER, STEPS, RowTest, cells, passes
 from uptack.release import Advice, NoReply, Release
 
 
@@ -82,8 +82,9 @@ def R_H(
     S's δ' and δ'' the chance that noise of scale 2/ε alone carries a test; both are `delta` if it is given. (In print
     11ε for p = 2, with Lap(1/ε), a threshold of ln(n²) + 2, and Lap(h_d/ε): none of them is enough.)
 
-    A_2 is the lower bound of `uptack.reach.hampel`, which has the same constant; `uptack.regression.cells` proves the
-    test, for each grid as for all. For more than 4 columns the reply is ⊥, and costs nothing.
+    A_2 is the lower bound of `uptack.reach.hampel_certificate`, which has the same constant;
+    `uptack.regression.hampel_test` proves the test, for each grid as for all. For more than 4 columns the reply is ⊥,
+    and costs nothing.
 
     >>> from uptack import SeededEntropy
     >>> X = np.random.default_rng(0).normal(size=(40_000, 2))
@@ -147,7 +148,7 @@ def _row_test(data: Table, level: Level) -> RowTest:
     return replace(unset, test=loss.Test(level.epsilon, false_pass))
 
 
-def Q_2(u: Floats, y: Floats, cell: Cell) -> int:
+def Q_2(u: Floats, y: Floats, cell: GridCell) -> int:
     """The exact answer: rows to add or remove for some minimiser of Σ|y_i - u_i·β| to lie outside the cell, p ≤ 2.
 
     By Lemma 22 it is ⌈‖γ‖⌉ for the shortest subgradient γ at any point outside or on the boundary. The points to look
@@ -187,7 +188,7 @@ def _shortest(gradient: Floats, edges: Floats) -> float:
     return float(np.linalg.norm(corners + share[:, None] * sides, axis=1).min())
 
 
-def _corners(u: Floats, y: Floats, cell: Cell) -> Floats:
+def _corners(u: Floats, y: Floats, cell: GridCell) -> Floats:
     """The points of `Q_2`: for p = 1 the data's own, and the ends of the cell."""
     if u.shape[1] == 1:
         own = np.unique(np.concatenate([y / u[:, 0], cell.low, cell.high]))
@@ -221,7 +222,7 @@ def _prepared(
 
 def _estimates(data: Table, account: Account) -> Floats:
     """The least squares estimates of ⌊n/p⌋ random blocks, one line each."""
-    members = dealt(data, data.n, data.n // data.p, account)
+    members = assign_blocks(data, data.n, data.n // data.p, account)
     return fit_blocks(data.x, data.y, members, "ols", shortest=True)
 
 

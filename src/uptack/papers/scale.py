@@ -19,12 +19,12 @@ from uptack.mechanisms.dwork_lei import Level
 from uptack.mechanisms.ptr import Outcome
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.reach import InterquantileRange
-from uptack.reach.order import quartiles
+from uptack.reach.l_statistics import quartiles
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
+from uptack.statistics.propose_test import SCALE_SLOPE
 from uptack.statistics.statistic import least_n
-from uptack.statistics.tested import SCALE_SLOPE
 from uptack.table.values.entrance import column
 
 HOW = "Dwork and Lei's grids"

@@ -13,16 +13,9 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.blocks.evaluation import (
-    TIMEOUT,
-    Functions,
-    accepting,
-    attempt,
-    evaluate,
-    functions,
-)
-from uptack.blocks.stable import lead_needed, released_mode
-from uptack.blocks.tables import Indices, number_of_rows
+from uptack.blocks.block_copies import Indices, number_of_rows
+from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, attempt, evaluate, functions
+from uptack.blocks.stable_values import lead_needed, released_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import release_if_stable
@@ -30,8 +23,8 @@ from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Privacy, loss
 from uptack.progress import track
-from uptack.reach.mode import median_distance, mode_distance, outcome, winner
-from uptack.reach.order import quantile_rank
+from uptack.reach.instability import median_distance, mode_distance, outcome, winner
+from uptack.reach.l_statistics import quantile_rank
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.table.values.entrance import column

@@ -2,11 +2,11 @@
 
 from uptack.ranks.contrasts import median_difference, quantile_difference
 from uptack.ranks.kruskal import kruskal_wallis
-from uptack.ranks.matrix import correlation_matrix
-from uptack.ranks.shift import hodges_lehmann
+from uptack.ranks.pairwise_correlations import correlation_matrix
+from uptack.ranks.rank_tests import mann_whitney, signed_rank
 from uptack.ranks.superiority import rank_biserial, superiority
 from uptack.ranks.tau import correlation, kendall_tau
-from uptack.ranks.testing import mann_whitney, signed_rank
+from uptack.ranks.two_sample_shift import hodges_lehmann
 
 __all__ = [
     "correlation",

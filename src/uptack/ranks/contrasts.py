@@ -12,15 +12,23 @@ from uptack.exact import Rational
 from uptack.mechanisms.inverse import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import sampled, with_noise
-from uptack.ranks.differences import EXAMPLE, HOW, Contrast, ContrastOptions, Sizes, contrast, difference
-from uptack.reach.difference import Difference
+from uptack.ranks.contrast_draws import EXAMPLE, HOW, Contrast, ContrastOptions, Sizes, contrast, difference
+from uptack.ranks.rank_options import sampling_note, with_noise
+from uptack.reach.group_difference import Difference
 from uptack.registry import release
 from uptack.registry.reads import LABELLED
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Question, level
-from uptack.statistics.quantile_ends import HALF, NEAR, OFFSETS, PopulationInterval, Shifted, confidence_of, rank_bounds
-from uptack.statistics.sizes import COUNT_SHARE
+from uptack.statistics.column_options import Question, level
+from uptack.statistics.quantile_intervals import (
+    HALF,
+    NEAR,
+    OFFSETS,
+    PopulationInterval,
+    Shifted,
+    confidence_of,
+    rank_bounds,
+)
+from uptack.statistics.row_counts import COUNT_SHARE
 from uptack.statistics.statistic import least_n
 
 END_SHARE = Fraction(3, 8)
@@ -79,10 +87,10 @@ def quantile_difference(
     without a value (`missing="ignore"`).
 
     **Theorem.** The release is ε-differentially private: it is one draw by inverse sensitivity
-    (`uptack.mechanisms.inverse`) on the reach of a difference (`uptack.reach.difference`). Where labels are public, and
-    where rows come and go, a row is in one group, and k changes are split over both. Where a label is part of a row
-    that is replaced, one row can move both groups, and both get k. The sizes of the groups are secret then; ranks
-    follow them.
+    (`uptack.mechanisms.inverse`) on the reach of a difference (`uptack.reach.group_difference`). Where labels are
+    public, and where rows come and go, a row is in one group, and k changes are split over both. Where a label is part
+    of a row that is replaced, one row can move both groups, and both get k. The sizes of the groups are secret then;
+    ranks follow them.
 
     `interval=0.95` gives three quarters of ε to an interval for the difference of the *population's* quantiles;
     `result.interval(0.95)` returns it. It covers with at least that probability, for any two populations.
@@ -173,7 +181,7 @@ def _with_interval(found: Contrast, p: Fraction, confidence: Fraction) -> Outcom
         return question.refuse(HOW, advice)
     note = f"three quarters of ε paid for a {float(confidence):.3g} interval of the populations' difference"
     noise = PopulationInterval(confidence, min(values[0], values[1]), max(values[0], values[1]))
-    return replace(drawn, noise=noise, notes=(*found.notes, *sampled(question.account), note))
+    return replace(drawn, noise=noise, notes=(*found.notes, *sampling_note(question.account), note))
 
 
 def _exactly(sizes: Sizes) -> tuple[Sizes, Sizes]:

@@ -16,9 +16,17 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, PUBLIC_LABELS, LabelOptions, labels_are_public, opened, sampled, with_noise
-from uptack.ranks.counting import Floats
-from uptack.ranks.testing import HOW, SIZES_FAIL, RankTest, broken_ties
+from uptack.ranks.concordant_pairs import Floats
+from uptack.ranks.rank_options import (
+    GRID,
+    PUBLIC_LABELS,
+    LabelOptions,
+    labels_are_public,
+    open_account,
+    sampling_note,
+    with_noise,
+)
+from uptack.ranks.rank_tests import HOW, SIZES_FAIL, RankTest, broken_ties
 from uptack.registry import release
 from uptack.registry.reads import LABELLED
 from uptack.release import Advice, NoReply, Release
@@ -64,7 +72,7 @@ def kruskal_wallis(
     form min_c Σ n_g(v_g - c)², which rises with every n_g. By Anderson's inequality all tails of H then rise for normal
     sums.
     """
-    account, missing = opened("Kruskal and Wallis's test", epsilon, options)
+    account, missing = open_account("Kruskal and Wallis's test", epsilon, options)
     chosen = public_groups(groups, 2, MOST)
     found = samples(x, labels, chosen, missing)
     public = labels_are_public(account, options, found.in_table) and missing == "error"
@@ -118,7 +126,7 @@ def _tested(found: Samples | UnreadRows, account: Account, laws: _Laws, advice: 
     drawn = null_sums(most, rng) + rng.laplace(0, scale, (DRAWS, len(most)))
     beyond = int(np.count_nonzero(_form(drawn, weights) >= statistic * (1 - 1e-12)))
     pvalue = min((1 + beyond) / (1 + DRAWS) + (SIZES_FAIL if laws.size is not None else 0.0), 1.0)
-    notes = ((PUBLIC_LABELS,) if laws.public else ()) + sampled(account)
+    notes = ((PUBLIC_LABELS,) if laws.public else ()) + sampling_note(account)
     return Outcome(RankTest(statistic, pvalue), HOW, notes=notes)
 
 

@@ -14,19 +14,19 @@ from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational, read
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.arguments import (
+from uptack.ranks.concordant_pairs import exceedance
+from uptack.ranks.normal_laplace import half_width
+from uptack.ranks.rank_options import (
     GRID,
     LOUDEST,
     PUBLIC_LABELS,
     LabelOptions,
     labels_are_public,
-    opened,
-    sampled,
+    open_account,
+    sampling_note,
     with_noise,
 )
-from uptack.ranks.counting import exceedance
-from uptack.ranks.laws import half_width
-from uptack.ranks.weights import DIFFERENCE, MOVES, TOTAL, weight
+from uptack.ranks.superiority_weight import DIFFERENCE, MOVES, TOTAL, weight
 from uptack.registry import release
 from uptack.registry.reads import LABELLED
 from uptack.release import Advice, NoReply, Release
@@ -91,8 +91,8 @@ def superiority(
 
     **Theorem.** The release is ε-differentially private. *Where the label is part of the row*, the sizes of both groups
     are secret. With S = Σ sgn(x_i - y_j) over all pairs, (h·S, (n₁ - n₀)/8, 3(n₁ + n₀)/8) moves by at most 2 in ℓ1
-    whatever one row becomes, comes or goes (`uptack.ranks.weights` has h and the proof). So integer noise of scales
-    2g/ε, 16g/ε and 16g/3ε is private. h·S is rounded to multiples of 2^-16, and may move by one of them more.
+    whatever one row becomes, comes or goes (`uptack.ranks.superiority_weight` has h and the proof). So integer noise of
+    scales 2g/ε, 16g/ε and 16g/3ε is private. h·S is rounded to multiples of 2^-16, and may move by one of them more.
     *With public labels* (`public_labels=True`) a replaced value moves S by at most 2·max(n₁, n₀). Where values may be
     missing, a value that goes moves S by at most max(n₁, n₀) and one number of values by 1, so with S/max(n₁, n₀) these
     numbers are free.
@@ -106,7 +106,7 @@ def superiority(
     >>> superiority(x, ward, groups=("b", "a"), epsilon=1, entropy=SeededEntropy(2)).value > 0.99
     True
     """
-    account, missing = opened("superiority", epsilon, options)
+    account, missing = open_account("superiority", epsilon, options)
     return account.close(_told(x, labels, groups, account, missing, options, float))
 
 
@@ -118,7 +118,7 @@ def rank_biserial(
 
     **Theorem.** It is ε-differentially private: it is made of `superiority`, which see, and of nothing else.
     """
-    account, missing = opened("rank-biserial correlation", epsilon, options)
+    account, missing = open_account("rank-biserial correlation", epsilon, options)
     return account.close(_told(x, labels, groups, account, missing, options, _doubled))
 
 
@@ -140,7 +140,7 @@ def _told(
     if pairs is None or pairs.share(pairs.sizes)[1] > LOUDEST:
         return Outcome.refusal(HOW, Advice(n=least_rows(account), other="groups with more rows"))
     share = min(max(pairs.share(pairs.sizes)[0], 0.0), 1.0)
-    notes = ((PUBLIC_LABELS,) if public else ()) + sampled(account)
+    notes = ((PUBLIC_LABELS,) if public else ()) + sampling_note(account)
     return Outcome(seen(share), HOW, SuperiorityNoise(pairs, seen), notes=notes)
 
 

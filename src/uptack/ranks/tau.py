@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Unpack
@@ -13,11 +13,10 @@ from uptack.columns.samples import CompleteRows, complete_rows
 from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational, read
 from uptack.noise import IntegerLaplace
-from uptack.privacy import loss
-from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened, sampled, with_noise
-from uptack.ranks.counting import concordance, square_sum
-from uptack.ranks.laws import half_width
-from uptack.ranks.planning import tau_error
+from uptack.privacy import Privacy, loss
+from uptack.ranks.concordant_pairs import concordance, square_sum
+from uptack.ranks.normal_laplace import half_width
+from uptack.ranks.rank_options import GRID, LOUDEST, RankOptions, open_account, sampling_note, with_noise
 from uptack.registry import release
 from uptack.registry.reads import PAIR
 from uptack.release import Advice, NoReply, Release
@@ -63,6 +62,14 @@ class TauNoise:
         return self.seen(max(min(ends), -1.0)), self.seen(min(max(ends), 1.0))
 
 
+def tau_error(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
+    """What noise adds to τ at most with 95% confidence: Laplace of scale 4g/(nε·4/5)."""
+    if not cost.adjacency.size_is_public or rows < 2:
+        return ""
+    off = math.log(20) * 4 * cost.adjacency.rows_per_person / (rows * 0.8 * cost.epsilon)
+    return f"noise within {off:.2g}" if off < 1 else ""
+
+
 @release(reads=PAIR, people="each", data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
 def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOptions]) -> Release[float] | NoReply:
     """Kendall's τ-a: the share of concordant pairs of rows less that of discordant ones. It needs no bounds.
@@ -89,7 +96,7 @@ def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
     normal limit of its law, and allows for the noise exactly.
 
     `missing="ignore"`: a row that lacks x or y takes part in nothing. Numbers are compared as floats of 64 bits.
-    O(n log n). The options are listed in `uptack.ranks.arguments.RankOptions`.
+    O(n log n). The options are listed in `uptack.ranks.rank_options.RankOptions`.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
@@ -97,8 +104,8 @@ def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
     >>> kendall_tau(x, x % 500, epsilon=1, entropy=SeededEntropy(1))
     Release(0.507..., Kendall's τ by integer noise on the count of pairs, ε = 1.0 (substitute), NOT PRIVATE: ...)
     """
-    account, missing = opened("Kendall's τ", epsilon, options)
-    return account.close(measured(complete_rows({"x": x, "y": y}, missing), account, missing == "ignore"))
+    account, missing = open_account("Kendall's τ", epsilon, options)
+    return account.close(noisy_tau(complete_rows({"x": x, "y": y}, missing), account, missing == "ignore"))
 
 
 @release(reads=PAIR, people="each", data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
@@ -111,9 +118,9 @@ def correlation(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
     McNeil and Schmock 2003). For other data it is a number of its own, between -1 and 1. Pearson's correlation can't be
     had without bounds: one row can carry it away. `result.interval()` is that of τ, seen through the same function.
     """
-    account, missing = opened("correlation of elliptical data", epsilon, options)
+    account, missing = open_account("correlation of elliptical data", epsilon, options)
     rows = complete_rows({"x": x, "y": y}, missing)
-    return account.close(measured(rows, account, missing == "ignore", seen=from_tau))
+    return account.close(noisy_tau(rows, account, missing == "ignore", seen=from_tau))
 
 
 def from_tau(tau: float) -> float:
@@ -126,7 +133,7 @@ def least_rows(account: Account) -> int:
     return math.ceil(MOVES * account.rows / (account.epsilon * (1 - SPREAD_SHARE) * LOUDEST)) + 1
 
 
-def measured(
+def noisy_tau(
     rows: CompleteRows | UnreadRows, account: Account, dropped: bool, seen: Callable[[float], float] = float
 ) -> Outcome[float]:
     """τ of the rows, or what `seen` makes of it; ⊥ where the noise would drown it."""
@@ -145,7 +152,7 @@ def measured(
     second.spend(loss.Pure(second.epsilon))
     blur = float(Fraction(law.scale)) / (GRID * m)
     noise = TauNoise(tau, m, scale, noisy / (GRID * m), blur, size, seen)
-    return Outcome(seen(tau), HOW, noise, notes=sampled(account))
+    return Outcome(seen(tau), HOW, noise, notes=sampling_note(account))
 
 
 def _of_rows(count: int, n: int, account: Account) -> tuple[float | None, int, float, IntegerLaplace | None]:

@@ -5,10 +5,10 @@ The estimators need scikit-learn (`pip install "uptack[sklearn]"`) and are loade
 
 from typing import Any
 
+from uptack.regression.coefficient_plot import plot_coefficients
 from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
 from uptack.regression.logistic import logistic_regression
-from uptack.regression.plot import plot_coefficients
 from uptack.regression.poisson import poisson_regression
 from uptack.regression.quantile import quantile_regression
 from uptack.regression.shortcut import shortcut_regression
@@ -34,7 +34,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from uptack.regression import estimators
+        from uptack.regression import regression_estimators
     except ImportError as error:
         raise ImportError(f'{name} needs scikit-learn: pip install "uptack[sklearn]"') from error
-    return getattr(estimators, name)
+    return getattr(regression_estimators, name)

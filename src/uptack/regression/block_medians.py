@@ -13,12 +13,12 @@ from uptack.columns.table import Floats
 from uptack.mechanisms.inverse import VECTOR_LATTICES, Refusal, decay, finest, inverse_loss, slack_needed
 from uptack.mechanisms.vector_medians import median_boxes, median_room
 from uptack.noise import MachineNumbers
-from uptack.regression import spreads
-from uptack.regression.intervals import QUARTILE, CoefficientErrors, Draw
+from uptack.regression import block_ranges
+from uptack.regression.block_median_errors import QUARTILE, CoefficientErrors, ScoreDraw
 from uptack.release import Advice, EachNoise
-from uptack.statistics.arguments import Question
-from uptack.statistics.methods import run
+from uptack.statistics.column_options import Question
 from uptack.statistics.quantiles import statistic as quantile_statistic
+from uptack.statistics.release_methods import run
 
 HOW = "inverse sensitivity"
 ROWS_PER_COEFFICIENT = 8
@@ -36,17 +36,17 @@ TELLING = "columns that are neither rare nor constant nor nearly combinations of
 def medians_with_errors(estimates: Floats, question: Question, advice: Advice) -> Outcome[Floats]:
     """The medians of block estimates, and their spreads."""
     (m, p), (part, rest) = estimates.shape, question.split(1 - SPREAD_SHARE, SPREAD_SHARE)
-    room = spreads.room(m, p, rest.rows, rest.epsilon, SPREAD_LATTICES)
+    room = block_ranges.room(m, p, rest.rows, rest.epsilon, SPREAD_LATTICES)
     if room is None:
         return question.refuse(HOW, advice)
     found = medians(estimates, part, advice)
     if found.value is None:
         return found
-    ranges = spreads.draw(estimates, room, rest.rows, rest.epsilon, rest.entropy)
+    ranges = block_ranges.draw(estimates, room, rest.rows, rest.epsilon, rest.entropy)
     rest.account.spend(inverse_loss(rest.epsilon))
     if ranges is None:
         return question.refuse(HOW, replace(advice, other=TELLING))
-    draws = (Draw(m, p, question.rows, float(share.epsilon)) for share in (part, rest))
+    draws = (ScoreDraw(m, p, question.rows, float(share.epsilon)) for share in (part, rest))
     return replace(found, noise=CoefficientErrors(tuple((ranges / (2 * QUARTILE)).tolist()), *draws))
 
 
@@ -59,7 +59,7 @@ def medians(estimates: Floats, question: Question, advice: Advice) -> Outcome[Fl
     if room is None:
         return question.refuse(HOW, advice)
     nested, rank = median_boxes(estimates, room, question.rows), (m + 1) // 2
-    told = spreads.told(estimates, (rank, rank), question.rows)
+    told = block_ranges.usable_blocks(estimates, (rank, rank), question.rows)
     drawn = nested.draw(decay(question.epsilon), question.entropy, Refusal(told, secret=True))
     tree = inverse_loss(question.epsilon)
     if drawn is None:

@@ -13,15 +13,15 @@ from uptack.columns.table import Floats
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import Shape
 from uptack.multivariate.standardise import Frame
-from uptack.regression.losses import Loss, Stage, wide_rows
-from uptack.regression.model import start
+from uptack.regression.fit_model import start
+from uptack.regression.losses import RegressionLoss, Stage, wide_rows
 
 WINDOW = 0.31863936396437514
 """A quarter of normal residuals is within so many standard deviations of their median."""
 
 
 @dataclass(frozen=True)
-class Check(Loss):
+class Check(RegressionLoss):
     """The check loss of a quantile q: ψ = q - 1 for residuals below 0, else q.
 
     Its curvature is that of residuals t = w·r near 0: 1/(2h) for |t| < h, a density. h is so wide that a share

@@ -3,8 +3,8 @@
 1. *Scales*, ε/5: the interquartile ranges of the fits in random blocks of p rows, drawn together by inverse
    sensitivity.
 2. *Tests*, 2ε/5 and δ: a cell of widths h, in proportion to the scales, holds H and would hold it if a person's rows
-   were others. That is the theorem of `uptack.regression.cells`, for what is computed in floats. Where it fails, one
-   wider proposal is tested.
+   were others. That is the theorem of `uptack.regression.hampel_test`, for what is computed in floats. Where it fails,
+   one wider proposal is tested.
 3. *Answer*, 2ε/5: H with noise of the K-norm mechanism over the box of half-widths h. Where the test is right, H moves
    by at most h_d in each coordinate, so this costs ε once for all coordinates.
 
@@ -32,18 +32,18 @@ from uptack.mechanisms.inverse import VECTOR_LATTICES, inverse_loss, slack_neede
 from uptack.noise import Box, Entropy, Grid
 from uptack.noise.continuous import gamma, nearest_integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
-from uptack.reach.hampel import LARGEST
+from uptack.reach.hampel_certificate import LARGEST
 from uptack.registry import release
 from uptack.registry.reads import DESIGN
-from uptack.regression import spreads
-from uptack.regression.arguments import coefficient_names
-from uptack.regression.cells import LONGER, RowTest, cells, passes
-from uptack.regression.dealing import dealt, rows_needed
-from uptack.regression.fits import fit_blocks
+from uptack.regression import block_ranges
+from uptack.regression.block_assignment import assign_blocks, rows_needed
+from uptack.regression.block_fits import fit_blocks
 from uptack.regression.hampel_fit import minimiser, normalised
+from uptack.regression.hampel_test import LONGER, RowTest, cells, passes
+from uptack.regression.regression_options import coefficient_names
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Question, asked
-from uptack.statistics.sizes import public_size
+from uptack.statistics.column_options import Question, read_question
+from uptack.statistics.row_counts import public_size
 
 HOW = "propose-test-release"
 MOST = 4
@@ -89,8 +89,8 @@ def hampel_regression(
     No row counts for more than its distance to β, so neither a gross error in y nor one in x carries the fit away.
 
     **Theorem.** (ε, δ)-differentially private for any data: ε/5 for scales, 2ε/5 and δ for the tests of two proposals,
-    2ε/5 for the answer (`uptack.regression.cells` has the proof). Under ADD_REMOVE, and with `missing="ignore"`, a
-    tenth of ε is for the number of rows first.
+    2ε/5 for the answer (`uptack.regression.hampel_test` has the proof). Under ADD_REMOVE, and with `missing="ignore"`,
+    a tenth of ε is for the number of rows first.
 
     It is for up to 4 coefficients: for more the reply is ⊥, and costs nothing. H is not free of units: give columns of
     like size, centred near 0 where there is an intercept. With `missing="ignore"` rows that are not finite take part in
@@ -107,7 +107,7 @@ def hampel_regression(
     kind = checks.choice("missing", missing, ("error", "ignore"))
     promised = {"delta": delta, "rows_per_person": rows_per_person, "adjacency": adjacency, "entropy": entropy}
     how = {"method": "ptr", "missing": "drop" if kind == "ignore" else "error"}
-    question = asked("robust regression", epsilon, {**promised, **how})
+    question = read_question("robust regression", epsilon, {**promised, **how})
     data = table(x, y, fit_intercept=fit_intercept, missing=kind)
     if data.n > LARGEST and not question.size_is_secret:
         raise InvalidArgument("X", f"a table of at most {LARGEST} rows", data.n)
@@ -132,11 +132,11 @@ def _scales(data: Table, n: int, question: Question) -> Floats | None:
     """The interquartile ranges of block fits, private; None where there are too few blocks, or they tell too little."""
     epsilon, rows = question.epsilon * SCALES, rows_needed(data.p, question) if question.size_is_secret else data.p
     m = max(int(n / rows), 1)
-    room = spreads.room(m, data.p, question.rows, epsilon, VECTOR_LATTICES)
+    room = block_ranges.room(m, data.p, question.rows, epsilon, VECTOR_LATTICES)
     if room is None:
         return None
-    estimates = fit_blocks(data.x, data.y, dealt(data, n, m, question.account), "ols", shortest=True)
-    ranges = spreads.draw(estimates, room, question.rows, epsilon, question.entropy)
+    estimates = fit_blocks(data.x, data.y, assign_blocks(data, n, m, question.account), "ols", shortest=True)
+    ranges = block_ranges.draw(estimates, room, question.rows, epsilon, question.entropy)
     usual = LARGER[data.p] if question.size_is_secret else 1.0
     question.account.spend(loss.Partition(inverse_loss(epsilon)))
     return None if ranges is None else ranges * usual

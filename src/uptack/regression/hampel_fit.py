@@ -5,7 +5,7 @@ the minimum almost no row is in doubt: a row further than ρ from a point keeps 
 its gradient alone. So a fit of every eighth row gives a start, and a small linear program over the rows in doubt the
 answer (Portnoy and Koenker 1997), which a subgradient of the whole sum confirms.
 
-All that is in floats, and proposes; `minimiser` then gives an exact one, by `uptack.regression.vertex`.
+All that is in floats, and proposes; `minimiser` then gives an exact one, by `uptack.regression.exact_vertex`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from uptack.columns.table import Floats
 from uptack.later import Later
-from uptack.regression.vertex import vertex
+from uptack.regression.exact_vertex import vertex
 
 linalg = Later("scipy.linalg")
 

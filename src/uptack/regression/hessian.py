@@ -1,7 +1,7 @@
 """The Hessian of a fit by bounded sums: second moments of scaled rows with matrix Laplace noise, and which of their
 directions noise covers.
 
-Why it is private is said in `uptack.regression.newton`.
+Why it is private is said in `uptack.regression.newton_steps`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from uptack.mechanisms.matrix_laplace import deviation, edge
 from uptack.multivariate.bounded import moved, noisy_moments, second_moments
 from uptack.multivariate.rows import Rows, Whole
 from uptack.multivariate.signs import drawn, floored
-from uptack.regression.model import Model
+from uptack.regression.fit_model import Model
 
 Contributions = Callable[[Floats], list[Whole]]
 SAFE = 0.5

@@ -12,9 +12,9 @@ from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.options import Grouping
 from uptack.registry.reads import STREAMED
-from uptack.regression.calls import regress
 from uptack.regression.formulas import entered
-from uptack.regression.huber import Huber
+from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.regression_calls import regress
 from uptack.release import NoReply, Release
 
 
@@ -48,17 +48,17 @@ def linear_regression(
     """Coefficients of a linear regression, intercept first, with no bounds on the data: ε-differentially private.
 
     **Theorem.** Every step sums contributions of rows that are bounded by construction, or draws by inverse
-    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton`. The parts add up to
-    at most ε on every path.
+    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton_steps`. The parts add
+    up to at most ε on every path.
 
     It is a fit of Huber's loss in which rows far out in x count less (Mallows' weights), and with few rows its
-    intercept is at the mean of clipped residuals (`uptack.regression.level`). Columns may be of any scale and
+    intercept is at the mean of clipped residuals (`uptack.regression.intercept_level`). Columns may be of any scale and
     correlated. A column that hardly ever varies has a coefficient of 0 and no standard error; declare columns that are
     0 or 1 by their numbers in `binary`, and they need no private scale.
 
     With a frame in place of X, `formula="price ~ log(carat) + C(cut)"` names the columns, and `levels` declares the
     levels of categories (`uptack.regression.formulas`). Where nobody declares them, `delta` finds those with enough
-    rows for a tenth of ε: by composition the whole is (ε, δ)-private (`uptack.regression.calls.regress`).
+    rows for a tenth of ε: by composition the whole is (ε, δ)-private (`uptack.regression.regression_calls.regress`).
 
     `result.interval()` is an interval for the population's coefficients: sampling, however residuals spread for
     different x (`uptack.regression.sandwich`), privacy noise and the bias of a small ridge. It is infinite for a
@@ -74,8 +74,8 @@ def linear_regression(
     ⊥ by public numbers costs nothing, where the number of rows is public. ⊥ is also the answer, at the price of what
     was done, where the last step was too long to be a polish, or noise covers a third of the directions of x. With few
     rows for their noise, or where rows far out may be right, it is also ⊥ where the fit would not beat a constant if it
-    were off by four spreads for all of those that it does not explain (`uptack.regression.tails`), and with few rows
-    where residuals are very skewed.
+    were off by four spreads for all of those that it does not explain (`uptack.regression.residual_tails`), and with
+    few rows where residuals are very skewed.
 
     >>> import numpy as np
     >>> from uptack.noise import SeededEntropy
@@ -90,4 +90,4 @@ def linear_regression(
         "linear regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
     told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
-    return regress(Huber(), x, y, account, told)
+    return regress(HuberLoss(), x, y, account, told)

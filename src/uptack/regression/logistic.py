@@ -12,10 +12,10 @@ from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import STREAMED
-from uptack.regression.calls import regress
-from uptack.regression.classes import Logistic
 from uptack.regression.formulas import Columns, entered
-from uptack.regression.formulas.classes import labels_of, two_classes
+from uptack.regression.formulas.response_classes import labels_of, two_classes
+from uptack.regression.logistic_loss import LogisticLoss
+from uptack.regression.regression_calls import regress
 from uptack.release import NoReply, Release
 
 
@@ -64,7 +64,7 @@ def logistic_regression(
     """Log-odds of the second of two classes, intercept first, with no bounds on the data: ε-differentially private.
 
     **Theorem.** Every step sums contributions of rows that are bounded by construction, or draws by inverse
-    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton`. The score
+    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton_steps`. The score
     y - 1/(1 + e^-η) is between -1 and 1, whatever η is. The parts add up to at most ε on every path.
 
     `classes` are the two values that y may have, and never read off the rows: 0 and 1, which False and True are too, or
@@ -92,7 +92,7 @@ def logistic_regression(
     )
     told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
     try:
-        return regress(Logistic(), x, y, account, told)
+        return regress(LogisticLoss(), x, y, account, told)
     except InvalidArgument as error:
         if error.name != "X and y":
             raise

@@ -26,10 +26,10 @@ from uptack.multivariate.signs import Shape
 from uptack.multivariate.standardise import Frame
 
 if TYPE_CHECKING:
-    from uptack.regression.fitted import Fitted
+    from uptack.regression.fit_model import Model
+    from uptack.regression.fit_state import FitState
     from uptack.regression.hessian import Hessian
-    from uptack.regression.model import Model
-    from uptack.regression.newton import Step
+    from uptack.regression.newton_steps import NewtonStep
 
 QUARTILE = 0.6744897501960817
 NARROW, BENT = 0.8, 1.5
@@ -68,8 +68,8 @@ def wide_rows(noise: float, expected: float, limit: float) -> float:
 class Stage:
     """One Newton step: its part of what gradients get, whether the Hessian is measured anew with the curvatures at
     its start, whether the loss has its corners, whether the tails of the residuals decide how wide they are clipped
-    from here on (`Loss.widened`), whether the Hessian is first what normal predictors would have
-    (`uptack.regression.curved`), and where the step leads to from β, if not to where it ends.
+    from here on (`RegressionLoss.widened`), whether the Hessian is first what normal predictors would have
+    (`uptack.regression.curvature`), and where the step leads to from β, if not to where it ends.
     """
 
     share: Fraction
@@ -77,10 +77,10 @@ class Stage:
     sharp: bool = True
     tails: bool = False
     curved: bool = False
-    leads: Callable[[Fitted, Floats], Floats] | None = None
+    leads: Callable[[FitState, Floats], Floats] | None = None
 
 
-class Loss(Protocol):
+class RegressionLoss(Protocol):
     """ψ and κ of rows with response y, predictor η and weight w, at a spread s of residuals; and what a plan and a fit
     ask beyond that. Most losses have nothing to say to most of those questions, and have the answers that are here.
 
@@ -150,13 +150,15 @@ class Loss(Protocol):
         """The variance of ψ, by the mean of κ/steep."""
         ...
 
-    def clipped(self, noise: float) -> tuple[Loss, float]:
+    def clipped(self, noise: float) -> tuple[RegressionLoss, float]:
         """The loss, and R over the quantile of |z|, for a noise of the last gradient of so many sampling errors if
         both were 1.
         """
         ...
 
-    def begun(self, rows: Rows, frame: Frame, shape: Shape, account: Account) -> tuple[Loss, Floats, Floats] | None:
+    def begun(
+        self, rows: Rows, frame: Frame, shape: Shape, account: Account
+    ) -> tuple[RegressionLoss, Floats, Floats] | None:
         """The loss, B and β that a fit starts with, given the coordinates of (1, x), or of (1, x, y); None where it
         can't.
         """
@@ -186,7 +188,7 @@ class Loss(Protocol):
     def splits(self) -> bool:
         """Whether residuals are near or far, as of Huber's loss. Then standard errors can be measured
         (`uptack.regression.sandwich`), and rows far out and the tails of residuals say more about a fit
-        (`uptack.regression.tails`, `uptack.regression.level`).
+        (`uptack.regression.residual_tails`, `uptack.regression.intercept_level`).
         """
         return False
 
@@ -196,29 +198,29 @@ class Loss(Protocol):
         """
         return Fraction(0), Fraction(0)
 
-    def ways(self, n: float, account: Account) -> tuple[Loss, ...]:
+    def ways(self, n: float, account: Account) -> tuple[RegressionLoss, ...]:
         """The losses to try by public numbers, the best first, if this account is for the end of a fit; none where
         noise would cover that.
         """
         return (self,)
 
-    def known(self, model: Model, first: Hessian, beta: Floats) -> Loss:
+    def known(self, model: Model, first: Hessian, beta: Floats) -> RegressionLoss:
         """The loss for a step from β, by what has been released: that costs nothing."""
         return self
 
     def widened(
         self, rows: Rows, model: Model, at: tuple[Floats, float], times: float, account: Account, *, late: bool = False
-    ) -> Loss:
+    ) -> RegressionLoss:
         """The loss with residuals at β and s clipped as their tails say, at most so many times as wide. It is late if
         there was a step before.
         """
         return self
 
-    def ended(self, rows: Rows, fit: Fitted, account: Account) -> Fitted | None:
+    def ended(self, rows: Rows, fit: FitState, account: Account) -> FitState | None:
         """The fit, and what is known of it at its end; None where it can't be stood behind for that."""
         return fit
 
-    def astray(self, step: Step, before: float, curvature: Hessian) -> bool:
+    def astray(self, step: NewtonStep, before: float, curvature: Hessian) -> bool:
         """Whether the last step says that a fit of this loss can't be stood behind, by released numbers; with the noise
         of the step before.
         """

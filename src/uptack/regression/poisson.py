@@ -11,9 +11,9 @@ from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import STREAMED
-from uptack.regression.calls import regress
-from uptack.regression.counts import Poisson
 from uptack.regression.formulas import entered
+from uptack.regression.poisson_loss import PoissonLoss
+from uptack.regression.regression_calls import regress
 from uptack.release import NoReply, Release
 
 
@@ -43,9 +43,9 @@ def poisson_regression(
     """Coefficients of the logarithm of a rate, intercept first, without bounds on the data: ε-differentially private.
 
     **Theorem.** Every step sums contributions of rows that are bounded by construction, or draws by inverse
-    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton`. The score of a row,
-    y - e^η with less weight where e^η is large, is clipped at a limit that was released before
-    (`uptack.regression.counts`). The parts add up to at most ε on every path.
+    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton_steps`. The score of
+    a row, y - e^η with less weight where e^η is large, is clipped at a limit that was released before
+    (`uptack.regression.poisson_loss`). The parts add up to at most ε on every path.
 
     y are counts, or other numbers of 0 or more; those below count as 0. They may vary more than Poisson's law has it:
     coefficients are those of the mean, E[y|x] = e^η, and `result.interval()` and `result.summary()` allow for the
@@ -70,4 +70,4 @@ def poisson_regression(
         "Poisson regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
     told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
-    return regress(Poisson(), x, y, account, told)
+    return regress(PoissonLoss(), x, y, account, told)

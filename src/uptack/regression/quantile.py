@@ -13,9 +13,9 @@ from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import STREAMED
-from uptack.regression.calls import regress
 from uptack.regression.check_loss import Check
 from uptack.regression.formulas import entered
+from uptack.regression.regression_calls import regress
 from uptack.release import NoReply, Release
 
 LEAST = 0.02
@@ -49,8 +49,8 @@ def quantile_regression(
     """Coefficients of a conditional quantile, intercept first, without bounds on the data: ε-differentially private.
 
     **Theorem.** Every step sums contributions of rows that are bounded by construction, or draws by inverse
-    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton`. The score of a row
-    is quantile - 1 below the plane and quantile above it. The parts add up to at most ε on every path.
+    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton_steps`. The score of
+    a row is quantile - 1 below the plane and quantile above it. The parts add up to at most ε on every path.
 
     `quantile` is from 0.02 to 0.98. 0.5 is the median: the fit of least absolute deviations. Rows far out in x count
     less, which changes nothing if the quantile is linear in x. Newton's steps need the density of residuals near 0,

@@ -47,9 +47,9 @@ from uptack.mechanisms.matrix_laplace import deviation, edge
 from uptack.multivariate.bounded import moved, noisy_blocks
 from uptack.multivariate.rows import Rows
 from uptack.multivariate.terms import Squares
+from uptack.regression.fit_model import Model
 from uptack.regression.hessian import Hessian
-from uptack.regression.model import Model
-from uptack.regression.newton import Step
+from uptack.regression.newton_steps import NewtonStep
 
 MOST, GRAIN = Fraction(1, 10), 100
 """The most that is taken for it, over what gradients get; parts of ε are multiples of one over the second."""
@@ -92,7 +92,7 @@ class Sandwich:
         sure = np.maximum(found, math.sqrt(SAFE) * self.noise * size)
         return sure, np.asarray((self.noise * size) ** 2 / sure, np.float64), size
 
-    def remade(self, step: Step, model: Model, curvature: Hessian) -> Step:
+    def remade(self, step: NewtonStep, model: Model, curvature: Hessian) -> NewtonStep:
         """The last step with A in place of k·H: what it was made from has been released, so this costs nothing."""
         penalty = step.bend * step.ridge
         right = (step.bend * curvature.matrix + penalty) @ step.change
@@ -121,12 +121,15 @@ def enough(off: float, wide: float, most: bool) -> bool:
     return off < SURE or (most and off < (UNSURE if wide > NARROW else COARSE))
 
 
-def sandwich(rows: Rows, model: Model, first: Hessian, step: Step, account: Account) -> Sandwich:
+def sandwich(rows: Rows, model: Model, first: Hessian, step: NewtonStep, account: Account) -> Sandwich:
     """A and M at the coefficients that a step led to, in the coordinates of z. H is the one without curvatures."""
     near, far = noisy_blocks(rows.sums(blocks(model, step.beta, step.spread)), account)
     p, bound, steep = model.p, model.loss.limit**2, model.loss.steep(step.spread)
     theta, (one, other) = moved(account) / float(account.epsilon), (r**2 / model.n for r in (model.radius, model.reach))
-    inside, outside = Drawn.of(first, near * one, theta * one), Drawn.of(first, far * other, theta * other)
+    inside, outside = (
+        ShrunkSpectrum.of(first, near * one, theta * one),
+        ShrunkSpectrum.of(first, far * other, theta * other),
+    )
     meat = bound * (inside.matrix(inside.values) + outside.matrix(outside.values))
     share = float(np.mean(np.clip(outside.values, 0.0, FAR)))
     tilt = 1 + 2 * (max(float(np.mean(inside.values)), 0.0) + share) / (1 - share)
@@ -148,7 +151,7 @@ def blocks(model: Model, beta: Floats, s: float) -> Callable[[Floats], list[Squa
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class ShrunkSpectrum:
     """Eigenvalues in the coordinates in which H is 1, the axes, and the part of the variance of noise that is left.
 
     They are drawn to their mean by the part of their variance that is noise (Ledoit and Wolf 2004); those above it
@@ -162,7 +165,7 @@ class Drawn:
     kept: float
 
     @staticmethod
-    def of(first: Hessian, matrix: Floats, theta: float) -> Drawn:
+    def of(first: Hessian, matrix: Floats, theta: float) -> ShrunkSpectrum:
         """Of a matrix with noise of this θ."""
         p, roots = len(matrix), np.sqrt(first.values)
         inverse = first.vectors / roots
@@ -171,7 +174,7 @@ class Drawn:
         part = min(1.0, (wide * deviation(p)) ** 2 / max(float(np.var(raw)), 1e-300))
         values = np.where(away < 0, raw - part * away, np.where(away > wide * edge(p), raw, raw - part**2 * away))
         apart = np.sign(away) * np.sqrt(np.maximum(away**2 - (theta * edge(p) / float(roots.min()) ** 2) ** 2, 0.0))
-        return Drawn(values, apart, (first.vectors * roots) @ vectors, 1 - part**2 + part**2 / p)
+        return ShrunkSpectrum(values, apart, (first.vectors * roots) @ vectors, 1 - part**2 + part**2 / p)
 
     def matrix(self, values: Floats) -> Floats:
         """That with these eigenvalues, none below 0."""

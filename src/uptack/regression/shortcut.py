@@ -5,7 +5,7 @@ block estimates has as its reach the product of the coordinates' intervals [β(r
 coordinate by coordinate, and no coordinate pays for another.
 
 **No silent failure.** Blocks without enough rows, and coefficients that a block does not tell, lie beyond all others,
-on both sides alike (`uptack.regression.fits`). ⊥ is a candidate of the draw (`uptack.mechanisms.inverse`). So the
+on both sides alike (`uptack.regression.block_fits`). ⊥ is a candidate of the draw (`uptack.mechanisms.inverse`). So the
 chance of a reply from beyond the blocks that do tell each coefficient is at most one in a million, whatever the data.
 """
 
@@ -32,7 +32,8 @@ from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import loss
 from uptack.registry import release
 from uptack.registry.reads import STREAMED
-from uptack.regression.arguments import RegressionOptions, coefficient_names
+from uptack.regression.block_assignment import StreamedTable, assign_blocks, assign_people, rows_needed
+from uptack.regression.block_fits import fit_blocks, fit_people
 from uptack.regression.block_medians import (
     HOW,
     ROWS_PER_COEFFICIENT,
@@ -42,13 +43,12 @@ from uptack.regression.block_medians import (
     medians,
     medians_with_errors,
 )
-from uptack.regression.coordinates import KINDS, SHARE, round_coordinates
-from uptack.regression.dealing import StreamedTable, dealt, dealt_people, rows_needed
-from uptack.regression.fits import fit_blocks, fit_people
 from uptack.regression.hampel_fit import normalised
+from uptack.regression.predictor_coordinates import KINDS, SHARE, round_coordinates
+from uptack.regression.regression_options import RegressionOptions, coefficient_names
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Question, asked
-from uptack.statistics.sizes import COUNT_SHARE, public_size
+from uptack.statistics.column_options import Question, read_question
+from uptack.statistics.row_counts import COUNT_SHARE, public_size
 
 FITS = ("huber", "lad", "hampel", "ols")
 
@@ -91,8 +91,9 @@ def shortcut_regression(
     number of coefficients and ε if left out.
 
     `coordinates="scatter"` spends a quarter of ε on coordinates in which the predictors are about round, takes medians
-    there, and turns them back: for columns of unlike scales, and correlated ones (`uptack.regression.coordinates` has
-    the theorem). ⊥ is then also the answer where a column hardly ever varies.
+    there, and turns them back: for columns of unlike scales, and correlated ones
+    (`uptack.regression.predictor_coordinates` has the theorem). ⊥ is then also the answer where a column hardly ever
+    varies.
 
     `missing` may be "error" or "ignore". With "ignore" a row without all its values takes part in nothing: a tenth of ε
     goes into a noisy number of the complete rows, from which the number of blocks comes.
@@ -111,10 +112,10 @@ def shortcut_regression(
     """
     missing = checks.choice("missing", options.get("missing", "error"), ("error", "ignore"))
     told = {**options, "missing": "drop" if missing == "ignore" else "error"}
-    question = asked("short-cut regression", epsilon, told)
+    question = read_question("short-cut regression", epsilon, told)
     wanted = None if blocks is None else checks.integer("blocks", blocks, least=1)
     kind, where = checks.choice("block_fit", block_fit, FITS), checks.choice("coordinates", coordinates, KINDS)
-    ask = _Asked(kind, wanted, bool(standard_errors), bool(fit_intercept), where == "scatter", progress)
+    ask = _ShortcutRequest(kind, wanted, bool(standard_errors), bool(fit_intercept), where == "scatter", progress)
     _check_errors(ask, question)
     data = _entered(x, y, ask.leading, missing)
     if wanted and question.adjacency.size_is_public and data.n < wanted * data.p:
@@ -132,7 +133,7 @@ def _entered(x: Any, y: Any, leading: bool, missing: str) -> Table | StreamedTab
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _ShortcutRequest:
     """What is asked of the blocks."""
 
     kind: str
@@ -149,8 +150,8 @@ class _Asked:
         if isinstance(data, StreamedTable):
             return np.vstack([self._of_rows(*part) for part in data.dealt(n, blocks, account)])
         if data.whose is None:
-            return self._of_rows(data, dealt(data, n, blocks, account))
-        return self._of_people(data, dealt_people(data, blocks, account), data.weights)
+            return self._of_rows(data, assign_blocks(data, n, blocks, account))
+        return self._of_people(data, assign_people(data, blocks, account), data.weights)
 
     def _of_people(self, data: Table, blocks: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
         x, y, kind = self._ready(data)
@@ -166,7 +167,7 @@ class _Asked:
         return data.x, data.y, self.kind
 
 
-def _check_errors(ask: _Asked, question: Question) -> None:
+def _check_errors(ask: _ShortcutRequest, question: Question) -> None:
     """Standard errors are those of medians in the coordinates of the table."""
     if ask.errors and question.method != "inverse":
         raise InvalidArgument("standard_errors", "False for this method", True, "Take method='inverse'.")
@@ -175,7 +176,7 @@ def _check_errors(ask: _Asked, question: Question) -> None:
         raise InvalidArgument("standard_errors", "False with coordinates='scatter'", True, fix)
 
 
-def _found(data: Table | StreamedTable, ask: _Asked, question: Question) -> Outcome[Floats]:
+def _found(data: Table | StreamedTable, ask: _ShortcutRequest, question: Question) -> Outcome[Floats]:
     """The number of rows, round coordinates where they are asked for, and the medians of blocks."""
     early = _too_small(data, question, ask)
     if early is not None:
@@ -201,7 +202,7 @@ def _shares(question: Question) -> tuple[Account, Question]:
     return question.account.allot(part), question.worth(question.epsilon - part, question.delta)
 
 
-def _not_round(n: int, p: int, ask: _Asked, question: Question) -> Advice | None:
+def _not_round(n: int, p: int, ask: _ShortcutRequest, question: Question) -> Advice | None:
     """How many rows would do, where n does not allow for coordinates or for blocks."""
     part, rest = _shares(question)
     m, advice = _plan(n, p, rest, ask.errors)
@@ -210,7 +211,7 @@ def _not_round(n: int, p: int, ask: _Asked, question: Question) -> Advice | None
     return Advice(n=max(advice.n or 0, rows_advised(p - ask.leading, part).n or 0))
 
 
-def _of_blocks(data: Table | StreamedTable, n: int, ask: _Asked, question: Question) -> Outcome[Floats]:
+def _of_blocks(data: Table | StreamedTable, n: int, ask: _ShortcutRequest, question: Question) -> Outcome[Floats]:
     """The number of blocks, the blocks and their fits, and the medians."""
     m, advice = _plan(n, data.p, question, ask.errors)
     if ask.blocks and question.size_is_secret and n < ask.blocks * data.p:
@@ -230,7 +231,7 @@ def _plan(n: int, p: int, question: Question, standard_errors: bool) -> tuple[in
     return default_blocks(n, p, needed, rows), Advice(n=math.ceil(max(2 * p, rows) * needed))
 
 
-def _too_small(data: Table | StreamedTable, question: Question, ask: _Asked) -> Outcome[Any] | None:
+def _too_small(data: Table | StreamedTable, question: Question, ask: _ShortcutRequest) -> Outcome[Any] | None:
     """⊥ that costs nothing, where n is public: what all rows can't do, those that are complete can't."""
     if not question.adjacency.size_is_public or (ask.blocks and not ask.round):
         return None

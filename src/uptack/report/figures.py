@@ -15,7 +15,7 @@ from typing import Any
 
 from uptack.mechanisms.inverse import FAILURE, LATTICES
 from uptack.session import Request
-from uptack.statistics.many import CANDIDATES
+from uptack.statistics.joint_quantiles import CANDIDATES
 from uptack.table.values.times import DAY, Form
 
 CONFIDENCE = Fraction(95, 100)

@@ -14,7 +14,7 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.session.kinds import settled
 from uptack.session.session import Session
 from uptack.session.units import about, called, check_ledger
-from uptack.statistics.arguments import asked
+from uptack.statistics.column_options import read_question
 from uptack.table.csv.rules import Types
 from uptack.table.engine.files import Options, schema_of
 from uptack.table.schema import Schema
@@ -77,7 +77,7 @@ def open(
     relation = about(relation, person if person is not None or relation.person else schema.person or None)
     if ledger is not None:
         check_ledger(ledger, relation)
-    asked("session", 1, {"missing": missing})
+    read_question("session", 1, {"missing": missing})
     how = Options(
         table=table, types=types, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
         thousands=thousands, na=na,

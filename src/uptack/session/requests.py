@@ -26,8 +26,8 @@ from uptack.registry.reads import DESIGNS, named_groups
 from uptack.release import NoReply, Release
 from uptack.session.grouping import SourceGroups
 from uptack.session.unread import NoEntropy, UnreadGroups
-from uptack.statistics.planning import buys_size, ranks
-from uptack.statistics.sizes import COUNT_SHARE
+from uptack.statistics.order_statistic_errors import buys_size, ranks
+from uptack.statistics.row_counts import COUNT_SHARE
 
 Made = Release[Any] | NoReply
 

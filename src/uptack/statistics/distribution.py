@@ -17,7 +17,7 @@ from uptack.exact import Rational
 from uptack.noise import IntegerLaplace
 from uptack.reach.protocol import Floats
 from uptack.shown import Ends, Figures, Record, line
-from uptack.statistics.running import RunningNoise
+from uptack.statistics.running_noise import RunningNoise
 
 SAMPLING, COUNTS, ROWS = Fraction(7, 10), Fraction(1, 5), Fraction(1, 10)
 """How a band's failure is divided: the sample, the noise of the counts, the noise of the number of rows."""

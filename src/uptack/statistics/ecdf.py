@@ -14,17 +14,17 @@ from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.privacy import Privacy, loss
-from uptack.reach.order import quantile_rank
+from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics import trees
-from uptack.statistics.arguments import Promises, Question, asked
+from uptack.statistics import quantile_trees
+from uptack.statistics.column_input import column
+from uptack.statistics.column_options import Promises, Question, read_question
 from uptack.statistics.distribution import Ecdf
-from uptack.statistics.entrance import column
-from uptack.statistics.running import RunningNoise, running_counts
-from uptack.statistics.sizes import public_size
+from uptack.statistics.row_counts import public_size
+from uptack.statistics.running_noise import RunningNoise, running_counts
 from uptack.statistics.statistic import Data, least_n
 
 KNOTS = (3, 5, 9, 19, 39, 79, 159, 319, 639, 999)
@@ -55,9 +55,9 @@ def ecdf(
 
     **Theorem.** ε-differentially private. Half of ε draws knots, which are evenly spaced quantiles, by a chain or by a
     tree of chains (`uptack.mechanisms.tree`). The other half counts the rows between them, with integer noise of a law
-    that does not depend on the data (`uptack.statistics.running`). All else is read off these: `value.at(points)`,
-    `value.quantile(p)`, `value.share(low, high)`, `value.density()`, `value.band(confidence)` and `value.plot()` cost
-    nothing more. What the band promises is in `uptack.statistics.distribution.Ecdf.band`.
+    that does not depend on the data (`uptack.statistics.running_noise`). All else is read off these:
+    `value.at(points)`, `value.quantile(p)`, `value.share(low, high)`, `value.density()`, `value.band(confidence)` and
+    `value.plot()` cost nothing more. What the band promises is in `uptack.statistics.distribution.Ecdf.band`.
 
     `knots` is how many quantiles are drawn; without it a number that makes the band narrow, by n and ε alone.
 
@@ -66,7 +66,7 @@ def ecdf(
     >>> found, bool(abs(found.at(5000) - 0.25) < 0.02)
     (Ecdf(39 knots from 476 to 1.949e+04), True)
     """
-    question = asked("ecdf", epsilon, options)
+    question = read_question("ecdf", epsilon, options)
     count = None if knots is None else checks.integer("knots", knots, least=2)
     if count is not None and count > MOST_KNOTS:
         raise InvalidArgument("knots", f"at most {MOST_KNOTS}", count)
@@ -90,7 +90,7 @@ def _distribution(data: Data, n: int, count: int | None, question: Question) -> 
     counts = KNOTS if count is None else (count,)
 
     def fits(size: int, knots: int) -> bool:
-        return trees.planned(size, _ranks(size, knots), for_knots.epsilon, question.rows) is not None
+        return quantile_trees.planned(size, _ranks(size, knots), for_knots.epsilon, question.rows) is not None
 
     def wide(knots: int) -> float:
         """About how far apart the ends of the band are, in rows, but for the sample's part of it."""
@@ -101,7 +101,7 @@ def _distribution(data: Data, n: int, count: int | None, question: Question) -> 
         return question.refuse(HOW, Advice(n=least_n(lambda size: fits(size, counts[0]))))
     ranks = _ranks(n, chosen)
     given = (for_knots.epsilon, question.granularity, question.rows, question.entropy)
-    found = trees.tree_quantiles(data, n, ranks, *given)
+    found = quantile_trees.tree_quantiles(data, n, ranks, *given)
     assert found is not None, "the same public rule as above"
     for_knots.account.spend(found[1])
     value = _counted(data, n, np.unique(found[0]), for_counts)

@@ -43,9 +43,9 @@ from uptack.mechanisms.inverse import decay, inverse_loss
 from uptack.mechanisms.weighed import Weighed
 from uptack.reach.protocol import Floats
 from uptack.release import Advice
-from uptack.statistics.arguments import Question
-from uptack.statistics.column_ends import Tails
+from uptack.statistics.column_options import Question
 from uptack.statistics.statistic import Data, least_n
+from uptack.statistics.tail_counts import Tails
 
 EXPONENTS = (-256, 256)
 """The least and the most power of two that a cell is wide."""
@@ -69,7 +69,7 @@ Cell = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Plan:
+class FramePlan:
     """What is decided by public numbers: shares of ε for the anchor, the sides, a check and the sums, and T.
 
     `per_row` is ε over the rows of a person: what one row may cost.
@@ -83,14 +83,14 @@ class Plan:
     per_row: Fraction
 
     @staticmethod
-    def of(n: int, epsilon: Fraction) -> Plan:
+    def of(n: int, epsilon: Fraction) -> FramePlan:
         """For n rows and an ε for each of them."""
         size = max(n, 1) * epsilon
         anchor = min(max(_thousandths(420 / size), Fraction(8, 100)), Fraction(3, 10))
         check = Fraction(1, 10)
         sides = (1 - anchor - check) * Fraction(2, 5)
         left_out = min(int(NATS / (anchor * epsilon)), n // 6)
-        return Plan(anchor, sides, check, 1 - anchor - check - sides, left_out, epsilon)
+        return FramePlan(anchor, sides, check, 1 - anchor - check - sides, left_out, epsilon)
 
     @property
     def nats(self) -> Fraction:
@@ -113,7 +113,7 @@ def _thousandths(value: Fraction) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Frame:
+class ColumnFrame:
     """A released frame: the anchor's middle and half-width, and how far the sides are from that middle."""
 
     middle: float
@@ -235,7 +235,7 @@ def sides(tails: Tails, middle: float, width: float, left_out: int, power: int) 
 
 def enough(n: int, epsilon: Fraction) -> bool:
     """Whether an anchor can be looked for in n rows: public."""
-    return Plan.of(n, epsilon).nats >= LEAST_NATS
+    return FramePlan.of(n, epsilon).nats >= LEAST_NATS
 
 
 OTHER = (
@@ -248,12 +248,14 @@ def refusal(n: int, question: Question, looked: bool) -> Advice:
     each = question.epsilon / question.rows
     if not looked:
         return Advice(n=least_n(lambda size: enough(size, each)))
-    sure = least_n(lambda size: Plan.of(size, each).surest)
+    sure = least_n(lambda size: FramePlan.of(size, each).surest)
     known = not question.size_is_secret and n >= sure
     return Advice(n=None if known else sure, other=OTHER)
 
 
-def drawn_frame(tails: Tails, n: int, plan: Plan, power: int, anchor: Question, rest: Question) -> Frame | None:
+def drawn_frame(
+    tails: Tails, n: int, plan: FramePlan, power: int, anchor: Question, rest: Question
+) -> ColumnFrame | None:
     """The anchor and then the sides; None for ⊥. What is spent is written down."""
     found = cells(tails, n, plan.left_out).draw(decay(anchor.epsilon / anchor.rows), anchor.entropy)
     anchor.account.spend(inverse_loss(anchor.epsilon))
@@ -265,10 +267,10 @@ def drawn_frame(tails: Tails, n: int, plan: Plan, power: int, anchor: Question, 
     rest.account.spend(inverse_loss(rest.epsilon))
     assert pair is not None, "all pairs are listed"
     far = _side_weights(power)[0]
-    return Frame(middle, width, float(far[pair[0]]) * width, float(far[pair[1]]) * width)
+    return ColumnFrame(middle, width, float(far[pair[0]]) * width, float(far[pair[1]]) * width)
 
 
-def tails_of(data: Data, n: int, plan: Plan) -> Tails:
+def tails_of(data: Data, n: int, plan: FramePlan) -> Tails:
     """As much of both ends as the theorem of the module needs, where there may be more rows than n."""
     least = max(n - 2 * plan.left_out + 1, 1)
     return Tails.read(data, least, 2 * plan.left_out + 1 + max(data.size - n, 0), (n + 1) // 2)

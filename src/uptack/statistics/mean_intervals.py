@@ -8,7 +8,7 @@ from statistics import NormalDist
 from typing import Any
 
 from uptack.exact import Rational, read
-from uptack.statistics.framed_sums import ONE
+from uptack.statistics.frame_sums import ONE
 from uptack.statistics.moments import Moments
 
 

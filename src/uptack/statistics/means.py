@@ -10,17 +10,17 @@ from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.reach import Segment
-from uptack.reach.order import trimmed_mean as trimmed_segments
-from uptack.reach.order import winsorized_mean as winsorized_segments
+from uptack.reach.l_statistics import trimmed_mean as trimmed_segments
+from uptack.reach.l_statistics import winsorized_mean as winsorized_segments
 from uptack.registry import release
 from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import MeanOptions, Options, asked, resolved
-from uptack.statistics.entrance import column
+from uptack.statistics.column_input import column
+from uptack.statistics.column_options import MeanOptions, Options, read_question, resolved
 from uptack.statistics.mean_intervals import MeanInterval
-from uptack.statistics.methods import released
-from uptack.statistics.moments import HOW, Recipe, clipping, framed
-from uptack.statistics.planning import one_draw, ranks
+from uptack.statistics.moments import HOW, MomentRecipe, clipping, framed
+from uptack.statistics.order_statistic_errors import one_draw, ranks
+from uptack.statistics.release_methods import released
 from uptack.statistics.statistic import Functional, Statistic
 
 
@@ -110,7 +110,7 @@ def winsorized_mean(
     return released(_winsorized(cut), x, epsilon, options)
 
 
-RECIPES = (Recipe(kappa=-1, width=5), Recipe(kappa=-2, width=5))
+RECIPES = (MomentRecipe(kappa=-1, width=5), MomentRecipe(kappa=-2, width=5))
 """At κ = 1/2 the second moment is free where a row is replaced. Where one comes or goes it costs κ."""
 
 
@@ -120,7 +120,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
 
     **Theorem.** ε-differentially private: two draws find a frame that holds all rows but a handful
     (`uptack.statistics.frames`), and the mean and the second moment of the rows brought into it get exact integer noise
-    (`uptack.statistics.framed_sums`). A noisy count checks that the frame is no trap. Where the number of rows is
+    (`uptack.statistics.frame_sums`). A noisy count checks that the frame is no trap. Where the number of rows is
     secret, a tenth of ε goes into a noisy one. All hold for people with up to `rows_per_person` rows, and with
     `person=` for people with all their rows, who then count with the mean of theirs.
 
@@ -139,7 +139,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
     >>> bool(low < np.exp(0.5) < high), bool(abs(found.value - x.mean()) < 0.05)
     (True, True)
     """
-    question = asked("mean", epsilon, options)
+    question = read_question("mean", epsilon, options)
     data, question = column(x, question, floats=True, times="place")
     made, question, refused = framed(data, question, RECIPES)
     if made is None:

@@ -6,13 +6,13 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from uptack.exact import Rational
-from uptack.reach.order import midhinge as segments
+from uptack.reach.l_statistics import midhinge as segments
 from uptack.registry import release
 from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import Options
-from uptack.statistics.methods import released
-from uptack.statistics.planning import ranks
+from uptack.statistics.column_options import Options
+from uptack.statistics.order_statistic_errors import ranks
+from uptack.statistics.release_methods import released
 from uptack.statistics.statistic import Functional, Statistic
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)

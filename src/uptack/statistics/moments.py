@@ -1,7 +1,7 @@
 """Means and second moments in one release: sums over a frame, with exact integer noise.
 
 A private frame is drawn first (`uptack.statistics.frames`), and a noisy count checks that it is no trap. Then exact
-sums of what rows add (`uptack.statistics.framed_sums`) get noise for what one row moves them by.
+sums of what rows add (`uptack.statistics.frame_sums`) get noise for what one row moves them by.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from uptack.account import Outcome
 from uptack.mechanisms.integer_sums import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.statistics.arguments import Question
-from uptack.statistics.framed_sums import ONE, exact_sums, sensitivity
-from uptack.statistics.frames import MOST_PER_ROW, Frame, Plan, drawn_frame, enough, refusal, tails_of
-from uptack.statistics.sizes import public_size
+from uptack.statistics.column_options import Question
+from uptack.statistics.frame_sums import ONE, exact_sums, sensitivity
+from uptack.statistics.frames import MOST_PER_ROW, ColumnFrame, FramePlan, drawn_frame, enough, refusal, tails_of
+from uptack.statistics.row_counts import public_size
 from uptack.statistics.statistic import Data
 
 HOW = "sums over a private frame"
 
 
 @dataclass(frozen=True)
-class Recipe:
+class MomentRecipe:
     """What a statistic asks of a frame: log2 of κ, the power λ by which width is punished, and whose squares."""
 
     kappa: int
@@ -47,7 +47,7 @@ class Moments:
     the tails as they look from the anchor, where T rows are outside, to the ends.
     """
 
-    frame: Frame
+    frame: ColumnFrame
     first: float
     second: float
     first_scale: float
@@ -100,7 +100,7 @@ STEEPEST = 6.0
 """Tails count as no lighter than this index."""
 
 
-def tail_index(plan: Plan, far: float, width: float, clipped: float, outside: float) -> float:
+def tail_index(plan: FramePlan, far: float, width: float, clipped: float, outside: float) -> float:
     """ln(T/r)/ln(d/w): T rows beyond the anchor have become r at the frame's end.
 
     All of it is public by now: T, and r = λ/ε, which a tail of index 2 leaves outside. Where a draw of the sides left
@@ -118,7 +118,7 @@ COUNTED = 64
 """The most that the number of rows weighs in the sums, in units of h: from there on it is as good as it gets."""
 
 
-def count_weight(frame: Frame, kappa: int) -> int:
+def count_weight(frame: ColumnFrame, kappa: int) -> int:
     """2^24·η: what the number of rows weighs beside (A, Q) where Σx = c·n + h·Σu is wanted and n is secret.
 
     The noise of c·n + h·Σu has a variance proportional to (1 + κ + η)²·(h² + c²/η²), which is least for
@@ -133,20 +133,20 @@ def count_weight(frame: Frame, kappa: int) -> int:
 class _Stages:
     """The question in parts, and the laws of its noise. Made before any row is read, so a tiny ε is refused there."""
 
-    plan: Plan
+    plan: FramePlan
     anchor: Question
     side: Question
     check: Question
     rest: Question
 
     @staticmethod
-    def of(n: int, recipe: Recipe, question: Question) -> _Stages:
-        plan = Plan.of(n, question.epsilon / question.rows)
+    def of(n: int, recipe: MomentRecipe, question: Question) -> _Stages:
+        plan = FramePlan.of(n, question.epsilon / question.rows)
         stages = _Stages(plan, *question.split(*plan.shares))
         stages.law(recipe, COUNTED * ONE)
         return stages
 
-    def law(self, recipe: Recipe, count: int) -> IntegerLaplace:
+    def law(self, recipe: MomentRecipe, count: int) -> IntegerLaplace:
         """The noise of the sums."""
         moved = sensitivity(recipe.kappa, self.rest.adjacency.size_is_public, count)
         return IntegerLaplace(moved * self.rest.rows / self.rest.epsilon)
@@ -157,7 +157,7 @@ class _Stages:
         return IntegerLaplace(self.check.rows / self.check.epsilon)
 
 
-def moments(data: Data, n: int, recipe: Recipe, question: Question, counted: bool = False) -> Moments | None:
+def moments(data: Data, n: int, recipe: MomentRecipe, question: Question, counted: bool = False) -> Moments | None:
     """The frame, the check and the sums, for all of the question's ε; None for ⊥.
 
     ⊥ is drawn in place of an anchor, or it comes from the check: where so few rows are inside the frame beside those of
@@ -180,12 +180,12 @@ def moments(data: Data, n: int, recipe: Recipe, question: Question, counted: boo
     law, wanted = stages.law(recipe, weight), [sums.first, sums.second, *([weight * sums.rows] if counted else [])]
     noisy = noisy_sums(wanted, law, rest.entropy)
     rest.account.spend(loss.Pure(rest.epsilon))
-    seen = _Seen(clipped, max(float(spare - shown), 0.0), clipped + BEYOND * doubt)
+    seen = _OutsideRows(clipped, max(float(spare - shown), 0.0), clipped + BEYOND * doubt)
     return _made(stages, recipe, frame, n, seen, noisy, float(Fraction(law.scale)), weight)
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _OutsideRows:
     """What is known of the rows outside: see `Moments`."""
 
     clipped: float
@@ -194,7 +194,14 @@ class _Seen:
 
 
 def _made(
-    stages: _Stages, recipe: Recipe, frame: Frame, n: int, seen: _Seen, noisy: list[int], scale: float, weight: int
+    stages: _Stages,
+    recipe: MomentRecipe,
+    frame: ColumnFrame,
+    n: int,
+    seen: _OutsideRows,
+    noisy: list[int],
+    scale: float,
+    weight: int,
 ) -> Moments:
     rows, kappa, count = max(n, 1), 2.0**recipe.kappa, stages.rest.count
     ends = (frame.down, frame.up)
@@ -219,7 +226,7 @@ def _made(
 
 
 def framed(
-    data: Data, question: Question, recipes: tuple[Recipe, Recipe], counted: bool = False
+    data: Data, question: Question, recipes: tuple[MomentRecipe, MomentRecipe], counted: bool = False
 ) -> tuple[Moments | None, Question, Outcome[Any]]:
     """Moments of a column that has been read, what is left of the question, and ⊥ in case there are none.
 

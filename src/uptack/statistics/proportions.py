@@ -22,9 +22,9 @@ from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import MeanOptions, asked
-from uptack.statistics.entrance import column
-from uptack.statistics.planning import secret_size
+from uptack.statistics.column_input import column
+from uptack.statistics.column_options import MeanOptions, read_question
+from uptack.statistics.order_statistic_errors import secret_size
 
 stats = Later("scipy.stats")
 
@@ -135,7 +135,7 @@ def proportion(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> 
     >>> found.value, [round(end, 3) for end in found.interval(0.95)]
     (0.119, [0.099, 0.141])
     """
-    question = asked("proportion", epsilon, options)
+    question = read_question("proportion", epsilon, options)
     data, question = column(x, question)
     secret = question.size_is_secret
     moved = 2 if secret and question.adjacency.size_is_public else 1

@@ -14,16 +14,15 @@ from uptack.columns.people import weighted
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.reach import Segment
-from uptack.reach.order import quantile_rank
+from uptack.reach.l_statistics import quantile_rank
 from uptack.registry import release
 from uptack.registry.reads import MOMENTS
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.arguments import Options, Question, asked, level
-from uptack.statistics.entrance import column
-from uptack.statistics.many import HOW, followed, quantiles
-from uptack.statistics.methods import measured, run
-from uptack.statistics.planning import one_draw, ranks
-from uptack.statistics.quantile_ends import (
+from uptack.statistics.column_input import column
+from uptack.statistics.column_options import Options, Question, level, read_question
+from uptack.statistics.joint_quantiles import HOW, followed, quantiles
+from uptack.statistics.order_statistic_errors import one_draw, ranks
+from uptack.statistics.quantile_intervals import (
     HALF,
     PopulationInterval,
     aiming,
@@ -31,7 +30,8 @@ from uptack.statistics.quantile_ends import (
     ends_around,
     no_interval_of_rows,
 )
-from uptack.statistics.sizes import public_size
+from uptack.statistics.release_methods import measured, run
+from uptack.statistics.row_counts import public_size
 from uptack.statistics.statistic import Data, Functional, Statistic, least_n
 
 
@@ -87,12 +87,12 @@ def quantile(
 
     **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse`). `"ptr"` and `"dwork-lei"`
     are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). Where the number of rows
-    is secret, up to eleven quantiles by the inverse method do without it (`uptack.statistics.methods`). For more, for
-    an interval and for the other methods, a tenth of ε goes into a noisy one. All hold for people with up to
+    is secret, up to eleven quantiles by the inverse method do without it (`uptack.statistics.release_methods`). For
+    more, for an interval and for the other methods, a tenth of ε goes into a noisy one. All hold for people with up to
     `rows_per_person` rows.
 
     With an increasing list of p the inverse method draws all quantiles at once: with nine of them, a third of the error
-    of one release for each with an equal part of ε (`uptack.statistics.many`).
+    of one release for each with an equal part of ε (`uptack.statistics.joint_quantiles`).
 
     `interval=0.95` gives half of ε to an interval for the quantile of the *population* that the rows are a sample of;
     `result.interval(0.95)` returns it. It covers with at least that probability, for any population of numbers up to
@@ -114,7 +114,7 @@ def quantile(
     if interval is not None:
         fix = "Ask for the quantiles one by one."
         raise InvalidArgument("interval", "None for several quantiles", checks.describe(interval), fix)
-    question = asked("quantiles", epsilon, options)
+    question = read_question("quantiles", epsilon, options)
     data, question = column(x, question, times="place")
     if followed(len(levels), question):
         found = quantiles(data, data.size, levels, question, statistic)
@@ -127,7 +127,7 @@ def quantile(
 def _one(
     name: str, x: Any, p: Fraction, interval: Rational | None, epsilon: Rational, options: Options
 ) -> Release[float] | NoReply:
-    question = asked(name, epsilon, options)
+    question = read_question(name, epsilon, options)
     confidence = None if interval is None else confidence_of(interval)
     data, question = column(x, question, times="place")
     if confidence is not None:

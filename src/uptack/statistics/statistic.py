@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from uptack.columns.numeric import Column
 from uptack.reach import LStatistic, Reach, Segment
-from uptack.reach.order import quartiles
+from uptack.reach.l_statistics import quartiles
 
 Data = Column
 Build = Callable[[Data, int, int, int], Reach]

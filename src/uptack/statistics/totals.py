@@ -9,8 +9,8 @@ from uptack.exact import Rational
 from uptack.registry import release
 from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import MeanOptions, asked
-from uptack.statistics.entrance import column
+from uptack.statistics.column_input import column
+from uptack.statistics.column_options import MeanOptions, read_question
 from uptack.statistics.mean_intervals import SumInterval
 from uptack.statistics.means import RECIPES
 from uptack.statistics.moments import HOW, clipping, framed
@@ -22,7 +22,7 @@ def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release
 
     **Theorem.** ε-differentially private, as `mean`. With a public number of rows n it is n times the mean. Where that
     number is secret, it comes with the sums of u = (x - c)/h over the frame: a row of (A, Q, E) is at most
-    (1 + κ)·2^24 + E long (`uptack.statistics.framed_sums`), E is worked out from the released frame, and the sum is
+    (1 + κ)·2^24 + E long (`uptack.statistics.frame_sums`), E is worked out from the released frame, and the sum is
     c·n + h·Σu. A tenth of ε goes into a noisy number of rows before.
 
     `result.interval(0.95)` is for as many rows as there are, drawn from the population: it allows for sampling, noise
@@ -37,7 +37,7 @@ def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release
     >>> bool(low < x.sum() < high), bool(abs(found.value / x.sum() - 1) < 0.01)
     (True, True)
     """
-    question = asked("sum", epsilon, options)
+    question = read_question("sum", epsilon, options)
     data, question = column(x, question, floats=True)
     made, question, refused = framed(data, question, RECIPES, counted=True)
     if made is None:

@@ -20,14 +20,14 @@ from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.registry.reads import COLUMN, MOMENTS
 from uptack.release import NoReply, Release
-from uptack.statistics.arguments import MeanOptions, Question, asked
-from uptack.statistics.entrance import column
-from uptack.statistics.framed_sums import ONE
+from uptack.statistics.column_input import column
+from uptack.statistics.column_options import MeanOptions, Question, read_question
+from uptack.statistics.frame_sums import ONE
 from uptack.statistics.mean_intervals import laplace_quantile, normal_quantile
-from uptack.statistics.moments import HOW, Moments, Recipe, clipping, framed
+from uptack.statistics.moments import HOW, MomentRecipe, Moments, clipping, framed
 from uptack.statistics.statistic import Data
 
-RECIPES = (Recipe(kappa=1, width=8, of_rows=True), Recipe(kappa=1, width=8, of_rows=True))
+RECIPES = (MomentRecipe(kappa=1, width=8, of_rows=True), MomentRecipe(kappa=1, width=8, of_rows=True))
 """κ = 2: here the second moment is what counts."""
 
 DOUBT = 0.9
@@ -109,7 +109,7 @@ def _fourth(data: Data, made: Moments, question: Question) -> float:
 
 
 def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: bool) -> Release[float] | NoReply:
-    question = asked(name, epsilon, options)
+    question = read_question(name, epsilon, options)
     data, question = column(x, question, floats=True, times="spread" if root else "")
     made, _, refused = framed(data, question.part(1 - FOURTH), RECIPES)
     if made is None:
@@ -126,12 +126,12 @@ def variance(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Re
     """The variance, with an interval for that of the population and no bounds on the data.
 
     **Theorem.** ε-differentially private. The frame and the first two moments are those of `mean`, with κ = 2
-    (`uptack.statistics.framed_sums`) and another weight of width. Given them, 8% of ε goes into the fourth moment: a
+    (`uptack.statistics.frame_sums`) and another weight of width. Given them, 8% of ε goes into the fourth moment: a
     row has a whole number from 0 to 2^24, so the sum moves by at most 2^24 when one is replaced, comes or goes. It is
     used for the interval alone.
 
     With `person=` it is the variance of a random row of a random person: a person adds the means of her rows' moments,
-    which move the sums as one row's do (`uptack.statistics.framed_sums`); her fourth power is from 0 to 2^24 too.
+    which move the sums as one row's do (`uptack.statistics.frame_sums`); her fourth power is from 0 to 2^24 too.
 
     Rows outside the frame count as its ends, which makes the variance smaller; the interval's upper end allows for
     that, and is infinite where the tails look too heavy for a variance.

@@ -13,15 +13,15 @@ from uptack.audit.battery.noisy import mechanism
 from uptack.audit.case import Cells, ExactCase
 from uptack.audit.exact import chosen, cut_off, either, inverse, passed, proposed, shifted, together
 from uptack.audit.neighbours import hostile, two_values
-from uptack.discrete.laws import cell_noise
-from uptack.discrete.sparse import RISING
+from uptack.discrete.count_noise import cell_noise
+from uptack.discrete.sparse_histograms import RISING
 from uptack.exact import ball
 from uptack.mechanisms.additive import SMOOTHING
 from uptack.mechanisms.inverse import LATTICES, boxes, decay
 from uptack.noise import IntegerGaussian, IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, gaussian_noise_multiplier
 from uptack.reach import InterquantileRange, LStatistic, Reach
-from uptack.reach.order import quartiles, trimmed_mean, winsorized_mean
+from uptack.reach.l_statistics import quartiles, trimmed_mean, winsorized_mean
 
 ONE = Privacy(1)
 EPSILON, DELTA = Fraction(1), Fraction(1, 50)

@@ -25,18 +25,30 @@ from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.noise import Entropy, SeededEntropy
 from uptack.registry.rim import guarded
 from uptack.regression.check_loss import Check
-from uptack.regression.classes import log_odds
-from uptack.regression.count_ends import known_ends
-from uptack.regression.counts import Poisson, level
-from uptack.regression.fitted import Fitted
+from uptack.regression.fit_model import FAR_OUT, Model, far_out
+from uptack.regression.fit_state import FitState
 from uptack.regression.hessian import Hessian, bent, hessian
-from uptack.regression.huber import Huber
-from uptack.regression.level import SKEWED, WIDE, raised
-from uptack.regression.losses import Loss
-from uptack.regression.model import FAR_OUT, Model, far_out
-from uptack.regression.newton import Parts, Step, newton, spread
+from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.intercept_level import SKEWED, WIDE, raise_intercept
+from uptack.regression.logistic_loss import log_odds
+from uptack.regression.losses import RegressionLoss
+from uptack.regression.newton_steps import NewtonStep, StepAccounts, newton, spread
+from uptack.regression.poisson_diagnostics import known_ends
+from uptack.regression.poisson_loss import PoissonLoss, level
+from uptack.regression.residual_tails import (
+    FAR,
+    GAIN,
+    GONE,
+    LEVER,
+    LOPSIDED,
+    LOSS,
+    NEAR,
+    TAIL,
+    farther,
+    longer,
+    worthless,
+)
 from uptack.regression.sandwich import sandwich
-from uptack.regression.tails import FAR, GAIN, GONE, LEVER, LOPSIDED, LOSS, NEAR, TAIL, farther, longer, worthless
 from uptack.release import NoReply, Release
 
 Act = Callable[[MatrixRows, Account], Any]
@@ -48,16 +60,16 @@ FLAT = np.zeros(2)
 """Coefficients: residuals are responses."""
 
 
-def model(loss: Loss, n: int = N) -> Model:
+def model(loss: RegressionLoss, n: int = N) -> Model:
     """Two predictors and a response that are standardised and round, with R = 1."""
     return Model(FRAME, np.eye(2), 1.0, n, loss)
 
 
-def _before(loss: Loss) -> tuple[Hessian, Step]:
+def _before(loss: RegressionLoss) -> tuple[Hessian, NewtonStep]:
     """A Hessian and a step that have been released: of other rows, and back at the start."""
     rows, account = MatrixRows.of(_anywhere(N)), Account.open("rows of others", 10**6, entropy=SeededEntropy(1))
     curvature = hessian(rows, model(loss), account)
-    made, _ = newton(rows, model(loss), curvature, (FLAT, 1.0), True, Parts(account, account))
+    made, _ = newton(rows, model(loss), curvature, (FLAT, 1.0), True, StepAccounts(account, account))
     return curvature, replace(made, beta=FLAT, spread=1.0)
 
 
@@ -143,21 +155,21 @@ def odds(rows: MatrixRows, account: Account) -> list[float | None]:
     return [log_odds(rows, N, account)]
 
 
-def _moved(loss: Loss, part: Fraction) -> Act:
+def _moved(loss: RegressionLoss, part: Fraction) -> Act:
     """A step, of which the slope gets this part."""
     curvature = _before(loss)[0]
     return lambda rows, account: newton(
-        rows, model(loss), curvature, (FLAT, 1.0), True, Parts(account.part(part), account.part(1 - part))
+        rows, model(loss), curvature, (FLAT, 1.0), True, StepAccounts(account.part(part), account.part(1 - part))
     )
 
 
 def steps() -> list[Replay]:
     """All of them."""
-    huber, check, far = Huber(), Check(0.5), 1e9
+    huber, check, far = HuberLoss(), Check(0.5), 1e9
     edge, gone = 0.999 * huber.cutoff, 2 * GONE
     tails, worth, first = model(huber, 200), model(huber, 25), _before(huber)
-    wide, low = Poisson(100.0), Poisson(1.0, knee=0.01)  # a rate of 1 is at the limit of the last one
-    counted = Fitted(model(low), first[1], first[0], first[0])
+    wide, low = PoissonLoss(100.0), PoissonLoss(1.0, knee=0.01)  # a rate of 1 is at the limit of the last one
+    counted = FitState(model(low), first[1], first[0], first[0])
     slope, across = _moved(huber, MOST), from_to([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     return [
         step("scales", lambda rows, a: scales(rows, (0, 1), None, a), from_to([0.0, 0.0, 0.0], [far, far, 0.0])),
@@ -173,7 +185,7 @@ def steps() -> list[Replay]:
         step("gradient", _moved(huber, 1 - MOST), from_to([far, 0.0, far**2], [far, 0.0, -(far**2)])),
         step("worth", lambda rows, a: worthless(rows, worth, (FLAT, 1.0), GAIN, a), doubtful()),
         step("rows far out", lambda rows, a: farther(rows, tails, (FLAT, 1.0), 0.0, 2.0, a), levered()),
-        step("level", lambda rows, a: raised(rows, tails, first[1], a), uneven()),
+        step("level", lambda rows, a: raise_intercept(rows, tails, first[1], a), uneven()),
         step("classes", odds, halves(far)),
         step("classes, 2 rows", odds, halves(1.0, 2), rows_per_person=2),
         step("mean count", lambda rows, a: level(rows, N, a), beyond(2 / 3)),

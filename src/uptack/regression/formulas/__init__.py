@@ -9,11 +9,11 @@ declared, `delta=1e-6` finds those with enough rows privately, for a tenth of ε
 column per level but the first, or for all of them where the rest of the formula leaves room for it.
 """
 
-from uptack.regression.formulas.designs import Columns, Draft, designed, drafted, entered, names
-from uptack.regression.formulas.frames import numbered
+from uptack.regression.formulas.formula_columns import Named, of_engine, of_nothing, of_source
+from uptack.regression.formulas.formula_designs import Columns, Draft, designed, drafted, entered, names
 from uptack.regression.formulas.grammar import Formula, read
-from uptack.regression.formulas.margins import margins
-from uptack.regression.formulas.tables import Named, of_engine, of_nothing, of_source
+from uptack.regression.formulas.plain_designs import numbered
+from uptack.regression.formulas.term_coding import margins
 
 __all__ = [
     "Columns",

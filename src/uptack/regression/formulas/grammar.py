@@ -20,20 +20,20 @@ from uptack import checks
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.later import Later
-from uptack.regression.formulas import functions, refusals
-from uptack.regression.formulas.names import marked, shown, unmarked
+from uptack.regression.formulas import elementary, refusals
+from uptack.regression.formulas.column_names import escape_names, shown, unescape_name
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import number
 
 formulaic = Later("formulaic")
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "log": functions.log, "log1p": functions.log1p, "log2": functions.log2, "log10": functions.log10,
-    "exp": functions.exp, "expm1": functions.expm1, "sqrt": np.sqrt, "abs": np.abs, "I": np.positive,
+    "log": elementary.log, "log1p": elementary.log1p, "log2": elementary.log2, "log10": elementary.log10,
+    "exp": elementary.exp, "expm1": elementary.expm1, "sqrt": np.sqrt, "abs": np.abs, "I": np.positive,
 }  # fmt: skip
 OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.Pow: functions.power,
-    ast.USub: np.negative, ast.UAdd: np.positive,
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide,
+    ast.Pow: elementary.power, ast.USub: np.negative, ast.UAdd: np.positive,
 }  # fmt: skip
 CATEGORY = "C"
 ALLOWED = f"Row by row there are {', '.join(FUNCTIONS)}, + - * / **, and C() for categories."
@@ -54,7 +54,7 @@ FEWER = (
 
 
 @dataclass(frozen=True)
-class Factor:
+class FormulaFactor:
     """A column, a function of columns, or the categories of a column."""
 
     text: str
@@ -78,8 +78,8 @@ class Factor:
 class Formula:
     """A response, and products of factors. `intercept` says whether there is one."""
 
-    response: Factor
-    terms: tuple[tuple[Factor, ...], ...]
+    response: FormulaFactor
+    terms: tuple[tuple[FormulaFactor, ...], ...]
     intercept: bool
 
     @property
@@ -88,7 +88,7 @@ class Formula:
         return tuple(dict.fromkeys(name for factor in (self.response, *self.factors) for name in factor.columns))
 
     @property
-    def factors(self) -> tuple[Factor, ...]:
+    def factors(self) -> tuple[FormulaFactor, ...]:
         """The factors of all terms."""
         return tuple(dict.fromkeys(factor for term in self.terms for factor in term))
 
@@ -104,7 +104,9 @@ class Formula:
         if len(set(names)) < len(names) or "" in names:
             must = "different columns that have names, where some are categories"
             raise InvalidArgument("columns", must, ", ".join(map(repr, names)))
-        return Formula(Factor(response, response), tuple((Factor(name, name),) for name in predictors), True)
+        return Formula(
+            FormulaFactor(response, response), tuple((FormulaFactor(name, name),) for name in predictors), True
+        )
 
 
 def read(text: object) -> Formula:
@@ -118,7 +120,7 @@ def read(text: object) -> Formula:
     formula = _parsed(text)
     (response,) = formula.lhs
     terms = [tuple(_factor(part) for part in term.factors) for term in formula.rhs]
-    products = tuple(term for term in terms if term != (Factor("1"),))
+    products = tuple(term for term in terms if term != (FormulaFactor("1"),))
     (target,) = (_factor(part) for part in response.factors)
     if target.category:
         raise refusals.of_response(target.column)
@@ -139,7 +141,7 @@ def _parsed(text: object) -> Any:
     try:
         if isinstance(text, str) and len(text) > LONGEST:
             raise InvalidArgument("formula", f"of at most {LONGEST:,} characters", f"{len(text):,}")
-        found = formulaic.Formula(_shortened(marked(text))) if isinstance(text, str) else None
+        found = formulaic.Formula(_shortened(escape_names(text))) if isinstance(text, str) else None
         sound = len(list(found.lhs)) == 1 == len(next(iter(found.lhs)).factors) and all(t.factors for t in found.rhs)
     except InvalidArgument:
         raise
@@ -220,9 +222,9 @@ def _power(terms: float, power: float) -> float:
     return sum(math.comb(int(terms), k) for k in range(1, int(power) + 1))
 
 
-def _factor(part: Any) -> Factor:
+def _factor(part: Any) -> FormulaFactor:
     if part.eval_method.value == "lookup":
-        return Factor(name := unmarked(part.expr), name)
+        return FormulaFactor(name := unescape_name(part.expr), name)
     text = shown(part.expr)
     try:
         tree = _tree(text)
@@ -232,15 +234,15 @@ def _factor(part: Any) -> Factor:
         raise InvalidArgument("formula", "of expressions that can be read", repr(text))
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CATEGORY:
         if len(tree.args) == 1 and isinstance(tree.args[0], ast.Name) and not tree.keywords:
-            return Factor(text, unmarked(tree.args[0].id), category=True)
+            return FormulaFactor(text, unescape_name(tree.args[0].id), category=True)
         raise refusals.of_category(text)
     _check(tree, text)
-    return Factor(text)
+    return FormulaFactor(text)
 
 
 def _tree(text: str) -> ast.expr:
     """An expression."""
-    return ast.parse(marked(text), mode="eval").body
+    return ast.parse(escape_names(text), mode="eval").body
 
 
 def _check(tree: ast.AST, text: str, depth: int = 0) -> None:
@@ -272,14 +274,14 @@ def _function(tree: ast.Call) -> str:
 def _names(tree: ast.AST) -> Iterator[str]:
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     inner = {id(sub) for node in ast.walk(tree) if id(node) in called for sub in ast.walk(node)}
-    return (unmarked(node.id) for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in inner)
+    return (unescape_name(node.id) for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in inner)
 
 
 def _value(tree: ast.AST, table: Mapping[str, Field]) -> Any:
     if isinstance(tree, ast.Constant):
         return number(tree.value)
     if isinstance(tree, ast.Name):
-        return known(table, unmarked(tree.id)).floats()
+        return known(table, unescape_name(tree.id)).floats()
     if isinstance(tree, ast.Call):
         return FUNCTIONS[_function(tree)](_value(tree.args[0], table))
     if isinstance(tree, ast.BinOp):

@@ -1,0 +1,196 @@
+"""Random blocks of rows, and any function of the rows in each of them.
+
+**Lemma.** Let each row be in t blocks, chosen without a look at the data, and let each result be a function of the rows
+of its block alone. Then one person with up to g rows changes at most t·g of the m results: neighbours stay neighbours,
+with a factor of t·g and with the number of results fixed. Under SUBSTITUTE the blocks are of equal size; under
+ADD_REMOVE each row chooses its blocks by itself, so that the choices of all other rows stay what they were.
+
+That a result is a function of its block's rows alone is not left to f:
+
+- *What f sees* is built from the rows of its block and the declared types alone (`uptack.blocks.block_copies`): fresh
+  copies in a random order, without anything that the whole table decides.
+- *Where f starts from*: every block has a process of its own, which starts from the same state
+  (`uptack.blocks.process_isolation`). What f keeps in itself, in defaults, in globals or in modules is gone with its
+  block. NumPy's global generator is part of that state: a random f that wants other numbers in other blocks must seed
+  its own.
+- *What f leaves*: one plain value (`uptack.blocks.answer_encoding`). A block on which f raises anything, ends or
+  crashes its process, takes longer than `timeout` seconds, or returns what can't be used (NaN, another shape, something
+  unhashable, an object of a class of one's own) counts as if f had returned a fixed value, and nobody is told. What it
+  prints, warns of or logs is lost.
+
+*What f must keep to.* It must not fetch data from elsewhere: from files, the network, other processes, or variables
+that hold the table. How long f takes is not hidden, and `timeout` is by the clock: choose it far above what f needs.
+With `trusted=True` f runs in this process, which is faster, and must also keep no state and come to an end.
+
+f may be a list of functions, as of several analysts who don't talk to each other: block i goes to number i, and to the
+first again after the last.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+from uptack.blocks.answer_encoding import decode_answer, encode_answer
+from uptack.blocks.block_copies import Indices, library, parcels
+from uptack.blocks.fork_server import Job
+from uptack.blocks.partition import equal_blocks, independent_blocks
+from uptack.blocks.process_isolation import FORKS, apart
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.noise import Entropy
+from uptack.progress import track
+from uptack.reach.instability import outcome
+
+Function = Callable[[Any], Any]
+Functions = Function | Sequence[Function]
+Accept = Callable[[Any], Any]
+TIMEOUT = 600
+"""Seconds that f may take on a block."""
+
+
+def random_blocks(n: int, blocks: int, entropy: Entropy, *, times: int = 1, substitute: bool = True) -> list[Indices]:
+    """The positions of the rows of each block: `times` random partitions, each into blocks/times of them.
+
+    >>> from uptack import SeededEntropy
+    >>> np.bincount(np.concatenate(random_blocks(7, 6, SeededEntropy(1), times=3))).tolist()
+    [3, 3, 3, 3, 3, 3, 3]
+    """
+    part = equal_blocks if substitute else independent_blocks
+    lines = (line for _ in range(times) for line in part(n, blocks // times, entropy))
+    return [line[line >= 0] for line in lines]
+
+
+def check_times(times: int, blocks: int) -> int:
+    """How many blocks each row is in: a divisor of the number of blocks."""
+    t = checks.integer("times", times, least=1)
+    if blocks % t:
+        raise InvalidArgument("times", f"a divisor of blocks, {blocks}", t, f"Take {blocks - blocks % t or t} blocks.")
+    return t
+
+
+# ---------------------------------------------------------------------------------------- what a result must be like
+
+
+def _number(result: Any) -> float:
+    if isinstance(result, str | bytes) or not math.isfinite(value := float(result)):
+        raise ValueError
+    return value
+
+
+def _vector(result: Any, size: int) -> NDArray[np.float64]:
+    value = np.array(result, np.float64)
+    if value.shape != (size,) or not np.isfinite(value).all():
+        raise ValueError
+    return value
+
+
+def accepting(kind: str, fallback: Any) -> tuple[Accept, Any]:
+    """How results are read ("number", "vector" or "outcome"), and the fallback read in that way.
+
+    The size of a vector is that of the fallback: it must be public, and f's own might depend on the data.
+    """
+    must = {
+        "number": "a finite number",
+        "vector": "a vector of finite numbers, as long as what f returns",
+        "outcome": "a plain hashable value",
+    }[kind]
+    try:
+        vector = functools.partial(_vector, size=np.size(fallback))
+        accept: Accept = {"number": _number, "outcome": outcome}.get(kind, vector)
+        return accept, accept(decode_answer(encode_answer(accept(fallback))))
+    except (TypeError, ValueError, OverflowError):
+        fix = "Pass fallback=np.zeros(p), with p the length of f's results." if kind == "vector" else ""
+    raise InvalidArgument("fallback", must, checks.describe(fallback), fix)
+
+
+# ------------------------------------------------------------------------------------------------ f on every block
+
+
+def functions(f: Functions, workers: int | None = None, timeout: Rational = TIMEOUT) -> list[Function]:
+    """f as a list of one or more functions, for so many processes and seconds."""
+    if workers is not None:
+        checks.integer("workers", workers, least=1)
+    checks.positive("timeout", timeout)
+    given = list(f) if isinstance(f, Sequence) else [f]
+    if not given or not all(map(callable, given)):
+        raise InvalidArgument("f", "a function of rows, or a list of such", checks.describe(f))
+    return given
+
+
+def evaluate(
+    f: Functions,
+    data: Any,
+    blocks: Sequence[Indices],
+    accept: Accept,
+    fallback: Any,
+    *,
+    trusted: bool = False,
+    timeout: Rational = TIMEOUT,
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> list[Any]:
+    """f of every block; the fallback where it fails. `workers` blocks are worked on at a time.
+
+    Rows in polars, and systems without `os.fork`, need a fresh interpreter: f must be such that it can be loaded there,
+    and as always a script must start its work under `if __name__ == "__main__":`.
+
+    >>> rows = np.array([4.0, 0.0, 2.0])
+    >>> evaluate(lambda x: 1 / x[0], rows, [np.array([0]), np.array([1]), np.array([2])], _number, -1.0)
+    [0.25, -1.0, 0.5]
+    """
+    limit = float(checks.positive("timeout", timeout))
+    runs = [functools.partial(_answer, one, accept) for one in functions(f, workers)]
+    built = parcels(data, blocks, shipped=not FORKS and not trusted)
+    jobs = [Job(run, parcel) for run, parcel in zip(itertools.cycle(runs), built, strict=False)]
+    fresh = library(data) == "polars"
+    answers = _here(jobs) if trusted else apart(jobs, workers=workers or 1, timeout=limit, fresh=fresh)
+    shown = track(answers, "blocks", show=progress, total=len(blocks))
+    return [_result(answer, accept, fallback) for answer in shown]
+
+
+def attempt(f: Callable[..., Any], arguments: tuple[Any, ...], accept: Accept, fallback: Any) -> Any:
+    """f(*arguments), on whole tables, or the fallback where it fails; it can't change what it is given."""
+    job = Job(functools.partial(_answer, functools.partial(_spread, f), accept), functools.partial(tuple, arguments))
+    fresh = any(library(one) == "polars" for one in arguments)
+    (answer,) = apart([job], timeout=TIMEOUT, fresh=fresh)
+    return _result(answer, accept, fallback)
+
+
+def _spread(f: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    return f(*arguments)
+
+
+def _answer(f: Function, accept: Accept, block: Any) -> bytes:
+    with np.errstate(all="ignore"):
+        return encode_answer(accept(f(block)))
+
+
+def _here(jobs: Sequence[Job]) -> Iterator[bytes | None]:
+    """The answers of functions that are trusted to keep no state."""
+    for job in jobs:
+        answer = None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                answer = job.answer()
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # a panic in Rust is no Exception
+            pass
+        yield answer
+
+
+def _result(answer: bytes | None, accept: Accept, fallback: Any) -> Any:
+    try:
+        return fallback if answer is None else accept(decode_answer(answer))
+    except Exception:
+        return fallback

@@ -1,0 +1,215 @@
+"""Values that most blocks of the rows agree on: A_samp of Dwork and Roth, made affordable.
+
+**Theorem.** Let f be computed on each of m disjoint random blocks, and let `gap` be how many more blocks say the most
+frequent value than the second. A person with up to g rows changes at most g results, so the gap moves by at most 2g,
+and where a neighbour has another winner it is at most 2g. With d = gap - 2g and s = 2g, A_dist
+(`uptack.mechanisms.stability`) is (ε, δ)-differentially private, under SUBSTITUTE and ADD_REMOVE alike, for any f and
+any range of f: the number of possible values does not matter.
+
+The printed A_samp takes about 1/q² overlapping subsamples, q = ε/(64·ln(1/δ)), some ten million of them at ε = 1 and
+δ = 1e-6. Disjoint blocks need no more than a multiple of ln(1/δ)/ε of them: 68.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from uptack import checks
+from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, evaluate, functions, random_blocks
+from uptack.blocks.people_blocks import PeopleTable, dealt_rows, units
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.mechanisms.stability import distance_needed, release_if_stable
+from uptack.noise import Entropy
+from uptack.noise.entropy import source
+from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
+from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.reach.instability import Winner, winner
+from uptack.registry import release
+from uptack.registry.reads import Peoples
+from uptack.release import Advice, Noise, NoReply, Release
+
+NAME = "stable value"
+
+
+@dataclass(frozen=True, repr=False)
+class BlockPlan:
+    """What a stable value takes, from public numbers alone. `advice` says what must change where it can't be had."""
+
+    rows: int
+    blocks: int
+    agreement: int
+    privacy: Privacy
+    advice: Advice | None = None
+
+    @property
+    def block_size(self) -> int:
+        """Rows, or people, in a block, rounded down."""
+        return self.rows // self.blocks
+
+    def __repr__(self) -> str:
+        unit = self.privacy.adjacency.unit
+        share = f" ({self.agreement / self.blocks:.0%})" if self.agreement <= self.blocks else ", more than there are,"
+        lines = [
+            f"{self.blocks:,} blocks of {self.block_size:,} {unit}, f runs {self.blocks:,} times",
+            f"a reply 19 times in 20 needs {self.agreement:,} blocks{share} that agree",
+            f"cost: {self.privacy}",
+        ]
+        return "\n".join([*lines, *([f"⊥, free of charge; a reply needs {self.advice}"] if self.advice else [])])
+
+
+def lead_needed(epsilon: Rational, delta: Rational, moves: int = 1) -> int:
+    """The lead over the second at which a reply comes 19 times in 20, where a person moves so many results."""
+    return 2 * moves + distance_needed(epsilon, delta, 2 * moves)
+
+
+def plan(
+    n: int,
+    *,
+    epsilon: Rational,
+    delta: Rational,
+    blocks: int | None = None,
+    rows_per_person: int = 1,
+    adjacency: Adjacency = SUBSTITUTE,
+) -> BlockPlan:
+    """What `stable_value` will do with n rows: blocks, their size, the agreement a reply needs, and the cost.
+
+    It looks at no data and spends nothing. Without `blocks` there are as many as it takes for a reply when three
+    quarters of them agree and all others agree on one other value: the fewest, and so the largest, that will do.
+
+    >>> plan(10_000, epsilon=1, delta=1e-6)
+    68 blocks of 147 rows, f runs 68 times
+    a reply 19 times in 20 needs 51 blocks (75%) that agree
+    cost: ε = 1.0, δ = 1e-06 (substitute)
+    >>> plan(500, epsilon=1, delta=1e-6, blocks=20).advice
+    Advice(n=None, epsilon=..., delta=None, other='at least 34 blocks')
+    """
+    eps, dlt = checks.epsilon(epsilon), checks.inside_unit("delta", delta, "Choose one such as 1e-6.")
+    rows, relation = checks.integer("n", n, least=0), check_adjacency(adjacency, rows_per_person)
+    given = None if blocks is None else checks.integer("blocks", blocks, least=1)
+    g = relation.rows_per_person
+    lead = lead_needed(eps, dlt, g)
+    m = 2 * lead if given is None else given
+    if given and relation.size_is_public and given > rows:
+        raise InvalidArgument("blocks", f"at most the number of {relation.unit}, {rows}", given)
+    advice = None
+    if m < lead:
+        advice = Advice(epsilon=_epsilon_for(m, eps, dlt, g), other=f"at least {lead:,} blocks")
+    elif relation.size_is_public and m > rows:
+        advice = Advice(n=m)
+    price = Privacy(0, 0, relation) if advice else cost(_tree(eps, dlt), relation)
+    return BlockPlan(rows, m, -(-(m + lead) // 2), price, advice)
+
+
+def _tree(epsilon: Fraction, delta: Fraction) -> loss.Loss:
+    return loss.Partition(loss.Unit(loss.Test(epsilon, delta), loss.Answer(0)))
+
+
+def _epsilon_for(blocks: int, epsilon: Fraction, delta: Fraction, g: int) -> float | None:
+    """An ε at which unanimous blocks get a reply, to within a tenth; None where there are too few for any."""
+    tried = epsilon
+    for _ in range(60):
+        if lead_needed(tried, delta, g) <= blocks:
+            return float(tried)
+        tried = tried * 11 / 10
+    return None
+
+
+@release(data=("f", "data"), people=Peoples(PeopleTable.of), examples=({"delta": 1e-6},))
+def stable_value(
+    f: Functions,
+    data: Any,
+    *,
+    epsilon: Rational,
+    delta: Rational,
+    blocks: int | None = None,
+    fallback: Any = None,
+    trusted: bool = False,
+    timeout: Rational = TIMEOUT,
+    workers: int | None = None,
+    progress: bool | None = None,
+    rows_per_person: int = 1,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[Any] | NoReply:
+    """The value that f has on most of many disjoint random blocks, as it is, or ⊥: (ε, δ)-differentially private.
+
+    f takes the rows of a block (in the form that the data have) and returns a plain hashable value: a name, a number, a
+    tuple, a frozenset of columns. The theorem is in `uptack.blocks.stable_values`. What f sees and must keep to, and
+    what happens where it fails (the `fallback` takes its place), is said in `uptack.blocks.block_evaluation`; so are
+    `trusted` and `timeout`. `plan(n, ...)` says beforehand what it takes. With `person=` people are dealt to blocks,
+    each with all her rows (`uptack.blocks.people_blocks`), and n is the number of people.
+
+    >>> import numpy as np
+    >>> from uptack import SeededEntropy
+    >>> x = np.random.default_rng(0).normal(10, 1, size=10_000)
+    >>> stable_value(lambda rows: round(rows.mean()), x, epsilon=1, delta=1e-6, entropy=SeededEntropy(1))
+    Release(10, stable value by 68 blocks, ε = 1.0, δ = 1e-06 (substitute), NOT PRIVATE: seeded randomness)
+    """
+    bits, analysts = source(entropy), functions(f, workers, timeout)
+    made = plan(
+        units(data),
+        epsilon=epsilon,
+        delta=delta,
+        blocks=blocks,
+        rows_per_person=rows_per_person,
+        adjacency=adjacency,
+    )
+    accept, fixed = accepting("outcome", fallback)
+    relation = made.privacy.adjacency
+    if made.advice:
+        return NoReply(made.privacy, NAME, None, made.advice, bits.private)
+    dealt = random_blocks(made.rows, made.blocks, bits, substitute=relation.size_is_public)
+    rows, parts = dealt_rows(data, dealt)
+    results = evaluate(
+        analysts, rows, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
+    )
+    found, _ = released_mode(
+        results, relation.rows_per_person, epsilon=epsilon, delta=delta, adjacency=relation, entropy=bits
+    )
+    assert found.loss is not None
+    return replace(found, mechanism=f"{NAME} by {made.blocks} blocks", loss=loss.Partition(found.loss))
+
+
+def released_mode(
+    results: Sequence[Any], moves: int, *, epsilon: Rational, delta: Rational, adjacency: Adjacency, entropy: Entropy
+) -> tuple[Release[Any] | NoReply, Winner]:
+    """The most frequent result by A_dist, where a person moves so many; and the winner itself, which is not private."""
+    top = winner(results)
+    found = release_if_stable(
+        top.value,
+        top.gap - 2 * moves,
+        sensitivity=2 * moves,
+        epsilon=epsilon,
+        delta=delta,
+        adjacency=adjacency,
+        entropy=entropy,
+    )
+    if not found:
+        needed = -(-(len(results) + lead_needed(epsilon, delta, moves)) // 2)
+        way = f"{needed:,} of {len(results):,} blocks that agree: larger blocks, or an f that wavers less"
+        found = replace(found, advice=Advice(other=way))
+    return found, top
+
+
+class Vote(NamedTuple):
+    """The outcome of most blocks, and an estimate of the share of blocks that have it."""
+
+    winner: Any
+    share: float
+
+
+@dataclass(frozen=True)
+class ShareNoise:
+    """The noise of a winner's share: that of a count, divided by the number of blocks."""
+
+    count: Noise
+    blocks: int
+
+    def around(self, value: Vote, confidence: Rational) -> tuple[float, float]:
+        """An interval for the share."""
+        low, high = self.count.around(value.share * self.blocks, confidence)
+        return max(low / self.blocks, 0.0), min(high / self.blocks, 1.0)

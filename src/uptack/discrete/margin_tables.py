@@ -1,0 +1,270 @@
+"""Margins of tables of categorical columns."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack import checks
+from uptack.columns.spread import PeopleValues, Weights
+from uptack.discrete.categories import weights_of
+from uptack.discrete.count_noise import SkewedLaplace, cell_noise
+from uptack.discrete.domains import Domain
+from uptack.discrete.histograms import CountNoise, check_total, histogram, in_steps
+from uptack.discrete.margin_consistency import Floats, Names, consistent
+from uptack.discrete.sparse_histograms import sparse_histogram
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.labels import label
+from uptack.noise import Entropy
+from uptack.noise.entropy import source
+from uptack.noise.laws import Integers
+from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
+from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry import release
+from uptack.registry.reads import VALUES_OF_PEOPLE
+from uptack.release import Release
+from uptack.shown import Ends, Figures, Record, line, named
+
+WAYS = ("auto", "direct", "table", "sparse")
+LARGEST_MARGIN = 1 << 20
+"""Cells of a margin, or of a table that gets noise in all its cells."""
+WORTHLESS = Fraction(1, 2)
+"""The share of n that the expected ℓ1 error of a margin may reach before `through="auto"` takes the sparse table."""
+
+
+class Margins(Figures, Mapping[Names, Floats]):
+    """Arrays of counts by the names of their columns; the axes are the columns, in that order."""
+
+    def __init__(self, arrays: Mapping[Names, NDArray[Any]], domain: Domain) -> None:
+        for array in arrays.values():
+            array.setflags(write=False)
+        self.domain, self._arrays = domain, MappingProxyType(dict(arrays))
+
+    def __getitem__(self, names: Names | str) -> Floats:
+        return self._arrays[(names,) if isinstance(names, str) else tuple(names)]
+
+    def __iter__(self) -> Iterator[Names]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Margins, (dict(self), self.domain)
+
+    def __repr__(self) -> str:
+        return f"Margins({len(self)} of the columns {', '.join(map(label, self.domain.columns))})"
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """One line per cell of each margin: the names of its columns, and the category of each of them."""
+        levels = {
+            name: range(found) if isinstance(found, int) else found for name, found in self.domain.columns.items()
+        }
+        made = []
+        for names, array in self.items():
+            for at, value in np.ndenumerate(array):
+                cell = {name: levels[name][i] for name, i in zip(names, at, strict=True)}
+                bounds = (None, None) if ends is None else (end[names][at] for end in ends)
+                made.append(line({"margin": ", ".join(map(label, names)), **named(cell)}, value, *bounds))
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON: names joined by commas."""
+        return {",".join(names): array.tolist() for names, array in self.items()}
+
+
+@dataclass(frozen=True)
+class MarginNoise:
+    """Noise of one law on every cell of every margin; `noisy` is how they were before they were made to agree."""
+
+    law: SkewedLaplace
+    noisy: Mapping[Names, Integers]
+    step: int = 1
+
+    def around(self, value: Margins, confidence: Rational) -> tuple[Margins, Margins]:
+        """Bounds for each cell by itself."""
+        noises = {names: CountNoise(self.law, array, self.step) for names, array in self.noisy.items()}
+        ends = {names: noise.around(None, confidence) for names, noise in noises.items()}
+        low, high = ({names: pair[side].astype(np.float64) for names, pair in ends.items()} for side in (0, 1))
+        return Margins(low, value.domain), Margins(high, value.domain)
+
+
+Made = tuple[Margins, loss.Loss, MarginNoise | None]
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What was asked for, but for the data."""
+
+    chosen: Sequence[Names]
+    domain: Domain
+    epsilon: Fraction
+    adjacency: Adjacency
+    entropy: Entropy
+    people: PeopleValues | None = None
+
+    @property
+    def weights(self) -> Weights:
+        """How much a person's rows count for."""
+        return weights_of(self.people)
+
+    def shape(self, names: Names) -> tuple[int, ...]:
+        """The lengths of a margin's axes."""
+        levels = dict(zip(self.domain.columns, self.domain.shape, strict=True))
+        return tuple(levels[name] for name in names)
+
+    def sums(self, places: Sequence[Integers], weights: NDArray[Any] | None = None) -> dict[Names, NDArray[Any]]:
+        """All margins of rows with these places in the columns, one count or weight a row."""
+        at = dict(zip(self.domain.columns, places, strict=True))
+        out = {}
+        for names in self.chosen:
+            shape = self.shape(names)
+            flat = np.ravel_multi_index([at[name] for name in names], shape)
+            out[names] = np.bincount(flat, weights, math.prod(shape)).reshape(shape)
+        return out
+
+    def counted(self, places: Sequence[Integers], inside: NDArray[np.bool_]) -> dict[Names, Integers]:
+        """All margins, of rows or of units of people."""
+        if self.people is None:
+            return self.sums([place[inside] for place in places])
+        at = dict(zip(self.domain.columns, places, strict=True))
+        out = {}
+        for names in self.chosen:
+            shape = self.shape(names)
+            flat = np.ravel_multi_index([np.where(inside, at[name], 0) for name in names], shape)
+            out[names] = self.people.table(np.where(inside, flat, -1), math.prod(shape)).reshape(shape)
+        return out
+
+    def direct(self, places: Sequence[Integers], inside: NDArray[np.bool_], total: int | None) -> Made:
+        """Noise on each margin, at an equal share of ε."""
+        share, weights = self.epsilon / len(self.chosen), self.weights
+        law = cell_noise(share, self.adjacency, most=weights.most)
+        counts = self.counted(places, inside)
+        noisy = {m: a + law.draw(a.size, self.entropy).reshape(a.shape) for m, a in counts.items()}
+        tree = loss.Composed(tuple(loss.Pure(share) for _ in self.chosen))
+        fit = consistent({names: in_steps(array, weights.step) for names, array in noisy.items()}, total)
+        return Margins(fit, self.domain), tree, MarginNoise(law, noisy, weights.step)
+
+    def joint(self, cells: Integers, way: str, total: int | None) -> Made:
+        """Noise on the cells of the whole table, all of them or those that stand out, and then sums."""
+        options: dict[str, Any] = {"adjacency": self.adjacency, "entropy": self.entropy}
+        size, keys = self.domain.size, cells if self.people is None else replace(self.people, data=cells)
+        if way == "table":
+            counts = histogram(keys, keys=size, epsilon=self.epsilon, total=total is not None, **options).value.counts
+            return self._summed(np.arange(size), counts)
+        kept = sparse_histogram(keys, size, self.epsilon, rule="adaptive", **options).value
+        found = float(kept.counts.sum())
+        return self._summed(kept.cells, kept.counts * (1.0 if total is None or not found else total / found))
+
+    def _summed(self, cells: Integers, weights: NDArray[Any]) -> Made:
+        arrays = self.sums(self.domain.unravel(cells), weights)
+        return Margins(arrays, self.domain), loss.Pure(self.epsilon), None
+
+
+def _wanted(which: int | Sequence[Sequence[str]], domain: Domain) -> list[Names]:
+    """The margins asked for, their columns in the order of the domain."""
+    names = tuple(domain.columns)
+    if isinstance(which, int | np.integer):
+        if not 1 <= checks.integer("which", which, least=1) <= len(names):
+            raise InvalidArgument("which", f"from 1 to the number of columns, {len(names)}", which)
+        chosen = list(itertools.combinations(names, int(which)))
+    else:
+        must = "a number of columns, or a list of distinct tuples of their names"
+        asked = [(m,) if isinstance(m, str) else tuple(m) for m in which] if isinstance(which, Sequence) else []
+        chosen = [tuple(name for name in names if name in m) for m in asked]
+        if isinstance(which, str) or not asked or any(len(c) != len(m) for c, m in zip(chosen, asked, strict=True)):
+            raise InvalidArgument("which", must, checks.describe(which), f"The columns are {', '.join(names)}.")
+        if len(set(chosen)) < len(chosen) or () in chosen:
+            raise InvalidArgument("which", must, "an empty tuple, or one twice")
+    return chosen
+
+
+def _way(sizes: Sequence[int], cells: int, scale: float, rows: int | None) -> str:
+    """The way with the least expected ℓ1 error, from public numbers alone; `rows` is None where it is secret.
+
+    Direct: every cell has noise of scale s·k, for k margins. Through the table: a margin of c cells out of p has sums
+    of p/c noises of scale s. The sparse table has no such noise but loses what lies in small cells, which is not known
+    beforehand: it is taken where the others are off by half of the rows or more.
+    """
+    direct = scale * len(sizes) * sum(sizes)
+    table = scale * sum(c * max(1.0, math.sqrt(4 / math.pi * cells / c)) for c in sizes)
+    if cells <= LARGEST_MARGIN and table < direct:
+        direct, way = table, "table"
+    else:
+        way = "direct"
+    return "sparse" if rows is not None and direct > WORTHLESS * rows * len(sizes) else way
+
+
+@release(data=("columns",), people=VALUES_OF_PEOPLE)
+def margins(
+    columns: Any,
+    which: int | Sequence[Sequence[str]] = 1,
+    *,
+    domain: Domain,
+    epsilon: Rational,
+    through: str = "auto",
+    total: bool = False,
+    rows_per_person: int = 1,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[Margins]:
+    """Margins of a table: all those of k columns (`which=k`), or a list of them. ε-differentially private.
+
+    `columns` is a mapping of names to columns, or a data frame, and `domain` their public categories. A row with a
+    value that is none of them is counted nowhere.
+
+    - `through="direct"`: **theorem** (Hall, section 2.4.2). Each of m margins is a histogram, so integer Laplace noise
+      of scale 2gm/ε (SUBSTITUTE) or gm/ε (ADD_REMOVE), g the rows a person may own, makes it ε/m-private, and all of
+      them together ε-private. They are then made to agree, by least squares: post-processing (`consistent`).
+    - `"table"`: noise of scale 2g/ε (g/ε) on every cell of the whole table, which is summed: better for small tables.
+    - `"sparse"`: the sums of a `sparse_histogram` by its adaptive rule: better for many margins of many columns.
+    - `"auto"`: whichever of these is expected to err least, worked out from public numbers.
+
+    `total=True` (SUBSTITUTE only) makes all margins add up to the number of rows, for tables with every row in the
+    domain. Margins may be fractional, and below 0: rounding them would undo the agreement.
+
+    With `person=` people are counted, as in `histogram`: the same theorems with units of people in place of rows
+    (`uptack.columns.spread`).
+
+    >>> from uptack import SeededEntropy
+    >>> ward = {"sex": ["f", "m", "m", "f"] * 200, "smokes": [0, 1, 0, 0] * 200}
+    >>> domain = Domain({"sex": ["f", "m"], "smokes": 2})
+    >>> release = margins(ward, 1, domain=domain, epsilon=1, total=True, entropy=SeededEntropy(1))
+    >>> release.value["sex"].tolist(), release.mechanism
+    ([398.0, 402.0], 'margins (table)')
+    """
+    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
+    space: Domain = checks.instance("domain", domain, Domain, "a Domain of public categories")
+    people = columns if isinstance(columns, PeopleValues) else None
+    call = _Call(_wanted(which, space), space, eps, relation, source(entropy), people)
+    sizes = [math.prod(call.shape(names)) for names in call.chosen]
+    _check_way(through, sizes, space)
+    fixed = check_total(total, relation, call.weights)
+    scale = float(cell_noise(eps / len(sizes), relation).up) / len(sizes) * (call.weights.at_most or 1)
+    places, inside = space.indices(columns if people is None else people.data)
+    public = (inside.size if people is None else people.people) if relation.size_is_public else None
+    goal = public if fixed else None
+    way = _way(sizes, space.size, scale, public) if through == "auto" else through
+    if way == "direct":
+        value, tree, noise = call.direct(places, inside, goal)
+    else:
+        value, tree, noise = call.joint(np.where(inside, space.ravel(places), -1), way, goal)
+    return Release(value, cost(tree, relation), f"margins ({way})", tree, noise, call.entropy.private)
+
+
+def _check_way(through: str, sizes: Sequence[int], domain: Domain) -> None:
+    if through not in WAYS:
+        raise InvalidArgument("through", "'auto', 'direct', 'table' or 'sparse'", checks.describe(through))
+    if through == "table" and domain.size > LARGEST_MARGIN:
+        raise InvalidArgument("through", "'direct' or 'sparse' for a table of more than 2^20 cells", "'table'")
+    if max(sizes) > LARGEST_MARGIN:
+        raise InvalidArgument("which", "margins of at most 2^20 cells each", f"one of {max(sizes)}")

@@ -1,0 +1,235 @@
+"""All correlations of a table for one ε."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+from typing import Any, Unpack
+
+import numpy as np
+
+from uptack.account import Account, Outcome
+from uptack.columns.samples import complete_table
+from uptack.drawing import axes, caption
+from uptack.exact import Rational, read
+from uptack.labels import label
+from uptack.later import Later
+from uptack.mechanisms.additive import k_norm
+from uptack.noise import LInfBall
+from uptack.privacy import loss
+from uptack.progress import track
+from uptack.ranks.concordant_pairs import Floats
+from uptack.ranks.kendall_counts import net_counts
+from uptack.ranks.rank_options import GRID, LOUDEST, RankOptions, open_account, sampling_note
+from uptack.ranks.tau import MOVES, from_tau
+from uptack.registry import release
+from uptack.registry.reads import WIDE
+from uptack.release import Advice, NoReply, Release
+from uptack.shown import Ends, Figures, Record, line
+
+special = Later("scipy.special")
+HOW = "ℓ∞ noise on the counts of pairs"
+PARTS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
+"""Parts of an interval's error that may go to the noise: the one that gives the shortest interval does."""
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelationMatrix(Figures):
+    """Correlations by the names of their columns: a symmetric matrix `values` with ones on its diagonal."""
+
+    names: tuple[str, ...]
+    values: Floats
+
+    def __post_init__(self) -> None:
+        self.values.setflags(write=False)
+
+    def __getitem__(self, pair: tuple[str, str]) -> float:
+        one, other = (self.names.index(name) for name in pair)
+        return float(self.values[one, other])
+
+    def __repr__(self) -> str:
+        return f"CorrelationMatrix({', '.join(map(label, self.names))})"
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """One line per pair of columns."""
+        low, high = (None, None) if ends is None else (np.asarray(end) for end in ends)
+        return [
+            line({"x": self.names[j], "y": self.names[k]}, self.values[j, k],
+                 None if low is None else low[j, k], None if high is None else high[j, k])
+            for j, k in combinations(range(len(self.names)), 2)
+        ]  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"names": list(self.names), "values": self.values.tolist()}
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """A heat map from -1 (blue) to 1 (red). Returns the axes. It needs matplotlib (`uptack[plots]`).
+
+        Further arguments go to matplotlib's `imshow`.
+        """
+        size = len(self.names)
+        ax = axes(ax, figsize=(2 + 0.6 * size, 1.4 + 0.55 * size))
+        ax.imshow(self.values, **{"vmin": -1, "vmax": 1, "cmap": "RdBu_r"} | style)
+        names = [caption(name) for name in self.names]
+        ax.set_xticks(range(size), names, rotation=45, ha="right")
+        ax.set_yticks(range(size), names)
+        for (i, j), value in np.ndenumerate(self.values):
+            ax.text(j, i, f"{value:.2f}", ha="center", va="center", color="white" if abs(value) > 0.6 else "black")
+        ax.spines[:].set_visible(False)
+        ax.tick_params(length=0)
+        return ax
+
+
+@release(reads=WIDE, people="each", missing="ignore", page="correlation_matrix")
+def correlation_matrix(
+    x: Any, *, epsilon: Rational, **options: Unpack[RankOptions]
+) -> Release[CorrelationMatrix] | NoReply:
+    """sin(πτ/2) for every two columns of a table, for one ε: the correlations of elliptical data. It needs no bounds.
+
+    **Theorem.** The release is ε-differentially private. A replaced row moves each count of pairs S_jk by at most
+    2(n - 1), so all of them by at most that in ℓ∞; noise with density proportional to exp(-ε‖z‖∞/2(n - 1)g) is the
+    K-norm mechanism (`uptack.mechanisms.k_norm`). Where the number m of complete rows is secret, 2S_jk/(m - 1) moves by
+    at most 4 (`kendall_tau`) and m by 1, so 4m is one more coordinate. Fractions are rounded to multiples of 2^-16.
+
+    **The cheapest norm.** Let σ be the signs of a row's d columns against another row's. S_jk has σ_j·σ_k for the two.
+    If σ becomes σ', and they differ in k columns, k(d - k) of the products change, by 2. (Zeros are means of ±1 with
+    the products' means, so ties are within the hull.) So in units of n·τ a replaced row moves p = d(d - 1)/2 numbers
+    by up to 4⌊d²/4⌋ in ℓ1, by up to 2d in ℓ2, and by 4 in ℓ∞. The root mean square of the noise on one of them is then
+    √2·4⌊d²/4⌋/ε for ℓ1, 2d·√(p + 1)/ε for ℓ2, and 4·√((p + 1)(p + 2)/3)/ε for ℓ∞. For d = 2 the three are equal; for
+    more columns the last is the least: 1.15·d²/ε in the limit, where the others come to 1.41·d²/ε.
+
+    A matrix with negative eigenvalues is brought to a near one without, with ones on its diagonal. Each interval of
+    `result.interval()` is for the population, by a bound on the variance of τ, and is for the correlation before that.
+    With `missing="ignore"` a row that lacks any of the columns takes part in nothing.
+
+    >>> import numpy as np
+    >>> from uptack import SeededEntropy
+    >>> z = np.random.default_rng(0).normal(size=(5000, 3))
+    >>> z[:, 2] += z[:, 0]
+    >>> found = correlation_matrix(z, epsilon=1, entropy=SeededEntropy(1)).value
+    >>> round(found["0", "2"], 1), found.values.shape
+    (0.7, (3, 3))
+    """
+    account, missing = open_account("correlation matrix", epsilon, options)
+    return account.close(_measured(complete_table(x, missing), account, missing == "ignore"))
+
+
+def spread(d: int, secret: bool) -> float:
+    """The root mean square of the noise on one n·τ at ε = 1."""
+    p = d * (d - 1) // 2 + secret
+    return MOVES * math.sqrt((p + 1) * (p + 2) / 3)
+
+
+def _measured(rows: Any, account: Account, dropped: bool) -> Outcome[CorrelationMatrix]:
+    d, secret = len(rows.names), dropped or not account.adjacency.size_is_public
+    least = math.ceil(spread(d, secret) * account.rows / (account.epsilon * LOUDEST)) + 1
+    advice = Advice(n=least, other="fewer columns")
+    if account.adjacency.size_is_public and rows.size < least:
+        return Outcome.refusal(HOW, advice)
+    n, p = len(rows.values), d * (d - 1) // 2
+    counts = list(track(net_counts(rows.values), "pairs", total=p, inner=True))
+    unit = MOVES * GRID + 1  # what a rounded A, and unit·m, move by
+    if secret:
+        counts = [(4 * count * GRID + max(n - 1, 1)) // (2 * max(n - 1, 1)) for count in counts] + [unit * n]
+    moves = (unit if secret else 2 * (n - 1)) * account.rows
+    noisy = k_norm(
+        np.array(counts, np.int64),
+        body=LInfBall(len(counts)),
+        sensitivity=moves,
+        epsilon=account.epsilon,
+        adjacency=account.adjacency.per_person(1),
+        entropy=account.entropy,
+    ).value
+    account.spend(loss.Pure(account.epsilon))
+    m = max(round(float(noisy[-1]) / unit), 2) if secret else n
+    if m < least:
+        return Outcome.refusal(HOW, advice)
+    per = 1 / (GRID * m) if secret else 2 / (n * (n - 1))
+    taus = np.clip(noisy[:p] * per, -1, 1)
+    scale = float(Fraction(moves) / account.epsilon)
+    off = scale / unit if secret else 0.0
+    noise = CorrelationNoise(d, tuple(taus.tolist()), m, scale * per, len(counts), off)
+    if secret:
+        account.bought(m, RowsNoise(len(counts), off))
+    value = CorrelationMatrix(rows.names, nearest(square(d, taus, from_tau)))
+    return Outcome(value, HOW, noise, notes=sampling_note(account))
+
+
+def square(d: int, upper: Any, seen: Callable[[float], float]) -> Floats:
+    """The symmetric matrix with these numbers above its diagonal, and ones on it."""
+    out = np.eye(d)
+    for (j, k), value in zip(combinations(range(d), 2), upper, strict=True):
+        out[j, k] = out[k, j] = seen(float(value))
+    return out
+
+
+def nearest(matrix: Floats) -> Floats:
+    """A correlation matrix near this one: without its negative eigenvalues, and with ones on the diagonal again."""
+    values, vectors = np.linalg.eigh(matrix)
+    if values[0] >= 0:
+        return matrix
+    made = (vectors * np.maximum(values, 0)) @ vectors.T
+    lengths = np.sqrt(np.diag(made))
+    made = np.clip(made / np.outer(lengths, lengths), -1, 1)
+    np.fill_diagonal(made, 1.0)
+    even: Floats = (made + made.T) / 2
+    return even
+
+
+@dataclass(frozen=True)
+class CorrelationNoise:
+    """What is known of the error of a matrix of τ: the noise r·U of each, r ~ Gamma(p + 1), U uniform on [-1, 1]."""
+
+    d: int
+    taus: tuple[float, ...]
+    rows: int
+    scale: float
+    coordinates: int
+    off: float
+
+    def around(self, value: Any, confidence: Rational) -> tuple[Floats, Floats]:
+        """For each pair of columns an interval for the population's sin(πτ/2)."""
+        failing, m = 1 - float(read(confidence)), self.rows
+        room = self.off * self._quantile(failing / 5) if self.off else 0.0
+        failing *= 0.8 if self.off else 1.0
+        low, high = np.array(self.taus), np.array(self.taus)
+        for i, tau in enumerate(self.taus):
+            sd = math.sqrt(2 * (1 - max(abs(tau) - self.scale, 0.0) ** 2) / max(m - room, 2))
+            half = min(
+                self.scale * self._quantile(part * failing) + sd * float(-special.ndtri((1 - part) * failing / 2))
+                for part in PARTS
+            )
+            half += abs(tau) * room / max(m - room, 1)
+            low[i], high[i] = max(tau - half, -1.0), min(tau + half, 1.0)
+        return square(self.d, low, from_tau), square(self.d, high, from_tau)
+
+    def _quantile(self, outside: float) -> float:
+        return quantile(self.coordinates, outside)
+
+
+@dataclass(frozen=True)
+class RowsNoise:
+    """The law of the noise in the number of rows, which is one of the coordinates: scale·r·U, rounded."""
+
+    coordinates: int
+    scale: float
+
+    def cutoff(self, failure: Rational) -> int:
+        """An integer t with P(z ≥ t) ≤ failure, from P(|r·U| > h) ≤ 2·failure and half a row for the rounding."""
+        return math.ceil(self.scale * quantile(self.coordinates, 2 * float(read(failure))) + 0.5) + 1
+
+
+@lru_cache(maxsize=256)  # all pairs of columns ask for the same
+def quantile(p: int, outside: float) -> float:
+    """The least h with P(|r·U| > h) = Q(p + 1, h) - h/p·Q(p, h) ≤ outside."""
+    low, high = 0.0, 60.0 + 4 * p - 4 * math.log(outside)
+    for _ in range(80):
+        h = (low + high) / 2
+        beyond = float(special.gammaincc(p + 1, h)) - h / p * float(special.gammaincc(p, h))
+        low, high = (low, h) if beyond <= outside else (h, high)
+    return high

@@ -1,0 +1,79 @@
+"""What a rank statistic can be told, and the account that pays for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from uptack import checks
+from uptack.account import Account
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.noise import Entropy, IntegerLaplace
+from uptack.statistics.column_options import Promises
+
+GRID = 1 << 16
+"""Fractions are rounded to multiples of 1/GRID, which costs less than a part in 60,000 of the noise."""
+
+LOUDEST = Fraction(1, 5)
+"""The largest scale of noise on a τ or on a probability that is worth a reply. With more there is ⊥."""
+
+
+class RankOptions(Promises, total=False):
+    """What a rank statistic can be told beside what it promises.
+
+    - `missing`: "error" (default) tells the curator of NaN and infinities. With "ignore" a row that lacks a value takes
+      part in nothing, and how many do is secret; ±inf is read as ±the largest float.
+    """
+
+    missing: str
+
+
+class LabelOptions(RankOptions, total=False):
+    """The same where rows have labels.
+
+    - `public_labels`: True where everybody may know which row has which label. Neighbours then keep their labels, and
+      only values are protected. By default a label is as secret as the value beside it. Sessions have no public labels.
+    """
+
+    public_labels: bool
+
+
+def open_account(name: str, epsilon: Rational, options: Mapping[str, Any]) -> tuple[Account, str]:
+    """The checked account of a release, and what is done with missing values."""
+    promised = {key: options[key] for key in Promises.__annotations__ if key in options}
+    missing = checks.choice("missing", options.get("missing", "error"), ("error", "ignore"))
+    return Account.open(name, epsilon, **promised), missing
+
+
+def labels_are_public(account: Account, options: Mapping[str, Any], in_table: bool) -> bool:
+    """Whether labels are public: only where the number of rows is, and never in a session."""
+    if not options.get("public_labels", False):
+        return False
+    if account.adjacency.person:
+        fix = "Whoever has other rows may have other labels with them."
+        raise InvalidArgument("public_labels", "False where people are the unit", "True", fix)
+    if not account.adjacency.size_is_public:
+        fix = "A row that comes or goes has a label, which others would then see come or go."
+        raise InvalidArgument("public_labels", "False under ADD_REMOVE", "True", fix)
+    if in_table:
+        fix = "What an analyst asks can't make a column public. Call the function itself on public labels."
+        raise InvalidArgument("public_labels", "False in a session", "True", fix)
+    return True
+
+
+def with_noise(value: int, law: IntegerLaplace, entropy: Entropy) -> int:
+    """An integer with noise of this law: all that rank statistics let out."""
+    return value + law.sample(entropy=entropy)
+
+
+PUBLIC_LABELS = "labels were taken as public: neighbours differ in values alone"
+
+
+DEPENDENT = "intervals and p-values take rows for independent of each other, also those of one person"
+
+
+def sampling_note(account: Account) -> tuple[str, ...]:
+    """What a reader must know where one person may have several rows."""
+    return (DEPENDENT,) if account.rows > 1 else ()

@@ -1,0 +1,133 @@
+"""The levels of categories: declared, or found privately. They are never read off the rows.
+
+*Declared* levels are given, or listed by the type of a column. A row with another value is a missing one.
+
+*Found* levels are those with enough rows, for a part of ε and for δ (`find_levels`), in the order of their values. Rows
+with another value together are a level of their own, the last one, if there are enough of them; if not, they count as
+rows of the first level. A row without a value is a missing one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from uptack import checks
+from uptack.account import Account
+from uptack.columns.table import Floats
+from uptack.discrete.categories import Screen, tallied, weights_of
+from uptack.errors import InvalidArgument
+from uptack.labels import label
+from uptack.noise import IntegerLaplace
+from uptack.privacy import loss
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import MOST_LEVELS, Kind, canonical, in_order, labelled, number
+
+OTHERS = "(others)"
+"""What the level of all other values is called."""
+
+LISTED = Fraction(4, 5)
+"""The part of what a list of levels costs that finds them. The rest counts the rows that have none of them."""
+
+IDLE = Fraction(1, 10**5)
+"""How often noise alone makes a level of others, at most: there would be no row in it."""
+
+FITTING: dict[str, Callable[[Any], bool]] = {
+    "integer": lambda level: isinstance(level, int),
+    "number": lambda level: isinstance(level, int | float) and number(level) == level,
+    "boolean": lambda level: level in (0, 1),
+    "text": lambda level: isinstance(level, str),
+}
+"""Which canonical values rows of a type can have. (2^53 + 1 is no float, and to an engine it would be 2^53.)"""
+
+GONE = -1
+Others = Literal["missing", "first", "own"]
+
+
+@dataclass(frozen=True)
+class CategoryLevels:
+    """The levels of a category in their order, and what becomes of rows that have another value."""
+
+    values: tuple[Any, ...] = ()
+    others: Others = "first"
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """What they are called. The level of other values has a name that no level has."""
+        name = OTHERS
+        while name in map(str, self.values):
+            name = f"({name})"
+        return (*self.values, *([name] if self.others == "own" else []))
+
+    def dummies(self, data: Field) -> list[Floats]:
+        """For each level, 1 in rows that have it and 0 in those of another one, NaN where a row counts as missing.
+
+        Each row by itself: its place is a function of its canonical value.
+        """
+        order = {canonical(level): place for place, level in enumerate(self.values)}
+        other = {"missing": GONE, "first": 0, "own": len(self.values)}[self.others]
+        found, codes = data.codes()
+        each = [GONE if value is None else order.get(canonical(value), other) for value in found]
+        place = np.array(each, np.int64)[codes]
+        return [np.where(place == GONE, np.nan, place == level) for level in range(len(self.labels))]
+
+
+def declared_levels(column: str, given: Any, data: Field) -> CategoryLevels:
+    """The declared levels of a column. Whether rows of its type can have them is public, and found here."""
+    values = list(given) if isinstance(given, list | tuple | np.ndarray) else []
+    distinct = {canonical(level) for level in values}
+    if not 2 <= len(values) == len(distinct) <= MOST_LEVELS or None in distinct:
+        must, fix = (
+            f"a list of 2 to {MOST_LEVELS} values that differ, for {column!r}",
+            f"As in {{{column!r}: ['a', 'b']}}.",
+        )
+        got = f"{len(values)}, of which {len(distinct - {None})} differ" if values else checks.outline(given)
+        raise InvalidArgument("levels", must, got, fix)
+    fits: Callable[[Any], bool] = FITTING.get("" if data.categories else data.kind, lambda level: True)
+    if not all(map(fits, distinct)):
+        must, wrong = f"values of a column of type {data.kind}, as {column!r} is", [x for x in distinct if not fits(x)]
+        raise InvalidArgument("levels", must, ", ".join(sorted(map(checks.describe, wrong))))
+    return CategoryLevels(tuple(values), "missing")
+
+
+def find_levels(column: str, rows: Any, kind: Kind, account: Account) -> tuple[CategoryLevels, str]:
+    """The levels of a category that have enough rows, or people, and what is to be said of them.
+
+    `rows` are a column, or a tally of it, with whose they are where people are the unit.
+
+    **Theorem.** It is (ε, δ)-differentially private for the ε and δ of its account. *Proof.* The list is that of
+    `uptack.discrete.categories.Screen`, which is (4ε/5, δ)-private; that missing values are in no cell, that the list
+    is cut off at a public length, and its order are post-processing. Given the list, let N be the number of rows (units
+    of people) with a value that is not on it. One person has at most u units, so she moves N by at most u = g·`most`,
+    whether she is replaced, added or removed, and N with integer Laplace noise of scale 5u/ε is (ε/5)-private.
+    Whether it reaches a public number is post-processing. Composition, where the second stage may depend on
+    the outcome of the first, gives (ε, δ). ∎
+    """
+    weights, relation = weights_of(rows), account.adjacency
+    listing, rest = account.allot(account.epsilon * LISTED, account.delta), account.part(1 - LISTED)
+    screen = Screen.of(listing.epsilon, listing.delta, relation, weights)
+    cells, counts = tallied(column, rows)
+    cells = labelled(cells, kind)
+    there = np.array([cell is not None for cell in cells], bool)
+    shown, _ = screen.shown(cells, np.where(there, counts, 0), account.entropy)
+    account.spend(screen.loss)
+    values = tuple(sorted(shown[:MOST_LEVELS], key=in_order))
+    listed = frozenset(values)
+    unlisted = there & np.array([cell not in listed for cell in cells], bool)
+    law = IntegerLaplace(relation.rows_per_person * weights.most / rest.epsilon)
+    noisy = int(counts[unlisted].sum() + law.draw(1, account.entropy)[0])
+    account.spend(loss.Pure(rest.epsilon))
+    own = noisy >= max(screen.cutoff, law.cutoff(IDLE))
+    levels = CategoryLevels(values, "own" if own else "first")
+    return levels, _said(column, levels, account)
+
+
+def _said(column: str, levels: CategoryLevels, account: Account) -> str:
+    price = f"ε = {float(account.epsilon):.3g}, δ = {float(account.delta):.3g} of the whole"
+    which = ", ".join(label(one) for one in levels.labels) or "none"
+    rest = "" if levels.others == "own" or not levels.values else f"; others count as {label(levels.values[0])}"
+    return f"levels of {label(column)}, found for {price}: {which}{rest}"

@@ -25,10 +25,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import reduce
 from numbers import Real
 from typing import Any, cast
 
@@ -36,12 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 from uptack.labels import label
-from uptack.table.engine import connection
-from uptack.table.engine.expressions import missing, number, text_bytes, whole
-from uptack.table.values.field import Field
+from uptack.table.names import known
 from uptack.table.values.kinds import Kind, canonical, in_order
 from uptack.table.values.kinds import number as nearest
 from uptack.table.values.times import Form, spoken

@@ -49,7 +49,8 @@ and the row with the largest value in a column of order (the larger one of two).
 largest."""
 
 
-# ------------------------------------------------------------------------------ expressions: of one row, or of one person
+# ------------------------------------------------------------------------------ expressions: of one row, or of one
+# person
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,11 @@ class Column:
         """Whose its numbers are: with one number per person, people have one unit each."""
         return self.table.unit if layers(self.expr)[2] is None else Unit(self.table.unit.ids)
 
+    @property
+    def of_people(self) -> bool:
+        """Whether it says whose its rows are."""
+        return self.table.unit.people
+
     # --------------------------------------------------------------------------------------------------- other views
 
     def drop(self) -> Column:
@@ -257,7 +263,8 @@ class Column:
 
         People come in any order, which is the same for every f.
         """
-        return self.rows.in_memory().person_means(f)
+        found: Floats = self.rows.in_memory().person_means(f)
+        return found
 
     def mass(self, low: float, high: float) -> tuple[int, int, int]:
         """The units of rows from low to high, of all others, and the most on one value inside."""
@@ -285,9 +292,22 @@ class Columns(tuple[Column, ...]):
         """The table."""
         return self[0].table
 
+    @property
+    def of_people(self) -> bool:
+        """Whether they say whose their rows are."""
+        return self.table.unit.people
+
     def rows(self, infinite: Infinite = "drop") -> Rows:
         """The rows that have all their values."""
         return self.table.rows(self, infinite)
+
+    def per_person(self, how: str, order: str | None = None) -> Columns:
+        """One number per person of each column."""
+        return Columns(column.per_person(how, order) for column in self)
+
+    def of(self, table: Table) -> Columns:
+        """The same views of another table with such columns."""
+        return Columns(column.of(table) for column in self)
 
 
 # -------------------------------------------------------------------------------------------------------------- answers

@@ -112,8 +112,8 @@ class Piece:
 
 
 Between = Callable[[float, float, int, int], int]
-"""Σ x(r) over the ranks strictly between two values, in units of 2^-1074. Their places are after so many units up to the
-lower value, and before the first of the higher one."""
+"""Σ x(r) over the ranks strictly between two values, in units of 2^-1074. Their places are after so many units up to
+the lower value, and before the first of the higher one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,8 @@ class Order:
         return int(as_integer(low) * lows + self.between(low, high, up_to, below) + as_integer(high) * highs)
 
     def jumps(self, first: int, last: int) -> tuple[Floats, Integers]:
-        """The values v with x(first) ≤ v ≤ x(last), each once, and F(v), the units up to it. The ranks are of one window.
+        """The values v with x(first) ≤ v ≤ x(last), each once, and F(v), the units up to it. The ranks are of one
+        window.
 
         Ranks before the first one and after the last stand for all values on that side.
         """
@@ -186,7 +187,8 @@ def crossed(rows: Weighed, before: int, unit: Unit) -> int:
     return exact_sum(np.repeat(rows.values, times.astype(np.int64, copy=False)).astype(np.float64, copy=False))
 
 
-# ------------------------------------------------------------------------------------------------------------ the search
+# ------------------------------------------------------------------------------------------------------------ the
+# search
 
 
 class Scans(Protocol):

@@ -124,14 +124,15 @@ ROW = Unit()
 """Rows that are their own."""
 
 
-# --------------------------------------------------------------------------------------- sums of units without a largest
+# --------------------------------------------------------------------------------------- sums of units without a
+# largest
 
 
 def wide(numbers: Integers, most: int) -> Integers:
     """Integers without a largest, where they or what is made of them come to as much as `most`, and that is large.
 
-    A person has some 2^32 units, so integers of 64 bits hold those of 1.7 billion people; a machine with 100 GB has room
-    for the rows of as many. `most` is a bound that is known beforehand, so usually nothing is done.
+    A person has some 2^32 units, so integers of 64 bits hold those of 1.7 billion people; a machine with 100 GB has
+    room for the rows of as many. `most` is a bound that is known beforehand, so usually nothing is done.
     """
     return numbers if most < ROOM else numbers.astype(object)
 

@@ -15,10 +15,14 @@ from uptack.table.values.kinds import canonical
 
 def fields(design: Design, columns: Mapping[str, Field], rows: int) -> dict[str, Field]:
     """The columns of X by number, and y."""
-    reads = [_levels(one, columns[one.name]) if isinstance(one, Category) else columns[one].floats() for one in design.reads]
+    reads = [
+        _levels(one, columns[one.name]) if isinstance(one, Category) else columns[one].floats() for one in design.reads
+    ]
     with np.errstate(all="ignore"):
         made = design.make(reads)
-    return {name: containers.of_numpy(line) for name, line in zip([*map(str, range(design.width)), "y"], made, strict=True)}
+    return {
+        name: containers.of_numpy(line) for name, line in zip([*map(str, range(design.width)), "y"], made, strict=True)
+    }
 
 
 def _levels(category: Category, field: Field) -> Floats:

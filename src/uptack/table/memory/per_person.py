@@ -26,7 +26,8 @@ def numbers(values: NDArray[Any], codes: Integers, people: int, how: str, order:
     rows = np.lexsort((values, codes) if order is None else (values, order, codes))
     ends, m = np.cumsum(m)[there], m[there]
     place = {"min": ends - m, "median": ends - m + (m - 1) // 2}.get(how, ends - 1)
-    return values[rows[place]]
+    picked: NDArray[Any] = values[rows[place]]
+    return picked
 
 
 def places(field: Field) -> Integers:

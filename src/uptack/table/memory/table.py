@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -66,7 +66,8 @@ class MemoryTable:
 
     @staticmethod
     def of(fields: Mapping[str, Field], whose: Owners | None = None, names: tuple[str, ...] = ()) -> MemoryTable:
-        """Columns of one length; with owners, the rows that are somebody's. Columns of ids are hidden by their names."""
+        """Columns of one length; with owners, the rows that are somebody's. Columns of ids are hidden by their
+        names."""
         if len({field.size for field in fields.values()}) > 1:
             raise InvalidArgument("data", "columns of equal length", "some that are longer")
         if whose is None:
@@ -114,8 +115,8 @@ class MemoryTable:
 
     def field(self, name: str) -> Field:
         """All rows of a column; those that do not meet the conditions have no value."""
-        found = self.fields[name]
-        return found if self.met is None else found.hiding(lambda: ~self.met)
+        found, met = self.fields[name], self.met
+        return found if met is None else found.hiding(lambda: ~met)
 
     # ------------------------------------------------------------------------------------------------- other tables
 
@@ -146,8 +147,12 @@ class MemoryTable:
     def empty(self) -> MemoryTable:
         """The same columns without rows. Looks at no row."""
         fields = {name: no_rows(kind, self.forms.get(name)) for name, kind in self.kinds.items()}
-        codes = None if self.codes is None else np.zeros(0, np.int64)
-        return MemoryTable(fields, self.unit, codes, 0, is_part=True)
+        return MemoryTable.without_rows(fields, self.unit)
+
+    @staticmethod
+    def without_rows(fields: Mapping[str, Field], unit: Unit) -> MemoryTable:
+        """A part of a table that has no rows: fields of its kinds that have none."""
+        return MemoryTable(fields, unit, np.zeros(0, np.int64) if unit.people else None, 0, is_part=True)
 
     def design(self, wanted: Design) -> tuple[Columns, Column]:
         """X and y, row by row."""
@@ -166,9 +171,11 @@ class MemoryTable:
         gone = [one for one in lost if one is not None]
         out = np.logical_or.reduce(gone) if gone else None
         kept = None if out is None or not out.any() else np.flatnonzero(~out)
-        values = [_ready(c.missing if infinite is None else "drop", one, kept) for c, one in zip(columns, read, strict=True)]
+        values = [
+            _ready(c.missing if infinite is None else "drop", one, kept) for c, one in zip(columns, read, strict=True)
+        ]
         codes = self.codes if kept is None or self.codes is None else self.codes[kept]
-        _, _, own, after = layers(columns[0].expr)
+        own = layers(columns[0].expr)[2]
         if own is None:
             return MemoryRows(values, self.unit, self._size, codes, kept)
         assert codes is not None
@@ -188,12 +195,13 @@ class MemoryTable:
     def _values(self, column: Column) -> Values:
         """The numbers of all rows, before there are numbers per person."""
         steps, value, _, _ = layers(column.expr)
+        gone: Mask | None
         if isinstance(value, Coded):
             field = self.fields[value.of.name]
             second, first = field.equal(value.second), field.equal(value.first)
             values, gone = np.where(second, 1.0, np.where(first, 0.0, np.nan)), ~(first | second)
         else:
-            field = self.fields[value.name]
+            field = self.fields[column.name]
             values, gone = field.ticks() if field.kind in TIMED else field.numbers()
         bounded = values.dtype.kind != "f" or _finite(values)
         if not bounded:
@@ -228,7 +236,7 @@ class MemoryTable:
         codes = self.codes if self.codes is None or self.met is None else self.codes[self.present]
         return counts.units(cells if self.met is None else cells[self.present], size, self.unit, codes, self.people)
 
-    def _distinct(self, column: Column) -> counts.Distinct:
+    def _distinct(self, column: Column) -> tuple[Sequence[Hashable], Integers]:
         """The values of a column that occur, and each row's place among them; times by units of the calendar."""
         field = self.fields[column.name]
         if not isinstance(column.expr, Floored):

@@ -1,0 +1,52 @@
+"""Which rows of an engine's table meet conditions, as an expression that is never null."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from uptack.table.conditions import ORDER, OTHER, Condition, settled
+from uptack.table.engine import connection
+from uptack.table.engine.expressions import missing, number, text_bytes, whole
+from uptack.table.values.kinds import number as nearest
+
+
+def met(compared: Callable[[Condition], Any], conditions: Sequence[Condition]) -> Any:
+    """The condition that a row meets all conditions; `compared` is what each of them compares: a key, or ticks."""
+    return reduce(operator.and_, [_met(one, compared(one)) for one in conditions])
+
+
+def _met(one: Condition, values: Any) -> Any:
+    """On a column's keys: floats, integers, truth values, bytes of texts."""
+    there = ~missing(values)
+    if one.operation in ORDER or one.operation == "between":
+        return reduce(operator.and_, [there, *(_ordered(one, sign, values, end) for sign, end in one.ends)])
+    same: Any = connection.ibis().literal(False)
+    for value in one.values:
+        if value is not None:
+            same = same | (values == _literal(one, values, value)).fill_null(False)
+    if one.operation in OTHER:
+        return there & ~same
+    return (there & same) | ~there if None in one.values else there & same
+
+
+def _ordered(one: Condition, sign: str, values: Any, end: Any) -> Any:
+    limits = (values.type().bounds.lower, values.type().bounds.upper) if one.kind == "integer" else None
+    decided = settled(sign, end, limits)
+    if decided is not None:
+        return connection.ibis().literal(decided)
+    return ORDER[sign](values, _literal(one, values, end)).fill_null(False)
+
+
+def _literal(one: Condition, values: Any, value: Any) -> Any:
+    """A value as the engine's column has it; null, which nothing is equal to, where it can't."""
+    ibis = connection.ibis()
+    if one.kind == "number":
+        return number(nearest(value))
+    if one.kind == "integer":
+        return whole(value, values.type()) if isinstance(value, int) else ibis.null().cast(values.type())
+    if one.kind == "boolean":
+        return ibis.literal(bool(value))
+    return text_bytes(connection.backend(values), value)

@@ -1,0 +1,218 @@
+"""What a release function reads of a table: which columns, of which kinds, and as which of its arguments.
+
+A declaration has one `Reads`, which is data. From it follow the arguments that a session makes of a table's columns,
+also of one that must not be read yet (`uptack.table.unread`), and those that a caller's data become where rows belong
+to people or are in groups. Where a caller hands in plain data, the function reads them itself
+(`uptack.table.arguments`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.table.arguments import Owned, category_fields, column_field, matrix_fields
+from uptack.table.ids import Owners, owners
+from uptack.table.memory.table import MemoryTable
+from uptack.table.names import hidden, known
+from uptack.table.protocol import Columns, Table
+from uptack.table.unit import Unit
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import NUMERIC, Kind
+from uptack.table.values.times import TIMED
+
+Names = tuple[str, ...]
+Given = Mapping[str, Any]
+COUNTED: tuple[Kind, ...] = (*NUMERIC, "text")
+"""Kinds of columns whose values can be counted, or be groups."""
+
+Shape = Literal["column", "flags", "categories", "columns", "design", "sides", "labelled"]
+"""How columns become arguments: one column; one of truth values, or the table itself; one of any kind; several side by
+side; predictors and a response; one or two that are arguments of their own; and one with a column of labels."""
+
+EACH = ("per_person", "order")
+"""What can be said of people who are one number each."""
+
+ORDER = "order"
+"""The name that the column of order has in a table that is made of a caller's data."""
+
+
+@dataclass(frozen=True)
+class Entered:
+    """A caller's data as columns of one table: the arguments by name, and the table with the columns of groups."""
+
+    arguments: dict[str, Any]
+    table: MemoryTable
+    by: Names
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Which columns a function is asked about, and how its data arguments are made from them.
+
+    `kinds` are those of all columns, but for the last one where it has kinds of its own (`last`). `people` is what can
+    be said of people beside `person`.
+    """
+
+    shape: Shape
+    kinds: tuple[Kind, ...] = NUMERIC
+    least: int = 1
+    most: int | None = 1
+    people: tuple[str, ...] = ()
+    last: tuple[Kind, ...] = ()
+
+    # ------------------------------------------------------------------------------------------------------ of a table
+
+    def check(self, what: str, names: Names, table: Table, given: Given) -> None:
+        """Whether the table has such columns: names and kinds are public. Edges ask for numbers."""
+        if not self.least <= len(names) <= (len(names) if self.most is None else self.most):
+            must = f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}"
+            raise InvalidArgument("columns", f"{must} for {what}", len(names))
+        if self.shape == "design" and given.get("formula") is None and names[0] in names[1:]:
+            raise InvalidArgument("columns", "predictors other than the response", repr(names[0]))
+        by = named_groups(given.get("by"), given.get("groups"))
+        for name in (*names, *by, given.get("order")):
+            hidden(name, table.unit.ids)
+        if given.get("order") is not None:
+            known(given["order"], table.kinds, what="order")
+        for place, name in enumerate(names, 1 - len(names)):
+            kinds = self.last if self.last and place == 0 else self.kinds
+            kinds = kinds if given.get("formula") is None else COUNTED
+            known(name, table.kinds, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
+        for name in by:
+            known(name, table.kinds, COUNTED)
+
+    def read(self, table: Table, names: Names, given: Given) -> tuple[Any, ...]:
+        """The data arguments. A formula names its columns itself, so it gets the table."""
+        if given.get("formula") is not None:
+            return table, None
+        columns = [table.column(name) for name in names]
+        if self.shape == "flags":
+            return (columns[0] if columns else table,)
+        if self.shape == "columns":
+            return (Columns(columns),)
+        if self.shape == "design":
+            return Columns(columns[1:]), columns[0]
+        if self.shape == "sides":
+            return (*columns, *([None] * (2 - len(columns))))
+        return tuple(columns)
+
+    # ------------------------------------------------------------------------------------------------ of a caller's
+    # data
+
+    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Entered:
+        """Data arguments as columns of one table, with the owners of rows, the column of order and those of groups."""
+        whose = None if person is None else owners(person)
+        fields, shapes = dict[str, Field](), dict[str, Any]()
+        for name, x in data.items():
+            made = {} if x is None else self._fields(name, x)
+            shapes[name] = list(made)
+            fields |= made
+        if order is not None:
+            fields[ORDER] = _ordering(order, whose)
+        groups = {} if by is None else category_fields(by)
+        _same_length(fields, groups, whose)
+        table = MemoryTable.of({**fields, **groups}, whose)
+        arguments = {name: self._argument(name, table, made) for name, made in shapes.items()}
+        return Entered(arguments, table, tuple(groups))
+
+    def _fields(self, name: str, x: Any) -> dict[str, Field]:
+        """The fields of one data argument, under names of their own."""
+        if self.shape in ("columns", "design") and name != "y":
+            return {f"{name}[{label}]": one for label, one in matrix_fields(name, x).items()}
+        if self.shape == "flags":
+            return {name: column_field(name, x, None)}
+        if self.shape == "categories" or name == "labels":
+            return {name: column_field(name, x, None, "a one-dimensional column of categories")}
+        return {name: column_field(name, x, self.kinds)}
+
+    def _argument(self, name: str, table: Table, fields: Sequence[str]) -> Any:
+        columns = [table.column(field) for field in fields]
+        if self.shape in ("columns", "design") and name != "y":
+            return Columns(columns)
+        return columns[0] if columns else None
+
+
+def _ordering(order: Any, whose: Owners | None) -> Field:
+    must, fix = "a column as long as the data, by which per_person='last' knows the last row", "Pass a column of times."
+    found = column_field("order", order, None, must)
+    if whose is not None and found.size != whose.size:
+        raise InvalidArgument("order", must, "a column of another length", fix)
+    return found
+
+
+def _same_length(fields: Mapping[str, Field], groups: Mapping[str, Field], whose: Owners | None) -> None:
+    """Refuses data of several lengths. How many rows people have is secret, so no error says it."""
+    name, first = next(iter(fields.items()))
+    if whose is not None:
+        whose.check(name, first.size)
+    for other, one in fields.items():
+        if one.size != first.size:
+            raise InvalidArgument(other, f"as long as {name}", "another number of rows")
+    if groups and next(iter(groups.values())).size != first.size:
+        raise InvalidArgument("by", "a column of one group for every row of x", "another length")
+
+
+@dataclass(frozen=True)
+class OwnedData:
+    """For functions that read their data themselves: those that are named get the owners of their rows beside them."""
+
+    names: tuple[str, ...]
+    people: tuple[str, ...] = ()
+
+    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Entered:
+        """The arguments, with owners."""
+        whose = owners(person)
+        unit = Unit(whose.names, "people")
+        made = {name: Owned(x, whose, unit) if name in self.names else x for name, x in data.items()}
+        return Entered(made, MemoryTable({}, unit), ())
+
+
+def named_groups(by: Any, groups: Any = None) -> Names:
+    """The columns whose values are groups: none, one or several. Groups of several are tuples."""
+    names = () if by is None else tuple(by) if isinstance(by, list | tuple) else (by,)
+    texts = all(isinstance(name, str) for name in names)
+    if isinstance(by, list | tuple) and (not by or not texts or len(set(names)) < len(names)):
+        raise InvalidArgument("by", "the name of a column, or a list of different names", checks.describe(by))
+    listed = groups if isinstance(groups, list | tuple) else ()
+    if len(names) > 1 and not all(isinstance(group, tuple) and len(group) == len(names) for group in listed):
+        fix = f"One value for each of {', '.join(map(str, names))}."
+        raise InvalidArgument("groups", f"a list of tuples of {len(names)} values", "others", fix)
+    return names
+
+
+COLUMN = Reads("column", people=("per_person", "weights", "at_most", "order"))
+"""One numeric column."""
+
+MOMENTS = replace(COLUMN, kinds=(*NUMERIC, *TIMED))
+"""One column of numbers, times or durations."""
+
+FLAGS = Reads("flags", ("boolean", "any"), least=0, people=("weights", "at_most"))
+"""A column of truth values, or none for the rows themselves."""
+
+CATEGORIES = Reads("categories", (*COUNTED, *TIMED), people=("weights", "at_most"))
+"""One column whose values are counted."""
+
+POINTS = Reads("columns", most=3)
+"""One to three numeric columns: points on a line, in a plane, in space."""
+
+COLUMNS = Reads("columns", least=2, most=None)
+"""Several numeric columns."""
+
+DESIGN = Reads("design", least=2, most=None)
+"""A response and its predictors."""
+
+PAIR = Reads("sides", least=2, most=2, people=EACH)
+"""Two numeric columns side by side."""
+
+ROWS = Reads("sides", most=2, people=EACH)
+"""A numeric column, or two side by side, row by row."""
+
+WIDE = Reads("columns", least=2, most=None, people=EACH)
+"""Two numeric columns or more."""
+
+LABELLED = Reads("labelled", least=2, most=2, people=EACH, last=COUNTED)
+"""A numeric column, and one that has the label of each row."""

@@ -12,9 +12,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.numeric import Column, Ordered, as_column
-from uptack.columns.selection import Window, as_floats, as_integers
 from uptack.reach.protocol import Floats
+from uptack.table.arguments import as_column
+from uptack.table.exact_sum import as_floats, as_integers
+from uptack.table.protocol import Column
+from uptack.table.search import Order, Window
 
 Data = Column | NDArray[np.generic]
 
@@ -36,14 +38,14 @@ class LStatistic:
     The sums are exact and rounded once, which keeps order, so the axioms hold for the floats.
     """
 
-    def __init__(self, data: Ordered, segments: tuple[Segment, ...], rows_per_person: int = 1) -> None:
+    def __init__(self, data: Order, segments: tuple[Segment, ...], rows_per_person: int = 1) -> None:
         self._data, self._segments, self._g = data, segments, rows_per_person
         self.value = float(self.intervals(0)[0][0])
 
     @classmethod
     def of(cls, x: Data, segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1) -> Self:
         """The statistic of a column, ready for so many steps."""
-        selected = as_column(x).ordered(cls.windows(segments, steps, rows_per_person))
+        selected = as_column("x", x).order(cls.windows(segments, steps, rows_per_person))
         return cls(selected, segments, rows_per_person)
 
     @staticmethod

@@ -7,9 +7,10 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.numeric import Column, Ordered, as_column
-from uptack.columns.selection import Window
 from uptack.reach.protocol import Floats
+from uptack.table.arguments import as_column
+from uptack.table.protocol import Column
+from uptack.table.search import Order, Window
 
 Flags = NDArray[np.bool_]
 LARGE, TINY = 2.0**1000, 2.0**-960
@@ -33,15 +34,15 @@ class MedianDeviation:
 
     def __init__(self, x: Column | NDArray[np.generic], rank: int, steps: int, rows_per_person: int = 1) -> None:
         self._rank, self._g = rank, rows_per_person
-        column, most = as_column(x), steps * rows_per_person
-        middle = column.ordered(self.windows(rank, steps, rows_per_person))
+        column, most = as_column("x", x), steps * rows_per_person
+        middle = column.order(self.windows(rank, steps, rows_per_person))
         moves = np.arange(most + 1)
         self._left, self._right = _tame(middle.at(rank - moves)), _tame(middle.at(rank + moves))
         most = int(np.count_nonzero(np.isfinite(self._left) & np.isfinite(self._right))) - 1  # beyond all is infinite
         first, last = (1, 0) if most < 0 else _range(column, self._left[most], self._right[most], rank, most)
         span = (first, last + 1)
         far = (first + rank - most - 1, last + rank + most + 1)
-        found = column.ordered([span, far])
+        found = column.order([span, far])
         self._low, self._high = _Ranks(found, span), _Ranks(found, far)
         self._span = (first, last)
         self.value = self.interval(0)[0]
@@ -87,7 +88,7 @@ class MedianDeviation:
 class _Ranks:
     """Rows of a window of ranks, tame, and infinite past the ends of the table; and at which ranks they change."""
 
-    def __init__(self, found: Ordered, window: Window) -> None:
+    def __init__(self, found: Order, window: Window) -> None:
         self._first, self._last = window
         ranks = np.arange(self._first, self._last + 1)
         self._values = _tame(found.at(ranks))
@@ -135,13 +136,13 @@ def _range(column: Column, a: float, b: float, rank: int, most: int) -> tuple[in
     """
     nearest, furthest = _distance(column, b, rank - most), _distance(column, a, rank + most)
     counts = functools.partial(_counts, near=(b, nearest), far=(a, furthest))
-    beyond, up_to = column.sums(counts)
-    return max(int(beyond) - 1, 1), column.size if nearest > LARGE / 4 else int(up_to) + 1
+    beyond, up_to = column.sum(counts)
+    return max(int(beyond) - 1, 1), column.count() if nearest > LARGE / 4 else int(up_to) + 1
 
 
 def _distance(column: Column, c: float, j: int) -> float:
     """R(c, j); past the ends of the table 0 or infinite."""
-    return float(column.away(c).ordered([(j, j)]).at(np.array([j]))[0]) if j >= 1 else 0.0
+    return float(column.distance(c).order([(j, j)]).at(np.array([j]))[0]) if j >= 1 else 0.0
 
 
 def _counts(x: Floats, near: tuple[float, float], far: tuple[float, float]) -> list[int]:

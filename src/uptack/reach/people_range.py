@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from uptack.columns.numeric import Column
-from uptack.columns.people import UNIT, People, weighted
-from uptack.columns.people_order import Units
-from uptack.columns.selection import Window
 from uptack.reach.interquantile_range import InterquantileRange
 from uptack.reach.protocol import Floats, Reach
+from uptack.table.arguments import as_column
+from uptack.table.protocol import Column
+from uptack.table.search import Window
+from uptack.table.unit import Integers, U
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,21 +20,21 @@ class _Inverse:
     """F^-1 around a rank: the values there, and the units up to each."""
 
     values: Floats
-    up_to: Units
+    up_to: Integers
 
-    def __call__(self, units: Units) -> Floats:
+    def __call__(self, units: Integers) -> Floats:
         """The least v with F(v) ≥ u; -inf for u ≤ 0, and +inf past the end."""
         found = np.append(self.values, np.inf)[np.searchsorted(self.up_to, units)]
         return np.where(units <= 0, -np.inf, found)
 
-    def between(self, least: int, most: int) -> tuple[Floats, Units]:
+    def between(self, least: int, most: int) -> tuple[Floats, Integers]:
         """The values with least ≤ F(v) ≤ most, and F(v)."""
         inside = slice(np.searchsorted(self.up_to, least), np.searchsorted(self.up_to, most, side="right"))
         return self.values[inside], self.up_to[inside]
 
 
 class PeopleRange:
-    """T = z(b) - z(a) for public ranks a ≤ b of people (`uptack.columns.people`).
+    """T = z(b) - z(a) for public ranks a ≤ b of people (`uptack.table.unit`).
 
     **Reach.** Let A = (a - 1/2)·U, B = (b - 1/2)·U and κ = k·U. Interval k is
 
@@ -56,10 +55,10 @@ class PeopleRange:
     differences are rounded correctly, which keeps order, so the axioms hold for the floats.
     """
 
-    def __init__(self, x: People, ranks: tuple[int, int], steps: int) -> None:
-        data = x.ordered(self.windows(ranks, steps))
+    def __init__(self, x: Column, ranks: tuple[int, int], steps: int) -> None:
+        data = x.order(self.windows(ranks, steps))
         self._low, self._high = (_Inverse(*data.jumps(rank - steps, rank + steps)) for rank in ranks)
-        self._a, self._b = ((2 * rank - 1) * (UNIT // 2) for rank in ranks)
+        self._a, self._b = ((2 * rank - 1) * (U // 2) for rank in ranks)
         self.value = self.interval(0)[0]
 
     @staticmethod
@@ -69,7 +68,7 @@ class PeopleRange:
 
     def interval(self, k: int) -> tuple[float, float]:
         """The ends for one k."""
-        return self._narrowest(k * UNIT), self._widest(k * UNIT)
+        return self._narrowest(k * U), self._widest(k * U)
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
         """The ends for k = 0, ..., steps."""
@@ -103,8 +102,9 @@ def _differences(high: Floats, low: Floats) -> Floats:
         return high - low
 
 
-def range_reach(x: Column | NDArray[Any], ranks: tuple[int, int], steps: int, rows_per_person: int = 1) -> Reach:
-    """The reach of an interquantile range of rows, or of people where the column is one of theirs."""
-    if weighted(x):
-        return PeopleRange(x, ranks, steps)  # type: ignore[arg-type]
-    return InterquantileRange(x, ranks, steps, rows_per_person)
+def range_reach(x: Any, ranks: tuple[int, int], steps: int, rows_per_person: int = 1) -> Reach:
+    """The reach of an interquantile range of rows, or of people's rows where these have weights."""
+    column = as_column("x", x)
+    if column.unit.weighted:
+        return PeopleRange(column, ranks, steps)
+    return InterquantileRange(column, ranks, steps, rows_per_person)

@@ -7,16 +7,14 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from uptack import columns
-from uptack.columns.numeric import Column
-from uptack.columns.owners import of_people
-from uptack.columns.timed import TimedColumn, unlike
-from uptack.data.arrays import shown_column
 from uptack.errors import InvalidArgument
 from uptack.statistics.column_options import Question
 from uptack.statistics.time_options import CENTURIES, check_times
 from uptack.statistics.time_outcomes import in_form
-from uptack.table.values.entrance import numeric
+from uptack.table.arguments import as_column
+from uptack.table.protocol import Column
+from uptack.table.values.entrance import HELD, field
+from uptack.table.values.kinds import NUMERIC
 from uptack.table.values.times import TIMED, Form
 
 
@@ -32,23 +30,24 @@ def column(x: Any, question: Question, floats: bool = False, times: str = "") ->
     answer in ticks is: "place", a moment among the rows, "spread", a duration, or "" where ticks are of no use.
     """
     data = x if isinstance(x, Column) else in_memory(x)
-    form = data.form if isinstance(data, TimedColumn) else None
+    form = data.form
     if form is not None and not times:
-        raise unlike("x", form)
+        what, fix = HELD[form.kind]
+        raise InvalidArgument("x", "a one-dimensional column of numbers", f"a column of {what}", fix)
     check_times(question.time_options, form)
-    if isinstance(data, TimedColumn) and form is not None:
-        data, question = data.ticks, _in_ticks(question, form, times, floats)
-    if of_people(data) != bool(question.adjacency.person):  # the registry has seen to it; nothing else may get through
+    if form is not None:
+        question = _in_ticks(question, form, times, floats)
+    if data.of_people != bool(question.adjacency.person):  # the registry has seen to it; nothing else may get through
         must = "by person for people's data, and only for them"
         raise InvalidArgument("adjacency", must, str(question.adjacency), "Pass person=.")
-    question = replace(question, capped=bool(getattr(data, "size_is_secret", False)))
+    question = replace(question, capped=data.unit.at_most is not None)
     if floats:
         data = data.floats()
     elif data.integers:
         question = replace(question, granularity=question.granularity or Fraction(1))
     if question.missing == "drop":
-        known = data.size if question.adjacency.size_is_public and not question.capped else None
-        return data.present(), replace(question, at_most=known)
+        known = data.table.size if question.adjacency.size_is_public and not question.capped else None
+        return data.drop(), replace(question, at_most=known)
     if isinstance(question.missing, float):
         return data.filled(question.missing), question
     if not data.finite():
@@ -62,7 +61,7 @@ TIMES = "Pass missing='drop', or 'low', 'high' or a time to replace each such ro
 
 def _untyped(x: Any, fix: str) -> str:
     """The same, and what else there is to do for rows without a declared type."""
-    if isinstance(x, Column) or columns.field("x", x).kind != "any":
+    if isinstance(x, Column) or field("x", x).kind != "any":
         return fix
     return f"{fix} Times need a type: pass numpy.array(x, 'datetime64[us]') or pandas.to_datetime(x)."
 
@@ -80,7 +79,5 @@ def _in_ticks(question: Question, form: Form, times: str, floats: bool) -> Quest
 
 
 def in_memory(x: Any) -> Column:
-    """Anything like a column of numbers, times or durations, by its declared type: see `uptack.columns`."""
-    must = "a one-dimensional column of numbers"
-    found = columns.field("x", x, must, "Pick one numeric column.")
-    return shown_column(found if found.kind in TIMED else numeric("x", found, must))
+    """Anything like a column of numbers, times or durations, by its declared type: see `uptack.table.values`."""
+    return as_column("x", x, (*NUMERIC, *TIMED))

@@ -71,7 +71,7 @@ def ecdf(
     if count is not None and count > MOST_KNOTS:
         raise InvalidArgument("knots", f"at most {MOST_KNOTS}", count)
     data, question = column(x, question)
-    n, question = public_size(data.size, question)
+    n, question = public_size(data.count(), question)
     return question.account.close(_distribution(data, n, count, question))
 
 
@@ -111,7 +111,7 @@ def _distribution(data: Data, n: int, count: int | None, question: Question) -> 
 def _counted(data: Data, n: int, knots: Floats, question: Question) -> Ecdf:
     """The rows up to each knot, counted from the nearer end of the table, with noise."""
     noise = RunningNoise.of(knots.size + 1, question.epsilon, _moved(question))
-    bins = np.array(data.sums(functools.partial(_between, knots=knots.tolist())), np.int64)
+    bins = np.array(data.sum(functools.partial(_between, knots=knots.tolist())), np.int64)
     low, high = running_counts(bins, noise, question.entropy)
     counts = np.concatenate((low, n - high[::-1])).astype(np.float64)
     step = None if question.granularity is None else float(question.granularity)

@@ -27,12 +27,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.people import weighted
 from uptack.reach.protocol import Floats
 from uptack.statistics.frames import ColumnFrame
 from uptack.statistics.statistic import Data
@@ -104,19 +102,20 @@ def exact_sums(
     `of_rows` asks for the squares of their rows, and not of their means. `centre` is the order statistic of rank
     ⌊(n + 1)/2⌋.
     """
-    if weighted(data):
+    if data.unit.weighted:
         return _sums_of_people(data, frame, power, spare, of_rows)
-    first, second, rows, inside, tied = data.sums(partial(_added, frame=frame, power=power, tie=centre))
+    first, second, rows, inside, tied = data.sum(partial(_added, frame=frame, power=power, tie=centre))
     return FrameSums(int(first), int(second), int(rows), shown_rows(rows, inside, tied, (n + 1) // 2, spare))
 
 
-def _sums_of_people(data: Any, frame: ColumnFrame, power: int, spare: int, of_rows: bool) -> FrameSums:
+def _sums_of_people(data: Data, frame: ColumnFrame, power: int, spare: int, of_rows: bool) -> FrameSums:
     """The same in units of people, where V is counted for all values."""
-    a, q = whole_numbers(data.averaged(partial(in_frame, frame=frame)), power)
+    a, q = whole_numbers(data.person_means(partial(in_frame, frame=frame)), power)
     if of_rows:
         most = 1 << (BITS + power)
-        squares = data.averaged(lambda x: in_frame(x, frame) ** 2)
+        squares = data.person_means(lambda x: in_frame(x, frame) ** 2)
         q = np.clip(np.floor(squares * most).astype(np.int64), q, most)
-    unit, inside, outside, largest = data.inside(frame.low, frame.high)
+    unit = data.unit.most
+    inside, outside, largest = data.mass(frame.low, frame.high)
     shown = min(inside - largest, spare * unit - outside) // unit
-    return FrameSums(int(a.sum()), int(q.sum()), data.size, int(shown))
+    return FrameSums(int(a.sum()), int(q.sum()), data.count(), int(shown))

@@ -24,7 +24,7 @@ of the least w that is drawn counts as ⊥ too, which is post-processing: all it
 the other or inside moves it by at most 1. A width that is punished by a power leaves about 2λ/(αε) rows outside at an
 end with a tail of index α, and hardly any where there is no tail.
 
-**People** (`uptack.columns.people`): counts are in units of people, and scores are rounded down to whole people. What
+**People** (`uptack.table.unit`): counts are in units of people, and scores are rounded down to whole people. What
 moves by at most 1 moves by at most 1 when it is rounded down.
 """
 
@@ -273,4 +273,4 @@ def drawn_frame(
 def tails_of(data: Data, n: int, plan: FramePlan) -> Tails:
     """As much of both ends as the theorem of the module needs, where there may be more rows than n."""
     least = max(n - 2 * plan.left_out + 1, 1)
-    return Tails.read(data, least, 2 * plan.left_out + 1 + max(data.size - n, 0), (n + 1) // 2)
+    return Tails.read(data, least, 2 * plan.left_out + 1 + max(data.count() - n, 0), (n + 1) // 2)

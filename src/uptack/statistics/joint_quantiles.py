@@ -25,7 +25,6 @@ from functools import partial
 import numpy as np
 
 from uptack.account import Outcome
-from uptack.columns.people import weighted
 from uptack.mechanisms.inverse import VECTOR_LATTICES, Refusal, boxes, decay, inverse_loss, round_to
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.l_statistics import quantile_rank
@@ -61,7 +60,7 @@ def quantiles(
     dimension, ranks = len(levels), [quantile_rank(p, n) for p in levels]
     given = (question.epsilon, question.granularity, question.rows, question.entropy)
     bought = not question.size_is_secret or question.count is not None
-    chained = dimension > 1 and bought and not weighted(data)
+    chained = dimension > 1 and bought and not data.unit.weighted
     if chained and (found := quantile_trees.tree_quantiles(data, n, ranks, *given)) is not None:
         return question.answer(*found, HOW)
     lattices = question.guessed(CANDIDATES)
@@ -70,7 +69,7 @@ def quantiles(
     def room(size: int) -> int:
         return min(quantile_rank(levels[0], size) - 1, size - quantile_rank(levels[-1], size)) // question.rows
 
-    bears = min(ranks[0] - 1, data.size - ranks[-1]) // question.rows
+    bears = min(ranks[0] - 1, data.count() - ranks[-1]) // question.rows
     seen = sight(room, n, question, dimension, lattices)
     if seen is None:
         found_advice = advice()
@@ -80,7 +79,7 @@ def quantiles(
     lattice, steps = seen[0], saturated(seen[1], data)
     segments = [(Segment(rank, rank),) for rank in ranks]
     windows = [w for s in segments for w in LStatistic.windows(s, steps, question.rows)]
-    selected = data.ordered(windows)
+    selected = data.order(windows)
     reaches: list[Reach] = [LStatistic(selected, s, question.rows) for s in segments]
     widen = float(question.granularity / 2) if question.granularity is not None else 0.0
     nested, spent = boxes(reaches, steps, lattice, widen=widen), inverse_loss(question.epsilon)

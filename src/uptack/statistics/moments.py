@@ -233,7 +233,7 @@ def framed(
     The first recipe is for a row that is replaced, the second for one that comes or goes. `counted` asks for the number
     of rows where it is secret.
     """
-    n, question = public_size(data.size, question)
+    n, question = public_size(data.count(), question)
     question = question.worth(min(question.epsilon, Fraction(MOST_PER_ROW * question.rows)), question.delta)
     if not enough(n, question.epsilon / question.rows):
         return None, question, question.refuse(HOW, refusal(n, question, looked=False))

@@ -63,5 +63,5 @@ def quantile_interval(
     question = replace(question, time_options=(*question.time_options, ("around", spoken(around))))
     data, question = column(x, question, times="place")
     no_interval_of_rows("confidence", confidence, question)
-    n, question = public_size(data.size, question)
+    n, question = public_size(data.count(), question)
     return question.account.close(ends_around(data, n, at, sure, near, question))

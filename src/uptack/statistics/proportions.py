@@ -140,10 +140,10 @@ def proportion(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> 
     secret = question.size_is_secret
     moved = 2 if secret and question.adjacency.size_is_public else 1
     law = IntegerLaplace(moved * question.rows / question.epsilon)
-    true, false = data.sums(true_and_false)
+    true, false = data.sum(true_and_false)
     noisy = noisy_sums([true, false] if secret else [true], law, question.entropy)
     question.account.spend(loss.Pure(question.epsilon))
-    rows = noisy[0] + noisy[1] if secret else data.size
+    rows = noisy[0] + noisy[1] if secret else data.count()
     if secret:
         question.account.bought(rows, law, times=2)
     value = min(max(noisy[0] / max(rows, 1), 0.0), 1.0)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from uptack.account import Outcome
-from uptack.columns.selection import SCALE
 from uptack.mechanisms import dwork_lei, ptr
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
@@ -15,6 +14,7 @@ from uptack.reach.people_range import range_reach
 from uptack.release import Advice
 from uptack.statistics.column_options import Question
 from uptack.statistics.statistic import Data, Statistic, least_n
+from uptack.table.exact_sum import SCALE
 
 SCALE_SLOPE = 8.0
 """The logarithm of an interquartile range moves by up to 4.7/n a row for normal data; a bound with some room."""
@@ -178,7 +178,7 @@ def _trimmed(statistic: Statistic, averaged: int, data: Data, n: int, question: 
     if max(spread.value, bound) >= dwork_lei.MOST:
         return question.refuse(how, Advice(other="values of a size below 1e300"))
     off = (n - averaged) // 2
-    ranked = data.ordered([(off + 1, off + 1), (n - off, n - off)])
+    ranked = data.order([(off + 1, off + 1), (n - off, n - off)])
     mean = Fraction(ranked.total(off + 1, n - off), averaged << SCALE)
     found = dwork_lei.noisy_mean(mean, bound, level, failure, question.entropy)
     return _told(found, how, question, advice)

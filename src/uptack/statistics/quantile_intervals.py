@@ -15,7 +15,6 @@ from flint import arb
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns.people import weighted
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, Real, ball, read
 from uptack.mechanisms.inverse import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
@@ -104,7 +103,7 @@ class IntervalRanks:
     do with each other. By Bentkus (2004, *On Hoeffding's inequalities*, Annals of Probability 32), P(Σs ≥ h) is at most
     e·P(B ≥ h) for integers h and B binomial with the same mean; the same for 1 - s. So with l and u at q/e in place of
     q, Σs > l - 1, and for the shares below Q, Σs < u, but for 2q. Rounding loses less than half a person
-    (`uptack.columns.people.UNIT`). So F(Q) ≥ (l - 1 - 1/2)·U and F(Q-) < u·U, which is z(l - 1) ≤ Q ≤ z(u + 1). Where
+    (`uptack.table.unit`). So F(Q) ≥ (l - 1 - 1/2)·U and F(Q-) < u·U, which is z(l - 1) ≤ Q ≤ z(u + 1). Where
     there is one number per person it is as with rows.
     """
 
@@ -262,14 +261,14 @@ def ends_around(
     data: Data, n: int, p: Fraction, confidence: Fraction, around: float, question: Question
 ) -> Outcome[tuple[float, float]]:
     """Both ends, with half of ε each, drawn on a coarse lattice around a number that is public: a released quantile."""
-    aim = aiming(p, confidence, question, weighted(data))
+    aim = aiming(p, confidence, question, data.unit.weighted)
     sides, ends = question.split(HALF, HALF), []
     aimed, advice = aim(n), partial(least_n, lambda size: aim(size).sure)
     if not aimed.worth:
         return question.refuse(HOW, Advice(n=advice()))
     for rank, outward, side in ((aimed.low, -1, sides[0]), (aimed.high, 1, sides[1])):
         reach = Shifted(LStatistic.quantile(data, rank, aimed.steps, question.rows), around)
-        nested, refusal = boxes([reach], aimed.steps, OFFSETS), aimed.refusal(data.size, question)
+        nested, refusal = boxes([reach], aimed.steps, OFFSETS), aimed.refusal(data.count(), question)
         drawn = nested.draw(decay(side.epsilon), question.entropy, refusal)
         side.account.spend(inverse_loss(side.epsilon))
         if drawn is None:

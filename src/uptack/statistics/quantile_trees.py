@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.columns.numeric import Column
 from uptack.mechanisms.inverse import inverse_loss, round_to
 from uptack.mechanisms.tree import FEW, Tree
 from uptack.noise import Entropy
@@ -20,6 +19,7 @@ from uptack.release import Advice
 from uptack.statistics.quantile_cells import Candidates, choices
 from uptack.statistics.rank_windows import WindowRows
 from uptack.statistics.statistic import least_n
+from uptack.table.protocol import Column
 
 FEWER_DIGITS = 4
 """Digits that a tree leaves out: its values need the bits more, and its windows can take tied rows together."""

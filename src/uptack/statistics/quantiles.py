@@ -10,7 +10,6 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns.people import weighted
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.reach import Segment
@@ -117,9 +116,9 @@ def quantile(
     question = read_question("quantiles", epsilon, options)
     data, question = column(x, question, times="place")
     if followed(len(levels), question):
-        found = quantiles(data, data.size, levels, question, statistic)
+        found = quantiles(data, data.count(), levels, question, statistic)
     else:
-        n, question = public_size(data.size, question)
+        n, question = public_size(data.count(), question)
         found = quantiles(data, n, levels, question, statistic)
     return question.account.close(replace(found, labels=tuple(map(float, levels))))
 
@@ -134,14 +133,14 @@ def _one(
         no_interval_of_rows("interval", interval, question)
     if confidence is None:
         return question.account.close(measured(statistic(p), data, question))
-    n, question = public_size(data.size, question)
+    n, question = public_size(data.count(), question)
     return question.account.close(_with_interval(data, n, p, confidence, question))
 
 
 def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, question: Question) -> Outcome[float]:
     """Half of ε for the quantile, a quarter for each end."""
     half, rest = question.split(HALF, HALF)
-    aim = aiming(p, confidence, rest, weighted(data))
+    aim = aiming(p, confidence, rest, data.unit.weighted)
     if not aim(n).worth:
         return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)))
     found = run(statistic(p), data, n, half)

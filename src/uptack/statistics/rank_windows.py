@@ -13,10 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.columns.numeric import Column
 from uptack.noise import Entropy
 from uptack.reach.protocol import Floats
 from uptack.statistics.quantile_cells import Candidates, Cells, Integers
+from uptack.table.protocol import Column
 
 BITS = 40
 """Random bits per row."""
@@ -43,7 +43,7 @@ class WindowRows:
     def __init__(
         self, data: Column, n: int, candidates: Candidates, granularity: Fraction | None, entropy: Entropy
     ) -> None:
-        self.n, self._present = n, min(n, data.size)  # the public number of rows may be above the true one, or below
+        self.n, self._present = n, min(n, data.count())  # the public number of rows may be above the true one, or below
         self._data, self._cells, self._entropy = data, Cells(candidates, granularity), entropy
         self._shared: dict[int, Integers] = {}
         self._counted: dict[int, tuple[int, int]] = {}
@@ -64,7 +64,7 @@ class WindowRows:
             asked = self._unknown([(1, self._present)])
         if not asked:
             return
-        selected = self._data.ordered(asked)
+        selected = self._data.order(asked)
         keys = [self._cells.keys(selected.at(np.arange(a, b + 1))) for a, b in asked]
         self._count({int(k[end]) for k in keys for end in (0, -1)})
         self._known = _joined([*self._known, *((a, self._placed(a, k)) for (a, _), k in zip(asked, keys, strict=True))])
@@ -113,7 +113,7 @@ class WindowRows:
         bounds = np.concatenate((self._cells.bounds(ordered), self._cells.bounds(ordered + 1)))
         order = np.argsort(bounds, kind="stable")
         found = np.empty(bounds.size, np.int64)
-        found[order] = self._data.sums(functools.partial(below, bounds=bounds[order].tolist()))
+        found[order] = self._data.sum(functools.partial(below, bounds=bounds[order].tolist()))
         pairs = zip(ordered.tolist(), found[: ordered.size].tolist(), found[ordered.size :].tolist(), strict=True)
         self._counted |= {key: (before, up_to - before) for key, before, up_to in pairs}
 

@@ -50,15 +50,15 @@ def measured(statistic: Statistic, data: Data, question: Question) -> Outcome[fl
     what it was. A row fewer, the upper end and Winsorized means go the same way. For ranges see
     `uptack.statistics.ranges.steady_ranks`. ∎
 
-    *For people* (`uptack.columns.people`) the same holds with units in place of rows. A person who comes adds between 0
+    *For people* (`uptack.table.unit`) the same holds with units in place of rows. A person who comes adds between 0
     and 1 to F(y) and to F'(y), and 0 or 1 to n, so their differences from r move by at most 1; for means the proof uses
     that z'(i) ≤ z(i) ≤ z'(i + 1) and nothing else; for ranges α ≤ β are shares of a person in [0, 1]. Where rows weigh
     alike and a person is replaced, n and F can move apart by nearly 2, and a noisy n is bought.
     """
     followed = statistic if statistic.follows else statistic.near
     if question.follows and followed is not None:
-        return _inverse(followed, data, data.size, question)
-    n, question = public_size(data.size, question)
+        return _inverse(followed, data, data.count(), question)
+    n, question = public_size(data.count(), question)
     return run(statistic, data, n, question)
 
 
@@ -85,7 +85,7 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
         steps,
         question.epsilon,
         question.entropy,
-        Refusal(statistic.room(n, data.size) // question.rows, question.size_is_secret),
+        Refusal(statistic.room(n, data.count()) // question.rows, question.size_is_secret),
         granularity=question.granularity,
         nonnegative=statistic.scale,
         lattice=lattice,
@@ -98,7 +98,7 @@ def saturated(steps: int, data: Data) -> int:
 
     So the law is the same, and a tiny ε does not ask for more steps than there are rows.
     """
-    return min(steps, data.size + 1)
+    return min(steps, data.count() + 1)
 
 
 def sight(

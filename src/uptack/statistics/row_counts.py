@@ -13,7 +13,7 @@ COUNT_SHARE = Fraction(1, 10)
 """The part of ε that goes into the number of rows where it is secret."""
 
 WORTH = "people's worth of rows"
-"""What is counted where rows weigh alike: rows over the most that one person has (`uptack.columns.people`)."""
+"""What is counted where rows weigh alike: rows over the most that one person has (`uptack.table.unit`)."""
 
 
 def public_size(n: int, question: Question) -> tuple[int, Question]:

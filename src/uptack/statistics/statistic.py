@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from uptack.columns.numeric import Column
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.l_statistics import quartiles
+from uptack.table.protocol import Column
 
 Data = Column
 Build = Callable[[Data, int, int, int], Reach]

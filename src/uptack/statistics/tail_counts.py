@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.people import UNIT, weighted
-from uptack.columns.units import wide
 from uptack.reach.protocol import Floats
 from uptack.statistics.statistic import Data
+from uptack.table.unit import U, wide
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,12 @@ class Tails:
     @staticmethod
     def read(data: Data, least: int, depth: int, rank: int) -> Tails:
         """The `depth` rows at each end, and the order statistics of ranks `least`, 2·least, ..., and of one more."""
-        if weighted(data):
+        if data.unit.weighted:
             return Tails._of_people(data, least)
-        n, deep = data.size, min(depth, data.size)
+        n = data.count()
+        deep = min(depth, n)
         ranks = np.arange(least, n + 1, least)
-        found = data.ordered([(1, deep), (n - deep + 1, n), *((int(r), int(r)) for r in (*ranks, rank))])
+        found = data.order([(1, deep), (n - deep + 1, n), *((int(r), int(r)) for r in (*ranks, rank))])
         lows, highs = found.at(np.arange(1, deep + 1)), found.at(np.arange(n - deep + 1, n + 1))
         steps = np.arange(deep + 1)
         centre = float(found.at(np.array([rank]))[0])
@@ -47,11 +47,12 @@ class Tails:
 
     @staticmethod
     def _of_people(data: Any, least: int) -> Tails:
-        values, up_to = data.cumulated()
-        total, apart = int(up_to[-1]) if up_to.size else 0, max(least - 1, 1) * UNIT
+        n = data.count()
+        values, up_to = data.order([(0, n + 1)]).jumps(0, n + 1)
+        total, apart = int(up_to[-1]) if up_to.size else 0, max(least - 1, 1) * U
         below = np.append(0, up_to)
         ranks = np.searchsorted(up_to, wide(np.arange(1, total // apart + 1), total) * apart)
-        return Tails(values, below, values, total - below, tuple(values[ranks].tolist()), total, unit=UNIT)
+        return Tails(values, below, values, total - below, tuple(values[ranks].tolist()), total, unit=U)
 
     def below(self, edges: Floats) -> NDArray[np.int64]:
         """Rows below each edge."""

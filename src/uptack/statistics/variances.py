@@ -6,12 +6,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 import numpy as np
 
 from uptack.account import Outcome
-from uptack.columns.people import weighted
 from uptack.exact import Rational
 from uptack.mechanisms.integer_sums import noisy_sums
 from uptack.noise import IntegerLaplace
@@ -99,10 +98,10 @@ def _fourth(data: Data, made: Moments, question: Question) -> float:
     centre, reach = frame.centre + frame.half * made.first, frame.half * far
     law = IntegerLaplace(ONE * question.rows / question.epsilon)
     place: dict[str, Any] = {"low": frame.low, "high": frame.high, "centre": centre, "reach": reach}
-    if weighted(data):
-        exact = added(cast(Any, data).averaged(partial(powers, **place)))
+    if data.unit.weighted:
+        exact = added(data.person_means(partial(powers, **place)))
     else:
-        exact = data.sums(partial(fourth_powers, **place))
+        exact = data.sum(partial(fourth_powers, **place))
     (noisy,) = noisy_sums(exact, law, question.entropy)
     question.account.spend(loss.Pure(question.epsilon))
     return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / made.rows, 1.0) * far**4

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from uptack import checks
-from uptack.columns.grouped import Keys, PeopleGroups
-from uptack.columns.grouped_rows import ArrayGroups, Grouped, GroupedParts, Parts
-from uptack.columns.owners import Owners
-from uptack.columns.people import PeopleColumn
-from uptack.columns.timed import TimedColumn
 from uptack.discrete.categories import Screen
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
@@ -26,16 +24,20 @@ from uptack.privacy import ADD_REMOVE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
 from uptack.registry import release
-from uptack.registry.reads import COLUMN, Peoples
 from uptack.release import LONG, NoReply, Release
 from uptack.shown import Drawn, Ends, Record
 from uptack.shown.numbers import is_number
+from uptack.table.arguments import category_fields
+from uptack.table.memory.groups import MemoryGroups
+from uptack.table.memory.table import MemoryTable
+from uptack.table.reads import MOMENTS, Entered, Grouped
+from uptack.table.values.entrance import field, indexed
 from uptack.table.values.kinds import in_order
 
 SHARE = Fraction(1, 10)
 """The part of ε that buys a list of groups. At δ = 1e-6 it finds groups of half the rows that a median needs: 110/ε."""
 Reply = Release[Any] | NoReply
-__all__ = ["ArrayGroups", "Grouped", "GroupedParts", "Groups", "Parts", "per_group"]
+__all__ = ["Groups", "per_group"]
 
 # ------------------------------------------------------------------------------------------------------------ results
 
@@ -148,14 +150,20 @@ def _plan(
 # --------------------------------------------------------------------------------------------------------- the function
 
 
-def _peoples(name: str, value: Any, whose: Owners) -> Any:
-    """The data of groups of people: numbers with their owners, and the group of each row."""
-    if name == "f" or value is None:
-        return value
-    return Keys.of(value, whose) if name == "by" else COLUMN.people(name, value, whose)  # type: ignore[misc]
+@dataclass(frozen=True)
+class _OwnedGroups:
+    """How x and by become people in groups."""
+
+    people: tuple[str, ...] = ()
+
+    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Entered:
+        """x in groups, in place of both."""
+        read = MOMENTS.enter({"x": data["x"]}, person, by=data["by"])
+        arguments = {"f": data["f"], "x": read.grouped((read.arguments["x"],)), "by": None}
+        return replace(read, arguments=arguments)
 
 
-@release(data=("f", "x", "by"), people=Peoples(_peoples))
+@release(data=("f", "x", "by"), people=_OwnedGroups())
 def per_group(
     f: Callable[..., Reply],
     x: Any,
@@ -190,12 +198,13 @@ def per_group(
     δ.
 
     **People.** With `person=` each person counts in one of her groups only, that of most of her rows
-    (`uptack.columns.grouped`). Then one person who is added or removed changes one group, by one person, and the
+    (`uptack.table.protocol.Groups`). Then one person who is added or removed changes one group, by one person, and the
     theorem holds with people in place of rows and g = 1. f gets the rows of a group's people as people's data, and
     `adjacency=ADD_REMOVE.by_person(...)`.
 
     f must stay within the ε and δ that it is given. It is first run without rows. This finds wrong options, and
-    statistics that need rows, whatever the data. x may also be a `Grouped`, without `by`.
+    statistics that need rows, whatever the data. x may also be a table in groups (`uptack.table.reads.Grouped`),
+    without `by`.
 
     >>> from uptack import SeededEntropy, median
     >>> ward, stay = ["a", "b", "b", "c"] * 500, [3, 8, 8, 1] * 500
@@ -211,9 +220,8 @@ def per_group(
     if not plan.each.pure:
         budget["delta"] = plan.each.exact_delta
 
-    def run(rows: Any) -> Reply:
-        arguments = rows if isinstance(rows, Parts) else (rows,)
-        return _within(f(*arguments, **budget, **options), plan.each)
+    def run(rows: tuple[Any, ...]) -> Reply:
+        return _within(f(*rows, **budget, **options), plan.each)
 
     data = _grouped(x, by)
     run(data.nothing())
@@ -231,16 +239,44 @@ def _order(group: Hashable) -> list[Any]:
     return [in_order(part) for part in (group if isinstance(group, tuple) else (group,))]
 
 
-def _grouped(x: Any, by: Any) -> Grouped:
+@dataclass(frozen=True, eq=False)
+class _PlainGroups:
+    """Rows of plain data in groups: each group gets its rows in the form that all of them have."""
+
+    data: Any
+    groups: MemoryGroups
+
+    of_people = False
+
+    @staticmethod
+    def of(x: Any, by: Any) -> _PlainGroups:
+        """Rows that can be picked, and the group of each."""
+        data, fields = indexed("x", x), category_fields(by)
+        if next(iter(fields.values())).size != len(data):
+            raise InvalidArgument("by", "a column of one group for every row of x", "another length")
+        table = MemoryTable.of({**fields, PLACE: field(PLACE, np.arange(len(data)))})
+        return _PlainGroups(data, table.groups(tuple(fields)))
+
+    def sizes(self) -> tuple[Sequence[Hashable], NDArray[np.int64]]:
+        """The groups that occur, and their numbers of rows."""
+        return self.groups.sizes()
+
+    def rows(self, group: Hashable) -> tuple[Any]:
+        """The rows of a group, in the order of the table."""
+        return (self.data[self.groups.part(group).fields[PLACE].numbers()[0]],)
+
+    def nothing(self) -> tuple[Any]:
+        """No rows, with the type of the data."""
+        return (self.data[:0],)
+
+
+PLACE = "place"
+"""The name of the column that says where a row is."""
+
+
+def _grouped(x: Any, by: Any) -> Grouped | _PlainGroups:
     """Rows, or people, in groups."""
-    if by is None and isinstance(x, Grouped):
-        return x
-    if not isinstance(by, Keys):
-        return ArrayGroups(x, by)
-    if not isinstance(x.ticks if isinstance(x, TimedColumn) else x, PeopleColumn):
-        fix = "Functions that take by= take them too: median(x, by=ward, person=ids, per_person='mean', ...)."
-        raise InvalidArgument("per_person", "left out in per_group", "given", fix)
-    return PeopleGroups(x, by)
+    return x if by is None and isinstance(x, Grouped) else _PlainGroups.of(x, by)
 
 
 def _within(reply: Any, each: Privacy) -> Reply:

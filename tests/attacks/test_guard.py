@@ -11,7 +11,7 @@ import pytest
 import uptack as ut
 from uptack.columns.unread import Touched
 from uptack.errors import Failed, InvalidArgument
-from uptack.registry.rim import SILENCE, guarded
+from uptack.registry.guard import SILENCE, guarded
 
 SECRET = 48151623.42
 

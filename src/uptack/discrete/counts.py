@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from uptack.groups import per_group
 from uptack import checks
 from uptack.columns.spread import PeopleCount, PeopleValues
 from uptack.discrete.count_errors import one_count
@@ -45,7 +46,7 @@ def _true_count(rows: Any, relation: Adjacency) -> int:
     return len(rows)
 
 
-@release(reads=FLAGS, by=True, people=True, data=("rows",), missing=None, plan=one_count)
+@release(reads=FLAGS, by=per_group, people=True, data=("rows",), missing=None, plan=one_count)
 def count(
     rows: Any,
     *,

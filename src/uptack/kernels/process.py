@@ -24,7 +24,7 @@ from uptack.later import Later
 from uptack.noise import Entropy, Grid, IntegerGaussian
 from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
-from uptack.registry.rim import SILENCE
+from uptack.registry.guard import SILENCE
 
 special = Later("scipy.special")
 

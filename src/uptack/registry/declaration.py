@@ -15,7 +15,7 @@ from uptack.privacy import Privacy
 from uptack.privacy.loss import Loss
 from uptack.registry import options
 from uptack.registry.options import Option
-from uptack.registry.people import Flag, options_of
+from uptack.registry.person_options import Flag, options_of
 
 EXAMPLES = {"epsilon": "Such as epsilon=1.", "p": "Such as p=0.9.", "groups": "Such as groups=('a', 'b')."}
 """What is said of an argument that was left out."""
@@ -26,6 +26,14 @@ class Planner(Protocol):
 
     def __call__(self, given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
         """The options that were given, the most that it costs, and the public number of rows."""
+        ...
+
+
+class Runner(Protocol):
+    """Runs a function once for every group of rows: `uptack.groups.per_group`."""
+
+    def __call__(self, f: Callable[..., Any], x: Any, **options: Any) -> Any:
+        """The function, the table in groups, and what else was said."""
         ...
 
 
@@ -47,15 +55,15 @@ class Declaration:
     `public` is the function behind the rim, as everybody calls it. `examples` are calls without their data, from which
     the audit makes its cases. `page` is its page of the docs. `statistic` describes it, from its levels, where that can
     be done (`uptack.statistics.statistic`): its influence function is worked out from that. `people` says whether it is
-    proved for people (`uptack.registry.people`). `spends` says what it does to the data before it does it, where that
-    is more than its cost tells: plans compose such losses tightly.
+    proved for people (`uptack.registry.person_options`). `spends` says what it does to the data before it does it,
+    where that is more than its cost tells: plans compose such losses tightly.
     """
 
     name: str
     function: Callable[..., Any]
     data: tuple[str, ...]
     reads: Any
-    by: bool
+    by: Runner | None
     missing: str | None
     plan: Planner | None
     examples: tuple[Mapping[str, Any], ...]

@@ -1,6 +1,6 @@
 """One declaration per release function, beside its code. Everything else that speaks of the function is made from it.
 
-    @release(reads=COLUMN, by=True, plan=ranks)
+    @release(reads=COLUMN, by=per_group, plan=ranks)
     def trimean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply: ...
 
 Its options are those of its signature. From all this follow the session's method, the request, the plan, the command,
@@ -11,18 +11,15 @@ function in the same way. It is found through the entry point group `uptack.stat
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from uptack import checks
-from uptack.columns import timed
-from uptack.columns.owners import of_people
 from uptack.errors import InvalidArgument
 from uptack.registry import names, options
-from uptack.registry.declaration import Declaration, Planner, Spender
-from uptack.registry.people import Flag, entered
-from uptack.registry.rim import guarded
+from uptack.registry.declaration import Declaration, Planner, Runner, Spender
+from uptack.registry.guard import guarded
+from uptack.registry.person_options import Call, Flag, entered
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,7 +30,7 @@ def release(
     *,
     reads: Any = None,
     data: tuple[str, ...] = ("x",),
-    by: bool = False,
+    by: Runner | None = None,
     missing: str | None = "drop",
     plan: Planner | None = None,
     examples: tuple[Mapping[str, Any], ...] = ({},),
@@ -46,7 +43,7 @@ def release(
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Declare a release function: see the module. What is returned is the function behind the rim.
 
-    With `by=True` it can be asked per group: it then also takes `by`, `groups` and `share` (`uptack.per_group`).
+    With `by=per_group` it can be asked per group: it then also takes `by`, `groups` and `share` (`uptack.groups`).
     `enter` is given every call first, before rows get their owners: it may make other data of them, row by row.
     """
 
@@ -61,11 +58,11 @@ def release(
             if enter is not None:
                 arguments, given = enter(arguments, given)  # type: ignore[assignment]
             grouping = {name: given.pop(name, None) for name in options.grouping(function)} if by else {}
-            passed, rest = entered(made, arguments, given, grouping.get("by"))
-            made.check_given(passed, rest)
+            call = entered(made, arguments, given, grouping.get("by"))
+            made.check_given(call.arguments, call.given)
             if not by:
-                return function(*passed, **rest)
-            return _asked(made, passed, rest, grouping)  # type: ignore[no-any-return]
+                return function(*call.arguments, **call.given)
+            return _asked(made, by, call, grouping)  # type: ignore[no-any-return]
 
         behind = guarded(public)
         object.__setattr__(made, "public", behind)
@@ -76,29 +73,27 @@ def release(
     return declare
 
 
-def _asked(made: Declaration, arguments: tuple[Any, ...], given: Any, grouping: Mapping[str, Any]) -> Any:
+def _asked(made: Declaration, run: Runner, call: Call, grouping: Mapping[str, Any]) -> Any:
     """A function that can be asked per group."""
     by, told = grouping["by"], {name: value for name, value in grouping.items() if name != "by" and value is not None}
     if "delta" in told and (by is None or told.get("groups") is not None):
         fix = f"{made.name} has no use for it itself."
         raise InvalidArgument("delta", "left out but for unknown groups", checks.describe(told["delta"]), fix)
     if by is not None:
-        return _per_group(made, arguments, {**given, **told}, by)
+        return _per_group(made, run, call, told)
     for name, value in told.items():
         raise InvalidArgument(name, "left out where there is no by", checks.describe(value))
-    return made.function(*arguments, **given)
+    return made.function(*call.arguments, **call.given)
 
 
-def _per_group(made: Declaration, arguments: tuple[Any, ...], given: dict[str, Any], by: Any) -> Any:
+def _per_group(made: Declaration, run: Runner, call: Call, told: Mapping[str, Any]) -> Any:
     """The same function for every group of rows."""
-    groups = importlib.import_module("uptack.groups")  # which declares a release function of its own
-    data, others = arguments[: len(made.data)], arguments[len(made.data) :]
-    data += tuple(given.pop(name) for name in made.data[len(data) :])
-    data = tuple(map(timed.whole, data))
-    rows = [x if of_people(x) else made.reads.picked(name, x) for name, x in zip(made.data, data, strict=True)]
+    given = {**call.given, **told}
+    data, others = call.arguments[: len(made.data)], call.arguments[len(made.data) :]
+    data += tuple(given.pop(name) for name in made.data[len(data) :] if name in given)
 
     @functools.wraps(made.function)
     def of_group(*parts: Any, **budget: Any) -> Any:
         return made.function(*parts, *others, **budget)
 
-    return groups.per_group(of_group, groups.GroupedParts.of(rows, by), **given)
+    return run(of_group, call.read.grouped(data), **given)

@@ -12,9 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from uptack.columns.each import HOWS
-from uptack.table.values.calendar import CALENDAR
-
 Form = Literal[
     "number", "numbers", "integer", "flag", "word", "words", "choice", "range", "step", "edges", "keys", "levels",
     "object",
@@ -74,6 +71,12 @@ GROUPING = ("by", "groups", "share")
 
 PEOPLE = ("person", "per_person", "weights", "at_most", "order")
 """What a release that is proved for people can be told beside: see `uptack.registry.people`."""
+
+HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
+"""What can be made of a person's rows: see `uptack.table.protocol.HOWS`."""
+
+CALENDAR = ("hour", "day", "week", "month", "year")
+"""Units of the calendar: see `uptack.table.values.calendar`."""
 
 METHODS = ("inverse", "ptr", "dwork-lei")
 WEIGHTS = ("people", "rows", "one")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+from uptack.groups import per_group
 from uptack.account import Account
 from uptack.columns.table import Floats
 from uptack.exact import Rational
@@ -20,7 +21,7 @@ from uptack.release import NoReply, Release
 
 @release(
     reads=STREAMED,
-    by=True,
+    by=per_group,
     people=True,
     data=("x", "y"),
     missing="ignore",

@@ -20,6 +20,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.groups import per_group
 from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.columns.batched import Batched
@@ -59,7 +60,7 @@ RARE = Fraction(1, 1000)
 
 @release(
     reads=STREAMED,
-    by=True,
+    by=per_group,
     people=True,
     data=("x", "y"),
     missing="ignore",

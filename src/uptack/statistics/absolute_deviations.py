@@ -6,16 +6,17 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from uptack.exact import Rational
+from uptack.groups import per_group
 from uptack.reach import Segment
 from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.median_deviation import MedianDeviation
 from uptack.registry import release
-from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import Options
 from uptack.statistics.order_statistic_errors import ranks
 from uptack.statistics.release_methods import released
 from uptack.statistics.statistic import Statistic
+from uptack.table.reads import MOMENTS
 
 
 def _rank(n: int) -> int:
@@ -33,7 +34,7 @@ def _deviation() -> Statistic:
     )
 
 
-@release(reads=MOMENTS, by=True, plan=ranks, statistic=_deviation, people="each")
+@release(reads=MOMENTS, by=per_group, plan=ranks, statistic=_deviation, people="each")
 def mad(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The median absolute deviation: the median of the distances of all rows from their median.
 

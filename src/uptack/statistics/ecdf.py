@@ -17,7 +17,6 @@ from uptack.privacy import Privacy, loss
 from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import quantile_trees
 from uptack.statistics.column_input import column
@@ -26,6 +25,7 @@ from uptack.statistics.distribution import Ecdf
 from uptack.statistics.row_counts import public_size
 from uptack.statistics.running_noise import RunningNoise, running_counts
 from uptack.statistics.statistic import Data, least_n
+from uptack.table.reads import COLUMN
 
 KNOTS = (3, 5, 9, 19, 39, 79, 159, 319, 639, 999)
 """How many knots there may be; which of them is chosen by public numbers."""

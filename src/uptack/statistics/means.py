@@ -9,11 +9,11 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.groups import per_group
 from uptack.reach import Segment
 from uptack.reach.l_statistics import trimmed_mean as trimmed_segments
 from uptack.reach.l_statistics import winsorized_mean as winsorized_segments
 from uptack.registry import release
-from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics.column_input import column
 from uptack.statistics.column_options import MeanOptions, Options, read_question, resolved
@@ -22,6 +22,7 @@ from uptack.statistics.moments import HOW, MomentRecipe, clipping, framed
 from uptack.statistics.order_statistic_errors import one_draw, ranks
 from uptack.statistics.release_methods import released
 from uptack.statistics.statistic import Functional, Statistic
+from uptack.table.reads import MOMENTS
 
 
 def _trimmed(cut: Rational = 0.1) -> Statistic:
@@ -66,7 +67,7 @@ def _cut(value: Rational) -> Fraction:
 
 @release(
     reads=MOMENTS,
-    by=True,
+    by=per_group,
     plan=ranks,
     examples=({"cut": 0.2},),
     statistic=_trimmed,
@@ -93,7 +94,7 @@ def trimmed_mean(
 
 @release(
     reads=MOMENTS,
-    by=True,
+    by=per_group,
     plan=ranks,
     examples=({"cut": 0.2},),
     page="trimmed_mean",
@@ -114,7 +115,7 @@ RECIPES = (MomentRecipe(kappa=-1, width=5), MomentRecipe(kappa=-2, width=5))
 """At κ = 1/2 the second moment is free where a row is replaced. Where one comes or goes it costs κ."""
 
 
-@release(reads=MOMENTS, by=True, statistic=_mean, people=True)
+@release(reads=MOMENTS, by=per_group, statistic=_mean, people=True)
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The mean, with an interval for the mean of the population and no bounds on the data.
 

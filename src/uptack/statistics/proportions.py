@@ -14,17 +14,18 @@ from numpy.typing import NDArray
 
 from uptack.account import Outcome
 from uptack.exact import Rational, read
+from uptack.groups import per_group
 from uptack.later import Later
 from uptack.mechanisms.integer_sums import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, loss
 from uptack.reach.protocol import Floats
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
 from uptack.statistics.column_input import column
 from uptack.statistics.column_options import MeanOptions, read_question
 from uptack.statistics.order_statistic_errors import secret_size
+from uptack.table.reads import COLUMN
 
 stats = Later("scipy.stats")
 
@@ -116,7 +117,7 @@ def _within(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     return f"within {100 * off / rows:.2g} percentage points of the rows' own share"
 
 
-@release(reads=COLUMN, by=True, plan=_within, people="each")
+@release(reads=COLUMN, by=per_group, plan=_within, people="each")
 def proportion(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The share of rows that are true, which for numbers is above 0, with an interval for the population.
 

@@ -12,10 +12,10 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.groups import per_group
 from uptack.reach import Segment
 from uptack.reach.l_statistics import quantile_rank
 from uptack.registry import release
-from uptack.registry.reads import MOMENTS
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_input import column
 from uptack.statistics.column_options import Options, Question, level, read_question
@@ -32,6 +32,7 @@ from uptack.statistics.quantile_intervals import (
 from uptack.statistics.release_methods import measured, run
 from uptack.statistics.row_counts import public_size
 from uptack.statistics.statistic import Data, Functional, Statistic, least_n
+from uptack.table.reads import MOMENTS
 
 
 def statistic(p: Fraction) -> Statistic:
@@ -51,7 +52,7 @@ def _of_level(p: Rational) -> Statistic:
 
 @release(
     reads=MOMENTS,
-    by=True,
+    by=per_group,
     plan=ranks,
     examples=({}, {"interval": 0.9}),
     statistic=lambda: statistic(HALF),
@@ -72,7 +73,7 @@ def median(
 
 @release(
     reads=MOMENTS,
-    by=True,
+    by=per_group,
     plan=ranks,
     examples=({"p": 0.3}, {"p": [0.25, 0.75]}, {"p": 0.4, "interval": 0.9}),
     statistic=_of_level,

@@ -11,16 +11,17 @@ from typing import Any, Unpack
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.groups import per_group
 from uptack.reach import Segment
 from uptack.reach.l_statistics import spread_ranks
 from uptack.reach.people_range import range_reach
 from uptack.registry import release
-from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics import order_statistic_errors
 from uptack.statistics.column_options import Options, level
 from uptack.statistics.release_methods import released
 from uptack.statistics.statistic import Functional, Statistic
+from uptack.table.reads import MOMENTS
 
 
 def steady_ranks(low: Fraction, high: Fraction, n: int) -> tuple[int, int]:
@@ -77,7 +78,7 @@ def _quarters() -> Statistic:
 
 @release(
     reads=MOMENTS,
-    by=True,
+    by=per_group,
     plan=order_statistic_errors.ranks,
     examples=({"low": 0.1, "high": 0.9},),
     page="iqr",
@@ -96,7 +97,7 @@ def interquantile_range(
     return released(_between(low, high), x, epsilon, options)
 
 
-@release(reads=MOMENTS, by=True, plan=order_statistic_errors.ranks, statistic=_quarters, people=True)
+@release(reads=MOMENTS, by=per_group, plan=order_statistic_errors.ranks, statistic=_quarters, people=True)
 def iqr(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """The interquartile range x(⌈3n/4⌉) - x(⌊n/4⌋ + 1): see `interquantile_range`.
 

@@ -6,17 +6,18 @@ from typing import Any, Unpack
 
 from uptack.account import Outcome
 from uptack.exact import Rational
+from uptack.groups import per_group
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
 from uptack.release import NoReply, Release
 from uptack.statistics.column_input import column
 from uptack.statistics.column_options import MeanOptions, read_question
 from uptack.statistics.mean_intervals import SumInterval
 from uptack.statistics.means import RECIPES
 from uptack.statistics.moments import HOW, clipping, framed
+from uptack.table.reads import COLUMN
 
 
-@release(reads=COLUMN, by=True, page="mean", people="each")
+@release(reads=COLUMN, by=per_group, page="mean", people="each")
 def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The sum of a column, with an interval and no bounds on the data.
 

@@ -6,14 +6,15 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from uptack.exact import Rational
+from uptack.groups import per_group
 from uptack.reach.l_statistics import trimean as segments
 from uptack.registry import release
-from uptack.registry.reads import MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import Options
 from uptack.statistics.order_statistic_errors import ranks
 from uptack.statistics.release_methods import released
 from uptack.statistics.statistic import Functional, Statistic
+from uptack.table.reads import MOMENTS
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 
@@ -23,7 +24,7 @@ def _trimean() -> Statistic:
     return Statistic("trimean", segments, Functional(levels), slope=8.0, follows=True)
 
 
-@release(reads=MOMENTS, by=True, plan=ranks, statistic=_trimean, people=True)
+@release(reads=MOMENTS, by=per_group, plan=ranks, statistic=_trimean, people=True)
 def trimean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply:
     """Tukey's trimean, a quarter of each quartile and half of the median, with no bounds on the data.
 

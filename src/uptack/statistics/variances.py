@@ -12,12 +12,12 @@ import numpy as np
 
 from uptack.account import Outcome
 from uptack.exact import Rational
+from uptack.groups import per_group
 from uptack.mechanisms.integer_sums import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.reach.protocol import Floats
 from uptack.registry import release
-from uptack.registry.reads import COLUMN, MOMENTS
 from uptack.release import NoReply, Release
 from uptack.statistics.column_input import column
 from uptack.statistics.column_options import MeanOptions, Question, read_question
@@ -25,6 +25,7 @@ from uptack.statistics.frame_sums import ONE
 from uptack.statistics.mean_intervals import laplace_quantile, normal_quantile
 from uptack.statistics.moments import HOW, MomentRecipe, Moments, clipping, framed
 from uptack.statistics.statistic import Data
+from uptack.table.reads import COLUMN, MOMENTS
 
 RECIPES = (MomentRecipe(kappa=1, width=8, of_rows=True), MomentRecipe(kappa=1, width=8, of_rows=True))
 """κ = 2: here the second moment is what counts."""
@@ -120,7 +121,7 @@ def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: 
     return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made),)))
 
 
-@release(reads=COLUMN, by=True, people=True)
+@release(reads=COLUMN, by=per_group, people=True)
 def variance(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The variance, with an interval for that of the population and no bounds on the data.
 
@@ -146,7 +147,7 @@ def variance(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Re
     return _measured("variance", x, epsilon, options, root=False)
 
 
-@release(reads=MOMENTS, by=True, page="variance", people=True)
+@release(reads=MOMENTS, by=per_group, page="variance", people=True)
 def std(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The standard deviation, the root of `variance`, with an interval for that of the population.
 

@@ -221,6 +221,10 @@ class Column:
         """The same with units that rows share in another way."""
         return replace(self, table=self.table.weighted(unit))
 
+    def sharing(self, share: str, at_most: int | None = None) -> Column:
+        """The same of people whose rows share their units so: see `uptack.table.unit`."""
+        return self.weighted(Unit.of_people(self.table.unit.ids, share, at_most))
+
     def of(self, table: Table) -> Column:
         """The same view of another table with such a column."""
         return replace(self, table=table)

@@ -8,7 +8,7 @@ to people or are in groups. Where a caller hands in plain data, the function rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,8 +18,8 @@ from uptack.table.arguments import Owned, category_fields, column_field, matrix_
 from uptack.table.ids import Owners, owners
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import hidden, known
-from uptack.table.protocol import Columns, Table
-from uptack.table.unit import Unit
+from uptack.table.protocol import Columns, Groups, Table
+from uptack.table.unit import Integers, Unit
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import TIMED
@@ -40,6 +40,47 @@ ORDER = "order"
 """The name that the column of order has in a table that is made of a caller's data."""
 
 
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """A table in groups, and the data arguments that a function gets of each of them."""
+
+    groups: Groups
+    arguments: tuple[Any, ...]
+    of_people: bool
+
+    def sizes(self) -> tuple[list[Hashable], Integers]:
+        """The groups that occur, and their sizes."""
+        return self.groups.sizes()
+
+    def rows(self, group: Hashable) -> tuple[Any, ...]:
+        """The arguments of a group."""
+        return self._of(self.groups.part(group))
+
+    def nothing(self) -> tuple[Any, ...]:
+        """The arguments of a group without rows."""
+        return self._of(self.groups.nothing())
+
+    def per_person(self, how: str, order: str | None = None) -> Grouped:
+        """One number per person, from her rows in her group."""
+        return replace(self, arguments=tuple(one and one.per_person(how, order) for one in self.arguments))
+
+    def sharing(self, share: str, at_most: int | None = None) -> Grouped:
+        """The same of people whose rows share their units so."""
+        return replace(self, arguments=tuple(one and one.sharing(share, at_most) for one in self.arguments))
+
+    def _of(self, part: Table) -> tuple[Any, ...]:
+        return tuple(rebased(one, part) for one in self.arguments)
+
+
+def rebased(argument: Any, part: Table) -> Any:
+    """A data argument of a part of its table; units are shared as the argument says."""
+    if argument is None:
+        return None
+    unit = argument.table.unit if hasattr(argument, "table") else argument.unit
+    table = part if part.unit == unit else part.weighted(unit)
+    return argument.of(table) if hasattr(argument, "of") else table
+
+
 @dataclass(frozen=True)
 class Entered:
     """A caller's data as columns of one table: the arguments by name, and the table with the columns of groups."""
@@ -47,6 +88,10 @@ class Entered:
     arguments: dict[str, Any]
     table: MemoryTable
     by: Names
+
+    def grouped(self, arguments: tuple[Any, ...]) -> Grouped:
+        """Data arguments in the groups of the table."""
+        return Grouped(self.table.groups(self.by), arguments, self.table.unit.people)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.signs import whitened
 from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.noise import Entropy, SeededEntropy
-from uptack.registry.rim import guarded
+from uptack.registry.guard import guarded
 from uptack.regression.check_loss import Check
 from uptack.regression.fit_model import FAR_OUT, Model, far_out
 from uptack.regression.fit_state import FitState

@@ -4,35 +4,45 @@
     median(x, epsilon=1, person=ids, weights="rows", at_most=10)        # rows weigh alike, up to ten per person
     median(x, epsilon=1, person=ids, per_person="mean")                 # one number per person first
 
-`person` is taken out of the call, the data become people's data (`uptack.registry.reads.Reads.people`), and the
-adjacency becomes one by person. A function says that it is proved for people with `@release(..., people=True)`; with
-`people="each"` it is for one number per person only. A mechanism that is told a sensitivity says `people="stated"`: its
-value is one for people where the adjacency says so, and it takes no ids. Every other one refuses. So does every one
-that is given people's data without a person's adjacency, or the other way round: people are never taken for rows.
+`person` is taken out of the call, the data become columns of a table whose unit is people (`uptack.table.reads.Reads`),
+and the adjacency becomes one by person. A function says that it is proved for people with `@release(..., people=True)`;
+with `people="each"` it is for one number per person only. A mechanism that is told a sensitivity says
+`people="stated"`: its value is one for people where the adjacency says so, and it takes no ids. Every other one
+refuses. So does every one that is given people's data without a person's adjacency, or the other way round: people are
+never taken for rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Protocol
 
 from uptack import checks
-from uptack.columns.each import HOWS, places
-from uptack.columns.grouped import Keys, PeopleGroups
-from uptack.columns.owners import of_people, owners
 from uptack.errors import InvalidArgument
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
-from uptack.registry.options import PEOPLE, Option
-from uptack.registry.reads import Peoples
+from uptack.registry.options import HOWS, PEOPLE, Option
 
-Flag = bool | str | Peoples
+
+class Enter(Protocol):
+    """How the data arguments of a call become columns of one table, and what can be said of people beside `person`."""
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The options of people that it takes."""
+        ...
+
+    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Any:
+        """The arguments by name (`arguments`), the table (`table`), and the names of the columns of groups (`by`)."""
+        ...
+
+
+Flag = bool | str | Enter
 """Whether a function is proved for people: False, "stated", "each", True, or how its data become people's data."""
 
-ALIKE = "people"
-BY_ROWS = "rows"
-ONCE = "one"
+WEIGHTS = ("people", "rows", "one")
+ORDER = "order"
+"""The name that the column of order has in the table of a call."""
 STATED = "stated"
 INSTEAD = {
     "hampel_regression": "linear_regression and shortcut_regression",
@@ -63,18 +73,18 @@ class _Asked:
         if self.per_person is not None:
             checks.choice("per_person", self.per_person, HOWS)
         if self.weights is not None:
-            checks.choice("weights", self.weights, (ALIKE, BY_ROWS, ONCE))
+            checks.choice("weights", self.weights, WEIGHTS)
         if (self.per_person == "last") != (self.order is not None):
             fix = "It is the column that says which row is the last."
             got = "nothing" if self.order is None else "a column"
             raise InvalidArgument("order", "given with per_person='last', and only then", got, fix)
-        if (self.weights == BY_ROWS) != (self.at_most is not None):
+        if (self.weights == "rows") != (self.at_most is not None):
             fix = "It is how many rows of one person count in full."
             must = "given with weights='rows', and only then"
             raise InvalidArgument("at_most", must, checks.describe(self.at_most), fix)
         if self.at_most is not None:
             checks.integer("at_most", self.at_most, least=1)
-        if self.per_person is not None and self.weights == BY_ROWS:
+        if self.per_person is not None and self.weights == "rows":
             fix = "With one number per person all weigh alike."
             raise InvalidArgument("weights", "left out with per_person", repr(self.weights), fix)
 
@@ -114,39 +124,56 @@ def options_of(people: Flag, reads: Any) -> tuple[str, ...]:
         return ()
     if people == "each":
         return ("person", "per_person", "order")
-    return ("person", *(people if isinstance(people, Peoples) else reads.people).beside)
+    return ("person", *(reads if isinstance(people, bool | str) else people).people)
 
 
-def entered(
-    made: Declared, arguments: tuple[Any, ...], told: Mapping[str, Any], by: Any = None
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The call that the function itself is to have: without `person`, with people's data and their adjacency.
+@dataclass(frozen=True)
+class Call:
+    """The call that the function itself is to have, and where its data were made columns of a table, what they are."""
 
-    With `by`, the group of every row, the data are people in groups (`uptack.columns.grouped`).
-    """
+    arguments: tuple[Any, ...]
+    given: dict[str, Any]
+    read: Any = None
+
+
+def entered(made: Declared, arguments: tuple[Any, ...], told: Mapping[str, Any], by: Any = None) -> Call:
+    """A call without `person`, with people's data and their adjacency; with `by`, of a table in groups."""
     data, given = made.data, {key: value for key, value in told.items() if key not in PEOPLE}
     asked = _Asked(**{option: told[option] for option in PEOPLE if option in told})
     relation = given.get("adjacency", _usual(made, by))
     unit = relation.person if isinstance(relation, Adjacency) else ()
     passed = dict(zip(data, arguments, strict=False)) | {key: given[key] for key in data if key in given}
-    known = [key for key, value in passed.items() if of_people(value)]
+    known = [key for key, value in passed.items() if _of_people(value)]
     if asked.person is None and not known and (made.people == STATED or not unit):
         _refuse_alone(asked)
-        return arguments, given
+        return (
+            Call(arguments, given) if by is None else _called(made, arguments, given, made.reads.enter(passed, by=by))
+        )
     _proved(made, asked)
     asked.check()
     if asked.person is not None:
-        passed, given = _owned(made, passed, asked, {**given, "adjacency": relation}, by)
-    elif not known:
+        return _owned(made, arguments, passed, asked, {**given, "adjacency": relation}, by)
+    if not known:
         fix = "Pass person=, the column of ids, or open a session with person=."
         raise InvalidArgument("adjacency", "one about rows where no person is given", str(relation), fix)
-    elif not unit:
+    if not unit:
         fix = "Pass adjacency=SUBSTITUTE.by_person(...)."
         raise InvalidArgument("adjacency", "one by person for people's data", checks.describe(relation), fix)
-    if by is None:
-        passed = {key: _shaped(key, value, asked) for key, value in passed.items()}
+    shaped = {key: _shaped(key, value, asked, asked.order) for key, value in passed.items()}
+    return _renamed(made, arguments, given, shaped)
+
+
+def _renamed(made: Declared, arguments: tuple[Any, ...], given: Mapping[str, Any], passed: Mapping[str, Any]) -> Call:
+    """The call with other data arguments."""
+    data = made.data
     changed = tuple(passed[key] for key, _ in zip(data, arguments, strict=False)) + arguments[len(data) :]
-    return changed, {key: passed.get(key, value) if key in data else value for key, value in given.items()}
+    return Call(changed, {key: passed.get(key, value) if key in data else value for key, value in given.items()})
+
+
+def _called(made: Declared, arguments: tuple[Any, ...], given: Mapping[str, Any], read: Any) -> Call:
+    """The call with columns of a table in place of data."""
+    call = _renamed(made, arguments, given, read.arguments)
+    return replace(call, read=read)
 
 
 def proved(made: Declared, told: Mapping[str, Any]) -> None:
@@ -185,48 +212,41 @@ def _proved(made: Declared, asked: _Asked) -> None:
 
 
 def _owned(
-    made: Declared, passed: Mapping[str, Any], asked: _Asked, given: Mapping[str, Any], by: Any
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    made: Declared,
+    arguments: tuple[Any, ...],
+    passed: Mapping[str, Any],
+    asked: _Asked,
+    given: Mapping[str, Any],
+    by: Any,
+) -> Call:
     """Data with owners in place of rows, and the adjacency by person."""
     relation = checks.instance("adjacency", given["adjacency"], Adjacency, "SUBSTITUTE or ADD_REMOVE")
-    if relation.person or any(map(of_people, passed.values())):
+    if relation.person or any(map(_of_people, passed.values())):
         fix = "Where the data say whose they are, leave person= out."
         raise InvalidArgument("person", "said once", "twice", fix)
     if given.get("rows_per_person", 1) != 1:
         fix = "However many rows a person has, they count as one; leave rows_per_person out."
         rows = checks.describe(given["rows_per_person"])
         raise InvalidArgument("rows_per_person", "1 where person is given", rows, fix)
-    how: Peoples | None = made.people if isinstance(made.people, Peoples) else made.reads.people
-    assert how is not None, "a function of people says how its data become theirs"
-    whose = owners(asked.person)
-    theirs = {key: how(key, value, whose) for key, value in passed.items()}
-    if asked.order is not None:
-        object.__setattr__(asked, "order", places(asked.order, whose.size)[whose.kept])
-    if by is not None:
-        keys = Keys.of(by, whose)
-        theirs = {key: PeopleGroups(value, keys, partial(_in_group, key, asked)) for key, value in theirs.items()}
-    return theirs, {**given, "adjacency": relation.by_person(*whose.names)}
+    how: Enter = made.reads if isinstance(made.people, bool | str) else made.people
+    read = how.enter(passed, asked.person, asked.order, by)
+    order = None if asked.order is None else ORDER
+    shaped = {key: _shaped(key, value, asked, order) for key, value in read.arguments.items()}
+    call = _renamed(made, arguments, {**given, "adjacency": relation.by_person(*read.table.unit.ids)}, shaped)
+    return replace(call, read=read)
 
 
-def _in_group(name: str, asked: _Asked, data: Any, rows: Any) -> Any:
-    """The same for the rows of a group."""
-    return _shaped(name, data, asked if asked.order is None else replace(asked, order=asked.order[rows]))
+def _of_people(value: Any) -> bool:
+    """Whether data say whose they are."""
+    return bool(getattr(value, "of_people", False))
 
 
-def _shaped(name: str, data: Any, asked: _Asked) -> Any:
-    """People's data with the weights, or the numbers per person, that were asked for."""
-    if not of_people(data):
+def _shaped(name: str, data: Any, asked: _Asked, order: Any) -> Any:
+    """People's data with the weights, or the numbers per person, that were asked for; `order` names a column."""
+    if not _of_people(data):
         return data
     if asked.per_person is not None:
-        return _able(name, data, "each", "per_person")(asked.per_person, asked.order)
-    if asked.weights == BY_ROWS:
-        return _able(name, data, "by_rows", "weights")(asked.at_most)
-    if asked.weights == ONCE:
-        return _able(name, data, "once", "weights")()
-    return data
-
-
-def _able(name: str, data: Any, method: str, option: str) -> Any:
-    if not hasattr(data, method):
-        raise InvalidArgument(option, f"left out: {name} is not one column of numbers", "given")
-    return getattr(data, method)
+        if not hasattr(data, "per_person"):
+            raise InvalidArgument("per_person", f"left out: {name} is not one column of numbers", "given")
+        return data.per_person(asked.per_person, order)
+    return data if asked.weights is None else data.sharing(asked.weights, asked.at_most)

@@ -9,25 +9,23 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "uptack"
-GROUND = {"errors", "exact", "checks", "labels", "later"}
+GROUND = {"errors", "exact", "checks", "labels"}
 BASE = {"noise", "privacy", "release", "account", "registry", "columns", "reach", "mechanisms"}
 SHOWN = {"shown", "drawing"}
 ALLOWED = {
     "errors": set(),
     "exact": set(),
-    "deprecated": set(),
     "labels": set(),
-    "later": set(),
     "checks": {"errors", "exact"},
     "table": None,
     "columns": GROUND | {"table"},  # what data look like
     "noise": GROUND,  # nothing of ours but the ground
-    "privacy": GROUND | {"deprecated"},  # no data, no randomness
+    "privacy": GROUND,  # no data, no randomness
     "noisy_size": GROUND | SHOWN,
     "release": GROUND | SHOWN | {"noisy_size", "privacy"},
     "account": GROUND | {"noise", "noisy_size", "privacy", "release"},
     "registry": GROUND | {"privacy", "columns", "data"},
-    "reach": GROUND | {"columns", "deprecated"},
+    "reach": GROUND | {"columns"},
     "mechanisms": GROUND | {"noise", "privacy", "release", "registry", "reach", "columns"},
     "statistics": GROUND | BASE | SHOWN | {"data"},
     "papers": GROUND | BASE | {"statistics", "regression", "blocks", "progress"},
@@ -54,10 +52,7 @@ ALLOWED = {
     "audit": None,  # attacks everything
     "cli": None,  # commands for everything
     "__main__": {"cli"},
-    "__init__": {"deprecated"},  # the list of public names
-    "engines": {"deprecated"},
-    "aggregate": {"deprecated"},
-    "functions": {"deprecated"},
+    "__init__": set(),  # the list of public names
 }
 
 
@@ -99,7 +94,7 @@ NEEDLESS = (
         "uptack.table.csv.inspector",
     ),
     *("uptack.kernels.kernel", "uptack.kernels.machines", "uptack.kernels.spectral", "uptack.densities.kernel_density"),
-    *("webbrowser", "tomllib"),
+    *("webbrowser", "tomllib", "tomlkit"),
 )
 """What takes long to import, and is needed for other commands, other engines and other figures."""
 ONLY_CSV = ["concurrent.futures", "pyarrow.compute", "pyarrow.csv", "pyarrow.parquet"]

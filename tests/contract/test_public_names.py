@@ -65,22 +65,3 @@ def test_names_are_there_and_listed(module):
     assert set(found.__all__) - extra <= set(NAMES[module].split()) <= set(found.__all__)  # a declaration is a decision
     for name in found.__all__:
         assert getattr(found, name).__doc__ or name.isupper() or name == "Kind"
-
-
-OLD = {
-    "engines": ("laplace", "uptack.mechanisms"),
-    "aggregate": ("stable_value", "uptack.blocks"),
-    "functions": ("kde", "uptack.densities"),
-    "reach": ("ArrayColumn", "uptack.columns"),
-    "privacy.loss": ("Levels", "uptack.privacy.loss"),
-}
-
-
-@pytest.mark.parametrize("module", OLD)
-def test_old_names_work_for_one_more_version(module):
-    (name, home), module = OLD[module], f"uptack.{module}"
-    with pytest.warns(DeprecationWarning, match=f"{module}.{name} is called {home}"):
-        found = getattr(importlib.import_module(module), name)
-    assert found is getattr(importlib.import_module(home), "Composed" if name == "Levels" else name)
-    with pytest.raises(AttributeError):
-        _ = importlib.import_module(module).nothing_of_the_kind

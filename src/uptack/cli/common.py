@@ -18,7 +18,6 @@ from uptack.cli.types import Exact, Missing, pairs, stacked
 from uptack.cli.wording import narrowed
 from uptack.errors import NoInterval
 from uptack.labels import json_text, label, lines, pasted
-from uptack.later import Later
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.progress import steps
@@ -31,8 +30,6 @@ from uptack.shown.times import words
 from uptack.table.csv.rules import GUESS
 from uptack.table.engine import files
 from uptack.table.values.declared import FORMS
-
-ledgers = Later("uptack.ledger")
 
 ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
 SIGNALS: list[int] = []
@@ -104,6 +101,14 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
         yield session
 
 
+def _ledger(own: dict[str, Any]) -> Any:
+    if own["ledger"] is None:
+        return None
+    from uptack.ledger import Ledger
+
+    return Ledger(own["ledger"], dataset=own["dataset"])
+
+
 def _session(data: str | Path, own: dict[str, Any]) -> tuple[Session, dict[str, str] | None]:
     """A session on a file, and the kinds of its columns that were stated or are guessed."""
     types = _types(data, own)
@@ -112,7 +117,7 @@ def _session(data: str | Path, own: dict[str, Any]) -> tuple[Session, dict[str, 
         table=own["table"],
         types=types,
         **written(own),
-        ledger=None if own["ledger"] is None else ledgers.Ledger(own["ledger"], dataset=own["dataset"]),
+        ledger=_ledger(own),
         analyst=own["analyst"],
         adjacency=ADJACENCIES.get(own["adjacency"]),
         rows_per_person=own["rows_per_person"],

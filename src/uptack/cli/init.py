@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import ADJACENCIES, ANSWER, file_options, ledgers, opened, say
+from uptack.cli.common import ADJACENCIES, ANSWER, file_options, opened, say
 from uptack.cli.describing import look_lines, looked, new, proposed, save
 from uptack.cli.types import Exact
 from uptack.data.protocol import known
@@ -63,9 +63,11 @@ def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: Path | None, **
         place = ledger or Path(asking.word("Ledger", f"{path}.ledger.db"))
         relation = ADJACENCIES[schema.adjacency or "substitute"]
         relation = relation.by_person(*schema.person) if schema.person else relation
+        from uptack.ledger import Ledger
+
         if place.exists():
             raise InvalidArgument("ledger", "a new file", f"{str(place)!r}, which exists", "Say --ledger.")
-        say(f"{ledgers.Ledger(place, budget, slack, adjacency=relation)!r}\n{whose(relation, schema.noun or 'row')}")
+        say(f"{Ledger(place, budget, slack, adjacency=relation)!r}\n{whose(relation, schema.noun or 'row')}")
     save(path, schema)
     charged = f" --ledger {place}" if budget else ""
     say(f"Now: uptack report {path} --epsilon {float(budget) / 2 or 1:g}{charged}")

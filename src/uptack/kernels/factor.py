@@ -35,11 +35,8 @@ import numpy as np
 
 from uptack.errors import InvalidArgument
 from uptack.kernels.kernel import UNIT, Floats, Kernel, root_above
-from uptack.later import Later
 from uptack.mechanisms.additive import calibrated_gaussian
 from uptack.noise import Grid, IntegerGaussian
-
-blas = Later("scipy.linalg.blas")
 
 PANEL = 256
 """Rows that are kept in one piece of memory: large enough for fast products, small enough to waste little."""
@@ -134,11 +131,13 @@ class Factor:
 
     def against(self, new: Floats) -> Floats:
         """V with V·Lᵀ = K(new, X), by forward substitution: a row for each new point."""
+        import scipy
+
         cross = self.kernel.matrix(new, self.points)
         for (panel, start, end), corner in zip(self._pieces(), self._corners, strict=True):
             width = end - start
             rest = cross[:, start:end] - cross[:, :start] @ panel[:width, :start].T
-            cross[:, start:end] = blas.dtrsm(1.0, corner[:width, :width], rest.T, lower=True).T
+            cross[:, start:end] = scipy.linalg.blas.dtrsm(1.0, corner[:width, :width], rest.T, lower=True).T
         return cross
 
     def extend(self, new: Floats) -> None:

@@ -53,9 +53,6 @@ from uptack.errors import InvalidArgument
 from uptack.kernels.blocked import TERMS, Features
 from uptack.kernels.kernel import Floats
 from uptack.kernels.regions import FEATURE_ERROR
-from uptack.later import Later
-
-linalg, special = Later("scipy.linalg"), Later("scipy.special")
 
 CORNER = 2.0**-8
 """Half the width over which the corner of the hinge is rounded off; it lifts the loss by at most a quarter of that."""
@@ -107,8 +104,10 @@ class Logistic(Penalty):
 
     def derivatives(self, y: Floats, f: Floats) -> tuple[Floats, Floats]:
         """-y·p and p(1 - p) with p = 1/(1 + e^(yf))."""
-        wrong = special.expit(-y * f)
-        return -y * wrong, wrong * special.expit(y * f)
+        import scipy
+
+        wrong = scipy.special.expit(-y * f)
+        return -y * wrong, wrong * scipy.special.expit(y * f)
 
 
 @dataclass(frozen=True)
@@ -211,9 +210,11 @@ class Objective:
 
         2λ is at least 2^-19 and, where n ≤ 2N, the entries of H are below 2^10/m: Cholesky's method can't break down.
         """
+        import scipy
+
         hessian = self.phi.squared(curvature / self.rows)
         hessian[np.diag_indices_from(hessian)] += 2 * self.regularization
-        direction: Floats = -linalg.cho_solve(linalg.cho_factor(hessian, overwrite_a=True), gradient)
+        direction: Floats = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(hessian, overwrite_a=True), gradient)
         return direction
 
     def step(self, w: Floats, f: Floats, gradient: Floats, direction: Floats) -> float:

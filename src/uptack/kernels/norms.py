@@ -15,10 +15,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.kernel import Floats, Kernel, points, root_above
 from uptack.kernels.stationary import Exponential
-from uptack.later import Later
 from uptack.privacy import Adjacency
-
-linalg = Later("scipy.linalg")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,12 +112,14 @@ def sobolev_norm(kernel: Exponential, values: ArrayLike, box: ArrayLike) -> floa
 
 def _form(rate: float, size: int, width: float) -> Floats:
     """(3.7) as a matrix, for functions that are linear between `size` even points."""
+    import scipy
+
     step = width / (size - 1)
     line = np.zeros(size)
     line[:2] = 2, -1
-    stiff = linalg.toeplitz(line) / step
+    stiff = scipy.linalg.toeplitz(line) / step
     line[:2] = 4, 1
-    mass = linalg.toeplitz(line) * step / 6
+    mass = scipy.linalg.toeplitz(line) * step / 6
     for matrix in (stiff, mass):
         matrix[0, 0] /= 2
         matrix[-1, -1] /= 2

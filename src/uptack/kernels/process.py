@@ -20,13 +20,10 @@ from uptack.kernels import storage
 from uptack.kernels.curves import Curve, grid
 from uptack.kernels.factor import Factor, Noise
 from uptack.kernels.kernel import Floats, Kernel, points
-from uptack.later import Later
 from uptack.noise import Entropy, Grid, IntegerGaussian
 from uptack.noise.entropy import source
 from uptack.noise.laws import Integers
 from uptack.registry.rim import SILENCE
-
-special = Later("scipy.special")
 
 AHEAD = 256
 """Coordinates of noise that are drawn at a time."""
@@ -154,10 +151,14 @@ class FunctionRelease:
 
     def band(self, where: ArrayLike, confidence: Rational = 0.95, *, together: bool = False) -> tuple[Floats, Floats]:
         """Where the curator's own values lie, by the law of the noise: each by itself, or all of them together."""
+        import scipy
+
         level = float(checks.inside_unit("confidence", confidence))
         values = self.at(where)
         tail = (1 - level) / (2 * (max(values.size, 1) if together else 1))
-        width = -special.ndtri(tail) * self.scale * math.sqrt(float(self.kernel.largest) * (1 + self._factor.jitter))
+        width = (
+            -scipy.special.ndtri(tail) * self.scale * math.sqrt(float(self.kernel.largest) * (1 + self._factor.jitter))
+        )
         return values - width, values + width
 
     def curve(self, where: ArrayLike, confidence: Rational = 0.95) -> Curve:

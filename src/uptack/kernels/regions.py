@@ -15,9 +15,6 @@ from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
 from uptack.kernels.kernel import Floats, Kernel, Tensor, points
 from uptack.kernels.stationary import Exponential, Gaussian, Matern32, Matern52
-from uptack.later import Later
-
-stats = Later("scipy.stats")
 
 FEATURE_ERROR = 2.0**-46
 """A bound on ‖φ computed - φ‖: the phase is a fixed function of the row, less its whole turns it is exact, and cosine
@@ -37,7 +34,11 @@ def spectrum(kernel: Kernel, count: int) -> Floats:
     >>> bool(np.abs(phi @ phi.T - Gaussian(0.5)(x, x)).max() < 0.005)
     True
     """
-    uniform = stats.qmc.Sobol(_uniforms(kernel), scramble=True, seed=0).random_base2((count - 1).bit_length())[:count]
+    import scipy
+
+    uniform = scipy.stats.qmc.Sobol(_uniforms(kernel), scramble=True, seed=0).random_base2((count - 1).bit_length())[
+        :count
+    ]
     return _spectral(kernel, np.clip(uniform, 2.0**-40, 1 - 2.0**-40)) / (2 * np.pi)
 
 
@@ -53,17 +54,19 @@ def _uniforms(kernel: Kernel) -> int:
 
 def _spectral(kernel: Kernel, uniform: Floats) -> Floats:
     """Angular frequencies from uniform numbers."""
+    import scipy
+
     if isinstance(kernel, Tensor):
         cut = _uniforms(kernel.first)
         return np.hstack([_spectral(kernel.first, uniform[:, :cut]), _spectral(kernel.second, uniform[:, cut:])])
     assert isinstance(kernel, Gaussian | Exponential | Matern32 | Matern52)
     if isinstance(kernel, Exponential):
         return np.tan(np.pi * (uniform - 0.5)) / kernel.scale
-    normal: Floats = stats.norm.ppf(uniform[:, : kernel.dimension]) / kernel.scale
+    normal: Floats = scipy.stats.norm.ppf(uniform[:, : kernel.dimension]) / kernel.scale
     if isinstance(kernel, Gaussian):
         return normal
     degrees = 3 if isinstance(kernel, Matern32) else 5
-    student: Floats = normal * np.sqrt(degrees / stats.chi2.ppf(uniform[:, -1:], degrees))
+    student: Floats = normal * np.sqrt(degrees / scipy.stats.chi2.ppf(uniform[:, -1:], degrees))
     return student
 
 
@@ -118,8 +121,10 @@ class KernelMachine:
 
         It allows for the noise and nothing else. Rounding, less than a 2^-16 part of the sensitivity, is left out.
         """
+        import scipy
+
         level = float(checks.inside_unit("confidence", confidence))
-        middle, reach = self.at(x), self.noise * stats.norm.ppf(0.5 + level / 2)
+        middle, reach = self.at(x), self.noise * scipy.stats.norm.ppf(0.5 + level / 2)
         return middle - reach, middle + reach
 
     def to_dict(self) -> dict[str, Any]:

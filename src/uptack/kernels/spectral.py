@@ -16,7 +16,6 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 from uptack.kernels.kernel import UNIT, Floats, points, root_above
-from uptack.later import Later
 from uptack.mechanisms.additive import GridNoise, gaussian
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
@@ -24,8 +23,6 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
 from uptack.table.values.entrance import matrix, numbers
-
-special = Later("scipy.special")
 
 DIGITS = 32
 """Binary digits to which the coordinates of a row are rounded, so that sums over rows are exact."""
@@ -163,9 +160,11 @@ class SpectralRelease:
 
     def band(self, where: ArrayLike, confidence: Rational = 0.95) -> tuple[Floats, Floats]:
         """Where the curator's own values lie (of the function cut off at the degree), each point by itself."""
+        import scipy
+
         tail = (1 - float(checks.inside_unit("confidence", confidence))) / 2
         spread = self.scale * np.sqrt(self.basis.functions(where) ** 2 @ self.basis.eigenvalues)
-        return self.at(where) + special.ndtri(tail) * spread, self.at(where) - special.ndtri(tail) * spread
+        return self.at(where) + scipy.special.ndtri(tail) * spread, self.at(where) - scipy.special.ndtri(tail) * spread
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

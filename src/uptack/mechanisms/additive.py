@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball, read
-from uptack.later import Later
 from uptack.noise import Ellipsoid, Entropy, Grid, IntegerGaussian, IntegerLaplace, IntegerLaw, L2Ball
 from uptack.noise.bodies import Body
 from uptack.noise.continuous import gamma as gamma_variable
@@ -33,8 +32,6 @@ from uptack.privacy.calibration import gaussian_noise_multiplier
 from uptack.registry import release
 from uptack.release import Release
 from uptack.table.values.entrance import numbers
-
-special = Later("scipy.special")
 
 Floats = NDArray[np.float64]
 SMOOTHING = 9
@@ -65,7 +62,9 @@ class NormNoise:
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """A box around the K-ball that X keeps to with this probability: it holds for all coordinates at once."""
-        radius = self.scale * float(special.gammaincinv(self.body.dimension, float(read(confidence))))
+        import scipy
+
+        radius = self.scale * float(scipy.special.gammaincinv(self.body.dimension, float(read(confidence))))
         reach = radius * self.body.extent() + self.rounding
         return value - reach, value + reach
 

@@ -40,7 +40,6 @@ from numpy.typing import ArrayLike, NDArray
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball, read
-from uptack.later import Later
 from uptack.noise import Entropy, Grid
 from uptack.noise.continuous import nearest_integers, normals
 from uptack.noise.entropy import source
@@ -49,10 +48,6 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
 from uptack.table.values.entrance import numbers
-
-integrate = Later("scipy.integrate")
-optimize = Later("scipy.optimize")
-stats = Later("scipy.stats")
 
 Floats = NDArray[np.float64]
 Matrix = Sequence[Sequence[Fraction | int]]
@@ -107,12 +102,14 @@ class TraceNoise:
 @lru_cache(maxsize=256)
 def beyond(shape: float, outside: float) -> float:
     """The t with P(|X - Y| > t) = outside, for two independent Gamma variables of this shape and scale 1."""
-    law = stats.gamma(shape)
+    import scipy
+
+    law = scipy.stats.gamma(shape)
 
     def tail(t: float) -> float:
-        return 2 * float(integrate.quad(lambda x: law.pdf(x) * law.sf(x + t), 0, np.inf)[0])
+        return 2 * float(scipy.integrate.quad(lambda x: law.pdf(x) * law.sf(x + t), 0, np.inf)[0])
 
-    return float(optimize.brentq(lambda t: tail(t) - outside, 0.0, 60 + 12 * shape, xtol=1e-9))
+    return float(scipy.optimize.brentq(lambda t: tail(t) - outside, 0.0, 60 + 12 * shape, xtol=1e-9))
 
 
 @release(data=("value",), page="noise")

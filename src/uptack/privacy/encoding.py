@@ -79,7 +79,7 @@ def decode(written: object) -> loss.Loss:
     if not isinstance(written, dict):
         raise UnknownLoss(f"a {type(written).__name__} is not a written loss node")
     name = str(written.get("kind"))
-    kind = KINDS.get(loss.RENAMED.get(name, name))
+    kind = KINDS.get(name)
     if kind is None:
         raise UnknownLoss(f"no loss node is of the kind {written.get('kind')!r}; was it written by a newer version?")
     if written.keys() - {"kind"} != {f.name for f in fields(kind)}:

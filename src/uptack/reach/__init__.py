@@ -1,12 +1,7 @@
 """Reach: how far a statistic can move when k people's rows change. One statistic, or one family, per file."""
 
-from uptack.deprecated import renamed
 from uptack.reach.order import LStatistic, Segment
 from uptack.reach.protocol import Reach
 from uptack.reach.spread import InterquantileRange
 
 __all__ = ["InterquantileRange", "LStatistic", "Reach", "Segment"]
-
-__getattr__ = renamed(
-    __name__, {name: f"uptack.columns:{name}" for name in ("ArrayColumn", "Column", "OrderStatistics")}
-)

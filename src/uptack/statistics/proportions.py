@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from uptack.account import Outcome
 from uptack.exact import Rational, read
-from uptack.later import Later
 from uptack.mechanisms.integer_sums import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, loss
@@ -25,8 +24,6 @@ from uptack.release import NoReply, Release
 from uptack.statistics.arguments import MeanOptions, asked
 from uptack.statistics.entrance import column
 from uptack.statistics.planning import secret_size
-
-stats = Later("scipy.stats")
 
 MOST = 5_000
 """Values of the noise that are added up one by one."""
@@ -77,8 +74,10 @@ class ProportionInterval:
 
     def _at_least(self, y: int, n: int, p: float) -> float:
         """P(B + Z ≥ y). The noise is symmetric, so the other tail is that of n - B with 1 - p."""
+        import scipy
+
         z, chances = _noise(self.law)
-        beyond = stats.binom.sf((y - z) // self.each - 1, -(-n // self.each), p)
+        beyond = scipy.stats.binom.sf((y - z) // self.each - 1, -(-n // self.each), p)
         beyond = beyond if self.each == 1 else np.minimum(math.e * beyond, 1.0)
         return float((chances * beyond).sum()) + FORGOTTEN
 

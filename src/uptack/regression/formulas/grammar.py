@@ -19,13 +19,10 @@ import numpy as np
 from uptack import checks
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
-from uptack.later import Later
 from uptack.regression.formulas import functions, refusals
 from uptack.regression.formulas.names import marked, shown, unmarked
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import number
-
-formulaic = Later("formulaic")
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": functions.log, "log1p": functions.log1p, "log2": functions.log2, "log10": functions.log10,
@@ -139,7 +136,9 @@ def _parsed(text: object) -> Any:
     try:
         if isinstance(text, str) and len(text) > LONGEST:
             raise InvalidArgument("formula", f"of at most {LONGEST:,} characters", f"{len(text):,}")
-        found = formulaic.Formula(_shortened(marked(text))) if isinstance(text, str) else None
+        from formulaic import Formula
+
+        found = Formula(_shortened(marked(text))) if isinstance(text, str) else None
         sound = len(list(found.lhs)) == 1 == len(next(iter(found.lhs)).factors) and all(t.factors for t in found.rhs)
     except InvalidArgument:
         raise
@@ -154,7 +153,9 @@ def _parsed(text: object) -> Any:
 
 def _shortened(text: str) -> str:
     """The formula with no higher powers than it needs. One with too many terms is refused."""
-    tree = formulaic.parser.DefaultFormulaParser().get_ast(text)
+    from formulaic.parser import DefaultFormulaParser
+
+    tree = DefaultFormulaParser().get_ast(text)
     terms, powers = counted(tree)
     if not terms <= MOST:
         must = f"of at most {MOST:,} terms of {DEEPEST} columns, with few powers, whole numbers up to {HIGHEST}"

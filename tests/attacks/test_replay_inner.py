@@ -16,8 +16,8 @@ from uptack.audit.moving.steps import steps
 from uptack.audit.planted import clean, trace
 from uptack.audit.prices import gaussian_cost
 from uptack.audit.scores import score_move
-from uptack.mechanisms.inverse import boxes
-from uptack.mechanisms.joint import Bin, chain_decay
+from uptack.mechanisms.inverse_sensitivity import boxes
+from uptack.mechanisms.quantile_chain import Bin, chain_decay
 from uptack.noise import MachineNumbers
 from uptack.privacy import gaussian_epsilon
 from uptack.reach import LStatistic
@@ -55,7 +55,7 @@ def test_nothing_is_found_where_nothing_is_planted(fault):
 
 
 def test_a_fault_that_breaks_down_is_not_found():
-    broken = Fault("broken", "uptack.mechanisms.inverse.decay", lambda _: None, "inner", "median")
+    broken = Fault("broken", "uptack.mechanisms.inverse_sensitivity.decay", lambda _: None, "inner", "median")
     assert not trace(broken).found
 
 

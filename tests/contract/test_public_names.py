@@ -41,8 +41,8 @@ NAMES = {
         concentrated_epsilon concentrated_rho cost fair_scale fair_shares gaussian_delta gaussian_epsilon
         gaussian_noise_multiplier loss split tight total zcdp""",
     "uptack.mechanisms": "exponential gamma gaussian k_norm laplace matrix_laplace release_if_stable report_noisy_max",
-    "uptack.kernels": """Curve DensityCurve Expansion Exponential FourierBasis FourierDensity FunctionRelease
-        Gaussian Kernel KernelMachine KernelRegressor KernelSVC KernelSum Matern32 Matern52
+    "uptack.kernels": """Curve DensityCurve Expansion ExponentialKernel FourierBasis FourierDensity FunctionRelease
+        GaussianKernel Kernel KernelMachine KernelRegressor KernelSVC KernelSum Matern32 Matern52
         SpectralRelease kernel_machine plot_regions release_function release_spectral
         sobolev_norm""",
     "uptack.densities": "fourier_density kde",

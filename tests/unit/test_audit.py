@@ -34,7 +34,7 @@ from uptack.audit.planted import Trace
 from uptack.audit.whole import Audit, Look
 from uptack.exact import ball
 from uptack.mechanisms import laplace
-from uptack.mechanisms.inverse import boxes, decay
+from uptack.mechanisms.inverse_sensitivity import boxes, decay
 from uptack.noise import IntegerGaussian, IntegerLaplace, MachineNumbers, SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
 from uptack.reach import LStatistic

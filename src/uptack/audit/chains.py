@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.mechanisms.joint import Chain
+from uptack.mechanisms.quantile_chain import Chain
 
 Ints = NDArray[np.int64]
 NEVER = 1 << 40

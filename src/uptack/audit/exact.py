@@ -16,7 +16,7 @@ from flint import arb
 
 from uptack.audit.case import Cells
 from uptack.exact import Rational, ball, read, working
-from uptack.mechanisms.inverse import Boxes
+from uptack.mechanisms.inverse_sensitivity import Boxes
 from uptack.mechanisms.ptr import diameter
 from uptack.noise import IntegerLaplace, IntegerLaw
 from uptack.reach import Reach

@@ -36,7 +36,7 @@ def owner_of(path: str) -> tuple[Any, str]:
 def resolve(path: str) -> tuple[Any, str, Any]:
     """The owner, the name and the object of a dotted path; of a class member as it stands in the class.
 
-    >>> owner, name, found = resolve("uptack.mechanisms.inverse.Boxes.draw")
+    >>> owner, name, found = resolve("uptack.mechanisms.inverse_sensitivity.Boxes.draw")
     >>> owner.__name__, name, callable(found)
     ('Boxes', 'draw', True)
     """

@@ -13,7 +13,7 @@ import numpy as np
 
 from uptack.audit.chains import largest_move
 from uptack.audit.prices import Floats, Price, Seen, above, first_law
-from uptack.mechanisms.inverse import Boxes
+from uptack.mechanisms.inverse_sensitivity import Boxes
 from uptack.noise import IntegerLaplace
 from uptack.reach.hampel import Hyperplanes
 from uptack.regression.cells import STEPS, around

@@ -16,11 +16,11 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, as_json, say
-from uptack.cli.types import Exact
+from uptack.cli.command_support import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, as_json, say
+from uptack.cli.parameter_types import Exact
 from uptack.errors import UptackError
 from uptack.labels import json_text
-from uptack.privacy.words import whose
+from uptack.privacy.explanation import whose
 
 LEDGER = click.argument("path", metavar="LEDGER", type=click.Path(path_type=Path))
 DATASET = click.option("--dataset", default="data", show_default=True, help="What the budget is for.")
@@ -29,11 +29,11 @@ ENGINES = ("_duckdb", "duckdb", "pyarrow", "ibis", "sqlglot", "sqlalchemy")
 
 
 WRITTEN = {
-    "report": "reporting",
-    "plan": "reporting",
-    "describe": "describing",
-    "init": "init",
-    "explain": "explaining",
+    "report": "report_command",
+    "plan": "report_command",
+    "describe": "describe_command",
+    "init": "init_command",
+    "explain": "explain_command",
 }
 """Commands, and the files that they are written in, which are imported when a command is asked for."""
 
@@ -43,7 +43,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
-        from uptack.cli.releases import commands
+        from uptack.cli.release_commands import commands
 
         return [*sorted([*super().list_commands(ctx), *WRITTEN]), *commands()]
 
@@ -54,7 +54,7 @@ class Commands(click.Group):
             return found
         if (here := super().get_command(ctx, name)) is not None:
             return here
-        from uptack.cli.releases import commands
+        from uptack.cli.release_commands import commands
 
         return commands().get(name)
 

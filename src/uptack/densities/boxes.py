@@ -20,7 +20,7 @@ from uptack.columns.spread import added
 from uptack.densities.coordinates import features
 from uptack.densities.trigonometric import CELLS, Integers
 from uptack.errors import InvalidArgument
-from uptack.kernels.density import Floats
+from uptack.kernels.density_curves import Floats
 from uptack.statistics.arguments import Question
 from uptack.statistics.many import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic

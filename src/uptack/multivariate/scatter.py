@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.drawing import PRIVATE, caption
-from uptack.drawing import axes as new_axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.multivariate.entrance import MISSING, Sized, framed, rows_for_scales, rows_of, sized, table_of
@@ -24,6 +22,8 @@ from uptack.multivariate.rows import Floats, Rows
 from uptack.multivariate.signs import Shape, noise_edge, whitened
 from uptack.multivariate.standardise import Frame
 from uptack.noise import Entropy
+from uptack.plot_axes import PRIVATE, caption
+from uptack.plot_axes import axes as new_axes
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import COLUMNS

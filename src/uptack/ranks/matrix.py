@@ -14,11 +14,11 @@ import numpy as np
 
 from uptack.account import Account, Outcome
 from uptack.columns.samples import complete_table
-from uptack.drawing import axes, caption
 from uptack.exact import Rational, read
 from uptack.labels import label
-from uptack.mechanisms.additive import k_norm
+from uptack.mechanisms.additive_noise import k_norm
 from uptack.noise import LInfBall
+from uptack.plot_axes import axes, caption
 from uptack.privacy import loss
 from uptack.progress import track
 from uptack.ranks.arguments import GRID, LOUDEST, RankOptions, opened, sampled

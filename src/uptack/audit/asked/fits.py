@@ -9,11 +9,11 @@ from uptack.audit import makers
 from uptack.audit.asked.told import COUNTED, DELTA, EPSILON, LABELS, LOUD, MAY_REFUSE, SECRET, TESTED
 from uptack.audit.asks import Ask
 from uptack.audit.corpus import ROWS
-from uptack.kernels import FourierBasis, Gaussian, Kernel
-from uptack.kernels.minimisers import Huber
+from uptack.kernels import FourierBasis, GaussianKernel, Kernel
+from uptack.kernels.machine_minimisers import HuberPenalty
 from uptack.privacy import ADD_REMOVE
 
-KERNEL: Kernel = Gaussian(0.5)
+KERNEL: Kernel = GaussianKernel(0.5)
 
 
 def curves() -> list[Ask]:
@@ -44,7 +44,10 @@ def _machines() -> list[Ask]:
         Ask(machine, "classes", {**labels, "bandwidth": 2.0}, makers.fitted, basic=True),
         Ask(machine, "classes", {**labels, "loss": "logistic", "kernel": KERNEL, "rows_per_person": 2}, makers.fitted),
         Ask(
-            machine, "table", {**labels, "loss": Huber(2.0), "centre": 0, "scale": 3, "bandwidth": None}, makers.fitted
+            machine,
+            "table",
+            {**labels, "loss": HuberPenalty(2.0), "centre": 0, "scale": 3, "bandwidth": None},
+            makers.fitted,
         ),
         Ask(machine, "table", {**labels, "loss": "insensitive", "adjacency": ADD_REMOVE}, makers.fitted, COUNTED),
         Ask(machine, "table with gaps", {**labels, "loss": "huber", "missing": "ignore"}, makers.fitted, COUNTED),

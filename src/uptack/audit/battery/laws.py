@@ -16,8 +16,8 @@ from uptack.audit.neighbours import hostile, two_values
 from uptack.discrete.laws import cell_noise
 from uptack.discrete.sparse import RISING
 from uptack.exact import ball
-from uptack.mechanisms.additive import SMOOTHING
-from uptack.mechanisms.inverse import LATTICES, boxes, decay
+from uptack.mechanisms.additive_noise import SMOOTHING
+from uptack.mechanisms.inverse_sensitivity import LATTICES, boxes, decay
 from uptack.noise import IntegerGaussian, IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, gaussian_noise_multiplier
 from uptack.reach import InterquantileRange, LStatistic, Reach

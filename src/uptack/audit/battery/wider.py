@@ -15,7 +15,7 @@ from uptack.audit.battery.blocks import regressed
 from uptack.audit.case import Case, Pair, family
 from uptack.audit.neighbours import changed, hostile, two_values
 from uptack.blocks import subsample_aggregate
-from uptack.kernels import FourierBasis, Gaussian, release_function, release_spectral
+from uptack.kernels import FourierBasis, GaussianKernel, release_function, release_spectral
 from uptack.noise import Entropy
 from uptack.papers import R_H, A_samp
 from uptack.privacy import ADD_REMOVE, Privacy
@@ -74,7 +74,7 @@ def bumps(rows: Any, entropy: Entropy) -> Any:
     def f(where: Any) -> Any:
         return np.exp(-2 * (where - rows[None, :]) ** 2).mean(axis=1)
 
-    kernel = Gaussian(0.5)
+    kernel = GaussianKernel(0.5)
     options: dict[str, Any] = {"sensitivity": Fraction(99, 70) / rows.size, "norm": 1, "error": Fraction(1, 10**12)}
     made = release_function(f, kernel=kernel, epsilon=2, delta=DELTA, most_points=4, entropy=entropy, **options)
     return made.value.at(POINTS)

@@ -26,7 +26,7 @@ from uptack.audit.moving.pairs import (
 )
 from uptack.audit.neighbours import changed, two_values
 from uptack.audit.replay import Replay
-from uptack.kernels import FourierBasis, Gaussian
+from uptack.kernels import FourierBasis, GaussianKernel
 from uptack.privacy import ADD_REMOVE
 
 
@@ -39,7 +39,7 @@ def curves() -> list[Replay]:
     outlier = changed(gap(400)[0], slice(0, 1), 500.0)
     x, (y, other) = np.zeros((40, 1)), two_values(40, 20, low=-1.0)
     basis = FourierBasis(0.05, 8, ((0.0, 10.0),))
-    bumps: dict[str, Any] = {"kernel": Gaussian(0.5), "sensitivity": 2**0.5 / N, "norm": 1, "error": 1e-12}
+    bumps: dict[str, Any] = {"kernel": GaussianKernel(0.5), "sensitivity": 2**0.5 / N, "norm": 1, "error": 1e-12}
     kde, fourier = "uptack.kde", "uptack.fourier_density"
     return [
         case("density", kde, apart, makers.seen, **known),

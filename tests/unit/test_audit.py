@@ -25,13 +25,13 @@ from uptack.audit import (
     released,
     run,
 )
-from uptack.audit.battery import laws
-from uptack.audit.events import LEAST, ZERO_BIT, Event, Score, candidates, counted, tables
-from uptack.audit.exact import chosen, inverse, passed, shifted, together
-from uptack.audit.faults import FAULTS
+from uptack.audit.answer_events import LEAST, ZERO_BIT, Event, Score, candidates, counted, tables
+from uptack.audit.battery import exact_cases
+from uptack.audit.exact_audit import chosen, inverse, passed, shifted, together
+from uptack.audit.fault_detection import Trace
+from uptack.audit.full_audit import Audit, Check
 from uptack.audit.neighbours import changed, lines, two_values
-from uptack.audit.planted import Trace
-from uptack.audit.whole import Audit, Look
+from uptack.audit.planted_faults import FAULTS
 from uptack.exact import ball
 from uptack.mechanisms import laplace
 from uptack.mechanisms.inverse_sensitivity import boxes, decay
@@ -183,7 +183,7 @@ def test_choices_have_their_laws():
 
 
 def test_every_exact_law_keeps_its_promise_and_some_are_tight():
-    report = run(laws.cases())
+    report = run(exact_cases.cases())
     assert report.ok, report.failures
     assert sum(f.epsilon > 0.999 * f.claimed.epsilon for f in report.findings) >= 8
     assert all(f.draws is None for f in report.findings)
@@ -291,10 +291,10 @@ def test_the_command_plants_faults_and_replays(tmp_path, capsys):
 
 def test_a_whole_audit_fails_where_any_part_does():
     good, fault = Report((finding(1, 0.5),)), FAULTS[0]
-    fine = Audit(good, (Look("replays", 2, ()),), (Trace(fault, ("a sign",)),), 9, ())
+    fine = Audit(good, (Check("replays", 2, ()),), (Trace(fault, ("a sign",)),), 9, ())
     assert fine.ok
     assert fine.summary().endswith("1 of 1 planted faults found, 9 of 9 release functions covered")
-    broken = Look("replays", 2, (("a case", ("a warning",)),))
+    broken = Check("replays", 2, (("a case", ("a warning",)),))
     for part in ({"report": Report((finding(1, 2),))}, {"looks": (broken,)}, {"traces": (Trace(fault, ()),)}):
         assert not replace(fine, **part).ok
     uncovered = replace(fine, missing=("uptack.mode",))

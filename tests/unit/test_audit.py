@@ -29,7 +29,7 @@ from uptack.audit.answer_events import LEAST, ZERO_BIT, Event, Score, candidates
 from uptack.audit.battery import exact_cases
 from uptack.audit.exact_audit import chosen, inverse, passed, shifted, together
 from uptack.audit.fault_detection import Trace
-from uptack.audit.full_audit import Audit, Check
+from uptack.audit.full_audit import Audit, CheckSummary
 from uptack.audit.neighbours import changed, lines, two_values
 from uptack.audit.planted_faults import FAULTS
 from uptack.exact import ball
@@ -291,10 +291,10 @@ def test_the_command_plants_faults_and_replays(tmp_path, capsys):
 
 def test_a_whole_audit_fails_where_any_part_does():
     good, fault = Report((finding(1, 0.5),)), FAULTS[0]
-    fine = Audit(good, (Check("replays", 2, ()),), (Trace(fault, ("a sign",)),), 9, ())
+    fine = Audit(good, (CheckSummary("replays", 2, ()),), (Trace(fault, ("a sign",)),), 9, ())
     assert fine.ok
     assert fine.summary().endswith("1 of 1 planted faults found, 9 of 9 release functions covered")
-    broken = Check("replays", 2, (("a case", ("a warning",)),))
+    broken = CheckSummary("replays", 2, (("a case", ("a warning",)),))
     for part in ({"report": Report((finding(1, 2),))}, {"looks": (broken,)}, {"traces": (Trace(fault, ()),)}):
         assert not replace(fine, **part).ok
     uncovered = replace(fine, missing=("uptack.mode",))

@@ -20,7 +20,7 @@ Failures = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckSummary:
     """One kind of check on many releases, and those on which it found something."""
 
     title: str
@@ -38,7 +38,7 @@ class Audit:
     """What all checks found. `missing` are public functions and options that no replay covers."""
 
     report: Report
-    looks: tuple[Check, ...]
+    looks: tuple[CheckSummary, ...]
     traces: tuple[Trace, ...]
     functions: int
     missing: tuple[str, ...]
@@ -119,16 +119,16 @@ def whole(report: Report, *, only: str | None = None, progress: bool | None = No
     return Audit(report, (_replays(chosen), _inside(chosen)), traces, len(release_functions()), tuple(missing))
 
 
-def _replays(chosen: Any) -> Check:
+def _replays(chosen: Any) -> CheckSummary:
     runs = [case for ask in asks() for case in ask.replays() if chosen(case.name)]
-    return Check("Replays on hostile neighbours", len(runs), _found(runs, replay))
+    return CheckSummary("Replays on hostile neighbours", len(runs), _found(runs, replay))
 
 
-def _inside(chosen: Any) -> Check:
+def _inside(chosen: Any) -> CheckSummary:
     """At the edge of what theorems allow, and on some hostile neighbours of every ask."""
     asked = [case for ask in asks() if ask.inside for case in ask.within()]
     runs = [case for case in (*moving().values(), *asked) if chosen(case.name)]
-    return Check("The inside of releases", len(runs), _found(runs, _wrong))
+    return CheckSummary("The inside of releases", len(runs), _found(runs, _wrong))
 
 
 def _wrong(case: Replay) -> list[str]:

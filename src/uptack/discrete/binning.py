@@ -14,7 +14,7 @@ from uptack import checks, columns
 from uptack.discrete.domains import Domain
 from uptack.discrete.time_binning import TimeEdges, time_edges
 from uptack.errors import InvalidArgument
-from uptack.noise.laws import Integers
+from uptack.noise.integer_laws import Integers
 
 
 @dataclass(frozen=True)

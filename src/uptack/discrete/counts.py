@@ -9,12 +9,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from uptack.groups import per_group
 from uptack import checks
 from uptack.columns.spread import PeopleCount, PeopleValues
 from uptack.discrete.count_errors import one_count
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.groups import per_group
 from uptack.mechanisms import laplace
 from uptack.noise import Entropy
 from uptack.noise.entropy import source

@@ -17,7 +17,7 @@ from uptack.columns.spread import PeopleTally, PeopleValues
 from uptack.columns.tally import Tally
 from uptack.columns.timed import TimedColumn, unlike
 from uptack.errors import InvalidArgument
-from uptack.noise.laws import Integers
+from uptack.noise.integer_laws import Integers
 from uptack.table.values.calendar import CALENDAR, begin, floored, label, tick_edges
 from uptack.table.values.entrance import field
 from uptack.table.values.field import Field

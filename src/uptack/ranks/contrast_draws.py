@@ -14,7 +14,7 @@ from uptack.columns.numeric import ArrayColumn
 from uptack.columns.samples import Samples, public_groups, samples
 from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational
-from uptack.mechanisms.inverse import LATTICES, Refusal, inverse_loss, inverse_sensitivity
+from uptack.mechanisms.inverse_sensitivity import LATTICES, Refusal, inverse_loss, inverse_sensitivity
 from uptack.ranks.rank_options import PUBLIC_LABELS, LabelOptions, labels_are_public
 from uptack.reach.group_difference import Difference
 from uptack.reach.l_statistics import quantile_rank

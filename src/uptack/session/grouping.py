@@ -17,7 +17,7 @@ from uptack.data import Source
 from uptack.data.people import empty
 from uptack.data.protocol import Counts, Key
 from uptack.groups import Parts
-from uptack.noise.laws import Integers
+from uptack.noise.integer_laws import Integers
 from uptack.table.values.kinds import canonical, labelled
 
 

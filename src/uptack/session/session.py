@@ -14,8 +14,8 @@ from uptack.data.protocol import known
 from uptack.errors import InvalidArgument, UptackError
 from uptack.noise import Entropy
 from uptack.privacy import Adjacency, Privacy, tight
+from uptack.privacy.explanation import whose
 from uptack.privacy.loss import Approximate, Loss
-from uptack.privacy.words import whose
 from uptack.progress import track
 from uptack.session.columns import SessionColumn, asking, several, spread
 from uptack.session.filters import check_fits, looked_at, narrowed, one_line

@@ -155,9 +155,9 @@ def _show_guesses(session: Session, types: dict[str, str] | None) -> None:
             err=True,
         )
     elif guessed:
-        source: Any = getattr(session.source, "outer", session.source)
+        source = session.source.as_rows()
         called = {form: name for name, form in FORMS.items()}
-        kinds = {**source.columns, **{name: called[form] for name, form in source.forms.items()}}
+        kinds = {**source.kinds, **{name: called[form] for name, form in source.forms.items()}}
         said = " ".join(f"--type {pasted(f'{name}={kinds[name]}')}" for name in guessed)
         say(
             "uptack: guessed from the rows, and public from now on (state what is wrong, or let `uptack describe TABLE "

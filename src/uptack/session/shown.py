@@ -23,7 +23,7 @@ class ShownSession:
     def table(self) -> Table:
         """The columns and their kinds, and the budget."""
         session = cast("Session", self)
-        cells = [(label(name), kind) for name, kind in session.source.columns.items()]
+        cells = [(label(name), kind) for name, kind in session.source.kinds.items()]
         left = session.remaining
         said = (session.whose, f"spent: {session.spent}", *(() if left is None else (f"left: {left}",)))
         return Table(_size(session), ("column", "kind"), tuple(cells), said, private=session.private)
@@ -43,10 +43,10 @@ class ShownSession:
         spent: ε = 0.0 (substitute)
         """
         session = cast("Session", self)
-        names = {name: label(name) for name in session.source.columns}
+        names = {name: label(name) for name in session.source.kinds}
         width = max(map(len, names.values()), default=0)
         lines = [_size(session), session.whose]
-        lines += [f"  {names[name]:<{width}}  {kind}" for name, kind in session.source.columns.items()]
+        lines += [f"  {names[name]:<{width}}  {kind}" for name, kind in session.source.kinds.items()]
         lines += [f"as {label(session.schema.name)} says"] if session.schema.name else []
         lines.append(f"spent: {session.spent}")
         if session.remaining is not None:
@@ -58,8 +58,8 @@ class ShownSession:
         session = cast("Session", self)
         public = session.adjacency.size_is_public
         return {
-            "columns": dict(session.source.columns),
-            session.adjacency.unit: session.source.rows if public else None,
+            "columns": dict(session.source.kinds),
+            session.adjacency.unit: session.source.size if public else None,
             "whose": session.whose,
             "where": [str(condition) for condition in session.conditions],
             "schema": session.schema.name or None,
@@ -77,5 +77,5 @@ class ShownSession:
 
 def _size(session: Session) -> str:
     """How many rows or people there are, where that is public, and under which relation."""
-    size = f"{session.source.rows:,}" if session.adjacency.size_is_public else "a secret number of"
+    size = f"{session.source.size:,}" if session.adjacency.size_is_public else "a secret number of"
     return f"{size} {session.adjacency.unit} ({session.adjacency})"

@@ -17,7 +17,7 @@ from uptack.errors import InvalidArgument
 from uptack.table.arguments import Owned, category_fields, column_field, matrix_fields
 from uptack.table.ids import Owners, owners
 from uptack.table.memory.table import MemoryTable
-from uptack.table.names import hidden, known
+from uptack.table.names import comparable, hidden, known
 from uptack.table.protocol import Columns, Groups, Table
 from uptack.table.unit import Integers, Unit
 from uptack.table.values.field import Field
@@ -130,6 +130,9 @@ class Reads:
             known(name, table.kinds, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
         for name in by:
             known(name, table.kinds, COUNTED)
+        if self.shape == "labelled" and isinstance(given.get("groups"), list | tuple):
+            for group in given["groups"]:  # whether rows can have such labels is public
+                comparable(names[1], table.kinds[names[1]], group)
 
     def named(self, names: Names, given: Given) -> Names:
         """The columns that are asked about: those named."""

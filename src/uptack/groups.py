@@ -240,7 +240,7 @@ def _order(group: Hashable) -> list[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class _PlainGroups:
+class PlainGroups:
     """Rows of plain data in groups: each group gets its rows in the form that all of them have."""
 
     data: Any
@@ -249,13 +249,13 @@ class _PlainGroups:
     of_people = False
 
     @staticmethod
-    def of(x: Any, by: Any) -> _PlainGroups:
+    def of(x: Any, by: Any) -> PlainGroups:
         """Rows that can be picked, and the group of each."""
         data, fields = indexed("x", x), category_fields(by)
         if next(iter(fields.values())).size != len(data):
             raise InvalidArgument("by", "a column of one group for every row of x", "another length")
         table = MemoryTable.of({**fields, PLACE: field(PLACE, np.arange(len(data)))})
-        return _PlainGroups(data, table.groups(tuple(fields)))
+        return PlainGroups(data, table.groups(tuple(fields)))
 
     def sizes(self) -> tuple[Sequence[Hashable], NDArray[np.int64]]:
         """The groups that occur, and their numbers of rows."""
@@ -274,9 +274,9 @@ PLACE = "place"
 """The name of the column that says where a row is."""
 
 
-def _grouped(x: Any, by: Any) -> Grouped | _PlainGroups:
+def _grouped(x: Any, by: Any) -> Grouped | PlainGroups:
     """Rows, or people, in groups."""
-    return x if by is None and isinstance(x, Grouped) else _PlainGroups.of(x, by)
+    return x if by is None and isinstance(x, Grouped) else PlainGroups.of(x, by)
 
 
 def _within(reply: Any, each: Privacy) -> Reply:

@@ -93,7 +93,8 @@ class EngineTable:
         return EngineTable(opened, durations=durations, outer=opened)
 
     def by_person(self, ids: Sequence[str]) -> EngineTable:
-        """The rows that are somebody's, as columns of ids say. Whether one can be an id is said by its declared type."""
+        """The rows that are somebody's, as columns of ids say. Whether one can be an id is said by its declared
+        type."""
         names = tuple(known(name, self.kinds) for name in ids)
         for name in names:
             if not self.identifies(name):

@@ -16,7 +16,9 @@ from uptack.columns.timed import TimedColumn
 from uptack.discrete.categories import Screen
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
-from uptack.drawing import dots
+from uptack.display import Ends, PlottedValue, Record
+from uptack.display.numbers import is_number
+from uptack.display.plots import dots
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational, Real, ball
 from uptack.labels import lines
@@ -28,8 +30,6 @@ from uptack.progress import track
 from uptack.registry import release
 from uptack.registry.reads import COLUMN, Peoples
 from uptack.release import LONG, NoReply, Release
-from uptack.shown import Drawn, Ends, Record
-from uptack.shown.numbers import is_number
 from uptack.table.values.kinds import in_order
 
 SHARE = Fraction(1, 10)
@@ -41,7 +41,7 @@ __all__ = ["ArrayGroups", "Grouped", "GroupedParts", "Groups", "Parts", "per_gro
 
 
 @dataclass(frozen=True, eq=False)
-class Groups(Drawn, Mapping[Hashable, Reply]):
+class Groups(PlottedValue, Mapping[Hashable, Reply]):
     """The replies of a statistic: a mapping from groups to releases and ⊥s.
 
     `sizes` holds the noisy numbers of rows if the list of groups came from the data. It is None if the list is public.

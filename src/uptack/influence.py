@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.drawing import axes
+from uptack.display.plots import axes
 from uptack.errors import InvalidArgument
 from uptack.later import Later
 from uptack.reach import Segment

@@ -23,7 +23,8 @@ from uptack.discrete.categories import Screen, tallied, weights_of
 from uptack.discrete.laws import cell_noise
 from uptack.discrete.planning import each_count
 from uptack.discrete.times import TimeEdges, by_calendar, check_every
-from uptack.drawing import PLAIN, PRIVATE, axes, bars
+from uptack.display import Ends, PlottedValue, Record, line
+from uptack.display.plots import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import printable
@@ -35,11 +36,10 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.registry.reads import CATEGORIES
 from uptack.release import LONG, Release
-from uptack.shown import Drawn, Ends, Record, line
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram(Drawn, Mapping[Hashable, Any]):
+class Histogram(PlottedValue, Mapping[Hashable, Any]):
     """Counts by cell: a mapping, and two sequences `cells` and `counts` in one order.
 
     A cell is a key, or a pair of edges. Counts of people who are spread over several cells are no whole numbers.

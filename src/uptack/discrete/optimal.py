@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.discrete.mechanism import LEAST_EPSILON, CountMechanism, Floats, check_prior, repair
-from uptack.drawing import axes
+from uptack.display.plots import axes
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational
 from uptack.later import Later

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uptack import checks
-from uptack.drawing import axes
+from uptack.display.plots import axes
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
 from uptack.kernels.kernel import Floats, Kernel, Tensor, points

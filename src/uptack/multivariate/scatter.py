@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.drawing import PRIVATE, caption
-from uptack.drawing import axes as new_axes
+from uptack.display import Ends, Record, TabularValue, line
+from uptack.display.plots import PRIVATE, caption
+from uptack.display.plots import axes as new_axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.later import Later
@@ -29,7 +30,6 @@ from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import COLUMNS
 from uptack.release import Advice, NoReply, Release
-from uptack.shown import Ends, Figures, Record, line
 from uptack.table.values import containers
 
 integrate = Later("scipy.integrate")
@@ -53,7 +53,7 @@ would."""
 
 
 @dataclass(frozen=True, eq=False)
-class Scatter(Figures):
+class Scatter(TabularValue):
     """A centre and a scatter matrix, which for normal rows are their mean and covariance matrix.
 
     Columns that hardly ever vary have no scale: `dropped` names them, and their entries are NaN. `unresolved` counts

@@ -14,7 +14,8 @@ import numpy as np
 
 from uptack.account import Account, Outcome
 from uptack.columns.samples import complete_table
-from uptack.drawing import axes, caption
+from uptack.display import Ends, Record, TabularValue, line
+from uptack.display.plots import axes, caption
 from uptack.exact import Rational, read
 from uptack.labels import label
 from uptack.later import Later
@@ -29,7 +30,6 @@ from uptack.ranks.tau import MOVES, from_tau
 from uptack.registry import release
 from uptack.registry.reads import WIDE
 from uptack.release import Advice, NoReply, Release
-from uptack.shown import Ends, Figures, Record, line
 
 special = Later("scipy.special")
 HOW = "ℓ∞ noise on the counts of pairs"
@@ -38,7 +38,7 @@ PARTS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
-class CorrelationMatrix(Figures):
+class CorrelationMatrix(TabularValue):
     """Correlations by the names of their columns: a symmetric matrix `values` with ones on its diagonal."""
 
     names: tuple[str, ...]

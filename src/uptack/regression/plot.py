@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.drawing import PLAIN, PRIVATE, caption, dots
+from uptack.display.plots import PLAIN, PRIVATE, caption, dots
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
 from uptack.labels import label

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from uptack.shown.numbers import number as number
+from uptack.display.numbers import number as number
 
 WIDTH = 420
 LEFT = RIGHT = 14

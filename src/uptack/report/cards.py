@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from uptack.display.numbers import number
+from uptack.display.time_text import json_value
 from uptack.kernels.density import DensityCurve, Floats
 from uptack.privacy import Privacy
 from uptack.release import NoReply
 from uptack.report import spikes
 from uptack.session.requests import Made
-from uptack.shown.numbers import number
-from uptack.shown.times import written
 from uptack.table.values.times import Form, spoken
 
 LABELS = {
@@ -61,8 +61,8 @@ class Figure:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        value = self.value.to_dict() if hasattr(self.value, "to_dict") else written(self.value)
-        ends = None if self.interval is None else [written(end) for end in self.interval]
+        value = self.value.to_dict() if hasattr(self.value, "to_dict") else json_value(self.value)
+        ends = None if self.interval is None else [json_value(end) for end in self.interval]
         cost = None if self.cost is None else self.cost.to_dict()
         return {"label": self.label, "value": value, "interval": ends, "note": self.note, "privacy": cost}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from uptack.display.time_text import words
 from uptack.report.axes import LEFT, LETTER, RIGHT, WIDTH, Tick, ticks
-from uptack.shown.times import words
 from uptack.table.values.calendar import edges_between
 from uptack.table.values.times import DAY, FIRST, LAST, SECOND, Form
 

@@ -7,9 +7,9 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from uptack.display import FigureTable, Record, Tabular, of_value
 from uptack.labels import json_text, label
 from uptack.later import Later
-from uptack.shown import Framed, Record, Table, of_value
 
 if TYPE_CHECKING:
     from uptack.report.cards import Figure
@@ -23,7 +23,7 @@ HEIGHT = 640
 """Pixels of a report in a notebook."""
 
 
-class Written(Framed):
+class Written(Tabular):
     """A report that can be written in every form. Made by `uptack.report`."""
 
     @abstractmethod
@@ -56,11 +56,13 @@ class Written(Framed):
         made = [one for column in profile.columns for f in column.all_figures for one in _lines(column.part.name, f)]
         return made if profile.regression is None else [*made, *_fit(*profile.regression)]
 
-    def table(self) -> Table:
+    def table(self) -> FigureTable:
         """The figures for people."""
         profile = cast("Profile", self)
         title = f"Private profile of {label(profile.title)}"
-        return Table.of(self.records(), title, [f"spent: {profile.spent}", *profile.hints], private=profile.private)
+        return FigureTable.of(
+            self.records(), title, [f"spent: {profile.spent}", *profile.hints], private=profile.private
+        )
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own, apart from the notebook's styles. Nothing runs in it."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
+from uptack.display.align import markdown_table
+from uptack.display.numbers import number
 from uptack.labels import label, markdown, unmarked
 from uptack.privacy.words import promise
 from uptack.report.cards import RANGE, Figure
@@ -22,7 +24,6 @@ from uptack.report.writing import (
     short,
     summary,
 )
-from uptack.shown.numbers import number
 
 Cell = Callable[[object], str]
 """How a name is written."""
@@ -75,33 +76,13 @@ def _prose(text: str, cell: Cell) -> str:
     return unmarked(text) if cell is markdown else text
 
 
-def padded(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """A table of Markdown that lines up as text, too. But for `left` columns, cells are at the right.
-
-    >>> print(*padded(["ward", "rows"], [["north", "12"]]), sep="\\n")
-    | ward  | rows |
-    |-------|-----:|
-    | north |   12 |
-    """
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-
-    def line(row: Sequence[str]) -> str:
-        cells = (
-            text.ljust(w) if i < left else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
-        )
-        return f"| {' | '.join(cells)} |"
-
-    rule = ("-" * (w + 2) if i < left else "-" * (w + 1) + ":" for i, w in enumerate(widths))
-    return [line(head), f"|{'|'.join(rule)}|", *map(line, rows)]
-
-
 def _numbers(columns: list[ColumnProfile], cell: Cell) -> list[str]:
     """All columns of numbers and times in one table: a line each, and no column of it that is empty."""
     heads = ["median", "95% interval", *RANGES]
     rows = [[_median(column), _interval(column), *(_range(column, of) for of in RANGES.values())] for column in columns]
     kept = [i for i in range(len(heads)) if any(row[i] for row in rows)]
     table = [[cell(c.part.name), *(row[i] for i in kept)] for c, row in zip(columns, rows, strict=True)]
-    return [*padded(["column", *(heads[i] for i in kept)], table), ""] if table else []
+    return [*markdown_table(["column", *(heads[i] for i in kept)], table), ""] if table else []
 
 
 def _median(column: ColumnProfile) -> str:
@@ -133,7 +114,7 @@ def _counts(column: ColumnProfile, figure: Figure, cell: Cell, unit: str, most: 
         for name, bar in zip(names, shown, strict=True)
     ]
     listed, more = _cut(rows, most)
-    table = padded(["value" if column.part.numeric else "category", unit, "±"], listed)
+    table = markdown_table(["value" if column.part.numeric else "category", unit, "±"], listed)
     said = [line for line in (more, *note) if line]
     return [*table, *([""] if said else []), *said]
 
@@ -158,7 +139,7 @@ def _bill(profile: Profile, cell: Cell) -> list[str]:
         ]
         for one in grouped(profile)
     ]
-    bill = padded(["figure", "of", "how", "ε each", "δ each"], table, left=3)
+    bill = markdown_table(["figure", "of", "how", "ε each", "δ each"], table, left=3)
     return ["## What each figure cost", "", *bill, "", sentence(profile.spent.explain().partition(": ")[2]), ""]
 
 
@@ -170,7 +151,7 @@ def _regression_lines(regression: tuple[tuple[str, ...], Figure], cell: Cell) ->
         for row in coefficients(regression)
     ]
     note = [_prose(sentence(regression[1].note), cell)] if regression[1].note else []
-    return [*padded(["coefficient", "value", "95% interval"], rows), *([""] if note else []), *note]
+    return [*markdown_table(["coefficient", "value", "95% interval"], rows), *([""] if note else []), *note]
 
 
 def _correlation_lines(figure: Figure, cell: Cell, most: int | None) -> list[str]:
@@ -186,7 +167,7 @@ def _correlation_lines(figure: Figure, cell: Cell, most: int | None) -> list[str
     ]
     shown, more = _cut(rows, most)
     head = ["column", "column", "correlation", *([] if ends is None else ["95% interval"])]
-    return [*padded(head, shown, left=2), *(["", more] if more else [])]
+    return [*markdown_table(head, shown, left=2), *(["", more] if more else [])]
 
 
 def _cut(rows: list[list[str]], most: int | None) -> tuple[list[list[str]], str]:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
+from uptack.display import numbers
 from uptack.labels import label
 from uptack.privacy import Privacy
 from uptack.privacy.words import short as short
 from uptack.report.cards import Figure
 from uptack.report.profile import ColumnProfile, Profile
-from uptack.shown import numbers
 
 NAMES = 6
 """Up to so many columns of a line of the bill go by their names."""

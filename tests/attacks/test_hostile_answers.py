@@ -10,8 +10,8 @@ import pytest
 
 import uptack as ut
 from uptack.display.numbers import number
-from uptack.report.cards import Figure
-from uptack.report.writing import bars
+from uptack.report import Figure
+from uptack.report.cards.categories import bars
 
 UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "min": timedelta(minutes=1), "s": timedelta(seconds=1)}
 

@@ -344,7 +344,7 @@ def test_a_report_can_be_kept_in_every_form(people, tmp_path):
     median = table[(table["column"] == "age") & (table["figure"] == "median")].iloc[0]
     assert median["value"] == made.columns[0]["median"].value
     fitted = table[table["figure"] == "coefficient"]
-    assert np.allclose(fitted["low"], made.regression[1].interval[0])
+    assert np.allclose(fitted["low"], made.sections["regression"].figure.interval[0])
     towns = made.to_polars().filter(pl.col("figure") == "counts")
     assert set(towns["category"]) == {"a", "<script>alert(1)</script>"}
     assert made.to_polars().filter(pl.col("figure") == "coefficient")["category"].to_list() == ["intercept", "age"]

@@ -69,7 +69,7 @@ def carrying(session: Session, division: Division, choices: Mapping[str, Any]) -
         total = _rounded_up(division.budget.epsilon * GROWTH**step)
         if total > USELESS:
             break
-        larger = divide(session, total, division.budget.exact_delta, **choices, rough=True)
+        larger = divide(session, total, division.budget.exact_delta, **choices, rough=True, losses=division.losses)
         found |= {figure: total for figure in waiting if figure not in larger.left_out()}
         waiting = [figure for figure in waiting if figure not in found]
     return found

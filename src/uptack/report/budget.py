@@ -47,7 +47,7 @@ class Losses:
 
     def of(self, part: Part, draw: ColumnDraw) -> Loss:
         """The loss of a draw: what `Session.loss_of` says of its request."""
-        key = (part.alike, draw.label)
+        key = (part.card.name, part.delta, draw.label, part.read_off(draw))
         if key not in self._by_draw:
             self._by_draw[key] = self._at(replace(part, unit=Fraction(1)).request(draw))
         return self._by_draw[key](part.epsilon(draw))
@@ -114,6 +114,7 @@ def divide(
     shares: Mapping[str, Rational] | None = None,
     plausible: Mapping[str, tuple[Any, Any]] | None = None,
     rough: bool = False,
+    losses: Losses | None = None,
     **options: Any,
 ) -> Division:
     """The figures of a report, and what each may spend: (ε, δ) is the budget of all of them together.
@@ -121,19 +122,21 @@ def divide(
     Figures are taken in the order of their worth, each for all columns at once, as long as the budget carries it and
     all that were taken before. Columns are weighed by `shares`, 1 for each that is not named. Half of δ goes to counts
     of unknown categories, where there are such, and the rest to tight composition. `rough` finds which figures are
-    taken, and prices nothing. `options` are those of the sections.
+    taken, and prices nothing; `losses` are those of another division of the same session. `options` are those of the
+    sections.
     """
     whole, slack = checks.epsilon(epsilon), checks.delta("delta", delta)
     parts = _parts(session, slack, columns, shares or {}, plausible or {})
     sections = _sections(session, whole, options)
     left = whole - sum(section.cost.exact_epsilon for section in sections)
-    taking = _Taking(session, Privacy(left, slack, session.adjacency), rough, Losses(session))
+    rows = session.source.rows if session.adjacency.size_is_public else SECRET_ROWS
+    taking = _Taking(session, Privacy(left, slack, session.adjacency), rough, losses or Losses(session), rows)
     taken = tuple(taking.all(parts))
     price = Privacy(0, 0, session.adjacency)
     if not rough and any(part.accepted for part in taken):
         price = tight(taking.losses.of_parts(taken), slack, session.adjacency)
     budget = Privacy(whole, slack, session.adjacency)
-    return Division(taken, budget, price, taking.losses, sections, taking.rows)
+    return Division(taken, budget, price, taking.losses, sections, rows)
 
 
 def _sections(session: Session, epsilon: Fraction, options: Mapping[str, Any]) -> tuple[SectionPlan, ...]:
@@ -148,11 +151,6 @@ def _sections(session: Session, epsilon: Fraction, options: Mapping[str, Any]) -
         for section, value in wanted
         if value is not None and value is not False
     )
-
-
-def planned_rows(session: Session) -> int:
-    """The number of rows by which figures are chosen: public, or a fixed one."""
-    return session.source.rows if session.adjacency.size_is_public else SECRET_ROWS
 
 
 def _parts(
@@ -198,10 +196,7 @@ class _Taking:
     budget: Privacy
     rough: bool
     losses: Losses
-
-    @property
-    def rows(self) -> int:
-        return planned_rows(self.session)
+    rows: int
 
     def all(self, parts: Sequence[Part]) -> list[Part]:
         """Where the budget carries all figures together, it carries each of them with those before it: units shrink."""

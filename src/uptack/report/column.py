@@ -128,6 +128,10 @@ class Part:
         """Those that public numbers do not refuse."""
         return tuple(draw for draw in self.draws if draw.label not in self.refusals)
 
+    def read_off(self, draw: ColumnDraw) -> tuple[str, ...]:
+        """The figures that are read off a draw: they decide what it asks."""
+        return tuple(one.name for one in self.card.figures if one.draw == draw.label and one.name in self.figures)
+
     def epsilon(self, draw: ColumnDraw) -> Fraction:
         """What a draw may spend."""
         return self.unit * self.share * draw.weight

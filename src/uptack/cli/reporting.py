@@ -58,7 +58,9 @@ Examples:
     callback=pairs(span, "LOW:HIGH, such as age=0:120"),
     help="NAME=LOW:HIGH: a guess of where a column's values lie. It need not be right.",
 )
-@stacked(*(click.option(f"--{one.option}", is_flag=one.takes is bool, help=one.help) for one in SECTIONS))
+@stacked(
+    *(click.option(f"--{one.option.replace('_', '-')}", is_flag=one.takes is bool, help=one.help) for one in SECTIONS)
+)
 @click.option("--plan", "only_plan", is_flag=True, help="Show costs and expected errors; touch no data, spend nothing.")
 @click.option("--open", "show", is_flag=True, help="Open the report when it is written.")
 @stacked(as_json, session_options)

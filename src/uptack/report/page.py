@@ -30,6 +30,7 @@ class SectionView(NamedTuple):
     """What the page shows of a section that was asked for."""
 
     name: str
+    label: str
     title: str
     subject: str | None
     replied: bool
@@ -43,7 +44,7 @@ def section_view(answer: SectionAnswer, profile: Profile) -> SectionView:
     section, replied = answer.section, answer.replied
     cells = section.table(answer, label) if replied else Cells([], [])
     view = section.view(answer, profile) if replied else None
-    return SectionView(section.name, answer.title(), answer.subject, replied, answer.note, cells, view)
+    return SectionView(section.name, section.label, answer.title(), answer.subject, replied, answer.note, cells, view)
 
 
 def silent(cards: list[CardView]) -> list[tuple[str, list[CardView]]]:

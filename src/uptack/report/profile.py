@@ -270,7 +270,7 @@ class _Releases:
 
     def section(self, asked: SectionPlan) -> SectionAnswer:
         """The figures of a section, each of which is paid for by itself."""
-        name, made = asked.section.name, []
+        name, made = asked.section.label, []
         for request, refusal in zip(asked.requests, asked.refusals, strict=True):
             if refusal is not None:
                 made.append(Figure(name, None, None, f"a reply needs {refusal.advice}"))

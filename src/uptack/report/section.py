@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from uptack.display import Record
-from uptack.errors import UptackError
+from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import label
 from uptack.privacy import Privacy
 from uptack.privacy.guarantee import total
@@ -89,7 +89,7 @@ class SectionAnswer:
     def title(self, name_text: NameText = label) -> str:
         """The heading."""
         of = "" if self.subject is None else f" of {name_text(self.subject)}"
-        return f"{self.section.name.capitalize()}{of}"
+        return f"{self.section.label.capitalize()}{of}"
 
 
 def _request_columns(session: Session, requests: Sequence[Request]) -> tuple[str, ...]:
@@ -155,6 +155,16 @@ class Section:
     csv: CsvTable = RECORDS
     csv_rows: Callable[[SectionAnswer], Iterable[Mapping[str, Any]]] | None = None
 
+    def __post_init__(self) -> None:
+        for word in (self.name, self.option):
+            if not word.isidentifier():
+                raise InvalidArgument("name", "such as missing_values, for files and options are named after it", word)
+
+    @property
+    def label(self) -> str:
+        """Its name in words."""
+        return self.name.replace("_", " ")
+
     def about(self, request: Request) -> str:
         """What a line of the bill says that a request is about: a column, or so many."""
         several = len(request.columns) > 1 and not self.of_column
@@ -201,6 +211,11 @@ def register(section: Section) -> Section:
     """Add a section to those that a report may have. One of the same name takes the place of the other."""
     _DECLARED[section.name] = section
     return section
+
+
+def withdraw(section: Section) -> None:
+    """Take a section out again, as tests do."""
+    _DECLARED.pop(section.name, None)
 
 
 def registered() -> list[Section]:

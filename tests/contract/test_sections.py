@@ -13,7 +13,7 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.report import Cells, Section, plan, profile, register
+from uptack.report import Section, SectionTable, plan, profile, register
 from uptack.report.data_package import to_package
 from uptack.report.section import registered, withdraw
 
@@ -98,7 +98,7 @@ def one_median(session, wanted, epsilon):
 
 
 def medians(answer, name_text):
-    return Cells(["column", "median"], [[name_text("y"), f"{round(answer.value) + 0}"]])
+    return SectionTable(["column", "median"], [[name_text("y"), f"{round(answer.value) + 0}"]])
 
 
 @pytest.fixture

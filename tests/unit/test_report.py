@@ -11,7 +11,7 @@ from uptack.kernels.density import DensityCurve, FourierDensity
 from uptack.privacy.loss import BoundedRange
 from uptack.report import Figure, density_bars, divide, plan, profile, to_html, to_json, to_markdown, write
 from uptack.report.cards import FIGURES
-from uptack.report.cards.numbers import quantile_figures, with_tails
+from uptack.report.cards.number_card import quantile_figures, with_tails
 from uptack.report.pictures import density_picture, number, ticks
 from uptack.report.sections.correlations import heat_map
 from uptack.report.sections.regression import effects

@@ -12,11 +12,10 @@ from uptack.report.figure import Figure
 from uptack.report.output import Output, to_json, write
 from uptack.report.page import to_html
 from uptack.report.profile import Profile, plan, profile, report
-from uptack.report.section import Cells, Section, SectionAnswer, register
+from uptack.report.section import Section, SectionAnswer, SectionTable, register
 from uptack.report.text import to_markdown, to_text
 
 __all__ = [
-    "Cells",
     "ColumnProfile",
     "Division",
     "Figure",
@@ -25,6 +24,7 @@ __all__ = [
     "Profile",
     "Section",
     "SectionAnswer",
+    "SectionTable",
     "divide",
     "plan",
     "profile",

@@ -23,7 +23,7 @@ from uptack.privacy.guarantee import total
 from uptack.privacy.loss import Approximate, Loss
 from uptack.privacy.shares import fair_scale
 from uptack.report.cards import FIGURES, card_of
-from uptack.report.cards.categories import CATEGORIES
+from uptack.report.cards.category_card import CATEGORIES
 from uptack.report.column import ColumnDraw, Part
 from uptack.report.section import SectionPlan, plan_section, registered
 from uptack.session import Request, Session
@@ -36,7 +36,7 @@ SECRET_ROWS = 10_000
 
 
 @dataclass(frozen=True)
-class Losses:
+class DrawLosses:
     """What draws do to the data, at most, for any ε of theirs. Columns that are asked alike lose alike.
 
     A request is completed once and priced at many ε, since the search for the largest unit tries many.
@@ -84,7 +84,7 @@ class Division:
     parts: tuple[Part, ...]
     budget: Privacy
     price: Privacy
-    losses: Losses
+    losses: DrawLosses
     sections: tuple[SectionPlan, ...] = ()
     rows: int = SECRET_ROWS
 
@@ -114,7 +114,7 @@ def divide(
     shares: Mapping[str, Rational] | None = None,
     plausible: Mapping[str, tuple[Any, Any]] | None = None,
     rough: bool = False,
-    losses: Losses | None = None,
+    losses: DrawLosses | None = None,
     **options: Any,
 ) -> Division:
     """The figures of a report, and what each may spend: (ε, δ) is the budget of all of them together.
@@ -130,7 +130,7 @@ def divide(
     sections = _sections(session, whole, options)
     left = whole - sum(section.cost.exact_epsilon for section in sections)
     rows = session.source.rows if session.adjacency.size_is_public else SECRET_ROWS
-    taking = _Taking(session, Privacy(left, slack, session.adjacency), rough, losses or Losses(session), rows)
+    taking = _Taking(session, Privacy(left, slack, session.adjacency), rough, losses or DrawLosses(session), rows)
     taken = tuple(taking.all(parts))
     price = Privacy(0, 0, session.adjacency)
     if not rough and any(part.accepted for part in taken):
@@ -195,7 +195,7 @@ class _Taking:
     session: Session
     budget: Privacy
     rough: bool
-    losses: Losses
+    losses: DrawLosses
     rows: int
 
     def all(self, parts: Sequence[Part]) -> list[Part]:

@@ -20,7 +20,7 @@ from uptack.table.values.times import Form
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from uptack.report.cards.categories import Bar
+    from uptack.report.cards.category_card import Bar
     from uptack.report.text import TextStyle
 
 Quantiles = Mapping[Fraction, float]

@@ -17,7 +17,7 @@ from uptack.display.numbers import plain
 from uptack.labels import json_text, label, printable
 from uptack.privacy.words import promise
 from uptack.report.bill import charges
-from uptack.report.cards.categories import bars
+from uptack.report.cards.category_card import bars
 from uptack.report.section import CsvTable, registered
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from uptack.privacy.words import promise, short
 from uptack.report.bill import bill_lines, charges
 from uptack.report.column import CardView
 from uptack.report.pictures import powers
-from uptack.report.section import Cells, SectionAnswer, registered
+from uptack.report.section import SectionAnswer, SectionTable, registered
 from uptack.report.text import sentence, summary
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ class SectionView(NamedTuple):
     subject: str | None
     replied: bool
     note: str
-    cells: Cells
+    cells: SectionTable
     view: Any
 
 
 def section_view(answer: SectionAnswer, profile: Profile) -> SectionView:
     """The answer of a section, and what its part of the template draws."""
     section, replied = answer.section, answer.replied
-    cells = section.table(answer, label) if replied else Cells([], [])
+    cells = section.table(answer, label) if replied else SectionTable([], [])
     view = section.view(answer, profile) if replied else None
     return SectionView(section.name, section.label, answer.title(), answer.subject, replied, answer.note, cells, view)
 

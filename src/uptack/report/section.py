@@ -29,7 +29,7 @@ NameText = Callable[[object], str]
 """How a name out of the data is written: `uptack.labels.label`, or `markdown`."""
 
 
-class Cells(NamedTuple):
+class SectionTable(NamedTuple):
     """A table of a section: all columns but the first `left` are numbers, and right-aligned."""
 
     head: Sequence[str]
@@ -142,7 +142,7 @@ class Section:
     help: str
     share: Fraction
     ask: Callable[[Session, Any, Fraction], Sequence[Request]]
-    table: Callable[[SectionAnswer, NameText], Cells]
+    table: Callable[[SectionAnswer, NameText], SectionTable]
     takes: type = bool
     of_column: bool = False
     long: bool = True
@@ -167,8 +167,8 @@ class Section:
 
     def about(self, request: Request) -> str:
         """What a line of the bill says that a request is about: a column, or so many."""
-        several = len(request.columns) > 1 and not self.of_column
-        return f"{len(request.columns)} columns" if several else request.columns[0]
+        names = request.columns[:1] if self.of_column else request.columns
+        return names[0] if len(names) == 1 else f"{len(names)} columns" if names else "all rows"
 
     def rows(self, answer: SectionAnswer) -> Iterable[Mapping[str, Any]]:
         """The rows of its CSV table."""

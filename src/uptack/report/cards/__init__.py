@@ -1,8 +1,8 @@
 """Cards: what is asked and published about one column, for each kind of column."""
 
-from uptack.report.cards.categories import CATEGORIES, OTHERS, TRUTH_VALUES
-from uptack.report.cards.numbers import NUMBERS
-from uptack.report.cards.times import DURATIONS, TIMES
+from uptack.report.cards.category_card import CATEGORIES, OTHERS, TRUTH_VALUES
+from uptack.report.cards.number_card import NUMBERS
+from uptack.report.cards.time_card import DURATIONS, TIMES
 from uptack.report.column import Card
 
 CARDS = (NUMBERS, TIMES, DURATIONS, TRUTH_VALUES, CATEGORIES)

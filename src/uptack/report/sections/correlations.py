@@ -14,7 +14,7 @@ from uptack.display import Record
 from uptack.display.numbers import plain
 from uptack.errors import InvalidArgument
 from uptack.labels import label
-from uptack.report.section import Cells, CsvTable, NameText, Section, SectionAnswer, register
+from uptack.report.section import CsvTable, NameText, Section, SectionAnswer, SectionTable, register
 from uptack.session import Request, Session
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def ask(session: Session, wanted: bool, epsilon: Fraction) -> list[Request]:
     return [Request("correlation_matrix", *names, epsilon=epsilon, **each)]
 
 
-def table(answer: SectionAnswer, name_text: NameText) -> Cells:
+def table(answer: SectionAnswer, name_text: NameText) -> SectionTable:
     """The largest first: of many pairs these are read."""
     names, values, ends = answer.value.names, answer.value.values, answer.figure.interval
     pairs = sorted(itertools.combinations(range(len(names)), 2), key=lambda pair: -abs(float(values[pair])))
@@ -39,7 +39,7 @@ def table(answer: SectionAnswer, name_text: NameText) -> Cells:
         + ([] if ends is None else [f"{ends[0][i][j]:.2f} to {ends[1][i][j]:.2f}"])
         for i, j in pairs
     ]
-    return Cells(["column", "column", "correlation", *([] if ends is None else ["95% interval"])], rows, left=2)
+    return SectionTable(["column", "column", "correlation", *([] if ends is None else ["95% interval"])], rows, left=2)
 
 
 def records(answer: SectionAnswer) -> list[Record]:

@@ -13,7 +13,7 @@ from uptack.display.numbers import number
 from uptack.errors import InvalidArgument
 from uptack.labels import label
 from uptack.report.pictures import Tick, labelled_ticks, powers
-from uptack.report.section import Cells, CsvTable, NameText, Section, SectionAnswer, register
+from uptack.report.section import CsvTable, NameText, Section, SectionAnswer, SectionTable, register
 from uptack.report.text import between
 from uptack.session import Request, Session
 from uptack.table.values.kinds import MOST_LEVELS, NUMERIC
@@ -67,13 +67,13 @@ def coefficients(answer: SectionAnswer) -> list[Coefficient]:
     return [Coefficient(*row) for row in zip(names, map(float, answer.value), intervals, strict=True)]
 
 
-def table(answer: SectionAnswer, name_text: NameText) -> Cells:
+def table(answer: SectionAnswer, name_text: NameText) -> SectionTable:
     """A row per coefficient."""
     rows = [
         [name_text(row.name), number(row.value, row.scale), "" if row.ends is None else between(row.ends, row.scale)]
         for row in coefficients(answer)
     ]
-    return Cells(["coefficient", "value", "95% interval"], rows)
+    return SectionTable(["coefficient", "value", "95% interval"], rows)
 
 
 def to_dict(answer: SectionAnswer) -> dict[str, Any]:

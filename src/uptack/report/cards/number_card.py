@@ -24,7 +24,7 @@ from uptack.labels import label
 from uptack.mechanisms.inverse import FAILURE, LATTICES
 from uptack.progress import track
 from uptack.report import density_bars
-from uptack.report.cards.categories import Bar, counts_table, ordered_bars, ordered_names
+from uptack.report.cards.category_card import Bar, counts_table, ordered_bars, ordered_names
 from uptack.report.column import Card, CardView, ColumnDraw, ColumnFigure, ColumnProfile, FigureLine, Part, Quantiles
 from uptack.report.density_bars import DensityBars
 from uptack.report.figure import Figure

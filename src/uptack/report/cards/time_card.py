@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from uptack.display.time_text import words
-from uptack.report.cards import numbers
+from uptack.report.cards import number_card
 from uptack.report.column import CardView, ColumnProfile, Part, Quantiles
 from uptack.report.pictures import LEFT, LETTER, RIGHT, WIDTH, Tick, ticks
 from uptack.session import Request
@@ -21,8 +21,8 @@ UTC = "+00:00"
 def density(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
     """How many rows there are in each month of the range that released quantiles suggest, or in another unit."""
     if part.form is None:  # a source that says nothing of forms
-        return numbers.density(part, epsilon, released)
-    low, high = numbers.box(released)
+        return number_card.density(part, epsilon, released)
+    low, high = number_card.box(released)
     ends = [part.form.show(low, -1), part.form.show(high if released else float(DAY), 1)]
     return Request("histogram", part.name, epsilon=epsilon, edges=ends, every=calendar_unit(high - low))
 
@@ -35,7 +35,7 @@ def calendar_unit(width: float) -> str:
 
 def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
     """The card of numbers, with times on its axis."""
-    shown, form = numbers.view(anchor, column, unit, axis), column.part.form
+    shown, form = number_card.view(anchor, column, unit, axis), column.part.form
     if form is None or form.word != "utc":
         return shown
     lines = [
@@ -46,17 +46,17 @@ def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
 
 
 TIMES = replace(
-    numbers.NUMBERS,
+    number_card.NUMBERS,
     name="times",
     kinds=("time",),
-    draws=tuple(replace(draw, ask=density) if draw.label == "density" else draw for draw in numbers.DRAWS),
+    draws=tuple(replace(draw, ask=density) if draw.label == "density" else draw for draw in number_card.DRAWS),
     view=view,
 )
 DURATIONS = replace(
     TIMES,
     name="durations",
     kinds=("duration",),
-    figures=tuple(figure for figure in numbers.FIGURES if figure.name != "density"),
+    figures=tuple(figure for figure in number_card.FIGURES if figure.name != "density"),
 )
 
 
@@ -69,7 +69,7 @@ STEPS += [3600 * SECOND * n for n in (1, 3, 6, 12, 24, 48, 168, 336, 720)]
 
 def axis(part: Part, low: float, high: float) -> list[Tick]:
     """Where days, months or years begin, and round durations."""
-    return numbers.axis(part, low, high) if part.form is None else marks(part.form, low, high)
+    return number_card.axis(part, low, high) if part.form is None else marks(part.form, low, high)
 
 
 def marks(form: Form, low: float, high: float) -> list[Tick]:

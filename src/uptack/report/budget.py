@@ -69,12 +69,10 @@ class DrawLosses:
 
     def of_parts(self, parts: Sequence[Part]) -> list[Loss]:
         """Those of all draws, in their order."""
-        alike: dict[Any, list[Loss]] = {}
-        for part in parts:
-            key = (part.alike, part.unit)
-            if key not in alike:
-                alike[key] = [self.of(part, draw) for draw in part.accepted]
-        return [tree for part in parts for tree in alike[part.alike, part.unit]]
+        keys = [(part.alike, part.unit) for part in parts]
+        first = dict(zip(reversed(keys), reversed(parts), strict=True))
+        trees = {key: [self.of(part, draw) for draw in part.accepted] for key, part in first.items()}
+        return [tree for key in keys for tree in trees[key]]
 
 
 @dataclass(frozen=True)
@@ -254,8 +252,8 @@ class _Taking:
         first = {part.alike: part for part in reversed(parts)}
 
         def build(scale: Fraction) -> list[Loss]:
-            found = [(self.losses.of_parts([replace(first[kind], unit=scale)]), many) for kind, many in kinds.items()]
-            return [tree for trees, many in found for tree in trees * many]
+            scaled = [(replace(first[kind], unit=scale), many) for kind, many in kinds.items()]
+            return [tree for part, many in scaled for d in part.accepted for tree in [self.losses.of(part, d)] * many]
 
         unit = fair_scale(build, self.budget, rough)
         return [replace(part, unit=unit) for part in parts]

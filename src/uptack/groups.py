@@ -14,19 +14,19 @@ from uptack import checks
 from uptack.discrete.categories import Screen
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
+from uptack.display import Ends, PlottedValue, Record
+from uptack.display.numbers import is_number
+from uptack.display.plots import dots
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational, Real, ball
 from uptack.labels import lines
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
-from uptack.plot_axes import dots
 from uptack.privacy import ADD_REMOVE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
 from uptack.registry import release
 from uptack.release import LONG, NoReply, Release
-from uptack.shown import Drawn, Ends, Record
-from uptack.shown.numbers import is_number
 from uptack.table.arguments import category_fields
 from uptack.table.memory.groups import MemoryGroups
 from uptack.table.memory.table import MemoryTable
@@ -43,7 +43,7 @@ __all__ = ["Groups", "per_group"]
 
 
 @dataclass(frozen=True, eq=False)
-class Groups(Drawn, Mapping[Hashable, Reply]):
+class Groups(PlottedValue, Mapping[Hashable, Reply]):
     """The replies of a statistic: a mapping from groups to releases and ⊥s.
 
     `sizes` holds the noisy numbers of rows if the list of groups came from the data. It is None if the list is public.

@@ -25,8 +25,6 @@ from uptack.release import NoReply, Release
 from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
-from uptack.shown.numbers import number
-from uptack.shown.times import words
 from uptack.table.csv.rules import GUESS
 from uptack.table.engine import files
 from uptack.table.values.declared import FORMS
@@ -233,8 +231,7 @@ def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
         for v, pair in zip(value, pairs, strict=True)
     ]
     called = [label(name) for name in names] if len(names) == len(shown) else []
-    width = max(map(len, called), default=0)
-    return [f"{name:<{width}}  {line}" for name, line in zip(called, shown, strict=True)] if called else shown
+    return aligned(list(zip(called, shown, strict=True))) if called else shown
 
 
 def _said(value: Any) -> str:

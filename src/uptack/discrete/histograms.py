@@ -23,23 +23,22 @@ from uptack.discrete.categories import Screen, tallied, weights_of
 from uptack.discrete.count_errors import each_count
 from uptack.discrete.count_noise import cell_noise
 from uptack.discrete.time_binning import TimeEdges, by_calendar, check_every
+from uptack.display.plots import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import printable
 from uptack.noise import Entropy, IntegerLaw
 from uptack.noise.entropy import source
 from uptack.noise.integer_laws import Integers
-from uptack.plot_axes import PLAIN, PRIVATE, axes, bars
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.registry.reads import CATEGORIES
 from uptack.release import LONG, Release
-from uptack.shown import Drawn, Ends, Record, line
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram(Drawn, Mapping[Hashable, Any]):
+class Histogram(PlottedValue, Mapping[Hashable, Any]):
     """Counts by cell: a mapping, and two sequences `cells` and `counts` in one order.
 
     A cell is a key, or a pair of edges. Counts of people who are spread over several cells are no whole numbers.

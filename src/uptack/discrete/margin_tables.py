@@ -32,7 +32,6 @@ from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.registry.reads import VALUES_OF_PEOPLE
 from uptack.release import Release
-from uptack.shown import Ends, Figures, Record, line, named
 
 WAYS = ("auto", "direct", "table", "sparse")
 LARGEST_MARGIN = 1 << 20
@@ -41,7 +40,7 @@ WORTHLESS = Fraction(1, 2)
 """The share of n that the expected ℓ1 error of a margin may reach before `through="auto"` takes the sparse table."""
 
 
-class Margins(Figures, Mapping[Names, Floats]):
+class Margins(TabularValue, Mapping[Names, Floats]):
     """Arrays of counts by the names of their columns; the axes are the columns, in that order."""
 
     def __init__(self, arrays: Mapping[Names, NDArray[Any]], domain: Domain) -> None:

@@ -14,6 +14,7 @@ from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.columns.samples import CompleteRows, Samples, complete_rows, public_groups, samples
 from uptack.columns.unread import UnreadRows
+from uptack.display import Ends, Record, TabularValue, line
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
@@ -33,7 +34,6 @@ from uptack.ranks.superiority import EXAMPLE, NoisyPairs, least_rows, noisy_pair
 from uptack.registry import release
 from uptack.registry.reads import LABELLED, ROWS
 from uptack.release import Advice, NoReply, Release
-from uptack.shown import Ends, Figures, Record, line
 
 HOW = "integer noise on the rank sum"
 SIDES = ("two-sided", "greater", "less")
@@ -42,7 +42,7 @@ SIZES_FAIL = 1e-4
 
 
 @dataclass(frozen=True)
-class RankTest(Figures):
+class RankTest(TabularValue):
     """A noisy statistic and its p-value. It unpacks like a pair.
 
     >>> statistic, pvalue = RankTest(0.6, 0.01)

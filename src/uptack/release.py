@@ -10,7 +10,11 @@ from typing import Any, Generic, Literal, NoReturn, Protocol, Self, TypeVar
 import numpy as np
 
 from uptack import checks
+from uptack.display import Ends, FigureTable, PlottedValue, Record, Tabular, of_value
+from uptack.display.numbers import SHOWN, is_number
+from uptack.display.numbers import plain as _python
 from uptack.display.plots import caption, dots, levels
+from uptack.display.time_text import json_value
 from uptack.errors import InvalidArgument, NoInterval, NoReplyError, UptackError
 from uptack.exact import Rational
 from uptack.labels import lines

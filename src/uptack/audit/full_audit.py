@@ -14,6 +14,7 @@ from uptack.audit.option_coverage import release_functions, uncovered
 from uptack.audit.planted_faults import FAULTS
 from uptack.audit.replay import Replay, replay
 from uptack.audit.replay_requests import asks
+from uptack.display.align import aligned
 from uptack.progress import track
 
 Failures = tuple[tuple[str, tuple[str, ...]], ...]

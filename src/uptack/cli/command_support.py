@@ -16,6 +16,9 @@ import numpy as np
 from uptack.cli.condition_syntax import narrowed
 from uptack.cli.parameter_types import Exact, Missing, pairs, stacked
 from uptack.cli.stdin import kept
+from uptack.display.align import aligned
+from uptack.display.numbers import number
+from uptack.display.time_text import words
 from uptack.errors import NoInterval
 from uptack.labels import json_text, label, lines, pasted
 from uptack.noise import SeededEntropy

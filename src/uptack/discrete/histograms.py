@@ -23,6 +23,7 @@ from uptack.discrete.categories import Screen, tallied, weights_of
 from uptack.discrete.count_errors import each_count
 from uptack.discrete.count_noise import cell_noise
 from uptack.discrete.time_binning import TimeEdges, by_calendar, check_every
+from uptack.display import Ends, PlottedValue, Record, line
 from uptack.display.plots import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational

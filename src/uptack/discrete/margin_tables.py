@@ -21,6 +21,7 @@ from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import CountNoise, check_total, histogram, in_steps
 from uptack.discrete.margin_consistency import Floats, Names, consistent
 from uptack.discrete.sparse_histograms import sparse_histogram
+from uptack.display import Ends, Record, TabularValue, line, named
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import label

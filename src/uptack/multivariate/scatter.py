@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.account import Account, Outcome
+from uptack.display import Ends, Record, TabularValue, line
 from uptack.display.plots import PRIVATE, caption
 from uptack.display.plots import axes as new_axes
 from uptack.errors import InvalidArgument

@@ -14,6 +14,7 @@ import numpy as np
 
 from uptack.account import Account, Outcome
 from uptack.columns.samples import complete_table
+from uptack.display import Ends, Record, TabularValue, line
 from uptack.display.plots import axes, caption
 from uptack.exact import Rational, read
 from uptack.labels import label

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from uptack.display import FigureTable, Record, Tabular
 from uptack.display.plots import bars, caption
 from uptack.labels import label
 from uptack.privacy import Privacy, tight

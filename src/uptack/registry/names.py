@@ -18,7 +18,10 @@ from uptack.registry.declaration import Declaration
 
 HOMES = (
     "uptack.statistics",
-    "uptack.discrete",
+    "uptack.discrete.counts",
+    "uptack.discrete.histograms",
+    "uptack.discrete.margin_tables",
+    "uptack.discrete.sparse_histograms",
     "uptack.densities.fourier",
     "uptack.densities.kernel_density",
     "uptack.multivariate",

@@ -30,8 +30,9 @@ from numpy.typing import NDArray
 
 from uptack.account import Account
 from uptack.mechanisms.inverse_sensitivity import Boxes, decay, inverse_loss, steps_needed
-from uptack.multivariate.steps import Floats, Whole
+from uptack.multivariate.steps import Whole
 from uptack.multivariate.terms import Tally
+from uptack.table.exact_sum import Floats
 
 Integers = NDArray[np.int64]
 

@@ -20,7 +20,7 @@ from uptack.exact import Rational
 from uptack.multivariate.entrance import MISSING, Sized, complete_rows, framed, read_columns, rows_for_scales, sized
 from uptack.multivariate.signs import Shape, noise_edge, whitened
 from uptack.multivariate.standardise import Frame
-from uptack.multivariate.steps import Floats, Sample
+from uptack.multivariate.steps import Sample
 from uptack.noise import Entropy
 from uptack.plot_axes import PRIVATE, caption
 from uptack.plot_axes import axes as new_axes
@@ -28,6 +28,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.shown import Ends, Figures, Record, line
+from uptack.table.exact_sum import Floats
 from uptack.table.reads import COLUMNS
 from uptack.table.values import containers
 

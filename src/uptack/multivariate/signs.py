@@ -29,8 +29,9 @@ from uptack.account import Account
 from uptack.mechanisms.matrix_laplace import TraceNoise, deviation, edge
 from uptack.multivariate.bounded import LENGTH, bounded, moved, noisy_moments, second_moments
 from uptack.multivariate.standardise import Frame
-from uptack.multivariate.steps import Floats, Sample, Whole, products
+from uptack.multivariate.steps import Sample, Whole, products
 from uptack.progress import Step, steps
+from uptack.table.exact_sum import Floats
 
 
 @dataclass(frozen=True, eq=False)

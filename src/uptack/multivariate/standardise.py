@@ -27,7 +27,8 @@ from uptack.account import Account
 from uptack.mechanisms.inverse_sensitivity import Boxes, steps_needed
 from uptack.multivariate.levels import Integers, Levels, drawn, falling, intervals, stacked
 from uptack.multivariate.pairs import MOST
-from uptack.multivariate.steps import Floats, Sample, Whole
+from uptack.multivariate.steps import Sample, Whole
+from uptack.table.exact_sum import Floats
 
 POWERS = 1022
 """Scales are from 2^-1022 to 2^1022, so that 1/scale is a float, too. No float is far beyond the upper end. A column at

@@ -12,15 +12,15 @@ from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.options import Grouping
 from uptack.regression.formulas import entered
+from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
 from uptack.regression.huber_loss import HuberLoss
 from uptack.regression.regression_calls import regress
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
-from uptack.table.reads import DESIGN
 
 
 @release(
-    reads=DESIGN,
+    reads=FORMULA_DESIGN,
     by=per_group,
     people=True,
     data=("x", "y"),

@@ -11,12 +11,12 @@ from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.regression.formulas import DesignColumns, entered
+from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
 from uptack.regression.formulas.response_classes import labels_of, two_classes
 from uptack.regression.logistic_loss import LogisticLoss
 from uptack.regression.regression_calls import regress
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
-from uptack.table.reads import DESIGN
 
 
 def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -38,7 +38,7 @@ def _lacking() -> InvalidArgument:
 
 
 @release(
-    reads=DESIGN,
+    reads=FORMULA_DESIGN,
     people=True,
     data=("x", "y"),
     missing="ignore",

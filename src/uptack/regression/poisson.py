@@ -10,15 +10,15 @@ from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.regression.formulas import entered
+from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
 from uptack.regression.poisson_loss import PoissonLoss
 from uptack.regression.regression_calls import regress
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
-from uptack.table.reads import DESIGN
 
 
 @release(
-    reads=DESIGN,
+    reads=FORMULA_DESIGN,
     people=True,
     data=("x", "y"),
     missing="ignore",

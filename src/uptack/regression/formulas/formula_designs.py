@@ -204,7 +204,7 @@ def designed(text: object, data: Any, levels: Any, by: bool = False) -> tuple[Co
     return draft.made({})
 
 
-def names(text: object, kinds: Mapping[str, Kind], levels: Any) -> tuple[str, ...]:
+def names(text: object, kinds: Mapping[str, Any], levels: Any) -> tuple[str, ...]:
     """The names of the columns of X, where all levels are declared. Looks at no data."""
     table = UnreadTable({name: kinds[name] for name in read(text).columns}, {}, ROW, 0)
     draft = drafted(text, table, levels)

@@ -11,10 +11,12 @@ from uptack.multivariate.entrance import complete_rows
 from uptack.multivariate.steps import Sample
 from uptack.noise import IntegerLaw, SeededEntropy
 from uptack.regression import formulas
+from uptack.table.ids import Owners
 from uptack.table.memory.table import MemoryTable
-from uptack.table.protocol import Columns
+from uptack.table.protocol import Column, Columns
 from uptack.table.unit import ROW, Unit
 from uptack.table.values import containers
+from uptack.table.values.entrance import field
 
 FALSE_ALARM = 1e-7
 
@@ -76,3 +78,10 @@ def designed(text: Any, data: Any, levels: Any) -> tuple[np.ndarray, np.ndarray,
     x, y, public = formulas.designed(text, data, levels)
     lines = [column.table.field(column.name).floats() for column in (*x, y)]
     return np.column_stack(lines[:-1]), lines[-1], public
+
+
+def people_column(values, codes, people: int, at_most: int | None = None) -> Column:
+    """A column of numbers of so many people, where row i is that of person codes[i]."""
+    whose = Owners(np.asarray(codes, np.int64), people, ("id",))
+    column = MemoryTable.of({"x": field("x", np.asarray(values))}, whose).column("x")
+    return column if at_most is None else column.sharing("rows", at_most)

@@ -17,7 +17,7 @@ from tests.helpers import designed
 from uptack.cli import main
 from uptack.data.queries import QuerySource
 from uptack.noise import SeededEntropy
-from uptack.regression.formulas import drafted, elementary, read, term_coding
+from uptack.regression.formulas import drafted, elementary, margins, read
 from uptack.regression.formulas.category_levels import CategoryLevels
 from uptack.regression.formulas.grammar import counted
 
@@ -313,7 +313,7 @@ def test_batches_of_rows_become_what_all_rows_become(size):
     kept |= {"flag": rng.random(n) < 0.5, "y": rng.normal(size=n), "kind": rng.choice(["u", "v", "w"], n)}
     text, levels = "I(y + a) ~ log(a)*kind + a:b:c + a**3 + I(b**c) + exp(a/b):flag + log1p(flag)", {"kind": ["u", "v"]}
     draft = drafted(text, kept, levels)
-    plan = draft.design(draft.levels, len(draft.columns({}).names))
+    plan = draft.to_design(draft.levels, len(draft.columns({}).names))
     lines = [kept[name].astype(float) for name in plan.reads if isinstance(name, str)]
     lines.append(np.where(kept["kind"] == "w", np.nan, kept["kind"] == "v"))
     x, y, public = designed(text, kept, levels)
@@ -340,7 +340,7 @@ def test_what_is_seen_of_a_computed_formula_does_not_hang_on_a_row(tmp_path, rec
 
 
 def test_terms_share_no_columns():
-    found = term_coding(read("y ~ a*b"), frozenset({"a", "b"}))
+    found = margins(read("y ~ a*b"), frozenset({"a", "b"}))
     assert [(len(plain), list(several.values())) for plain, several in found] == [
         (0, [False]), (0, [False]), (0, [False, False])]  # fmt: skip
 

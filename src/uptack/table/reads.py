@@ -76,9 +76,10 @@ def rebased(argument: Any, part: Table) -> Any:
     """A data argument of a part of its table; units are shared as the argument says."""
     if argument is None:
         return None
-    unit = argument.table.unit if hasattr(argument, "table") else argument.unit
+    whole = hasattr(argument, "kinds")  # the table itself
+    unit = argument.unit if whole else argument.table.unit
     table = part if part.unit == unit else part.weighted(unit)
-    return argument.of(table) if hasattr(argument, "of") else table
+    return table if whole else argument.of(table)
 
 
 @dataclass(frozen=True)

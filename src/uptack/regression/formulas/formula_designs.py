@@ -101,10 +101,10 @@ class Draft:
     def made(self, found: Mapping[str, CategoryLevels]) -> tuple[Columns, Column, DesignColumns]:
         """X and y, and what is public of X."""
         public = self.columns(found)
-        x, y = self.table.design(self.design({**self.levels, **found}, len(public.names)))
+        x, y = self.table.design(self.to_design({**self.levels, **found}, len(public.names)))
         return x, y if self.classes is None or self._of_texts else y.coded(*self.classes), public
 
-    def design(self, levels: Mapping[str, CategoryLevels], width: int) -> Design:
+    def to_design(self, levels: Mapping[str, CategoryLevels], width: int) -> Design:
         """How X, of so many columns, and y are made of the table."""
         parts = margins(self.formula, frozenset(levels))
         response, factors = self.formula.response, [factor for plain, _ in parts for factor in plain]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import stats
 
+from uptack.multivariate.entrance import complete_rows
+from uptack.multivariate.steps import Sample
 from uptack.noise import IntegerLaw, SeededEntropy
+from uptack.regression import formulas
 from uptack.table.ids import Owners
 from uptack.table.memory.table import MemoryTable
-from uptack.table.protocol import Column
+from uptack.table.protocol import Column, Columns
+from uptack.table.unit import ROW, Unit
+from uptack.table.values import containers
 from uptack.table.values.entrance import field
 
 FALSE_ALARM = 1e-7
@@ -55,6 +62,22 @@ def assert_fits_cdf(draws: np.ndarray, right: stats.rv_continuous, wrong: stats.
     """The same for a continuous law, by Kolmogorov and Smirnov."""
     assert stats.kstest(draws, right.cdf).pvalue > FALSE_ALARM
     assert stats.kstest(draws, wrong.cdf).pvalue < FALSE_ALARM
+
+
+def sampled(values: Any, codes: Any = None, people: int = 0) -> Sample:
+    """The complete rows of a matrix, and whose they are."""
+    rows = np.asarray(values, np.float64)
+    fields = {str(i): containers.of_numpy(np.ascontiguousarray(column)) for i, column in enumerate(rows.T)}
+    unit = ROW if codes is None else Unit(("person",), "people")
+    table = MemoryTable(fields, unit, codes, people)
+    return complete_rows(Columns(map(table.column, fields)), "drop")
+
+
+def designed(text: Any, data: Any, levels: Any) -> tuple[np.ndarray, np.ndarray, formulas.DesignColumns]:
+    """X and y that a formula makes, as arrays, and what is public of X."""
+    x, y, public = formulas.designed(text, data, levels)
+    lines = [column.table.field(column.name).floats() for column in (*x, y)]
+    return np.column_stack(lines[:-1]), lines[-1], public
 
 
 def people_column(values, codes, people: int, at_most: int | None = None) -> Column:

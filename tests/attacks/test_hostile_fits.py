@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import uptack as ut
+from tests.helpers import sampled
 from uptack.account import Account
-from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
 from uptack.regression.fit_model import Model
@@ -34,7 +34,7 @@ def test_noise_alone_is_hardly_ever_taken_for_a_direction(p):
     """The edge is a mean: of two columns a direction passed it in a sixth of all cases."""
     frame = Frame(tuple(range(p)), np.ones(p), np.zeros(p), leading=False)
     model = Model(frame, np.eye(p), 1.0, 50.0, HuberLoss())
-    rows = MatrixRows.of(np.zeros((50, p + 1)))
+    rows = sampled(np.zeros((50, p + 1)))
     made = [hessian(rows, model, Account.open("noise", 1, entropy=SeededEntropy(seed))) for seed in range(200)]
     assert np.mean([one.raw[-1] > one.edge for one in made]) > 0.3
     assert np.mean([not one.lost.all() for one in made]) < 0.13

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import uptack as ut
+from tests.helpers import designed
 from uptack import progress
 from uptack.cli.main import main
 from uptack.data import source
 from uptack.data.computed import QueryDesign
 from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
-from uptack.regression.formulas import Draft, designed
+from uptack.regression.formulas import Draft
 from uptack.report.budget import divide
 from uptack.table import schema
 from uptack.table.values.field import CodedField
@@ -165,7 +166,7 @@ def test_products_of_found_levels_make_no_endless_table(monkeypatch):
 
     def seen(draft, levels):
         found = made(draft, levels)
-        assert not draft.table.rows or len(found[2].names) <= 1000
+        assert len(found[2].names) <= 1000
         return found
 
     monkeypatch.setattr(Draft, "made", seen)

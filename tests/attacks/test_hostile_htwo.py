@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import uptack as ut
+from tests.helpers import designed
 from tests.unit.test_level import HALF, level
 from uptack import InvalidArgument, linear_regression
 from uptack.noise import SeededEntropy
@@ -16,7 +17,6 @@ from uptack.privacy import loss
 from uptack.regression.coefficient_summary import LinearErrors, RegressionRelease
 from uptack.regression.coefficient_table import lines
 from uptack.regression.formulas import read
-from uptack.regression.formulas.formula_designs import designed
 
 ROWS = pd.DataFrame(
     {"y": [0.0, 1.0], "µ": [1.0, 2.0], "μ": [3.0, 5.0], "ﬁ": [7.0, 7.0], "fi": [8.0, 9.0], "1": [4.0, 6.0],

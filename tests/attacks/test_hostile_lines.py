@@ -10,8 +10,8 @@ import pytest
 import uptack as ut
 from uptack.errors import InvalidArgument
 from uptack.multivariate.bounded import LENGTH
-from uptack.multivariate.rows import MatrixRows, summed
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.steps import summed
 from uptack.multivariate.terms import Vectors
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE
@@ -65,19 +65,19 @@ def test_ends_of_counts_are_integers_whatever_was_released_before(beta):
     class Seen(Exception):
         pass
 
-    class Looking(MatrixRows):
+    class Looking:
         def sums(self, step):
             for terms, least in zip(step(HOSTILE), (-LENGTH / 2, 0, 0), strict=True):
                 assert isinstance(terms, Vectors)
                 assert ((terms.values >= least) & (terms.values <= least + LENGTH)).all()
-            assert len(summed(step, HOSTILE)) == 3
+            assert len(summed(step, len(HOSTILE), HOSTILE)) == 3
             raise Seen
 
     account = ut.account.Account.open("ends", 1, entropy=SeededEntropy(1))
     step = NewtonStep(beta, beta, 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.1, np.zeros((2, 2)))
     fit = FitState(model(PoissonLoss()), step, None, None)
     with pytest.raises(Seen):
-        known_ends(Looking(HOSTILE, np.ones(HOSTILE.shape[1], bool)), fit, PoissonLoss(), account)
+        known_ends(Looking(), fit, PoissonLoss(), account)
 
 
 def far(kind, n, rng):

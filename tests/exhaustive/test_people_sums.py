@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from tests.exhaustive.people import removed, replaced, tables
-from uptack.columns.people import UNIT
-from uptack.multivariate import levels, standardise
+from tests.helpers import sampled
+from uptack.multivariate import levels, standardise, steps
 from uptack.multivariate.bounded import LENGTH, bounded, second_moments
-from uptack.multivariate.people import PeopleMatrix
-from uptack.multivariate.rows import BATCH, products, weighed
 from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
+from uptack.multivariate.steps import BATCH, products
 from uptack.multivariate.terms import Squares, Tally, Vectors
 from uptack.noise import SeededEntropy
 from uptack.regression.check_loss import Check
 from uptack.regression.fit_model import Model
 from uptack.regression.huber_loss import HuberLoss
 from uptack.regression.logistic_loss import LogisticLoss
+from uptack.table.unit import U as UNIT
 
 GONE = ((np.nan,),)
 """A person all of whose rows lack a value."""
@@ -29,7 +29,7 @@ def matrix(people):
     """People, each a tuple of rows of numbers."""
     rows = [row for person in people for row in person]
     codes = np.repeat(np.arange(len(people)), [len(person) for person in people])
-    return PeopleMatrix.of(np.array(rows, float).reshape(len(rows), len(rows[0]) if rows else 1), codes, len(people))
+    return sampled(np.array(rows, float).reshape(len(rows), len(rows[0]) if rows else 1), codes, len(people))
 
 
 # ---------------------------------------------------------------------------------------------------------------- sums
@@ -100,7 +100,7 @@ def test_units_times_contributions_are_exact():
         whole, times = u.astype(np.int64).astype(object), units.astype(object)
         assert (Vectors(u).weighed(units) == (whole * times).sum(axis=1)).all()
         for many in (1, 1000, 8200):  # sums from 2^63 to 2^64, too
-            (found,) = weighed(lambda b: [Vectors(b[0])], np.abs(u[:, :many]), units[:many])
+            (found,) = steps.summed(lambda b: [Vectors(b[0])], len(u), np.abs(u[:, :many]), units[:many])
             assert found == (abs(whole[0]) * times)[:many].sum()
         assert (Squares(u).weighed(units) == (whole * times) @ whole.T).all()
         at = rng.integers(0, 4, size)

@@ -13,13 +13,13 @@ from formulaic import model_matrix
 from formulaic.parser import DefaultFormulaParser
 
 import uptack as ut
+from tests.helpers import designed
 from uptack.cli import main
 from uptack.data.queries import QuerySource
 from uptack.noise import SeededEntropy
-from uptack.regression.formulas import Named, designed, drafted, elementary, read, term_coding
+from uptack.regression.formulas import drafted, elementary, margins, read
 from uptack.regression.formulas.category_levels import CategoryLevels
 from uptack.regression.formulas.grammar import counted
-from uptack.table.values.entrance import field
 
 CUTS = ["Fair", "Good", "Ideal"]
 
@@ -245,7 +245,9 @@ def test_rows_of_found_levels_are_what_they_are_by_themselves():
         "own": [[0, 1, None, 0, 0, None], [1, 0, None, 0, 1, None], [0, 0, None, 1, 0, None]],
     }
     for others, wanted in cases.items():
-        made = CategoryLevels(("a", "b"), others).dummies(field("x", rows))
+        draft = drafted("y ~ x - 1", {"y": np.zeros(6), "x": np.array(rows, object)}, {"x": ["a", "b"]})
+        x, _, _ = draft.made({"x": CategoryLevels(("a", "b"), others)})
+        made = [column.table.field(column.name).floats() for column in x]
         assert np.array_equal(made, np.array(wanted, float), equal_nan=True)
     assert CategoryLevels(("(others)", "a"), "own").labels == ("(others)", "a", "((others))")
 
@@ -310,18 +312,16 @@ def test_batches_of_rows_become_what_all_rows_become(size):
     kept = {name: np.where(rng.random(n) < 0.2, rng.choice(ODD, n), rng.normal(size=n)) for name in "abc"}
     kept |= {"flag": rng.random(n) < 0.5, "y": rng.normal(size=n), "kind": rng.choice(["u", "v", "w"], n)}
     text, levels = "I(y + a) ~ log(a)*kind + a:b:c + a**3 + I(b**c) + exp(a/b):flag + log1p(flag)", {"kind": ["u", "v"]}
-    plans = []
-    fields = {name: field(name, column) for name, column in kept.items()}
-    drafted(text, Named(fields, made=lambda plan: (plans.append(plan), (None, None))[1]), levels).made({})
-    (plan,) = plans
-    lines = [kept[name].astype(float) for name, values, *_ in plan.reads if values is None]
+    draft = drafted(text, kept, levels)
+    plan = draft.to_design(draft.levels, len(draft.columns({}).names))
+    lines = [kept[name].astype(float) for name in plan.reads if isinstance(name, str)]
     lines.append(np.where(kept["kind"] == "w", np.nan, kept["kind"] == "v"))
     x, y, public = designed(text, kept, levels)
-    recipe = pickle.loads(pickle.dumps(plan.recipe))
+    recipe = pickle.loads(pickle.dumps(plan.make))
     with np.errstate(all="raise"):
         parts = [recipe([line[i : i + size] for line in lines]) for i in range(0, n, size)]
     made = np.concatenate(parts, axis=1)
-    assert (len(made), plan.width, plan.columns) == (len(public.names) + 1, len(public.names), None)
+    assert (len(made), plan.width, plan.select) == (len(public.names) + 1, len(public.names), None)
     assert np.array_equal(made, np.column_stack([x, y]).T, equal_nan=True)
 
 
@@ -340,7 +340,7 @@ def test_what_is_seen_of_a_computed_formula_does_not_hang_on_a_row(tmp_path, rec
 
 
 def test_terms_share_no_columns():
-    found = term_coding(read("y ~ a*b"), frozenset({"a", "b"}))
+    found = margins(read("y ~ a*b"), frozenset({"a", "b"}))
     assert [(len(plain), list(several.values())) for plain, several in found] == [
         (0, [False]), (0, [False]), (0, [False, False])]  # fmt: skip
 

@@ -10,7 +10,6 @@ from scipy.optimize import linprog
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack.columns.table import finite
 from uptack.mechanisms.additive_noise import k_norm
 from uptack.noise import Box
 from uptack.papers import R_H, R_S
@@ -18,6 +17,7 @@ from uptack.privacy import Privacy, cost
 from uptack.reach.hampel_certificate import GridCell, Hyperplanes
 from uptack.regression import hampel_regression
 from uptack.regression.block_assignment import seat_rows
+from uptack.regression.design_matrix import finite
 from uptack.regression.hampel import RUNGS, SCALES, noisy_vertex
 from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalised
 from uptack.regression.hampel_test import cells
@@ -221,7 +221,7 @@ def test_more_than_four_coefficients_get_no_reply_for_free():
 def test_rows_that_choose_their_blocks_are_seated_alike_in_whichever_order_they_come():
     """Blocks have a public width and lose no row but in a crowd; one row that goes changes its own block only."""
     rng = np.random.default_rng(1)
-    data = finite(rng.integers(-1, 2, (3000, 1)) * -1.0, rng.integers(-1, 2, 3000) / 2, True, "error")
+    data = finite(rng.integers(-1, 2, (3000, 1)) * -1.0, rng.integers(-1, 2, 3000) / 2, True)
     rows, chosen = np.arange(3000), rng.integers(0, 1500, 3000)
     wide = seat_rows(data, rows, chosen, 1500, 16)
     assert wide.shape == (1500, 16)

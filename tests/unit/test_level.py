@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import uptack as ut
+from tests.helpers import sampled
 from uptack.account import Account
-from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
 from uptack.regression.fit_model import Model
@@ -42,7 +42,7 @@ def level(y, epsilon, seed=3):
     """The last step of a flat line through these responses, in spreads."""
     model = Model(Frame((0, 1), np.ones(2), np.zeros(2)), np.eye(2), 10.0, 1000, HuberLoss())
     start = NewtonStep(np.zeros(2), np.zeros(2), 1.0, 0.6, 0.6, 0.01, 0.01, 0.01, 0.0, 0.0, np.zeros((2, 2)))
-    rows = MatrixRows.of(np.column_stack([X, np.broadcast_to(y, 1000)]))
+    rows = sampled(np.column_stack([X, np.broadcast_to(y, 1000)]))
     return raise_intercept(rows, model, start, Account.open("level", epsilon, entropy=SeededEntropy(seed)))
 
 

@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
+from tests.helpers import sampled
 from uptack.account import Account
 from uptack.multivariate import standardise
 from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.levels import Levels
-from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import DROPPED, Frame
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
@@ -248,7 +248,7 @@ def test_sums_move_by_no_more_than_is_claimed(loss):
             return [Vectors(slopes), Vectors(bends), Squares(bent), Squares(even)]
 
         with np.errstate(all="ignore"):
-            return [np.asarray(found, float) for found in MatrixRows.of(table).sums(step)]
+            return [np.asarray(found, float) for found in sampled(table).sums(step)]
 
     table = rng.normal(size=(50, 3)) * [1, 1e-18, 1e18]
     hostile = [0.0, 1e308, -1e308, 5e-324, 1e9]
@@ -313,7 +313,7 @@ def test_rows_far_out_count_more_where_they_are_right(share):
     rng = np.random.default_rng(0)
     x = np.where(rng.random(5000) < 0.05, rng.uniform(8, 30, size=5000), rng.normal(size=5000))
     off = np.where(x > 7, np.where(rng.random(5000) < share, 2.0, 300.0), 1.0)
-    rows = MatrixRows.of(np.column_stack([x, x + off * rng.normal(size=5000)]))
+    rows = sampled(np.column_stack([x, x + off * rng.normal(size=5000)]))
     model = Model(Frame((0, 1), np.ones(2), np.zeros(2)), np.eye(2), 1.5, 5000, HuberLoss())
     for constant in (0.0, x.mean()):
         account = Account.open("farther", Fraction(1, 10), entropy=SeededEntropy(1))

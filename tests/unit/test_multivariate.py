@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import uptack as ut
+from tests.helpers import sampled
 from uptack.account import Account
-from uptack.multivariate import levels, rows, standardise
+from uptack.multivariate import levels, standardise, steps
 from uptack.multivariate.bounded import LENGTH, bounded, noisy_moments, noisy_total, second_moments
 from uptack.multivariate.entrance import framed, sized
-from uptack.multivariate.rows import BATCH, MatrixRows, lengths, products
 from uptack.multivariate.scatter import normal_size
 from uptack.multivariate.standardise import DROPPED, Frame, first_copy, number_of, scale_ends
+from uptack.multivariate.steps import BATCH, lengths, products
 from uptack.multivariate.terms import Vectors
 from uptack.noise import SeededEntropy
 
@@ -92,7 +93,7 @@ def test_intervals_of_centres_are_a_reach():
     """Replacing, adding and removing a row, for all tables of up to 4 rows of 4 values; in half units."""
 
     def of(values):
-        data = MatrixRows.of(np.array(values, float).reshape(-1, 1))
+        data = sampled(np.array(values, float).reshape(-1, 1))
         lows, highs = standardise.centre_ends(data, 0, 0.5, 4)
         return list(zip(lows.tolist(), highs.tolist(), strict=True))
 
@@ -197,7 +198,7 @@ def test_sums_move_by_no_more_than_is_claimed():
 
     def sums(values):
         step = second_moments(lambda b: [bounded(products(matrix, frame.standardised(b)))])
-        data = MatrixRows.of(values)
+        data = sampled(values)
         with np.errstate(all="ignore"):
             return data.sums(step)[0], data.sums(
                 lambda b: [Vectors(bounded(products(matrix, frame.standardised(b)), 3.0))]
@@ -226,19 +227,19 @@ def test_a_row_contributes_the_same_wherever_it_stands():
 def test_sums_do_not_depend_on_batches_or_order(monkeypatch):
     x = np.random.default_rng(4).normal(size=(BATCH + 77, 3))
     step = second_moments(lambda b: [bounded(b)])
-    whole = MatrixRows.of(x).sums(step)[0]
-    assert (MatrixRows.of(x[::-1]).sums(step)[0] == whole).all()
-    monkeypatch.setattr(rows, "BATCH", 100)
-    assert (MatrixRows.of(x).sums(step)[0] == whole).all()
-    assert MatrixRows.of(x[:0]).sums(step)[0].tolist() == [[0] * 3] * 3
+    whole = sampled(x).sums(step)[0]
+    assert (sampled(x[::-1]).sums(step)[0] == whole).all()
+    monkeypatch.setattr(steps, "BATCH", 100)
+    assert (sampled(x).sums(step)[0] == whole).all()
+    assert sampled(x[:0]).sums(step)[0].tolist() == [[0] * 3] * 3
     holes = np.r_[x, np.full((5, 3), np.nan)]
-    assert (MatrixRows.of(holes).sums(step)[0] == whole).all()
+    assert (sampled(holes).sums(step)[0] == whole).all()
 
 
 def changed_pairs(one, other, slots):
     def listed(values):
         seen = []
-        data = MatrixRows.of(values)
+        data = sampled(values)
         data.pairs(
             lambda a, b: (seen.extend(zip(a.T.tolist(), b.T.tolist(), strict=True)), [np.zeros(1)])[1],
             slots,
@@ -276,7 +277,7 @@ def test_one_row_changes_one_pair():
 
 def frame_of(table, **told):
     account = Account.open("frame", 4, entropy=SeededEntropy(2), **told)
-    data = MatrixRows.of(table)
+    data = sampled(table)
     return framed(data, sized(data, "drop", account), (), account.split(Fraction(1, 2), Fraction(1, 2)))
 
 
@@ -308,7 +309,7 @@ def test_a_constant_column_is_dropped_and_differences_may_overflow():
     found = frame_of(table)
     assert found.kept == (0, 2, 4)
     with np.errstate(all="raise"):
-        assert np.isfinite(found.standardised(MatrixRows.of(table).values)).all()
+        assert np.isfinite(found.standardised(table.T)).all()
 
 
 @pytest.mark.parametrize("leading", [True, False])

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import uptack as ut
+from tests.helpers import sampled
 from uptack.account import Account
 from uptack.multivariate.bounded import LENGTH, noisy_blocks
-from uptack.multivariate.people import PeopleMatrix
-from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
 from uptack.privacy.loss import Pure
@@ -32,7 +31,7 @@ CALM = RNG.normal(size=(50, 3)) * [1, 1e-18, 1e18]
 
 def summed(table, whose=None):
     """Near and far rows' sums, exactly."""
-    rows = MatrixRows.of(table) if whose is None else PeopleMatrix.of(table, whose, int(whose.max()) + 1)
+    rows = sampled(table) if whose is None else sampled(table, whose, int(whose.max()) + 1)
     with np.errstate(all="ignore"):
         return rows.sums(blocks(MODEL, BETA, 0.7))
 
@@ -77,7 +76,7 @@ def test_noise_makes_the_last_step_no_more_than_twice_as_long():
     for seed in range(20):
         account = Account.open("bread", 1, entropy=SeededEntropy(seed))
         with np.errstate(all="ignore"):
-            bread = sandwich(MatrixRows.of(CALM), MODEL, first, step, account).bread
+            bread = sandwich(sampled(CALM), MODEL, first, step, account).bread
         found.append(np.linalg.eigvalsh(bread) / step.bend)
     assert np.min(found) == pytest.approx(0.5)  # so loud is the noise
     assert np.max(found) <= 1 / 0.6 + 1e-9

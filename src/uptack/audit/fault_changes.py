@@ -261,6 +261,21 @@ def rows_are_dealt(original: Any) -> Any:
     return scattered
 
 
+def rows_change_slots(original: Any) -> Any:
+    """Rows have the slots of others: those of one person are in several blocks."""
+
+    def deal(rows: Any, *how: Any) -> Any:
+        for slots, lines in original(rows, *how):
+            yield np.concatenate([slots[i::7] for i in range(7)]), lines
+
+    return deal
+
+
+def all_units_each(unit: Any, m: Any, least: Any = None) -> Any:
+    """Every row has all units of its person."""
+    return m * 0 + unit.most
+
+
 def without_a_cap(rows: Any, most: int) -> int:
     """All rows of everybody."""
     return int(rows.sum())

@@ -17,6 +17,7 @@ import numpy as np
 
 from uptack.audit.fault_changes import (
     after,
+    all_units_each,
     always,
     anew,
     bare_box,
@@ -43,6 +44,7 @@ from uptack.audit.fault_changes import (
     note,
     paired_anew,
     rows_are_dealt,
+    rows_change_slots,
     scaled_by_all,
     shares_of_a_bin,
     show,
@@ -256,9 +258,9 @@ FAULTS = (
     PlantedFault("people: units of half a person", "uptack.discrete.count_noise.cell_noise", told(most=lambda m: m // 2), INNER, "histogram, people"),
     PlantedFault("people: a screen for half a person", "uptack.discrete.categories.capped", given(2, lambda g: g // 2), INNER, "categories, people"),
     PlantedFault("people: rows of one in two blocks", "uptack.blocks.people_blocks.rows_of", rows_are_dealt, INNER, "block median, people"),
-    PlantedFault("people: rows of one in two blocks of a regression", "uptack.blocks.people_blocks.rows_of", rows_are_dealt, INNER, "short cut, people"),
-    PlantedFault("people: gradients of rows that weigh one each", "uptack.multivariate.people.units_of", lambda f: lambda rows: 0 * rows + UNIT, INNER, "linear, people"),
-    PlantedFault("people: directions of rows that weigh one each", "uptack.multivariate.people.units_of", lambda f: lambda rows: 0 * rows + UNIT, INNER, "scatter, people"),
+    PlantedFault("people: rows of one in two blocks of a regression", "uptack.table.memory.rows.MemoryRows.deal", rows_change_slots, INNER, "short cut, people"),
+    PlantedFault("people: gradients of rows that weigh one each", "uptack.table.unit.Unit.weights", lambda f: all_units_each, INNER, "linear, people"),
+    PlantedFault("people: directions of rows that weigh one each", "uptack.table.unit.Unit.weights", lambda f: all_units_each, INNER, "scatter, people"),
     PlantedFault("people: a machine of rows that weigh one each", "uptack.kernels.machine_release._weights", after(lambda made, *_: made if made is None else made * 0 + 1), INNER, "kernel machine, people"),
     PlantedFault("people: ranks of rows", "uptack.columns.samples.numbered", after(lambda made, *_: (np.arange(made[0].size), made[0].size)), INNER, "tau, people"),
     PlantedFault("people: in each of their groups", "uptack.columns.spread.favourites", in_every_group, INNER, "unknown groups, people"),

@@ -5,7 +5,7 @@
 Λ² and Λ. Floats say which u a row gets, but not how long it is.
 
 Of people's rows each is weighed by its part of the person, exactly, so that one person moves sums as one row does
-(`uptack.multivariate.people`).
+(`uptack.multivariate.steps`).
 
 Sums of u and of uuᵀ are exact: see `uptack.multivariate.terms`.
 """
@@ -21,10 +21,11 @@ import numpy as np
 from uptack.account import Account
 from uptack.mechanisms.additive_noise import real_noise
 from uptack.mechanisms.matrix_laplace import noisy_matrix
-from uptack.multivariate.rows import Floats, Step, Whole, lengths, squares
+from uptack.multivariate.steps import Step, Whole, lengths, squares
 from uptack.multivariate.terms import Squares
 from uptack.noise import Grid, L2Ball
 from uptack.privacy import loss
+from uptack.table.exact_sum import Floats
 
 BITS = 18
 LENGTH = 1 << BITS

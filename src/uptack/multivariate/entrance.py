@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,17 +12,16 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account
-from uptack.columns.batched import Batched, BatchedPeople, BatchedRows
-from uptack.columns.owners import Codes, PeopleRows
 from uptack.errors import InvalidArgument
-from uptack.multivariate.people import PeopleMatrix, StreamedPeople
-from uptack.multivariate.rows import Floats, MatrixRows, Rows
 from uptack.multivariate.standardise import Frame, centres, scales
-from uptack.multivariate.streams import StreamedRows
+from uptack.multivariate.steps import Sample
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.statistics.row_counts import noisy_size
-from uptack.table.values.entrance import column, matrix
+from uptack.table.arguments import as_columns, column_field, matrix_fields
+from uptack.table.memory.table import MemoryTable
+from uptack.table.protocol import Column, Columns
+from uptack.table.values.kinds import NUMERIC
 
 MISSING = ("error", "drop", "ignore")
 COUNT = Fraction(1, 50)
@@ -36,79 +35,39 @@ BINARY = 0.5
 """The scale of a column that is declared to be 0 or 1."""
 
 
-@dataclass(frozen=True, eq=False)
-class Given:
-    """A table of numbers, NaN where there is none; and whose its rows are, where people are the unit."""
-
-    values: Floats
-    codes: Codes | None = None
-    people: int = 0
-
-    @property
-    def size(self) -> int:
-        """The number of rows, or of people: how many rows people have is secret."""
-        return len(self.values) if self.codes is None else self.people
-
-    @property
-    def width(self) -> int:
-        """The number of columns."""
-        return int(self.values.shape[1])
-
-    def lacking(self) -> bool:
-        """Whether some row is not complete. For the curator only."""
-        return not np.isfinite(self.values).all()
+def read_columns(name: str, x: Any, least: int = 1) -> Columns:
+    """Columns of numbers side by side."""
+    must = f"a table of numbers with at least {'one column' if least == 1 else 'two columns'}"
+    found = as_columns(name, x, must)
+    if len(found) < least:  # without a word on the number of rows, which may be secret
+        raise InvalidArgument(name, must, "one" if found else "none")
+    return found
 
 
-def rows_of(table: Given | Batched, missing: str) -> Rows:
-    """The rows of a table, or those of its people. Those without all their values are an error for the curator, or
-    contribute nothing.
-    """
-    if missing == "error" and table.lacking():
+def read_design(x: Any, y: Any) -> tuple[Columns, Column]:
+    """X and y as columns of one table."""
+    if isinstance(y, Column):
+        return read_columns("X", x), y
+    must = "a table of numbers with at least one column"
+    design, response = matrix_fields("X", x, must), column_field("y", y, NUMERIC)
+    size = next((one.size for one in design.values()), None)
+    if size is None:
+        raise InvalidArgument("X", must, "none")
+    if response.size != size:
+        raise InvalidArgument("y", f"as long as X, {size} rows", f"{response.size} rows")
+    table = MemoryTable.of({**{f"X[{label}]": one for label, one in design.items()}, "y": response})
+    *columns, last = map(table.column, table.fields)
+    return Columns(columns), last
+
+
+def complete_rows(columns: Columns, missing: str) -> Sample:
+    """The complete rows. Others are an error for the curator, or contribute nothing."""
+    rows = columns.rows("drop")
+    if missing == "error" and rows.lacking():
         fix = "Pass missing='drop': such rows then contribute nothing."
         fix = f"{fix} Levels and classes that are not declared are NaN, too."
         raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
-    if isinstance(table, Given):
-        whose = table.codes
-        return MatrixRows.of(table.values) if whose is None else PeopleMatrix.of(table.values, whose, table.people)
-    if isinstance(table, BatchedPeople):
-        return StreamedPeople(table)
-    assert isinstance(table, BatchedRows)
-    return StreamedRows(table)
-
-
-def table_of(name: str, x: Any, least: int = 1) -> Given | Batched:
-    """Columns of numbers side by side; missing values are NaN."""
-    must = f"a table of numbers with at least {'one column' if least == 1 else 'two columns'}"
-    found = x if isinstance(x, Batched) else _in_memory(name, x, must)
-    if found.width < least:  # without a word on the number of rows, which may be secret
-        raise InvalidArgument(name, must, "one" if found.width else "none")
-    return found
-
-
-def _in_memory(name: str, x: Any, must: str) -> Given:
-    found = Given(x.values, x.codes, x.people) if isinstance(x, PeopleRows) else Given(matrix(name, x, must))
-    return replace(found, values=found.values[:, None]) if found.values.ndim == 1 else found
-
-
-def response_of(y: Any, design: Given | Batched) -> Any:
-    """One column of numbers, as long as X. Of people's data and a table's columns the registry has seen to that."""
-    if isinstance(y, Batched):
-        return y
-    found = y.values if isinstance(y, PeopleRows) else column("y", y).floats()
-    if found.ndim != 1:
-        raise InvalidArgument("y", "one column of numbers", "a table")
-    if isinstance(design, Given) and design.codes is None and len(found) != design.size:
-        raise InvalidArgument("y", f"as long as X, {design.size} rows", f"{len(found)} rows")
-    return found
-
-
-def joined(design: Given | Batched, response: Any, binary: Sequence[int]) -> Given | Batched:
-    """X with `response_of` as its last column, and columns that are declared to be 0 or 1 between the two."""
-    if isinstance(design, Batched):
-        return design.beside(response).clipped(binary)
-    table = np.column_stack([design.values, response])
-    table[:, list(binary)] = np.clip(table[:, list(binary)], 0.0, 1.0)
-    return replace(design, values=table)
+    return Sample.of(rows)
 
 
 def binary_columns(value: Any, columns: int) -> tuple[int, ...]:
@@ -146,7 +105,7 @@ class Sized:
         return None if self.account.adjacency.size_is_public else max(self.rows // 2, 1)
 
 
-def sized(rows: Rows, missing: str, account: Account) -> Sized:
+def sized(rows: Sample, missing: str, account: Account) -> Sized:
     """The number of rows, bought where rows are added and removed, and the account with what is left.
 
     What was bought comes with the answer (`Account.bought`).
@@ -168,7 +127,7 @@ def rows_for_scales(columns: int, epsilon: Fraction, account: Account) -> int:
 
 
 def framed(
-    rows: Rows, size: Sized, binary: Sequence[int], parts: tuple[Account, Account], leading: bool = True
+    rows: Sample, size: Sized, binary: Sequence[int], parts: tuple[Account, Account], leading: bool = True
 ) -> Frame:
     """A scale and a centre for every column that has one: none for those that hardly ever vary.
 

@@ -30,8 +30,9 @@ from numpy.typing import NDArray
 
 from uptack.account import Account
 from uptack.mechanisms.inverse_sensitivity import Boxes, decay, inverse_loss, steps_needed
-from uptack.multivariate.rows import Floats, Whole
+from uptack.multivariate.steps import Whole
 from uptack.multivariate.terms import Tally
+from uptack.table.exact_sum import Floats
 
 Integers = NDArray[np.int64]
 
@@ -79,7 +80,7 @@ SIZES = Levels(falling(2 * QUARTERS + 1, QUARTERS, 1 << 14, 4.0))
 def intervals(counts: Whole, share: Fraction, steps: int) -> tuple[Integers, Integers]:
     """The first and the last level with score(t) ≤ k, for k = 0, ..., steps; from the number of rows on each level.
 
-    Of people these are exact fractions (`uptack.multivariate.people`), here over a common denominator d. b·L ≤ b·k if
+    Of people these are exact fractions (`uptack.multivariate.steps`), here over a common denominator d. b·L ≤ b·k if
     and only if ⌈b·L⌉ is.
     """
     a, b = share.numerator, share.denominator

@@ -20,15 +20,16 @@ from uptack.display.plots import PRIVATE, caption
 from uptack.display.plots import axes as new_axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.multivariate.entrance import MISSING, Sized, framed, rows_for_scales, rows_of, sized, table_of
-from uptack.multivariate.rows import Floats, Rows
+from uptack.multivariate.entrance import MISSING, Sized, complete_rows, framed, read_columns, rows_for_scales, sized
 from uptack.multivariate.signs import Shape, noise_edge, whitened
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.steps import Sample
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.registry.reads import COLUMNS
 from uptack.release import Advice, NoReply, Release
+from uptack.table.exact_sum import Floats
+from uptack.table.reads import COLUMNS
 from uptack.table.values import containers
 
 HOW = "directions of rows"
@@ -181,7 +182,7 @@ def scatter(
 
     `missing` is "error" (default) or "drop" ("ignore" is the same): a row without all its values contributes nothing.
     With `person=` a person adds the mean of what her rows would, and numbers of rows are numbers of people
-    (`uptack.multivariate.people`).
+    (`uptack.multivariate.steps`).
 
     ⊥, which costs nothing where the number of rows is public, where the noise would be as large as the answer.
 
@@ -194,15 +195,15 @@ def scatter(
     """
     how = checks.choice("missing", missing, MISSING)
     account = Account.open("scatter", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy)
-    table, names = table_of("x", x, least=2), containers.names(x)
-    if account.adjacency.size_is_public and rounds_for(table.size, table.width, account) == 0:
-        return account.close(Outcome.refusal(HOW, rows_advised(table.width, account)))
+    columns, names = read_columns("x", x, least=2), containers.names(x)
+    if account.adjacency.size_is_public and rounds_for(columns.table.size, len(columns), account) == 0:
+        return account.close(Outcome.refusal(HOW, rows_advised(len(columns), account)))
     account.entropy.bytes(0)  # rehearsals end here
-    made = account.close(_found(rows_of(table, how), how, account))
+    made = account.close(_found(complete_rows(columns, how), how, account))
     return replace(made, value=made.value.named(*names)) if names and isinstance(made, Release) else made
 
 
-def _found(rows: Rows, missing: str, account: Account) -> Outcome[Scatter]:
+def _found(rows: Sample, missing: str, account: Account) -> Outcome[Scatter]:
     size = sized(rows, missing, account)
     rounds = rounds_for(size.rows, rows.width, size.account)
     if rounds == 0:
@@ -214,7 +215,7 @@ def _found(rows: Rows, missing: str, account: Account) -> Outcome[Scatter]:
     return _shaped(rows, frame, size, rounds, for_signs)
 
 
-def _shaped(rows: Rows, frame: Frame, size: Sized, rounds: int, account: Account) -> Outcome[Scatter]:
+def _shaped(rows: Sample, frame: Frame, size: Sized, rounds: int, account: Account) -> Outcome[Scatter]:
     shape = whitened(rows, frame, size.n, rounds, account)
     if shape.edge > 2 * USELESS:
         return Outcome.refusal(HOW, rows_advised(rows.width, account))

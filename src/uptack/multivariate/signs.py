@@ -28,9 +28,10 @@ import numpy as np
 from uptack.account import Account
 from uptack.mechanisms.matrix_laplace import TraceNoise, deviation, edge
 from uptack.multivariate.bounded import LENGTH, bounded, moved, noisy_moments, second_moments
-from uptack.multivariate.rows import Floats, Rows, Whole, products
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.steps import Sample, Whole, products
 from uptack.progress import Step, steps
+from uptack.table.exact_sum import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,9 @@ def _gentle(values: Floats, gentle: float, least: float) -> Floats:
     return np.asarray(np.where(values <= 1.2 * least, np.minimum(values, held), held), np.float64)
 
 
-def whitened(rows: Rows, frame: Frame, n: float | None, rounds: int, account: Account, *, gentle: float = 1.0) -> Shape:
+def whitened(
+    rows: Sample, frame: Frame, n: float | None, rounds: int, account: Account, *, gentle: float = 1.0
+) -> Shape:
     """Up to so many rounds, each with an equal part of the account; fewer where all eigenvalues are above `gentle`.
 
     n is the number of rows where it is public, and else what the trace says.
@@ -100,7 +103,7 @@ def whitened(rows: Rows, frame: Frame, n: float | None, rounds: int, account: Ac
 
 
 def _whitened(
-    rows: Rows, frame: Frame, n: float | None, rounds: int, account: Account, gentle: float, show: Step
+    rows: Sample, frame: Frame, n: float | None, rounds: int, account: Account, gentle: float, show: Step
 ) -> Shape:
     d, part = frame.width, account.part(Fraction(1, rounds))
     coordinates, done = np.eye(d), 0

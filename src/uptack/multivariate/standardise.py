@@ -1,7 +1,7 @@
 """A scale and a centre for every column, all of them in one private draw each: then columns are of like size.
 
 **Scales.** Rows are paired at random, and |x_i - x_j| is a power of two, rounded down. The scale is the median of those
-that are not 0. A row is in at most one pair (`uptack.multivariate.rows`), so by the lemma of `uptack.multivariate.
+that are not 0. A row is in at most one pair (`uptack.multivariate.steps`), so by the lemma of `uptack.multivariate.
 levels` one row moves the score of every power by at most 1.
 
 *Columns that are nearly always constant* have few pairs that differ, N of them, and no scale to be found. With a public
@@ -27,7 +27,8 @@ from uptack.account import Account
 from uptack.mechanisms.inverse_sensitivity import Boxes, steps_needed
 from uptack.multivariate.levels import Integers, Levels, drawn, falling, intervals, stacked
 from uptack.multivariate.pairs import MOST
-from uptack.multivariate.rows import Floats, Rows, Whole
+from uptack.multivariate.steps import Sample, Whole
+from uptack.table.exact_sum import Floats
 
 POWERS = 1022
 """Scales are from 2^-1022 to 2^1022, so that 1/scale is a float, too. No float is far beyond the upper end. A column at
@@ -113,7 +114,7 @@ def scale_ends(counts: Whole, wanted: int, steps: int) -> tuple[Integers, Intege
     return np.where(k < wanted - differ, DROPPED, lows), np.where(k >= differ - wanted, DROPPED, highs)
 
 
-def scales(rows: Rows, columns: Sequence[int], slots: int | None, account: Account) -> list[float | None]:
+def scales(rows: Sample, columns: Sequence[int], slots: int | None, account: Account) -> list[float | None]:
     """The scale of each of the columns; None for those that have none. Spends all of the account."""
     chosen, each = list(columns), account.epsilon / account.rows
     steps, wanted = SCALES.steps(each, len(chosen)), pairs_wanted(len(chosen), each)
@@ -149,7 +150,7 @@ def number_of(copy: int) -> int:
     return -found if copy < 0 else found
 
 
-def centre_ends(rows: Rows, column: int, unit: float, steps: int) -> tuple[Integers, Integers]:
+def centre_ends(rows: Sample, column: int, unit: float, steps: int) -> tuple[Integers, Integers]:
     """The intervals of one column's median, in whole multiples of its scale."""
     n, k = rows.count(), np.arange(steps + 1)
     ordered = rows.ordered(column, steps)
@@ -158,7 +159,7 @@ def centre_ends(rows: Rows, column: int, unit: float, steps: int) -> tuple[Integ
     return low, high
 
 
-def centres(rows: Rows, columns: Sequence[int], units: Sequence[float], account: Account) -> list[float]:
+def centres(rows: Sample, columns: Sequence[int], units: Sequence[float], account: Account) -> list[float]:
     """The median of each of the columns, in whole multiples of its scale. Spends all of the account."""
     low, high = first_copy(np.array([-FARTHEST, FARTHEST + 1]))
     steps = steps_needed(account.epsilon / account.rows, int(high - low) ** len(columns))

@@ -1,7 +1,7 @@
 """What rows contribute to a sum, as whole numbers: not added up yet, so that rows can have units.
 
 **Exact sums.** Entries of vectors are whole numbers of at most 2^18, units are below 2^33, and batches have at most
-2^14 rows (`uptack.multivariate.rows.BATCH`). What is added up in floats is at most 2^53, and what in integers of 64
+2^14 rows (`uptack.multivariate.steps.BATCH`). What is added up in floats is at most 2^53, and what in integers of 64
 bits is below 2^63: so nothing is rounded, whatever the order. Larger numbers are split first.
 """
 

@@ -12,7 +12,6 @@ import numpy as np
 from uptack import checks
 from uptack.account import Account
 from uptack.account import Outcome as Found
-from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
@@ -26,12 +25,14 @@ from uptack.reach import LStatistic
 from uptack.reach.hampel_certificate import LARGEST, GridCell
 from uptack.reach.l_statistics import quartiles
 from uptack.registry import release
-from uptack.regression.block_assignment import assign_blocks
+from uptack.regression.block_assignment import BlockedDesign
 from uptack.regression.block_fits import fit_blocks
+from uptack.regression.design_matrix import matrix_of
 from uptack.regression.hampel import MOST, SHORTCUT, WIDTHS
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.regression.hampel_test import LONGER, STEPS, RowTest, cells, passes
 from uptack.release import Advice, NoReply, Release
+from uptack.table.exact_sum import Floats
 
 
 @release(data=("D_x", "D_y"), page="papers")
@@ -112,11 +113,14 @@ def R_H(
     return _cascade(data, np.clip(widths, *WIDTHS), test, account, level)
 
 
-def _cascade(data: Table, widths: Floats, test: RowTest, account: Account, level: Level) -> Release[Floats] | NoReply:
+def _cascade(
+    data: BlockedDesign, widths: Floats, test: RowTest, account: Account, level: Level
+) -> Release[Floats] | NoReply:
     """One test for each of the 2^p grids, and the answer of the first that passes."""
     p, answer = data.p, loss.Answer(level.epsilon)
     needed = [test.needs(account.entropy) for _ in range(2**p)]
-    u, y = normalised(data.x, data.y)
+    rows = matrix_of(data.rows, data.leading)
+    u, y = normalised(rows.x, rows.y)
     beta = minimiser(u, y)
     passed = passes(u, y, cells(beta, widths, 2), needed)  # the noises are alike: it does not matter whose is whose
     units = tuple(loss.Unit(test.test, answer if passed else None) for _ in needed)
@@ -138,7 +142,7 @@ def _float(b: Fraction) -> float:
     return float(min(max(b, -largest), largest))
 
 
-def _row_test(data: Table, level: Level) -> RowTest:
+def _row_test(data: BlockedDesign, level: Level) -> RowTest:
     """The test on A_2. The papers' threshold of ln²n + 2 rows lets noise of more than ln²n rows through."""
     unset = RowTest(loss.Test(level.epsilon, 0), 2)
     if level.cutoff is None:
@@ -208,22 +212,22 @@ def _corners(u: Floats, y: Floats, cell: GridCell) -> Floats:
 
 def _prepared(
     name: str, D_x: Any, D_y: Any, eps: Rational, delta: Rational | None, entropy: Entropy | None
-) -> tuple[Table, Level, Account]:
+) -> tuple[BlockedDesign, Level, Account]:
     """The table, what each stage spends, and the account that it is written into."""
     epsilon = checks.epsilon(eps, "eps")
     if epsilon < LEAST_EPSILON:
         raise InvalidArgument("eps", "at least 1e-9", checks.describe(eps))
     false_pass = None if delta is None else checks.inside_unit("delta", delta)
     account = Account.open(name, epsilon, entropy=entropy, unit="eps")
-    data = table(D_x, D_y, fit_intercept=False, missing="ignore")
+    data = BlockedDesign.of(D_x, D_y, False, "ignore")
     m = max(data.n // data.p, 1)
     return data, Level.printed(epsilon, m) if false_pass is None else Level(epsilon, false_pass), account
 
 
-def _estimates(data: Table, account: Account) -> Floats:
+def _estimates(data: BlockedDesign, account: Account) -> Floats:
     """The least squares estimates of ⌊n/p⌋ random blocks, one line each."""
-    members = assign_blocks(data, data.n, data.n // data.p, account)
-    return fit_blocks(data.x, data.y, members, "ols", shortest=True)
+    parts = data.deal_rows(data.n, data.n // data.p, account)
+    return np.vstack([fit_blocks(one.x, one.y, members, "ols", shortest=True) for one, members in parts])
 
 
 def _median(x: Floats, level: Level, account: Account) -> TestedRelease:
@@ -239,7 +243,7 @@ def _median(x: Floats, level: Level, account: Account) -> TestedRelease:
     return replace(second, tree=loss.Composed((first.tree, second.tree)))
 
 
-def _advice(data: Table, level: Level) -> Advice:
+def _advice(data: BlockedDesign, level: Level) -> Advice:
     """Twice the rows, and at least as many as the scales need for their tests."""
     noise = IntegerLaplace(2 / level.epsilon)
     steps = noise.cutoff(level.delta) + 3 * float(noise.scale)

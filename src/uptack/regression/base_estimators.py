@@ -12,12 +12,12 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from uptack import checks
-from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument, NoReplyError
 from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.regression.coefficient_summary import RegressionRelease
 from uptack.regression.formulas.plain_designs import check_response, named
+from uptack.table.exact_sum import Floats
 from uptack.table.values.entrance import matrix
 
 OWN = ("on_no_reply", "random_state")

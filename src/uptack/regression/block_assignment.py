@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Account
 from uptack.blocks.partition import chosen_blocks, equal_blocks, independent_blocks
-from uptack.blocks.people_blocks import rows_of
-from uptack.columns.batched import Batched, BatchedPeople, BatchedRows
-from uptack.columns.owners import NOBODY, numbered
-from uptack.columns.table import Floats, Table, finite, lacking
+from uptack.multivariate.entrance import read_design
+from uptack.regression.design_matrix import DesignMatrix, check_complete, finite
 from uptack.statistics.column_options import Question
+from uptack.table.exact_sum import Floats
+from uptack.table.protocol import Columns, Rows
 
 Indices = NDArray[np.int64]
 
@@ -45,7 +46,7 @@ def rows_needed(p: int, question: Question) -> float:
     return float(scipy.special.gammainccinv(p, SHORT)) if question.size_is_secret else p + 1
 
 
-def settle_rows(groups: Indices, data: Table, rows: Indices) -> Indices:
+def settle_rows(groups: Indices, data: DesignMatrix, rows: Indices) -> Indices:
     """The order of some rows by their groups, and in each group by the bits of y, then of x.
 
     So it does not hang on the order in which rows come, but for rows that are equal to the last bit.
@@ -58,27 +59,12 @@ def settle_rows(groups: Indices, data: Table, rows: Indices) -> Indices:
     return np.lexsort((*np.ascontiguousarray(data.x[rows].T).view(np.int64), y, groups))
 
 
-def assign_blocks(data: Table, n: int, blocks: int, account: Account) -> Indices:
-    """The complete rows of each block in a line, and -1 where there is none; n is the public number of rows.
-
-    **Lemma.** One replaced row changes the rows of one block, and the number of blocks is fixed. Under SUBSTITUTE all
-    rows are dealt, evenly, and those that are not complete are then left out of their blocks. Under ADD_REMOVE each
-    complete row chooses its block by itself, and a line is a function of the set of rows that chose its block
-    (`seat_rows`): so one row that comes or goes changes one line, in whichever order others are read.
-    """
-    if account.adjacency.size_is_public:
-        members = equal_blocks(data.n, blocks, account.entropy)
-        return np.where((members >= 0) & data.complete[members], members, -1)
-    rows = np.flatnonzero(data.complete)
-    return seat_rows(data, rows, chosen_blocks(rows.size, blocks, account.entropy), blocks, _room(n, blocks))
-
-
 def _room(n: int, blocks: int) -> int:
     """Places in a block where rows choose their blocks."""
     return 2 * -(-n // blocks) + CROWD
 
 
-def seat_rows(data: Table, rows: Indices, chosen: Indices, blocks: int, room: int) -> Indices:
+def seat_rows(data: DesignMatrix, rows: Indices, chosen: Indices, blocks: int, room: int) -> Indices:
     """The rows of each block, which they chose, in the order of their bits, as many as there is room for."""
     order, counts = settle_rows(chosen, data, rows), np.bincount(chosen, minlength=blocks)
     place = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -87,54 +73,38 @@ def seat_rows(data: Table, rows: Indices, chosen: Indices, blocks: int, room: in
     return members
 
 
-def assign_people(data: Table, blocks: int, account: Account) -> list[Indices]:
-    """The complete rows of the people of each block.
-
-    **Lemma.** One person's rows are in one block, whichever they are and however many (`uptack.blocks.people_blocks`).
-    Under SUBSTITUTE all people are dealt, evenly, and rows that are not complete are then left out. Under ADD_REMOVE
-    each person who has a complete row chooses her block by herself. The rows of a person are in the order of their
-    bits: so nothing hangs on the order in which they are read.
-    """
-    assert data.whose is not None
-    codes, people = np.where(data.complete, data.whose, NOBODY), data.people
-    if not account.adjacency.size_is_public:
-        codes, people = numbered(codes)
-    members = _people_dealt(people, blocks, account)
-    order = settle_rows(codes, data, np.arange(codes.size))
-    return [order[rows] for rows in rows_of([line[line >= 0] for line in members], codes[order])]
-
-
 def _people_dealt(people: int, blocks: int, account: Account) -> Indices:
     """The people of each block in a line: evenly, or each by her own choice."""
     deal = equal_blocks if account.adjacency.size_is_public else independent_blocks
     return deal(people, blocks, account.entropy)
 
 
-def _as_they_are(part: Table) -> Table:
+def _as_they_are(part: DesignMatrix) -> DesignMatrix:
     return part
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedTable:
-    """X and y of a table that is read in batches; `turn` is made of rows of it.
+class BlockedDesign:
+    """X and y whose rows, or people, are dealt to blocks; `turn` is made of the rows of each part of them.
 
-    Blocks are those of the same rows in memory, where an engine keeps the order of rows, to the last bit.
+    Where an engine keeps the order of rows, blocks are those of the same rows in memory, to the last bit.
     """
 
-    rows: Batched
+    rows: Rows
     leading: bool
     missing: str
-    turn: Callable[[Table], Table] = _as_they_are
+    turn: Callable[[DesignMatrix], DesignMatrix] = _as_they_are
 
     @staticmethod
-    def of(x: Batched, y: Batched, leading: bool, missing: str) -> StreamedTable:
+    def of(x: Any, y: Any, leading: bool, missing: str) -> BlockedDesign:
         """Both, which may be unread."""
-        return StreamedTable(x.beside(y), leading, missing)
+        design, response = read_design(x, y)
+        return BlockedDesign(Columns([*design, response]).rows("drop"), leading, missing)
 
     @property
     def of_people(self) -> bool:
         """Whether rows belong to people."""
-        return self.rows.of_people
+        return self.rows.unit.people
 
     @property
     def n(self) -> int:
@@ -150,12 +120,11 @@ class StreamedTable:
     def complete_units(self) -> int:
         """How many rows are complete, or people have such a row. Where none may be missing, some are an error for the
         curator."""
-        if self.missing == "error" and self.rows.lacking():
-            raise lacking()
-        return self.rows.count()
+        check_complete(self.rows, self.missing)
+        return self.rows.n
 
-    def _made(self, rows: Floats) -> Table:
-        return self.turn(finite(rows[:-1].T, rows[-1], self.leading, "ignore"))
+    def _made(self, rows: Floats) -> DesignMatrix:
+        return self.turn(finite(rows[:-1].T, rows[-1], self.leading))
 
     def _together(self, blocks: int, width: int) -> int:
         """How many blocks are in memory together: an even number, and so many that there are not too many parts."""
@@ -163,54 +132,59 @@ class StreamedTable:
         some = max(together // (width * self.rows.width), -(-blocks // PARTS), 1)
         return some + some % 2
 
-    def dealt(self, n: int, blocks: int, account: Account) -> Iterator[tuple[Table, Indices]]:
-        """Rows of some blocks, an even number of them at a time, and the members of these blocks: see `assign_blocks`.
+    def deal_rows(self, n: int, blocks: int, account: Account) -> Iterator[tuple[DesignMatrix, Indices]]:
+        """Rows of some blocks, an even number of them at a time, and the complete rows of each of these in a line, -1
+        where there is none; n is the public number of rows.
 
-        **Lemma.** Whatever the order of a scan is, and however it depends on the rows: one replaced row, or one that
-        comes or goes, changes the rows of one block. *Proof.* All rows come from one scan, in which each has one place.
-        Places are dealt by numbers that have nothing to do with rows. If every way to deal them is equally likely, so
-        is every way to deal *rows*, and let two tables that differ in one row deal their common rows alike, to the same
-        blocks and to the same places in them. If every place chooses its block by itself, so does every row, and let
-        common rows choose alike. Then blocks but one have the same set of rows, in the order of `seat_rows`. ∎
+        **Lemma.** The number of blocks is fixed, and one row that is replaced, or one that comes or goes, changes the
+        rows of one block, whatever the order of a scan is, and however it depends on the rows. Under SUBSTITUTE all
+        rows are dealt, evenly, and those that are not complete are then left out of their blocks. Under ADD_REMOVE each
+        complete row chooses its block by itself, and a line is a function of the set of rows that chose its block
+        (`seat_rows`). *Proof.* All rows come from one scan, in which each has one place. Places are dealt by numbers
+        that have nothing to do with rows. If every way to deal them is equally likely, so is every way to deal *rows*,
+        and let two tables that differ in one row deal their common rows alike, to the same blocks and to the same
+        places in them. If every place chooses its block by itself, so does every row, and let common rows choose alike.
+        Then blocks but one have the same set of rows, in the order of `seat_rows`. ∎
         """
-        assert isinstance(self.rows, BatchedRows)
         if not account.adjacency.size_is_public:
-            yield from self._chosen(self.rows, n, blocks, account)
+            yield from self._chosen(n, blocks, account)
             return
         members = equal_blocks(self.n, blocks, account.entropy)
         width = members.shape[1]
-        some, slots = self._together(blocks, width), _slots(members, self.n)
+        some, slots = self._together(blocks, width), slots_of(members, self.n)
         del members
-        for part, (at, rows) in enumerate(self.rows.dealt(slots, some * width, -(-blocks // some), complete=False)):
+        for part, (at, rows) in enumerate(self.rows.deal(slots, some * width, -(-blocks // some), "all")):
             first = part * some
             places = np.full((min(some, blocks - first), width), -1)
             places.reshape(-1)[at - first * width] = np.arange(at.size)
-            made = self._made(rows)
-            yield made, np.where((places >= 0) & made.complete[places], places, -1)
+            yield self._made(rows), places
 
-    def _chosen(self, table: BatchedRows, n: int, blocks: int, account: Account) -> Iterator[tuple[Table, Indices]]:
+    def _chosen(self, n: int, blocks: int, account: Account) -> Iterator[tuple[DesignMatrix, Indices]]:
         """The same where each complete row chooses its block."""
-        chosen = chosen_blocks(table.count(), blocks, account.entropy)
+        chosen = chosen_blocks(self.rows.n, blocks, account.entropy)
         some = self._together(blocks, -(-n // blocks))
-        for part, (at, rows) in enumerate(table.dealt(chosen, some, -(-blocks // some), complete=True)):
+        for part, (at, rows) in enumerate(self.rows.deal(chosen, some, -(-blocks // some), "complete")):
             first, made = part * some, self._made(rows)
             here = min(some, blocks - first)
             yield made, seat_rows(made, np.arange(at.size), at - first, here, _room(n, blocks))
 
-    def dealt_people(self, blocks: int, account: Account) -> Iterator[tuple[Table, list[Indices], Floats]]:
-        """Rows of the people of some blocks, those of each block, and the weights of rows: see `assign_people`.
+    def deal_people(self, blocks: int, account: Account) -> Iterator[tuple[DesignMatrix, list[Indices], Floats]]:
+        """Rows of the people of some blocks, the complete rows of each block, and the weights of rows.
 
-        **Lemma.** It is that of `assign_people`, for any order of a scan: people are numbered in the order of their
-        ids, and the rows of a person are put in the order of their bits.
+        **Lemma.** One person's rows are in one block, whichever they are and however many
+        (`uptack.blocks.people_blocks`), for any order of a scan. Under SUBSTITUTE all people are dealt, evenly, and
+        rows that are not complete are then left out. Under ADD_REMOVE each person who has a complete row chooses her
+        block by herself. People are numbered in the order of their ids, and the rows of a person are in the order of
+        their bits: so nothing hangs on the order in which they are read.
         """
-        assert isinstance(self.rows, BatchedPeople)
         public = account.adjacency.size_is_public
-        people = self.n if public else self.rows.count()
+        people = self.n if public else self.rows.n
         members = _people_dealt(people, blocks, account)
         width = members.shape[1]
-        some, slots = self._together(blocks, width), _slots(members, people)
+        some, slots = self._together(blocks, width), slots_of(members, people)
         del members
-        for part, (at, rows) in enumerate(self.rows.dealt(slots, some * width, -(-blocks // some), not public)):
+        parts = self.rows.deal(slots, some * width, -(-blocks // some), "all" if public else "complete")
+        for part, (at, rows) in enumerate(parts):
             made, here = self._made(rows), min(some, blocks - part * some)
             order = settle_rows(at, made, np.arange(at.size))
             ends = np.searchsorted(at[order] // width - part * some, np.arange(1, here))
@@ -218,7 +192,7 @@ class StreamedTable:
             yield made, np.split(order, ends), 1.0 / counts[whose]
 
 
-def _slots(members: Indices, size: int) -> Indices:
+def slots_of(members: Indices, size: int) -> Indices:
     """The place of each of so many among the members of blocks, line after line."""
     slots = np.empty(size, np.int64)
     slots[members[members >= 0]] = np.flatnonzero(members.reshape(-1) >= 0)

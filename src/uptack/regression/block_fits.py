@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.table import Floats
 from uptack.progress import track
 from uptack.regression.block_vertices import inverses, vertices
+from uptack.table.exact_sum import Floats
 
 ITERATIONS = 30
 HUBER = 1.345

@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns.table import Floats
 from uptack.exact import Rational, read
+from uptack.table.exact_sum import Floats
 
 GRID, TINY, ENDS = 128, 1e-300, (-40.0, 20.0)
 QUARTILE = 0.6744897501960817

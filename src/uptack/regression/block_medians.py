@@ -8,8 +8,6 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Outcome
-from uptack.columns.numeric import ArrayColumn
-from uptack.columns.table import Floats
 from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, Refusal, decay, finest, inverse_loss, slack_needed
 from uptack.mechanisms.vector_medians import median_boxes, median_room
 from uptack.noise import MachineNumbers
@@ -19,6 +17,8 @@ from uptack.release import Advice, EachNoise
 from uptack.statistics.column_options import Question
 from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.release_methods import run
+from uptack.table.arguments import as_column
+from uptack.table.exact_sum import Floats
 
 HOW = "inverse sensitivity"
 ROWS_PER_COEFFICIENT = 8
@@ -72,7 +72,7 @@ def _in_turn(estimates: Floats, question: Question) -> Outcome[Floats]:
     found: list[Outcome[float]] = []
     (m, p), median = estimates.shape, quantile_statistic(Fraction(1, 2))
     for column, part in zip(estimates.T, question.split(*[Fraction(1, p)] * p), strict=True):
-        one = run(median, ArrayColumn(np.ascontiguousarray(column)), m, part)
+        one = run(median, as_column("estimates", np.ascontiguousarray(column)), m, part)
         if one.value is None:  # what it says of n is about blocks
             rows = ((one.advice and one.advice.n) or m) * ROWS_PER_COEFFICIENT * p
             return Outcome.refusal(one.how, Advice(n=rows, other=one.advice.other if one.advice else ""))

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.columns.table import Floats
 from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay, finest, slack_needed
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.noise import Entropy, MachineNumbers
 from uptack.reach import InterquantileRange, Reach
 from uptack.reach.l_statistics import quartiles
 from uptack.regression.block_fits import BEYOND
+from uptack.table.exact_sum import Floats
 
 Room = tuple[Lattice, int]
 """The lattice of candidates, and how many people may change before the draw sees the end of the data."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.table import Floats
+from uptack.table.exact_sum import Floats
 
 SLIGHT = 2.0**-20
 """What the row of a coefficient counts for."""

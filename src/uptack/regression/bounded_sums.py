@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from uptack.account import Account, Outcome
-from uptack.columns.batched import Batched
-from uptack.columns.table import Floats
-from uptack.multivariate.entrance import Given, Sized, framed, joined, rows_of, sized
-from uptack.multivariate.rows import Rows
+from uptack.multivariate.entrance import Sized, complete_rows, framed, sized
 from uptack.multivariate.signs import Shape, whitened
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.steps import Sample
 from uptack.progress import Step as Show
 from uptack.progress import steps
 from uptack.regression.coefficient_summary import LinearErrors, RegressionRelease, in_units
@@ -28,6 +25,8 @@ from uptack.regression.newton_steps import NewtonStep, StepAccounts, newton, spr
 from uptack.regression.regression_options import coefficient_names
 from uptack.regression.residual_tails import farther, worthless
 from uptack.release import NoReply, Release
+from uptack.table.exact_sum import Floats
+from uptack.table.protocol import Column, Columns
 
 HOW = "bounded sums"
 GENTLE, RARE, LEAST, MOST = 0.5, 0.05, 0.2, 0.8
@@ -40,18 +39,19 @@ ROUND = 2.0**64
 columns have very large or small ones and rows are few. Only after the last step, so that it costs what others cost."""
 
 
-def fit(design: Given | Batched, response: Any, asked: FitRequest) -> Release[Floats] | NoReply:
+def fit(design: Columns, response: Column, asked: FitRequest) -> Release[Floats] | NoReply:
     """⊥ by public numbers, before any row is looked at; then the fit."""
-    account = asked.account
-    if account.adjacency.size_is_public and asked.planned(design.size, design.width) is None:
-        return account.close(Outcome.refusal(HOW, asked.advice(design.width)))
+    account, width = asked.account, len(design)
+    if account.adjacency.size_is_public and asked.planned(design.table.size, width) is None:
+        return account.close(Outcome.refusal(HOW, asked.advice(width)))
     account.entropy.bytes(0)  # rehearsals end here
-    rows = rows_of(joined(design, response, asked.binary), asked.missing)
+    predictors = (x.clipped() if place in asked.binary else x for place, x in enumerate(design))
+    rows = complete_rows(Columns([*predictors, response]), asked.missing)
     closed = account.close(_found(rows, asked))
     return closed if isinstance(closed, NoReply) else RegressionRelease.of(closed)
 
 
-def _found(rows: Rows, asked: FitRequest) -> Outcome[Floats]:
+def _found(rows: Sample, asked: FitRequest) -> Outcome[Floats]:
     columns, size = rows.width - 1, sized(rows, asked.missing, asked.account)
     plan = asked.planned(size.rows, columns, size.account)
     if plan is None:
@@ -66,7 +66,7 @@ def _found(rows: Rows, asked: FitRequest) -> Outcome[Floats]:
     return found or Outcome.refusal(HOW, asked.advice(columns, 2, other, known))
 
 
-def _fitted(rows: Rows, size: Sized, asked: FitRequest, plan: FitPlan, show: Show) -> Outcome[Floats] | None:
+def _fitted(rows: Sample, size: Sized, asked: FitRequest, plan: FitPlan, show: Show) -> Outcome[Floats] | None:
     """All steps one after the other; None where they say that the fit can't be stood behind."""
     account, response = size.account, rows.width - 1
     show("scales and centres")
@@ -101,7 +101,7 @@ def _fitted(rows: Rows, size: Sized, asked: FitRequest, plan: FitPlan, show: Sho
     return None if found is None else _answer(found, rows.width, asked)
 
 
-def _started(rows: Rows, frame: Frame, shape: Shape, plan: FitPlan, account: Account) -> tuple[Model, Floats] | None:
+def _started(rows: Sample, frame: Frame, shape: Shape, plan: FitPlan, account: Account) -> tuple[Model, Floats] | None:
     """The model, with the radius of its rows, and where a fit starts; None where it can't."""
     begun = plan.loss.begun(rows, frame, shape, account.part(plan.classes))
     if begun is None:
@@ -112,7 +112,7 @@ def _started(rows: Rows, frame: Frame, shape: Shape, plan: FitPlan, account: Acc
 
 
 def _stepped(
-    rows: Rows, model: Model, first: Hessian, at: tuple[Floats, float], by: tuple[FitPlan, int, Account], show: Show
+    rows: Sample, model: Model, first: Hessian, at: tuple[Floats, float], by: tuple[FitPlan, int, Account], show: Show
 ) -> FitState | None:
     """All Newton steps, the first one from β at a spread s; None where the last one was no polish."""
     (beta, s), (plan, rounds, account) = at, by
@@ -136,7 +136,7 @@ def _stepped(
     return None if _unsettled(step, before, curvature, plan.loss) else FitState(model, step, first, curvature)
 
 
-def _ended(rows: Rows, found: FitState, plan: FitPlan, account: Account, show: Show) -> FitState | None:
+def _ended(rows: Sample, found: FitState, plan: FitPlan, account: Account, show: Show) -> FitState | None:
     """The fit with what is known at its end, and where that is asked for at its level; None where it is wrong."""
     if plan.variance:
         show("standard errors")
@@ -155,7 +155,7 @@ def _constant(shape: Shape, leading: bool) -> float:
     return float(shape.scatter[-1, 0] / shape.scatter[0, 0]) if leading else 0.0
 
 
-def _frame(rows: Rows, size: Sized, asked: FitRequest, plan: FitPlan) -> Frame:
+def _frame(rows: Sample, size: Sized, asked: FitRequest, plan: FitPlan) -> Frame:
     """Scales and centres. A class needs none."""
     parts, response = (size.account.part(plan.scales), size.account.part(plan.centres)), rows.width - 1
     if plan.loss.response:

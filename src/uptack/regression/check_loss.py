@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Account
-from uptack.columns.table import Floats
-from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import Shape
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.steps import Sample
 from uptack.regression.fit_model import start
 from uptack.regression.losses import RegressionLoss, Stage, wide_rows
+from uptack.table.exact_sum import Floats
 
 WINDOW = 0.31863936396437514
 """A quarter of normal residuals is within so many standard deviations of their median."""
@@ -64,7 +64,7 @@ class Check(RegressionLoss):
         """Rows alone."""
         return self, wide_rows(noise, self.expected[1], self.limit)
 
-    def begun(self, rows: Rows, frame: Frame, shape: Shape, account: Account) -> tuple[Check, Floats, Floats]:
+    def begun(self, rows: Sample, frame: Frame, shape: Shape, account: Account) -> tuple[Check, Floats, Floats]:
         """At what the scatter matrix says."""
         return self, *start(shape)
 

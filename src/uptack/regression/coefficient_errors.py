@@ -27,7 +27,7 @@ from functools import cache
 
 import numpy as np
 
-from uptack.columns.table import Floats
+from uptack.table.exact_sum import Floats
 
 FINE, LITTLE, FARTHEST = 0.15, 40.0, 1500.0
 """The step, the logarithm of what may be left out below, and how far W goes beyond its mean."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns.table import Floats
 from uptack.display.figure_table import STAMP, FigureTable
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
@@ -23,6 +22,7 @@ from uptack.regression.fit_model import Model
 from uptack.regression.fit_state import FitState
 from uptack.regression.sandwich import SAFE
 from uptack.release import Release
+from uptack.table.exact_sum import Floats
 
 PANELS = ", so not if slopes differ between people"
 """What is said of people's rows. Of them it is often not so."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from uptack.columns.table import Floats
+from uptack.table.exact_sum import Floats
 
 DIGITS = 3
 """Significant digits of a standard error. Estimates and intervals have as many decimals as it."""

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from uptack.columns.table import Floats
 from uptack.regression.fit_model import Model
 from uptack.regression.fit_state import FitState
 from uptack.regression.hessian import Hessian
 from uptack.regression.link_functions import stretch
 from uptack.regression.losses import within
+from uptack.table.exact_sum import Floats
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 LITTLE = 1e-9

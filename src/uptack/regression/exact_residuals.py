@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.table import Floats
+from uptack.table.exact_sum import Floats
 
 Vector = list[Fraction]
 ERROR, TINY = 2.0**-48, 2.0**-1000

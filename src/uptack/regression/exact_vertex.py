@@ -26,9 +26,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.selection import SCALE, exact_sum
-from uptack.columns.table import Floats
 from uptack.regression.exact_residuals import TINY, Residuals, Vector, dot, exact, inverted, nearest
+from uptack.table.exact_sum import SCALE, Floats, exact_sum
 
 LEVEL = 200
 """Steps guessed at one vertex, where the sum stays as it is, before Bland's rule has it."""

@@ -9,13 +9,13 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH, bounded
 from uptack.multivariate.levels import private_size, size_counts
-from uptack.multivariate.rows import Rows, Whole, lengths, products
 from uptack.multivariate.signs import Shape
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.steps import Sample, Whole, lengths, products
 from uptack.regression.losses import RegressionLoss
+from uptack.table.exact_sum import Floats
 
 FAR_OUT = Fraction(3, 4)
 """R comes from this quantile of |z|."""
@@ -96,7 +96,7 @@ def start(shape: Shape) -> tuple[Floats, Floats]:
     return shape.coordinates[:p, :p], -shape.full[p, :p] / shape.full[p, p]
 
 
-def far_out(rows: Rows, frame: Frame, whitening: Floats, account: Account) -> float:
+def far_out(rows: Sample, frame: Frame, whitening: Floats, account: Account) -> float:
     """A quantile of |z|."""
     p = len(whitening)
     (counts,) = rows.sums(lambda b: size_counts(lengths(products(whitening, frame.standardised(b)[:p]))))

@@ -13,11 +13,10 @@ from typing import Any
 
 from uptack import checks
 from uptack.account import Account
-from uptack.columns.batched import Batched
 from uptack.multivariate.bounded import moved
-from uptack.multivariate.entrance import COUNT, MISSING, Given, binary_columns, rows_for_scales
+from uptack.multivariate.entrance import COUNT, MISSING, binary_columns, rows_for_scales
 from uptack.multivariate.signs import noise_edge
-from uptack.regression.formulas import Columns
+from uptack.regression.formulas import DesignColumns
 from uptack.regression.hessian import covering
 from uptack.regression.losses import NARROW, ROOM, RegressionLoss, Stage
 from uptack.regression.residual_tails import LONG
@@ -102,15 +101,15 @@ class FitRequest:
     notes: tuple[str, ...] = ()
 
     @staticmethod
-    def of(loss: RegressionLoss, design: Given | Batched, account: Account, given: Mapping[str, Any]) -> FitRequest:
-        """What a call says, with a formula or without."""
-        if isinstance(given["formula"], Columns):
+    def of(loss: RegressionLoss, columns: int, account: Account, given: Mapping[str, Any]) -> FitRequest:
+        """What a call says of so many columns, with a formula or without."""
+        if isinstance(given["formula"], DesignColumns):
             return FitRequest.of_call(loss, given["formula"], account, given)
         missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
-        return FitRequest(loss, binary_columns(given["binary"], design.width), leading, missing, account)
+        return FitRequest(loss, binary_columns(given["binary"], columns), leading, missing, account)
 
     @staticmethod
-    def of_call(loss: RegressionLoss, public: Columns, account: Account, given: Mapping[str, Any]) -> FitRequest:
+    def of_call(loss: RegressionLoss, public: DesignColumns, account: Account, given: Mapping[str, Any]) -> FitRequest:
         """What a call with a formula says."""
         missing, leading = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
         words = (public.names, public.notes)

@@ -24,7 +24,6 @@ from flint import arb
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball
 from uptack.mechanisms.additive_noise import NormNoise
@@ -34,16 +33,18 @@ from uptack.noise.continuous_noise import gamma, nearest_integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach.hampel_certificate import LARGEST
 from uptack.registry import release
-from uptack.registry.reads import DESIGN
 from uptack.regression import block_ranges
-from uptack.regression.block_assignment import assign_blocks, rows_needed
+from uptack.regression.block_assignment import BlockedDesign, rows_needed
 from uptack.regression.block_fits import fit_blocks
+from uptack.regression.design_matrix import check_complete, matrix_of
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.regression.hampel_test import LONGER, RowTest, cells, passes
 from uptack.regression.regression_options import coefficient_names
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, read_question
 from uptack.statistics.row_counts import public_size
+from uptack.table.exact_sum import Floats
+from uptack.table.reads import DESIGN
 
 HOW = "propose-test-release"
 MOST = 4
@@ -108,18 +109,18 @@ def hampel_regression(
     promised = {"delta": delta, "rows_per_person": rows_per_person, "adjacency": adjacency, "entropy": entropy}
     how = {"method": "ptr", "missing": "drop" if kind == "ignore" else "error"}
     question = read_question("robust regression", epsilon, {**promised, **how})
-    data = table(x, y, fit_intercept=fit_intercept, missing=kind)
+    data = BlockedDesign.of(x, y, bool(fit_intercept), kind)
     if data.n > LARGEST and not question.size_is_secret:
         raise InvalidArgument("X", f"a table of at most {LARGEST} rows", data.n)
     found, labels = _found(data, question), coefficient_names(data.p, bool(fit_intercept), x)
     return question.account.close(replace(found, labels=labels))
 
 
-def _found(data: Table, question: Question) -> Outcome[Floats]:
+def _found(data: BlockedDesign, question: Question) -> Outcome[Floats]:
     """The scales of block fits, then the tests and the answer."""
     if data.p > MOST:
         return question.refuse(HOW, SHORTCUT)
-    n, question = public_size(int(data.complete.sum()), question)
+    n, question = public_size(data.complete_units if question.size_is_secret else data.n, question)
     if n > LARGEST // 2 and question.size_is_secret:  # with room for the noise: a table beyond LARGEST never gets here
         return question.refuse(HOW, SHORTCUT)
     scales = _scales(data, n, question)
@@ -128,30 +129,33 @@ def _found(data: Table, question: Question) -> Outcome[Floats]:
     return _tested(data, n, scales, question)
 
 
-def _scales(data: Table, n: int, question: Question) -> Floats | None:
+def _scales(data: BlockedDesign, n: int, question: Question) -> Floats | None:
     """The interquartile ranges of block fits, private; None where there are too few blocks, or they tell too little."""
     epsilon, rows = question.epsilon * SCALES, rows_needed(data.p, question) if question.size_is_secret else data.p
     m = max(int(n / rows), 1)
     room = block_ranges.room(m, data.p, question.rows, epsilon, VECTOR_LATTICES)
     if room is None:
         return None
-    estimates = fit_blocks(data.x, data.y, assign_blocks(data, n, m, question.account), "ols", shortest=True)
+    check_complete(data.rows, data.missing)  # after ⊥ by public numbers
+    parts = data.deal_rows(n, m, question.account)
+    estimates = np.vstack([fit_blocks(one.x, one.y, members, "ols", shortest=True) for one, members in parts])
     ranges = block_ranges.draw(estimates, room, question.rows, epsilon, question.entropy)
     usual = LARGER[data.p] if question.size_is_secret else 1.0
     question.account.spend(loss.Partition(inverse_loss(epsilon)))
     return None if ranges is None else ranges * usual
 
 
-def _tested(data: Table, n: int, scales: Floats, question: Question) -> Outcome[Floats]:
+def _tested(data: BlockedDesign, n: int, scales: Floats, question: Question) -> Outcome[Floats]:
     """The proposals in turn, from narrow to wide."""
     tests = _tests(question)
     answer = loss.Answer(question.epsilon * (1 - SCALES - sum(part for part, _ in RUNGS)))
     needed = [test.needs(question.entropy) for test in tests]
-    u, y = normalised(data.x, data.y)
+    rows = matrix_of(data.rows, data.leading)
+    u, y = normalised(rows.x, rows.y)
     beta, shifts = minimiser(u, y), SHIFTS[data.p]
-    for rows, (_, times) in zip(needed, RUNGS, strict=True):
+    for least, (_, times) in zip(needed, RUNGS, strict=True):
         widths = proposed(scales, n, times * tests[0].typical() / YIELD[data.p])
-        if passes(u, y, cells(beta, widths, shifts), [rows] * shifts**data.p):
+        if passes(u, y, cells(beta, widths, shifts), [least] * shifts**data.p):
             box = Box(tuple(Fraction(float(h)) * (1 + LONGER) for h in widths))
             noisy, noise = noisy_vertex(beta, box, Fraction(answer.epsilon), question.entropy)
             cascade = loss.Cascade(tuple(loss.Unit(t.test, answer) for t in tests))

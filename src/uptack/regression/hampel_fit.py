@@ -17,8 +17,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.table import Floats
 from uptack.regression.exact_vertex import vertex
+from uptack.table.exact_sum import Floats
 
 LARGEST = 1e100
 """Larger y' are cut to this, row by row: no coefficient is as large, so their signs stay."""

@@ -31,10 +31,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.columns.table import Floats
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
 from uptack.reach.hampel_certificate import DOUBT, GridCell, Hyperplanes
+from uptack.table.exact_sum import Floats
 
 STEPS = 1024
 """A is counted in so many parts of a row, so that taking the integer part hardly costs anything."""

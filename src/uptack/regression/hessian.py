@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.mechanisms.matrix_laplace import deviation, edge
 from uptack.multivariate.bounded import moved, noisy_moments, second_moments
-from uptack.multivariate.rows import Rows, Whole
 from uptack.multivariate.signs import drawn, floored
+from uptack.multivariate.steps import Sample, Whole
 from uptack.regression.fit_model import Model
+from uptack.table.exact_sum import Floats
 
 Contributions = Callable[[Floats], list[Whole]]
 SAFE = 0.5
@@ -78,7 +78,7 @@ class Hessian:
         return np.asarray(np.linalg.solve(self.matrix + ridge, right), np.float64)
 
 
-def hessian(rows: Rows, model: Model, account: Account) -> Hessian:
+def hessian(rows: Sample, model: Model, account: Account) -> Hessian:
     """H/n, with eigenvalues brought to at least the edge of their noise."""
     found, least = _moments(rows, model, 1.0, account, model.even)
     values, vectors, raw = floored(found, least)
@@ -87,7 +87,7 @@ def hessian(rows: Rows, model: Model, account: Account) -> Hessian:
     return Hessian(vectors, values + SAFE * left**2 / values, raw, least, noise, left)
 
 
-def bent(rows: Rows, model: Model, before: Hessian, at: tuple[Floats, float, float], account: Account) -> Hessian:
+def bent(rows: Sample, model: Model, before: Hessian, at: tuple[Floats, float, float], account: Account) -> Hessian:
     """H with the curvatures at β and s, over their mean, and what noise can't explain of its difference to the one
     before: eigenvalues λ of that beyond the edge e of the noise, as sqrt(λ² - e²) (Gavish and Donoho 2017).
     """
@@ -101,7 +101,7 @@ def bent(rows: Rows, model: Model, before: Hessian, at: tuple[Floats, float, flo
     return Hessian(vectors, values + SAFE * before.left**2 / values, raw, before.edge, noise, before.left)
 
 
-def _moments(rows: Rows, model: Model, mean: float, account: Account, of_rows: Contributions) -> tuple[Floats, float]:
+def _moments(rows: Sample, model: Model, mean: float, account: Account, of_rows: Contributions) -> tuple[Floats, float]:
     """Second moments over n times a mean, and the edge of their noise."""
     (total,) = rows.sums(second_moments(of_rows))
     each = model.reach**2 / (model.n * mean)

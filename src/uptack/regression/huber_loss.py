@@ -9,10 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Account
-from uptack.columns.table import Floats
-from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import Shape
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.steps import Sample
 from uptack.regression.fit_model import Model, start
 from uptack.regression.fit_state import FitState
 from uptack.regression.hessian import COVERED, Hessian
@@ -20,6 +19,7 @@ from uptack.regression.losses import FAR, RegressionLoss, Stage, within
 from uptack.regression.newton_steps import NewtonStep
 from uptack.regression.residual_tails import LONG, longer
 from uptack.regression.sandwich import sandwich
+from uptack.table.exact_sum import Floats
 
 HUBER = 1.345
 RESIDUALS, ROWS = (0.45, 0.57), (0.45, 0.25)
@@ -100,12 +100,19 @@ class HuberLoss(RegressionLoss):
         cutoff, wide = found
         return HuberLoss(cutoff), wide
 
-    def begun(self, rows: Rows, frame: Frame, shape: Shape, account: Account) -> tuple[HuberLoss, Floats, Floats]:
+    def begun(self, rows: Sample, frame: Frame, shape: Shape, account: Account) -> tuple[HuberLoss, Floats, Floats]:
         """At what the scatter matrix says."""
         return self, *start(shape)
 
     def widened(
-        self, rows: Rows, model: Model, at: tuple[Floats, float], times: float, account: Account, *, late: bool = False
+        self,
+        rows: Sample,
+        model: Model,
+        at: tuple[Floats, float],
+        times: float,
+        account: Account,
+        *,
+        late: bool = False,
     ) -> HuberLoss:
         """c of up to 7 for residuals with a long tail to one side."""
         wide = HuberLoss(max(self.cutoff, min(LONG, times * self.cutoff)))
@@ -127,7 +134,7 @@ class HuberLoss(RegressionLoss):
         """E ψ² ≤ slope + (1 - slope)·c²."""
         return slope + (1 - slope) * self.cutoff**2
 
-    def ended(self, rows: Rows, fit: FitState, account: Account) -> FitState:
+    def ended(self, rows: Sample, fit: FitState, account: Account) -> FitState:
         """With the variance of gradients, and the last step made again by it."""
         measured = sandwich(rows, fit.model, fit.first, fit.step, account)
         return replace(fit, step=measured.remade(fit.step, fit.model, fit.curvature), measured=measured)

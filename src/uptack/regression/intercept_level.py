@@ -27,14 +27,14 @@ from dataclasses import replace
 import numpy as np
 
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH
-from uptack.multivariate.rows import Rows
+from uptack.multivariate.steps import Sample
 from uptack.multivariate.terms import Vectors
 from uptack.regression.fit_model import Model
 from uptack.regression.huber_loss import HuberLoss
 from uptack.regression.newton_steps import NewtonStep, noisy_mean
 from uptack.regression.residual_tails import GONE, NEAR
+from uptack.table.exact_sum import Floats
 
 WIDE = 4.0
 """K: residuals are clipped at so many spreads for their mean."""
@@ -54,7 +54,7 @@ def clipped_residuals(model: Model, batch: Floats, beta: Floats, s: float) -> Fl
     return np.rint(np.where(kept, np.clip(t, -WIDE, WIDE), 0.0) * (LENGTH / (2 * WIDE)))
 
 
-def raise_intercept(rows: Rows, model: Model, step: NewtonStep, account: Account) -> NewtonStep | None:
+def raise_intercept(rows: Sample, model: Model, step: NewtonStep, account: Account) -> NewtonStep | None:
     """The last step, with the intercept at the mean of clipped residuals as far as noise does not explain it; None
     where that is too far.
     """

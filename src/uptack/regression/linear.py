@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.exact import Rational
 from uptack.groups import per_group
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.options import Grouping
-from uptack.registry.reads import STREAMED
 from uptack.regression.formulas import entered
+from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
 from uptack.regression.huber_loss import HuberLoss
 from uptack.regression.regression_calls import regress
 from uptack.release import NoReply, Release
+from uptack.table.exact_sum import Floats
 
 
 @release(
-    reads=STREAMED,
+    reads=FORMULA_DESIGN,
     by=per_group,
     people=True,
     data=("x", "y"),
@@ -69,7 +69,7 @@ def linear_regression(
 
     `missing` is "error" (default) or "drop" ("ignore" is the same): a row without all its values contributes nothing.
     With `person=` a person adds the mean of what her rows would to every sum, so the fit is that of a random row of a
-    random person, and one person moves it as one row does (`uptack.multivariate.people`). Standard errors hold however
+    random person, and one person moves it as one row does (`uptack.multivariate.steps`). Standard errors hold however
     the rows of one person hang together. Numbers of rows in what is said here are numbers of people.
 
     ⊥ by public numbers costs nothing, where the number of rows is public. ⊥ is also the answer, at the price of what

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from uptack.columns.table import Floats
+from uptack.table.exact_sum import Floats
 
 SLACK, LONGEST = 2.45, 3.0
 

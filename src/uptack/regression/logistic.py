@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.registry.reads import STREAMED
-from uptack.regression.formulas import Columns, entered
+from uptack.regression.formulas import DesignColumns, entered
+from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
 from uptack.regression.formulas.response_classes import labels_of, two_classes
 from uptack.regression.logistic_loss import LogisticLoss
 from uptack.regression.regression_calls import regress
 from uptack.release import NoReply, Release
+from uptack.table.exact_sum import Floats
 
 
 def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """A call with 0 and 1 in place of the classes, of a formula or of y itself."""
     classes = two_classes(given.get("classes", (0, 1)))
-    by_formula = given.get("formula") is not None and not isinstance(given["formula"], Columns)
+    by_formula = given.get("formula") is not None and not isinstance(given["formula"], DesignColumns)
     (x, *others), rest = entered(arguments if arguments else (given.get("x"),), given, classes)
     rest = {k: v for k, v in rest.items() if k not in ("x", "y")} | {"classes": (0, 1)}
     if by_formula:
@@ -38,7 +38,7 @@ def _lacking() -> InvalidArgument:
 
 
 @release(
-    reads=STREAMED,
+    reads=FORMULA_DESIGN,
     people=True,
     data=("x", "y"),
     missing="ignore",

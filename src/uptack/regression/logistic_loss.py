@@ -15,17 +15,17 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH
-from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import Shape
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.steps import Sample
 from uptack.multivariate.terms import Vectors
 from uptack.regression.curvature import hold_step, stretch_step
 from uptack.regression.hessian import Hessian
 from uptack.regression.link_functions import logistic
 from uptack.regression.losses import FAR, START, RegressionLoss, Stage, wide_rows
 from uptack.regression.newton_steps import NewtonStep, noisy_mean
+from uptack.table.exact_sum import Floats
 
 SEEN = 5
 """⊥ where a class has fewer rows than so many times the scale of noise in their number: it may have none."""
@@ -58,7 +58,7 @@ class LogisticLoss(RegressionLoss):
         return START * leading, Fraction(0)
 
     def begun(
-        self, rows: Rows, frame: Frame, shape: Shape, account: Account
+        self, rows: Sample, frame: Frame, shape: Shape, account: Account
     ) -> tuple[LogisticLoss, Floats, Floats] | None:
         """At an intercept alone; None where noise would explain all rows of a class."""
         odds = log_odds(rows, shape.rows, account) if frame.leading else 0.0
@@ -86,7 +86,7 @@ class LogisticLoss(RegressionLoss):
         return step.longer > max(RUNAWAY * step.slope, GROWN)
 
 
-def log_odds(rows: Rows, n: float, account: Account) -> float | None:
+def log_odds(rows: Sample, n: float, account: Account) -> float | None:
     """log(π/(1 - π)) for the share π of the second class; None where noise would explain all rows of a class."""
     (total,) = rows.sums(lambda batch: [Vectors(np.rint(members(batch[-1]) * LENGTH))])
     least = SEEN * account.rows / (float(account.epsilon) * n)

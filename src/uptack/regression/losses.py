@@ -20,10 +20,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from uptack.account import Account
-from uptack.columns.table import Floats
-from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import Shape
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.steps import Sample
+from uptack.table.exact_sum import Floats
 
 if TYPE_CHECKING:
     from uptack.regression.fit_model import Model
@@ -157,7 +157,7 @@ class RegressionLoss(Protocol):
         ...
 
     def begun(
-        self, rows: Rows, frame: Frame, shape: Shape, account: Account
+        self, rows: Sample, frame: Frame, shape: Shape, account: Account
     ) -> tuple[RegressionLoss, Floats, Floats] | None:
         """The loss, B and β that a fit starts with, given the coordinates of (1, x), or of (1, x, y); None where it
         can't.
@@ -209,14 +209,21 @@ class RegressionLoss(Protocol):
         return self
 
     def widened(
-        self, rows: Rows, model: Model, at: tuple[Floats, float], times: float, account: Account, *, late: bool = False
+        self,
+        rows: Sample,
+        model: Model,
+        at: tuple[Floats, float],
+        times: float,
+        account: Account,
+        *,
+        late: bool = False,
     ) -> RegressionLoss:
         """The loss with residuals at β and s clipped as their tails say, at most so many times as wide. It is late if
         there was a step before.
         """
         return self
 
-    def ended(self, rows: Rows, fit: FitState, account: Account) -> FitState | None:
+    def ended(self, rows: Sample, fit: FitState, account: Account) -> FitState | None:
         """The fit, and what is known of it at its end; None where it can't be stood behind for that."""
         return fit
 

@@ -22,7 +22,7 @@ public levels (`uptack.multivariate.levels`), or as integers of [0, Λ] with noi
 numbers is fixed before rows are read again. The parts add up to at most ε on every path. ∎
 
 Where rows belong to people, sums and counts are over people, each of whom adds the mean of what her rows would
-(`uptack.multivariate.people`), and n is the number of people.
+(`uptack.multivariate.steps`), and n is the number of people.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH, moved, noisy_total
 from uptack.multivariate.levels import private_size, size_counts
-from uptack.multivariate.rows import Rows, Whole
+from uptack.multivariate.steps import Sample, Whole
 from uptack.multivariate.terms import Tally, Vectors
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
 from uptack.regression.fit_model import Model
 from uptack.regression.hessian import Hessian, bent
+from uptack.table.exact_sum import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class NewtonStep:
     raised: tuple[float, float] = (0.0, 0.0)
 
 
-def spread(rows: Rows, model: Model, beta: Floats, account: Account) -> float:
+def spread(rows: Sample, model: Model, beta: Floats, account: Account) -> float:
     """s: a quantile of |v·r|, as a normal law's standard deviation. A class has none."""
     if not model.loss.response:
         return 1.0
@@ -106,7 +106,7 @@ class StepAccounts:
 
 
 def newton(
-    rows: Rows, model: Model, curvature: Hessian, at: tuple[Floats, float], sharp: bool, parts: StepAccounts
+    rows: Sample, model: Model, curvature: Hessian, at: tuple[Floats, float], sharp: bool, parts: StepAccounts
 ) -> tuple[NewtonStep, Hessian]:
     """One step from β, at a spread s, and the Hessian that it was made with: the one given, or one with the curvatures
     at β.

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.registry.reads import STREAMED
 from uptack.regression.formulas import entered
+from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
 from uptack.regression.poisson_loss import PoissonLoss
 from uptack.regression.regression_calls import regress
 from uptack.release import NoReply, Release
+from uptack.table.exact_sum import Floats
 
 
 @release(
-    reads=STREAMED,
+    reads=FORMULA_DESIGN,
     people=True,
     data=("x", "y"),
     missing="ignore",

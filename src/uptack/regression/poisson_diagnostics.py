@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH
-from uptack.multivariate.rows import Rows
+from uptack.multivariate.steps import Sample
 from uptack.multivariate.terms import Vectors
 from uptack.regression.fit_state import FitState
 from uptack.regression.newton_steps import noisy_mean
 from uptack.regression.sandwich import SAFE
+from uptack.table.exact_sum import Floats
 
 if TYPE_CHECKING:
     from uptack.regression.poisson_loss import PoissonLoss
@@ -57,7 +57,7 @@ class PoissonDiagnostics:
         return (lost,) if self.beyond > CUT else ()
 
 
-def known_ends(rows: Rows, fit: FitState, loss: PoissonLoss, account: Account) -> PoissonDiagnostics:
+def known_ends(rows: Sample, fit: FitState, loss: PoissonLoss, account: Account) -> PoissonDiagnostics:
     """Three means over rows, each with its part of the account: y - μ cut to ±L, ψ², and whether a residual is beyond
     L. Of an exponential law those have a mean excess of L/4 where L is the 0.98-quantile, and less where it is a higher
     one.

@@ -27,12 +27,11 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.levels import private_size, size_counts
-from uptack.multivariate.rows import Rows
 from uptack.multivariate.signs import Shape
 from uptack.multivariate.standardise import Frame
+from uptack.multivariate.steps import Sample
 from uptack.multivariate.terms import Tally, Vectors
 from uptack.regression.curvature import Predictor
 from uptack.regression.fit_model import Model
@@ -43,6 +42,7 @@ from uptack.regression.losses import BENT, FAR, LOUD, NARROW, START, RegressionL
 from uptack.regression.newton_steps import NewtonStep, noisy_mean
 from uptack.regression.poisson_diagnostics import PARTS, UNSURE, known_ends
 from uptack.regression.poisson_steps import knee, lower_step, shorten_step
+from uptack.table.exact_sum import Floats
 
 NARROWEST, WIDEST, ROOMY = 1.5, 3.0, 0.4
 """The least and the most that L is, over the quantile of |h·(y - μ)|, and what it is at a noise of 1 of the last
@@ -170,7 +170,7 @@ class PoissonLoss(RegressionLoss):
         return plain / 2, self.score(y, eta, w, 1.0, True) ** 2, beyond
 
     def begun(
-        self, rows: Rows, frame: Frame, shape: Shape, account: Account
+        self, rows: Sample, frame: Frame, shape: Shape, account: Account
     ) -> tuple[PoissonLoss, Floats, Floats] | None:
         """At the mean count; None where that may be 0 for all that noise says."""
         found = level(rows, shape.rows, account)
@@ -185,7 +185,14 @@ class PoissonLoss(RegressionLoss):
         return replace(self, knee=knee(self.rate, Predictor.of(first, model, beta)))
 
     def widened(
-        self, rows: Rows, model: Model, at: tuple[Floats, float], times: float, account: Account, *, late: bool = False
+        self,
+        rows: Sample,
+        model: Model,
+        at: tuple[Floats, float],
+        times: float,
+        account: Account,
+        *,
+        late: bool = False,
     ) -> PoissonLoss:
         """With a limit by a private quantile of |h·(y - μ)|, which says how wide."""
 
@@ -199,7 +206,7 @@ class PoissonLoss(RegressionLoss):
         found = wide * private_size(sizes, share, account)
         return replace(self, limit=min(max(found, LEAST), GROWTH * self.limit))
 
-    def ended(self, rows: Rows, fit: FitState, account: Account) -> FitState | None:
+    def ended(self, rows: Sample, fit: FitState, account: Account) -> FitState | None:
         """With the variance of ψ; None where rates are not those of the counts."""
         ends = known_ends(rows, fit, self, account)
         if ends.wrong:
@@ -212,7 +219,7 @@ class PoissonLoss(RegressionLoss):
         return max(step.noise, before) > RATES or step.moved > STRIDE
 
 
-def level(rows: Rows, n: float, account: Account) -> tuple[float, float] | None:
+def level(rows: Sample, n: float, account: Account) -> tuple[float, float] | None:
     """The mean count, cut at twice a high quantile, and where it was cut; None where the mean may be 0 for all that
     noise says.
 

@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
-from uptack.columns.table import Floats
 from uptack.regression.curvature import Predictor
 from uptack.regression.fit_state import FitState
 from uptack.regression.losses import within
+from uptack.table.exact_sum import Floats
 
 KNEE, LOWEST, HIGHEST = 1.0, 0.25, 2.0
 """Deviations of η above its mean, at which rates count as if they were no higher; and the least and the most that this

@@ -21,13 +21,14 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Account
-from uptack.columns.table import Floats, Table
-from uptack.multivariate.entrance import Given, Sized, framed, rows_of
-from uptack.multivariate.rows import FirstColumns, Rows, products
+from uptack.multivariate.entrance import Sized, framed
 from uptack.multivariate.scatter import SHARES, rounds_for
 from uptack.multivariate.signs import whitened
 from uptack.multivariate.standardise import Frame
-from uptack.regression.block_assignment import StreamedTable
+from uptack.multivariate.steps import Sample, products
+from uptack.regression.block_assignment import BlockedDesign
+from uptack.regression.design_matrix import DesignMatrix
+from uptack.table.exact_sum import Floats
 
 KINDS = ("columns", "scatter")
 SHARE = Fraction(1, 4)
@@ -48,12 +49,12 @@ class Coordinates:
     matrix: Floats
     saved: Fraction
 
-    def of(self, data: Table | StreamedTable) -> Table | StreamedTable:
-        """The table with z as its design."""
-        return replace(data, turn=self.turned) if isinstance(data, StreamedTable) else self.turned(data)
+    def of(self, data: BlockedDesign) -> BlockedDesign:
+        """The rows with z as their design."""
+        return replace(data, turn=self.turned)
 
-    def turned(self, data: Table) -> Table:
-        """The same of rows in memory; those that are not complete are zeros as before."""
+    def turned(self, data: DesignMatrix) -> DesignMatrix:
+        """The same of a part of the rows; those that are not complete are zeros as before."""
         columns = data.x[:, int(self.frame.leading) :].T
         with np.errstate(all="ignore"):
             z = products(self.matrix, self.frame.standardised(columns)).T
@@ -68,12 +69,15 @@ class Coordinates:
         return np.clip(np.nan_to_num(out), -LARGEST, LARGEST)
 
 
-def round_coordinates(data: Table | StreamedTable, n: int, leading: bool, account: Account) -> Coordinates | None:
+def round_coordinates(data: BlockedDesign, n: int, leading: bool, account: Account) -> Coordinates | None:
     """Private coordinates of the predictors, for a public n; None where a column hardly ever varies.
 
     ε-private: scales and centres by inverse sensitivity, directions of rows with matrix Laplace noise.
     """
-    rows, rounds = _rows(data, leading), rounds_for(n, data.p - leading, account)
+    rows = Sample.of(data.rows).first(
+        data.p - leading
+    )  # beside y, which has a say in which row of a person is in a pair
+    rounds = rounds_for(n, data.p - leading, account)
     for_scales, for_centres, for_signs = account.split(*SHARES)
     frame = framed(rows, Sized(n, True, account), (), (for_scales, for_centres), leading)
     if len(frame.kept) < rows.width:
@@ -83,15 +87,3 @@ def round_coordinates(data: Table | StreamedTable, n: int, leading: bool, accoun
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         return None
     return Coordinates(frame, shape.coordinates, for_signs.epsilon * (1 - Fraction(shape.rounds, rounds)))
-
-
-def _rows(data: Table | StreamedTable, leading: bool) -> Rows:
-    """The predictors, where people are the unit with whose they are. Rows that are not complete contribute nothing.
-
-    In memory, too, they are beside y, by which it is also decided which row of a person is in a pair.
-    """
-    if isinstance(data, StreamedTable):
-        return FirstColumns(rows_of(data.rows, "drop"), data.rows.width - 1)
-    rows = np.column_stack([data.x[:, int(leading) :], data.y])
-    rows[~data.complete] = np.nan
-    return FirstColumns(rows_of(Given(rows, data.whose, data.people), "drop"), data.p - leading)

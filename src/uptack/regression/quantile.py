@@ -6,24 +6,24 @@ from typing import Any
 
 from uptack import checks
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.registry.reads import STREAMED
 from uptack.regression.check_loss import Check
 from uptack.regression.formulas import entered
+from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
 from uptack.regression.regression_calls import regress
 from uptack.release import NoReply, Release
+from uptack.table.exact_sum import Floats
 
 LEAST = 0.02
 """Quantiles nearer to 0 or 1 have too few rows beyond them for a density that the noise would not cover."""
 
 
 @release(
-    reads=STREAMED,
+    reads=FORMULA_DESIGN,
     people=True,
     data=("x", "y"),
     missing="ignore",

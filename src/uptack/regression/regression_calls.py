@@ -9,15 +9,15 @@ from typing import Any
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
-from uptack.multivariate.entrance import response_of, table_of
+from uptack.multivariate.entrance import read_design
 from uptack.regression.bounded_sums import HOW, fit
 from uptack.regression.fit_plans import FitRequest
-from uptack.regression.formulas import Draft, Named, designed
+from uptack.regression.formulas import DesignColumns, Draft, designed
 from uptack.regression.formulas.grammar import MOST
 from uptack.regression.losses import RegressionLoss
 from uptack.release import NoReply, Release
+from uptack.table.exact_sum import Floats
 
 LISTING = Fraction(1, 10)
 """The part of ε that finds the levels of categories, where they are not declared. It takes all of δ."""
@@ -38,17 +38,17 @@ def regress(
     With some a tenth of ε and all of δ finds their levels (`Draft.found`), the fit is 9ε/10-private given these, and by
     composition the whole is (ε, δ)-private. All of it is written down on one account.
     """
-    if isinstance(x, Named):  # the rows of a group, in a session
-        x, y, public = designed(told["formula"], x, told["levels"], by=True)
-        told = {**told, "formula": public}
     if isinstance(x, Draft):
         return _listed(loss, x, account, told)
+    if told["formula"] is not None and not isinstance(told["formula"], DesignColumns):  # a group, in a session
+        x, y, public = designed(told["formula"], x, told["levels"], by=True)
+        told = {**told, "formula": public}
     if account.delta:
         fix = "All groups, and all levels of categories, are given."
         must = "left out but for unknown groups, or unknown levels of categories"
         raise InvalidArgument("delta", must, checks.describe(account.delta), fix)
-    design = table_of("X", x)
-    return fit(design, response_of(y, design), FitRequest.of(loss, design, account, told))
+    design, response = read_design(x, y)
+    return fit(design, response, FitRequest.of(loss, len(design), account, told))
 
 
 def _listed(loss: RegressionLoss, draft: Draft, account: Account, told: Mapping[str, Any]) -> Release[Floats] | NoReply:
@@ -70,5 +70,4 @@ def _listed(loss: RegressionLoss, draft: Draft, account: Account, told: Mapping[
     if not wide or too_wide:  # before X is made
         return account.close(Outcome.refusal(HOW, replace(asked.advice(max(wide, 1)), other=FEW)))
     x, y, _ = draft.made(levels)
-    design = table_of("X", x)
-    return fit(design, response_of(y, design), asked)
+    return fit(x, y, asked)

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import d2_tweedie_score
 
-from uptack.columns.table import Floats
 from uptack.regression.base_estimators import BySums, PrivateLinearRegression
 from uptack.regression.formulas.plain_designs import named
 from uptack.regression.formulas.response_classes import two_classes
@@ -24,6 +23,7 @@ from uptack.regression.logistic import logistic_regression
 from uptack.regression.poisson import poisson_regression
 from uptack.regression.quantile import quantile_regression
 from uptack.regression.shortcut import shortcut_regression
+from uptack.table.exact_sum import Floats
 
 
 @dataclass(eq=False, repr=False)

@@ -32,12 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.multivariate.bounded import LENGTH
-from uptack.multivariate.rows import Rows, products
+from uptack.multivariate.steps import Sample, products
 from uptack.multivariate.terms import Vectors
 from uptack.regression.fit_model import Model
 from uptack.regression.newton_steps import noisy_mean
+from uptack.table.exact_sum import Floats
 
 TAIL, GONE = 2.5, 30.0
 """A residual of so many spreads up to so many is in the tail."""
@@ -69,7 +69,7 @@ def one_sided(model: Model, batch: Floats, beta: Floats, s: float) -> Floats:
     return np.where(tail, np.copysign(LENGTH / 2, y - eta), 0.0)
 
 
-def longer(rows: Rows, model: Model, at: tuple[Floats, float], account: Account, *, late: bool = False) -> bool:
+def longer(rows: Sample, model: Model, at: tuple[Floats, float], account: Account, *, late: bool = False) -> bool:
     """Whether one tail of residuals is longer. It has to be so by 1.2 times as much if the next step is the last."""
     beta, s = at
     (total,) = rows.sums(lambda batch: [Vectors(one_sided(model, batch, beta, s))])
@@ -94,7 +94,7 @@ def on_line(model: Model, batch: Floats, beta: Floats, s: float, constant: float
 
 
 def farther(
-    rows: Rows, model: Model, at: tuple[Floats, float], constant: float, times: float, account: Account
+    rows: Sample, model: Model, at: tuple[Floats, float], constant: float, times: float, account: Account
 ) -> tuple[Model, bool]:
     """The model, with an R of so many times if rows far out are right, by the fit β with a spread s, and whether some
     may be.
@@ -118,7 +118,7 @@ def shown(model: Model, batch: Floats, beta: Floats, s: float, constant: float) 
     return np.trunc(found * (LENGTH / (GAIN + LOSS)))
 
 
-def worthless(rows: Rows, model: Model, at: tuple[Floats, float], constant: float, account: Account) -> bool:
+def worthless(rows: Sample, model: Model, at: tuple[Floats, float], constant: float, account: Account) -> bool:
     """Whether the fit β with a spread s may be worse than a constant, beyond noise."""
     (beta, s), whole = at, GAIN + LOSS
     (total,) = rows.sums(lambda batch: [Vectors(shown(model, batch, beta, s, constant))])

@@ -42,14 +42,14 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Account
-from uptack.columns.table import Floats
 from uptack.mechanisms.matrix_laplace import deviation, edge
 from uptack.multivariate.bounded import moved, noisy_blocks
-from uptack.multivariate.rows import Rows
+from uptack.multivariate.steps import Sample
 from uptack.multivariate.terms import Squares
 from uptack.regression.fit_model import Model
 from uptack.regression.hessian import Hessian
 from uptack.regression.newton_steps import NewtonStep
+from uptack.table.exact_sum import Floats
 
 MOST, GRAIN = Fraction(1, 10), 100
 """The most that is taken for it, over what gradients get; parts of ε are multiples of one over the second."""
@@ -121,7 +121,7 @@ def enough(off: float, wide: float, most: bool) -> bool:
     return off < SURE or (most and off < (UNSURE if wide > NARROW else COARSE))
 
 
-def sandwich(rows: Rows, model: Model, first: Hessian, step: NewtonStep, account: Account) -> Sandwich:
+def sandwich(rows: Sample, model: Model, first: Hessian, step: NewtonStep, account: Account) -> Sandwich:
     """A and M at the coefficients that a step led to, in the coordinates of z. H is the one without curvatures."""
     near, far = noisy_blocks(rows.sums(blocks(model, step.beta, step.spread)), account)
     p, bound, steep = model.p, model.loss.limit**2, model.loss.steep(step.spread)

@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.columns.batched import Batched
-from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.groups import per_group
@@ -33,8 +31,7 @@ from uptack.multivariate.scatter import rounds_for, rows_advised
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import loss
 from uptack.registry import release
-from uptack.registry.reads import STREAMED
-from uptack.regression.block_assignment import StreamedTable, assign_blocks, assign_people, rows_needed
+from uptack.regression.block_assignment import BlockedDesign, rows_needed
 from uptack.regression.block_fits import fit_blocks, fit_people
 from uptack.regression.block_medians import (
     HOW,
@@ -45,12 +42,15 @@ from uptack.regression.block_medians import (
     medians,
     medians_with_errors,
 )
+from uptack.regression.design_matrix import DesignMatrix
 from uptack.regression.hampel_fit import normalised
 from uptack.regression.predictor_coordinates import KINDS, SHARE, round_coordinates
 from uptack.regression.regression_options import RegressionOptions, coefficient_names
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, read_question
 from uptack.statistics.row_counts import COUNT_SHARE, public_size
+from uptack.table.exact_sum import Floats
+from uptack.table.reads import DESIGN
 
 FITS = ("huber", "lad", "hampel", "ols")
 
@@ -60,7 +60,7 @@ RARE = Fraction(1, 1000)
 
 
 @release(
-    reads=STREAMED,
+    reads=DESIGN,
     by=per_group,
     people=True,
     data=("x", "y"),
@@ -119,19 +119,12 @@ def shortcut_regression(
     kind, where = checks.choice("block_fit", block_fit, FITS), checks.choice("coordinates", coordinates, KINDS)
     ask = _ShortcutRequest(kind, wanted, bool(standard_errors), bool(fit_intercept), where == "scatter", progress)
     _check_errors(ask, question)
-    data = _entered(x, y, ask.leading, missing)
+    data = BlockedDesign.of(x, y, ask.leading, missing)
     if wanted and question.adjacency.size_is_public and data.n < wanted * data.p:
         must = f"at most {data.n // data.p}, so that each has {data.p} {question.adjacency.unit}"
         raise InvalidArgument("blocks", must, wanted)
     found, labels = _found(data, ask, question), coefficient_names(data.p, ask.leading, x)
     return question.account.close(replace(found, labels=labels))
-
-
-def _entered(x: Any, y: Any, leading: bool, missing: str) -> Table | StreamedTable:
-    """X and y in memory, or in batches."""
-    if isinstance(x, Batched):
-        return StreamedTable.of(x, y, leading, missing)
-    return table(x, y, fit_intercept=leading, missing=missing)
 
 
 @dataclass(frozen=True)
@@ -145,25 +138,21 @@ class _ShortcutRequest:
     round: bool
     progress: bool | None
 
-    def fitted(self, data: Table | StreamedTable, n: int, blocks: int, account: Account) -> Floats:
+    def fitted(self, data: BlockedDesign, n: int, blocks: int, account: Account) -> Floats:
         """The fits of so many blocks of rows, or of people, each of whom weighs one."""
-        if isinstance(data, StreamedTable) and data.of_people:
-            return np.vstack([self._of_people(*part) for part in data.dealt_people(blocks, account)])
-        if isinstance(data, StreamedTable):
-            return np.vstack([self._of_rows(*part) for part in data.dealt(n, blocks, account)])
-        if data.whose is None:
-            return self._of_rows(data, assign_blocks(data, n, blocks, account))
-        return self._of_people(data, assign_people(data, blocks, account), data.weights)
+        if data.of_people:
+            return np.vstack([self._of_people(*part) for part in data.deal_people(blocks, account)])
+        return np.vstack([self._of_rows(*part) for part in data.deal_rows(n, blocks, account)])
 
-    def _of_people(self, data: Table, blocks: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
+    def _of_people(self, data: DesignMatrix, blocks: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
         x, y, kind = self._ready(data)
         return fit_people(x, y, blocks, weights, kind)
 
-    def _of_rows(self, data: Table, members: NDArray[np.int64]) -> Floats:
+    def _of_rows(self, data: DesignMatrix, members: NDArray[np.int64]) -> Floats:
         x, y, kind = self._ready(data)
         return fit_blocks(x, y, members, kind=kind, progress=self.progress)
 
-    def _ready(self, data: Table) -> tuple[Floats, Floats, str]:
+    def _ready(self, data: DesignMatrix) -> tuple[Floats, Floats, str]:
         if self.kind == "hampel":  # the rows become shorter, each by itself, and deviations are then absolute
             return *normalised(data.x, data.y), "lad"
         return data.x, data.y, self.kind
@@ -178,7 +167,7 @@ def _check_errors(ask: _ShortcutRequest, question: Question) -> None:
         raise InvalidArgument("standard_errors", "False with coordinates='scatter'", True, fix)
 
 
-def _found(data: Table | StreamedTable, ask: _ShortcutRequest, question: Question) -> Outcome[Floats]:
+def _found(data: BlockedDesign, ask: _ShortcutRequest, question: Question) -> Outcome[Floats]:
     """The number of rows, round coordinates where they are asked for, and the medians of blocks."""
     early = _too_small(data, question, ask)
     if early is not None:
@@ -213,7 +202,7 @@ def _not_round(n: int, p: int, ask: _ShortcutRequest, question: Question) -> Adv
     return Advice(n=max(advice.n or 0, rows_advised(p - ask.leading, part).n or 0))
 
 
-def _of_blocks(data: Table | StreamedTable, n: int, ask: _ShortcutRequest, question: Question) -> Outcome[Floats]:
+def _of_blocks(data: BlockedDesign, n: int, ask: _ShortcutRequest, question: Question) -> Outcome[Floats]:
     """The number of blocks, the blocks and their fits, and the medians."""
     m, advice = _plan(n, data.p, question, ask.errors)
     if ask.blocks and question.size_is_secret and n < ask.blocks * data.p:
@@ -233,7 +222,7 @@ def _plan(n: int, p: int, question: Question, standard_errors: bool) -> tuple[in
     return default_blocks(n, p, needed, rows), Advice(n=math.ceil(max(2 * p, rows) * needed))
 
 
-def _too_small(data: Table | StreamedTable, question: Question, ask: _ShortcutRequest) -> Outcome[Any] | None:
+def _too_small(data: BlockedDesign, question: Question, ask: _ShortcutRequest) -> Outcome[Any] | None:
     """⊥ that costs nothing, where n is public: what all rows can't do, those that are complete can't."""
     if not question.adjacency.size_is_public or (ask.blocks and not ask.round):
         return None

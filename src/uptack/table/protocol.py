@@ -299,7 +299,7 @@ class Columns(tuple[Column, ...]):
     @property
     def of_people(self) -> bool:
         """Whether they say whose their rows are."""
-        return self.table.unit.people
+        return any(column.of_people for column in self)
 
     def rows(self, infinite: Infinite = "drop") -> Rows:
         """The rows that have all their values."""

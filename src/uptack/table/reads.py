@@ -76,9 +76,10 @@ def rebased(argument: Any, part: Table) -> Any:
     """A data argument of a part of its table; units are shared as the argument says."""
     if argument is None:
         return None
-    unit = argument.table.unit if hasattr(argument, "table") else argument.unit
+    whole = hasattr(argument, "kinds")  # the table itself
+    unit = argument.unit if whole else argument.table.unit
     table = part if part.unit == unit else part.weighted(unit)
-    return argument.of(table) if hasattr(argument, "of") else table
+    return table if whole else argument.of(table)
 
 
 @dataclass(frozen=True)
@@ -165,23 +166,25 @@ class Reads:
     # data
 
     def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Entered:
-        """Data arguments as columns of one table, with the owners of rows, the column of order and those of groups."""
+        """Data arguments as columns of one table, with the owners of rows, the column of order and those of groups.
+
+        What is of a table in memory already (columns that a formula made, or its draft) is of the new one.
+        """
         whose = None if person is None else owners(person)
-        fields, shapes = dict[str, Field](), dict[str, Any]()
-        for name, x in data.items():
-            made = {} if x is None else self._fields(name, x)
-            shapes[name] = list(made)
-            fields |= made
-        if order is not None:
-            fields[ORDER] = _ordering(order, whose)
+        fields = {name: {} if x is None else self._fields(name, x) for name, x in data.items()}
+        more = {} if order is None else {ORDER: _ordering(order, whose)}
         groups = {} if by is None else category_fields(by)
-        _same_length(fields, groups, whose)
-        table = MemoryTable.of({**fields, **groups}, whose)
-        arguments = {name: self._argument(name, table, made) for name, made in shapes.items()}
+        firsts = {name: next(iter(some.values())) for name, some in fields.items() if some}
+        _same_length({**firsts, **more}, groups, whose)
+        merged = {name: one for some in fields.values() for name, one in some.items()}
+        table = MemoryTable.of({**merged, **more, **groups}, whose)
+        arguments = {name: self._argument(name, x, table, list(fields[name])) for name, x in data.items()}
         return Entered(arguments, table, tuple(groups))
 
     def _fields(self, name: str, x: Any) -> dict[str, Field]:
-        """The fields of one data argument, under names of their own."""
+        """The fields of one data argument, under names of their own, or those of its table."""
+        if _of_table(x):
+            return dict(x.table.fields)
         if self.shape in ("columns", "design") and name != "y":
             return {f"{name}[{label}]": one for label, one in matrix_fields(name, x).items()}
         if self.shape == "flags":
@@ -190,11 +193,18 @@ class Reads:
             return {name: column_field(name, x, None, "a one-dimensional column of categories")}
         return {name: column_field(name, x, self.kinds)}
 
-    def _argument(self, name: str, table: Table, fields: Sequence[str]) -> Any:
+    def _argument(self, name: str, x: Any, table: Table, fields: Sequence[str]) -> Any:
+        if _of_table(x):
+            return x.of(table)
         columns = [table.column(field) for field in fields]
         if self.shape in ("columns", "design") and name != "y":
             return Columns(columns)
         return columns[0] if columns else None
+
+
+def _of_table(x: Any) -> bool:
+    """Whether a data argument is of a table in memory already."""
+    return isinstance(getattr(x, "table", None), MemoryTable)
 
 
 def _ordering(order: Any, whose: Owners | None) -> Field:

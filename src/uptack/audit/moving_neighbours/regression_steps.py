@@ -18,10 +18,10 @@ import numpy as np
 from uptack.account import Account, Outcome
 from uptack.audit.moving_neighbours.table_pairs import Pair
 from uptack.audit.replay import Replay
-from uptack.columns.table import Floats
-from uptack.multivariate.rows import MatrixRows
+from uptack.multivariate.entrance import complete_rows, read_columns
 from uptack.multivariate.signs import whitened
 from uptack.multivariate.standardise import Frame, centres, scales
+from uptack.multivariate.steps import Sample
 from uptack.noise import Entropy, SeededEntropy
 from uptack.registry.guard import guarded
 from uptack.regression.check_loss import Check
@@ -50,8 +50,9 @@ from uptack.regression.residual_tails import (
 )
 from uptack.regression.sandwich import sandwich
 from uptack.release import NoReply, Release
+from uptack.table.exact_sum import Floats
 
-Act = Callable[[MatrixRows, Account], Any]
+Act = Callable[[Sample, Account], Any]
 N, EPSILON, MOST = 40, 3, Fraction(99, 100)
 """Rows, ε, and what one of two steps that are made together gets of it."""
 
@@ -67,10 +68,14 @@ def model(loss: RegressionLoss, n: int = N) -> Model:
 
 def _before(loss: RegressionLoss) -> tuple[Hessian, NewtonStep]:
     """A Hessian and a step that have been released: of other rows, and back at the start."""
-    rows, account = MatrixRows.of(_anywhere(N)), Account.open("rows of others", 10**6, entropy=SeededEntropy(1))
+    rows, account = _sample(_anywhere(N)), Account.open("rows of others", 10**6, entropy=SeededEntropy(1))
     curvature = hessian(rows, model(loss), account)
     made, _ = newton(rows, model(loss), curvature, (FLAT, 1.0), True, StepAccounts(account, account))
     return curvature, replace(made, beta=FLAT, spread=1.0)
+
+
+def _sample(rows: Floats) -> Sample:
+    return complete_rows(read_columns("rows", rows), "drop")
 
 
 def _anywhere(n: int) -> Floats:
@@ -81,7 +86,7 @@ def _anywhere(n: int) -> Floats:
 @guarded
 def _asked(act: Act, options: dict[str, Any], data: Floats, entropy: Entropy) -> Release[Any] | NoReply:
     account = Account.open("step", **options, entropy=entropy)
-    return account.close(Outcome(act(MatrixRows.of(data), account), "itself"))
+    return account.close(Outcome(act(_sample(data), account), "itself"))
 
 
 def step(name: str, act: Act, pair: Pair, **options: Any) -> Replay:
@@ -150,7 +155,7 @@ def halves(other: float, times: int = 1) -> Pair:
     return _ends(rows, [0.0, 0.0, 0.0], [0.0, 0.0, other], times)
 
 
-def odds(rows: MatrixRows, account: Account) -> list[float | None]:
+def odds(rows: Sample, account: Account) -> list[float | None]:
     """Where a fit of classes starts. There may be no such place, which is no ⊥ of this step."""
     return [log_odds(rows, N, account)]
 

@@ -18,13 +18,12 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account
-from uptack.columns.table import Floats
-from uptack.discrete.categories import Screen, tallied, weights_of
+from uptack.discrete.categories import Screen
 from uptack.errors import InvalidArgument
 from uptack.labels import label
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.table.values.field import Field
+from uptack.table.protocol import Counts
 from uptack.table.values.kinds import MOST_LEVELS, Kind, canonical, in_order, labelled, number
 
 OTHERS = "(others)"
@@ -44,7 +43,6 @@ FITTING: dict[str, Callable[[Any], bool]] = {
 }
 """Which canonical values rows of a type can have. (2^53 + 1 is no float, and to an engine it would be 2^53.)"""
 
-GONE = -1
 Others = Literal["missing", "first", "own"]
 
 
@@ -63,21 +61,12 @@ class CategoryLevels:
             name = f"({name})"
         return (*self.values, *([name] if self.others == "own" else []))
 
-    def dummies(self, data: Field) -> list[Floats]:
-        """For each level, 1 in rows that have it and 0 in those of another one, NaN where a row counts as missing.
 
-        Each row by itself: its place is a function of its canonical value.
-        """
-        order = {canonical(level): place for place, level in enumerate(self.values)}
-        other = {"missing": GONE, "first": 0, "own": len(self.values)}[self.others]
-        found, codes = data.codes()
-        each = [GONE if value is None else order.get(canonical(value), other) for value in found]
-        place = np.array(each, np.int64)[codes]
-        return [np.where(place == GONE, np.nan, place == level) for level in range(len(self.labels))]
+def declared_levels(column: str, given: Any, kind: Kind, categorical: bool = False) -> CategoryLevels:
+    """The declared levels of a column. Whether rows of its type can have them is public, and found here.
 
-
-def declared_levels(column: str, given: Any, data: Field) -> CategoryLevels:
-    """The declared levels of a column. Whether rows of its type can have them is public, and found here."""
+    The texts of a `categorical` column may be of any type.
+    """
     values = list(given) if isinstance(given, list | tuple | np.ndarray) else []
     distinct = {canonical(level) for level in values}
     if not 2 <= len(values) == len(distinct) <= MOST_LEVELS or None in distinct:
@@ -87,17 +76,17 @@ def declared_levels(column: str, given: Any, data: Field) -> CategoryLevels:
         )
         got = f"{len(values)}, of which {len(distinct - {None})} differ" if values else checks.outline(given)
         raise InvalidArgument("levels", must, got, fix)
-    fits: Callable[[Any], bool] = FITTING.get("" if data.categories else data.kind, lambda level: True)
+    fits: Callable[[Any], bool] = FITTING.get("" if categorical else kind, lambda level: True)
     if not all(map(fits, distinct)):
-        must, wrong = f"values of a column of type {data.kind}, as {column!r} is", [x for x in distinct if not fits(x)]
+        must, wrong = f"values of a column of type {kind}, as {column!r} is", [x for x in distinct if not fits(x)]
         raise InvalidArgument("levels", must, ", ".join(sorted(map(checks.describe, wrong))))
     return CategoryLevels(tuple(values), "missing")
 
 
-def find_levels(column: str, rows: Any, kind: Kind, account: Account) -> tuple[CategoryLevels, str]:
+def find_levels(column: str, counts: Counts, kind: Kind, account: Account) -> tuple[CategoryLevels, str]:
     """The levels of a category that have enough rows, or people, and what is to be said of them.
 
-    `rows` are a column, or a tally of it, with whose they are where people are the unit.
+    `counts` are those of the column, in units of people where these are the unit.
 
     **Theorem.** It is (ε, δ)-differentially private for the ε and δ of its account. *Proof.* The list is that of
     `uptack.discrete.categories.Screen`, which is (4ε/5, δ)-private; that missing values are in no cell, that the list
@@ -107,19 +96,18 @@ def find_levels(column: str, rows: Any, kind: Kind, account: Account) -> tuple[C
     Whether it reaches a public number is post-processing. Composition, where the second stage may depend on
     the outcome of the first, gives (ε, δ). ∎
     """
-    weights, relation = weights_of(rows), account.adjacency
+    unit, relation = counts.unit, account.adjacency
     listing, rest = account.allot(account.epsilon * LISTED, account.delta), account.part(1 - LISTED)
-    screen = Screen.of(listing.epsilon, listing.delta, relation, weights)
-    cells, counts = tallied(column, rows)
-    cells = labelled(cells, kind)
+    screen = Screen.of(listing.epsilon, listing.delta, relation, unit)
+    cells = labelled([cell for (cell,) in counts.keys], kind)
     there = np.array([cell is not None for cell in cells], bool)
-    shown, _ = screen.shown(cells, np.where(there, counts, 0), account.entropy)
+    shown, _ = screen.shown(cells, np.where(there, counts.units, 0), account.entropy)
     account.spend(screen.loss)
     values = tuple(sorted(shown[:MOST_LEVELS], key=in_order))
     listed = frozenset(values)
     unlisted = there & np.array([cell not in listed for cell in cells], bool)
-    law = IntegerLaplace(relation.rows_per_person * weights.most / rest.epsilon)
-    noisy = int(counts[unlisted].sum() + law.draw(1, account.entropy)[0])
+    law = IntegerLaplace(relation.rows_per_person * unit.most / rest.epsilon)
+    noisy = int(counts.units[unlisted].sum() + law.draw(1, account.entropy)[0])
     account.spend(loss.Pure(rest.epsilon))
     own = noisy >= max(screen.cutoff, law.cutoff(IDLE))
     levels = CategoryLevels(values, "own" if own else "first")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.table import Floats
+from uptack.table.exact_sum import Floats
 
 LN2 = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
 """ln 2 in two parts. The first has 32 bits, so whole numbers up to 2^20 times it are exact."""

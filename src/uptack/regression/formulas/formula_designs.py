@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from uptack import checks
 from uptack.account import Account
-from uptack.columns.owners import Owners
-from uptack.columns.spread import PeopleValues
 from uptack.errors import InvalidArgument
 from uptack.regression.formulas import category_levels as leveled
 from uptack.regression.formulas.category_levels import CategoryLevels
-from uptack.regression.formulas.formula_columns import FormulaPlan, Named, Wanted, of_data
+from uptack.regression.formulas.formula_columns import of_data
 from uptack.regression.formulas.grammar import FEWER, MOST, Formula, known, read
 from uptack.regression.formulas.plain_designs import check_response, named
-from uptack.regression.formulas.response_classes import Classes, labels_of
-from uptack.regression.formulas.row_recipes import Recipe, columns_of
+from uptack.regression.formulas.response_classes import Classes
+from uptack.regression.formulas.row_recipes import Recipe, named_columns
 from uptack.regression.formulas.term_coding import Margin, margins
-from uptack.table.values.field import Field, no_rows
-from uptack.table.values.kinds import NUMERIC, canonical, labelled
+from uptack.table.protocol import Category, Column, Columns, Design, Read, Table
+from uptack.table.unit import ROW
+from uptack.table.unread import UnreadTable
+from uptack.table.values.kinds import NUMERIC, Kind, canonical, labelled
 
 
 @dataclass(frozen=True)
-class Columns:
+class DesignColumns:
     """What is public of X: the names of its columns, those that are 0 or 1, and whether there is an intercept.
 
     `notes` say which levels were found.
@@ -39,7 +37,6 @@ class Columns:
     notes: tuple[str, ...] = ()
 
 
-Design = tuple[Any, Any, Columns]
 SINCE = "Make it a number first: the days since a public date."
 CLASSES = "As a response of two classes it is one of logistic_regression."
 
@@ -52,7 +49,7 @@ class Draft:
     """
 
     formula: Formula
-    table: Named
+    table: Table
     levels: Mapping[str, CategoryLevels]
     open: tuple[str, ...]
     classes: Classes | None = None
@@ -60,21 +57,25 @@ class Draft:
     @property
     def of_people(self) -> bool:
         """Whether rows have owners."""
-        return self.table.peoples or self.table.owners is not None
+        return self.table.unit.people
 
     @property
     def size(self) -> int:
         """The number of rows, or of people."""
-        return self.table.rows if self.table.owners is None else self.table.owners.people
+        return self.table.size
 
-    def owned(self, whose: Owners) -> Draft:
-        """The rows that are somebody's."""
-        return replace(self, table=self.table.owned(whose))
+    def of(self, table: Table) -> Draft:
+        """The same of another table with such columns."""
+        return replace(self, table=table)
 
-    def columns(self, found: Mapping[str, CategoryLevels] | None = None) -> Columns:
+    def columns(self, found: Mapping[str, CategoryLevels] | None = None) -> DesignColumns:
         """What is public of X: with these levels, or what it has in any case, whichever are found. Reads no row."""
         some = dict.fromkeys(self.open, CategoryLevels()) if found is None else found
-        return replace(self, table=self.table.unread(), classes=None).made(some)[2]
+        levels, kinds = {**self.levels, **some}, self.table.kinds
+        parts = margins(self.formula, frozenset(levels))
+        made = [one for part in parts for one in named_columns(part, kinds, levels)]
+        binary = tuple(place for place, (_, flag) in enumerate(made) if flag)
+        return DesignColumns(tuple(name for name, _ in made), binary, self.formula.intercept)
 
     def width(self, found: Mapping[str, CategoryLevels]) -> int:
         """How many columns X has with these levels. Products of categories may have more than there is memory for."""
@@ -93,84 +94,63 @@ class Draft:
         """
         count = len(self.open)
         each = account.allot(account.epsilon / count, account.delta / count)
-        bought = {
-            name: leveled.find_levels(name, self._counted(name), self.table.fields[name].kind, each)
-            for name in self.open
-        }
-        return {name: one for name, (one, _) in bought.items()}, tuple(said for _, said in bought.values())
+        columns = [self.table.column(name) for name in self.open]
+        bought = {one.name: leveled.find_levels(one.name, self.table.counts([one]), one.kind, each) for one in columns}
+        return {name: one for name, (one, _) in bought.items()}, tuple(note for _, note in bought.values())
 
-    def _counted(self, name: str) -> Any:
-        """A column whose values are counted, with whose its rows are."""
-        table = self.table
-        if table.tally is not None:
-            return table.tally(name)
-        whose = table.owners
-        return (
-            table.fields[name] if whose is None else PeopleValues(table.fields[name], Owners(whose.codes, whose.people))
-        )
-
-    def made(self, found: Mapping[str, CategoryLevels]) -> Design:
+    def made(self, found: Mapping[str, CategoryLevels]) -> tuple[Columns, Column, DesignColumns]:
         """X and y, and what is public of X."""
-        fields, listed = self.table.fields, {**self.levels, **found}
-        parts = margins(self.formula, frozenset(listed))
-        if self.table.made is not None:
-            public = self.columns(found)
-            x, y = self.table.made(self._plan(parts, listed, len(public.names)))
-            return x, y if self.classes is None or self._of_texts else labels_of(y, self.classes), public
-        made = [part for margin in parts for part in columns_of(margin, fields, fields, listed, self.table.rows)]
-        x = np.column_stack([values for _, values, _ in made]) if made else np.empty((self.table.rows, 0))
-        binary = tuple(place for place, (_, _, flag) in enumerate(made) if flag)
-        public = Columns(tuple(name for name, _, _ in made), binary, self.formula.intercept)
-        y = self._response() if self.classes is None else labels_of(self._response(), self.classes)
-        if self.table.owners is not None:
-            return replace(self.table.owners, values=x), replace(self.table.owners, values=y), public
-        return x, y, public
+        public = self.columns(found)
+        x, y = self.table.design(self.to_design({**self.levels, **found}, len(public.names)))
+        return x, y if self.classes is None or self._of_texts else y.coded(*self.classes), public
+
+    def to_design(self, levels: Mapping[str, CategoryLevels], width: int) -> Design:
+        """How X, of so many columns, and y are made of the table."""
+        parts = margins(self.formula, frozenset(levels))
+        response, factors = self.formula.response, [factor for plain, _ in parts for factor in plain]
+        sources = factors if self._of_texts else [*factors, response]
+        numbers = tuple(dict.fromkeys(name for factor in sources for name in factor.columns))
+        names = dict.fromkeys(factor.column for _, several in parts for factor in several)
+        categories = {name: len(levels[name].labels) for name in names}
+        reads: list[Read] = [*numbers, *(self._category(name, levels[name]) for name in names)]
+        selected = self._selected(parts, levels)
+        if not self._of_texts:
+            recipe = Recipe(tuple(parts), response, numbers, categories)
+            whole = None if selected is None or not response.column else [(response.column, None), *selected]
+            return Design(width, reads, recipe, whole)
+        coded, second = self._coded()
+        recipe = Recipe(tuple(parts), None, numbers, categories, second)
+        return Design(width, [*reads, coded], recipe, None if selected is None else [(coded, second), *selected])
 
     @property
     def _of_texts(self) -> bool:
-        """Whether the response is a column of texts."""
-        return self.table.fields[self.formula.response.column].kind == "text" if self.formula.response.column else False
+        """Whether the response is one of two classes, in a column of texts."""
+        column = self.formula.response.column
+        return self.classes is not None and bool(column) and self.table.kinds[column] == "text"
 
-    def _response(self) -> Any:
-        """Numbers, or a column of texts as it is."""
-        response, fields = self.formula.response, self.table.fields
-        return fields[response.column].rows() if self._of_texts else response.numbers(fields, self.table.rows)
-
-    def _plan(self, parts: Sequence[Margin], levels: Mapping[str, CategoryLevels], width: int) -> FormulaPlan:
-        """How X and y are made where the rows are."""
-        factors = [factor for plain, _ in parts for factor in plain]
-        response, coded = self.formula.response, self._coded
-        sources = [name for f in (factors if coded else [*factors, response]) for name in f.columns]
-        numbers = {name: self.table.fields[name].kind for name in sources}
-        categories = {factor.column: len(levels[factor.column].labels) for _, some in parts for factor in some}
-        reads: list[Wanted] = [(name, None, "", 0) for name in numbers]
-        reads += [self._category(name, levels[name], None) for name in categories]
-        recipe = Recipe(tuple(parts), None if coded else response, numbers, categories)
-        given: Wanted | None = coded or ((response.column, None, "", 0) if response.column else None)
-        return FormulaPlan(width, given, self._selected(parts, levels), [*reads, *([coded] if coded else [])], recipe)
-
-    @property
-    def _coded(self) -> Wanted | None:
-        """A response of texts as 1 for the second of its classes and 0 for the first; None for one of numbers."""
-        if self.classes is None or not self._of_texts:
-            return None
+    def _coded(self) -> tuple[Category, int]:
+        """A response of texts as a category, and the number of its second class."""
+        assert self.classes is not None
         texts = [one for one in map(canonical, self.classes) if isinstance(one, str)]
-        return self.formula.response.column, tuple(texts), "missing", int(canonical(self.classes[1]) not in texts[:1])
+        second = int(canonical(self.classes[1]) not in texts[:1])
+        return Category(self.formula.response.column, tuple(texts), "missing"), second
 
-    def _category(self, name: str, levels: CategoryLevels, place: int | None) -> Wanted:
-        values = tuple(labelled(map(canonical, levels.values), self.table.fields[name].kind))
-        return name, values, levels.others, place
+    def _category(self, name: str, levels: CategoryLevels) -> Category:
+        return Category(name, tuple(labelled(map(canonical, levels.values), self.table.kinds[name])), levels.others)
 
-    def _selected(self, parts: Sequence[Margin], levels: Mapping[str, CategoryLevels]) -> list[Wanted] | None:
-        """The columns of X where they are columns and dummies, in the order of `columns_of`; None where not."""
-        found: list[Wanted] = []
+    def _selected(
+        self, parts: Sequence[Margin], levels: Mapping[str, CategoryLevels]
+    ) -> list[tuple[Read, int | None]] | None:
+        """The columns of X where they are columns and dummies, in the order of `Recipe`; None where not."""
+        found: list[tuple[Read, int | None]] = []
         for plain, several in parts:
             if len(plain) == 1 and not several and plain[0].column:
-                found.append((plain[0].column, None, "", 0))
+                found.append((plain[0].column, None))
             elif len(several) == 1 and not plain:
                 ((factor, full),) = several.items()
                 one = levels[factor.column]
-                found += [self._category(factor.column, one, p) for p in range(len(one.labels))[0 if full else 1 :]]
+                category = self._category(factor.column, one)
+                found += [(category, place) for place in range(len(one.labels))[0 if full else 1 :]]
             else:
                 return None
         return found
@@ -178,23 +158,25 @@ class Draft:
 
 def drafted(text: object, data: Any, levels: Any) -> Draft:
     """A formula on a table, with the levels that are declared. Looks at names, kinds and levels only."""
-    formula, table = read(text), of_data(data)
+    formula, found = read(text), of_data(data)
     if not isinstance(levels, Mapping | None):
         raise InvalidArgument("levels", "levels by column, as in {'cut': ['Fair', 'Good']}", checks.outline(levels))
-    declared = {**table.levels, **(levels or {})}
-    fields = {name: known(table.fields, name) for name in formula.columns}
-    several = {name for name, one in fields.items() if name in declared or one.kind == "text"}
-    truths = {name: (False, True) for name in formula.categories if fields[name].kind == "boolean"}
+    declared = {**found.levels, **(levels or {})}
+    kinds = {name: known(found.table.kinds, name) for name in formula.columns}
+    several = {name for name, kind in kinds.items() if name in declared or kind == "text"}
+    truths = {name: (False, True) for name in formula.categories if kinds[name] == "boolean"}
     declared = truths | declared  # which their type lists
     categories = [f.column for f in formula.factors if f.category or (f.column and f.column in several)]
     for factor in formula.factors:
-        _check_kinds([] if factor.column in categories else factor.columns, fields)
+        _check_kinds([] if factor.column in categories else factor.columns, kinds)
     listed = {
-        name: leveled.declared_levels(name, declared[name], fields[name]) for name in categories if name in declared
+        name: leveled.declared_levels(name, declared[name], kinds[name], name in found.categorical)
+        for name in categories
+        if name in declared
     }
     missing = tuple(dict.fromkeys(name for name in categories if name not in listed))
     _check_width(formula, {name: len(listed[name].labels) if name in listed else 2 for name in categories})
-    return Draft(formula, replace(table, fields=fields), listed, missing)
+    return Draft(formula, found.table, listed, missing)
 
 
 def _check_width(formula: Formula, levels: Mapping[str, int]) -> None:
@@ -205,17 +187,17 @@ def _check_width(formula: Formula, levels: Mapping[str, int]) -> None:
         raise InvalidArgument("formula", must, "more", FEWER)
 
 
-def _check_kinds(names: Any, fields: Mapping[str, Field], fix: str = "C({}) is its categories.") -> None:
+def _check_kinds(names: Iterable[str], kinds: Mapping[str, Kind], fix: str = "C({}) is its categories.") -> None:
     """Refuses what is no column of numbers, by its kind."""
     for name in names:
-        if (kind := fields[name].kind) not in NUMERIC:
+        if (kind := kinds[name]) not in NUMERIC:
             how = SINCE if kind in ("time", "duration") else fix.format(name)
             raise InvalidArgument(
                 "formula", "of columns of numbers but for categories", f"{name!r} of type {kind}", how
             )
 
 
-def designed(text: object, data: Any, levels: Any, by: bool = False) -> Design:
+def designed(text: object, data: Any, levels: Any, by: bool = False) -> tuple[Columns, Column, DesignColumns]:
     """X and y, and what is public of X, where all levels are declared: so `by` groups."""
     draft = drafted(text, data, levels)
     _check_closed(draft, found=False, by=by, told=levels)
@@ -224,8 +206,10 @@ def designed(text: object, data: Any, levels: Any, by: bool = False) -> Design:
 
 def names(text: object, kinds: Mapping[str, Any], levels: Any) -> tuple[str, ...]:
     """The names of the columns of X, where all levels are declared. Looks at no data."""
-    fields = {name: no_rows(kinds[name]) for name in read(text).columns}
-    return designed(text, Named(fields), levels)[2].names
+    table = UnreadTable({name: kinds[name] for name in read(text).columns}, {}, ROW, 0)
+    draft = drafted(text, table, levels)
+    _check_closed(draft, found=False, told=levels)
+    return draft.columns({}).names
 
 
 def _check_closed(draft: Draft, found: bool, by: bool = False, told: Any = None) -> None:
@@ -250,7 +234,7 @@ def entered(
     """
     x = arguments[0] if arguments else given.get("x")
     y = arguments[1] if len(arguments) > 1 else given.get("y")
-    if given.get("formula") is None or isinstance(given["formula"], Columns):
+    if given.get("formula") is None or isinstance(given["formula"], DesignColumns):
         if given.get("levels") is not None:
             raise InvalidArgument("levels", "left out where there is no formula", "some")
         if y is None:
@@ -259,13 +243,13 @@ def entered(
         if classes is None:
             check_response(y)
         known = None if given.get("formula") else named(x, given.get("binary"))
-        return arguments, given if known is None else {**given, "formula": Columns(*known, intercept=True)}
+        return arguments, given if known is None else {**given, "formula": DesignColumns(*known, intercept=True)}
     if y is not None:
         raise InvalidArgument("y", "left out where there is a formula", "some", "The formula names it.")
     if given.get("binary") is not None:
         raise InvalidArgument("binary", "left out where there is a formula", "some", "Dummies are declared by it.")
     draft = replace(drafted(given["formula"], x, given.get("levels")), classes=classes)
-    _check_kinds([] if classes else draft.formula.response.columns, draft.table.fields, CLASSES)
+    _check_kinds([] if classes else draft.formula.response.columns, draft.table.kinds, CLASSES)
     _check_closed(draft, bool(given.get("delta")), given.get("by") is not None, given.get("levels"))
     rest = {name: value for name, value in given.items() if name not in ("x", "y", "levels")}
     if draft.open:

@@ -12,17 +12,18 @@ import ast
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from uptack import checks
-from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
 from uptack.regression.formulas import elementary, refusals
 from uptack.regression.formulas.column_names import escape_names, shown, unescape_name
-from uptack.table.values.field import Field
+from uptack.table.exact_sum import Floats
 from uptack.table.values.kinds import number
+
+T = TypeVar("T")
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": elementary.log, "log1p": elementary.log1p, "log2": elementary.log2, "log10": elementary.log10,
@@ -63,10 +64,10 @@ class FormulaFactor:
         """The columns that it reads."""
         return (self.column,) if self.column else tuple(_names(_tree(self.text)))
 
-    def numbers(self, table: Mapping[str, Field], rows: int) -> Floats:
+    def numbers(self, table: Mapping[str, Floats], rows: int) -> Floats:
         """Its value in every one of so many rows."""
         if self.column:
-            return known(table, self.column).floats()
+            return known(table, self.column)
         with np.errstate(all="ignore"):
             return np.asarray(np.broadcast_to(_value(_tree(self.text), table), rows), np.float64)
 
@@ -278,11 +279,11 @@ def _names(tree: ast.AST) -> Iterator[str]:
     return (unescape_name(node.id) for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in inner)
 
 
-def _value(tree: ast.AST, table: Mapping[str, Field]) -> Any:
+def _value(tree: ast.AST, table: Mapping[str, Floats]) -> Any:
     if isinstance(tree, ast.Constant):
         return number(tree.value)
     if isinstance(tree, ast.Name):
-        return known(table, unescape_name(tree.id)).floats()
+        return known(table, unescape_name(tree.id))
     if isinstance(tree, ast.Call):
         return FUNCTIONS[_function(tree)](_value(tree.args[0], table))
     if isinstance(tree, ast.BinOp):
@@ -291,8 +292,8 @@ def _value(tree: ast.AST, table: Mapping[str, Field]) -> Any:
     return OPERATORS[type(tree.op)](_value(tree.operand, table))
 
 
-def known(fields: Mapping[str, Field], name: str) -> Field:
-    """A column by its name."""
-    if name not in fields:
-        raise refusals.of_column(name, fields)
-    return fields[name]
+def known(columns: Mapping[str, T], name: str) -> T:
+    """What there is of a column, by its name."""
+    if name not in columns:
+        raise refusals.of_column(name, columns)
+    return columns[name]

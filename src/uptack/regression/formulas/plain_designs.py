@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.columns.batched import Batched
-from uptack.columns.owners import PeopleRows
 from uptack.errors import InvalidArgument
+from uptack.table.protocol import Column
 from uptack.table.values import containers
 from uptack.table.values.entrance import field
 
@@ -67,7 +66,7 @@ def check_response(y: Any) -> None:
         fix = f"Pass the column itself, frame[{y!r}], or name it in a formula, as in formula='{y} ~ a + b'."
         raise InvalidArgument("y", "a column of numbers", repr(y), fix)
     try:
-        kind = "" if y is None or isinstance(y, Batched | PeopleRows) else field("y", y).kind
+        kind = "" if y is None or isinstance(y, Column) else field("y", y).kind
     except InvalidArgument:  # whoever reads it says what is wrong
         return
     if kind == "text":

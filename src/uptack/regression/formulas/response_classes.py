@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from uptack import checks
-from uptack.columns.batched import Batched
-from uptack.columns.owners import PeopleRows
-from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
+from uptack.table.protocol import Column
 from uptack.table.values.entrance import field
 from uptack.table.values.kinds import canonical
 
@@ -39,14 +36,8 @@ def two_classes(classes: Any) -> Classes:
 
 def labels_of(y: Any, classes: Classes) -> Any:
     """0 for rows of the first class, 1 for those of the second, NaN for others: each row by itself."""
-    if isinstance(y, Batched):
+    if isinstance(y, Column):
         return y.coded(*classes)
-    if isinstance(y, PeopleRows):
-        values = np.asarray(y.values, object)  # a class may be a text, which no number is
-        return replace(y, values=_coded(*(values == canonical(one) for one in classes)))
     found = field("y", y, "one column of classes")
-    return _coded(*(found.equal(one) for one in classes))
-
-
-def _coded(first: Any, second: Any) -> Floats:
+    first, second = (found.equal(one) for one in classes)
     return np.where(second, 1.0, np.where(first, 0.0, np.nan))

@@ -7,65 +7,69 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from uptack.columns.table import Floats
 from uptack.regression.formulas.category_levels import CategoryLevels
-from uptack.regression.formulas.formula_columns import number_field
 from uptack.regression.formulas.grammar import FormulaFactor
 from uptack.regression.formulas.term_coding import Margin
-from uptack.table.values import containers
-from uptack.table.values.field import Field
+from uptack.table.exact_sum import Floats
 from uptack.table.values.kinds import Kind
 
 
-def columns_of(
-    margin: Margin,
-    numbers: Mapping[str, Field],
-    categories: Mapping[str, Field],
-    levels: Mapping[str, CategoryLevels],
-    size: int,
-) -> list[tuple[str, Floats, bool]]:
-    """Names, values of so many rows, and whether they are 0 or 1: one column per combination of levels.
-
-    A column may be read as numbers and as categories, which need not be the same field.
-    """
+def named_columns(
+    margin: Margin, kinds: Mapping[str, Kind], levels: Mapping[str, CategoryLevels]
+) -> list[tuple[str, bool]]:
+    """The names of the columns of a margin, one per combination of levels, and whether they are 0 or 1."""
     plain, several = margin
-    found: list[tuple[list[str], Floats, bool]] = [([], np.ones(size), True)]
-    with np.errstate(all="ignore"):
-        for factor in plain:
-            values, flag = factor.numbers(numbers, size), factor.column and numbers[factor.column].kind == "boolean"
-            found = [([*names, factor.text], one * values, both and bool(flag)) for names, one, both in found]
-        for factor, full in several.items():
-            chosen = levels[factor.column]
-            dummies = list(zip(chosen.labels, chosen.dummies(categories[factor.column]), strict=True))
-            found = [
-                ([*names, f"{factor.column}[{level}]"], one * dummy, both)
-                for names, one, both in found
-                for level, dummy in dummies[0 if full else 1 :]
-            ]
-    return [(":".join(names), values, flag) for names, values, flag in found]
+    flags = all(bool(factor.column) and kinds[factor.column] == "boolean" for factor in plain)
+    found = [[factor.text for factor in plain]]
+    for factor, full in several.items():
+        labels = levels[factor.column].labels[0 if full else 1 :]
+        found = [[*names, f"{factor.column}[{level}]"] for names in found for level in labels]
+    return [(":".join(names), flags) for names in found]
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The columns of X, and y, of columns of a batch: numbers, the numbers of levels, and y if there is no `response`.
+    """The columns of X, and y, of columns of a batch: numbers, and the numbers of levels, NaN where a row has none.
 
-    **Lemma.** A row of a batch becomes what the same row becomes in memory, to the last bit. *Proof.* Both are
-    `columns_of`, which computes every row by itself, by functions that are defined to the last bit
-    (`uptack.regression.formulas.elementary`). A level goes by its number here and by its value there: an
-    engine finds the number, and a row without one is NaN in both. ∎
+    `categories` says how many levels there are. Without a `response` y is read last, as a level: 1 for the `second`.
+
+    **Lemma.** A row becomes the same in memory and in any batch of an engine, to the last bit. *Proof.* Every row is
+    computed by itself, by functions that are defined to the last bit (`uptack.regression.formulas.elementary`). ∎
     """
 
     parts: tuple[Margin, ...]
     response: FormulaFactor | None
-    numbers: Mapping[str, Kind]
+    numbers: tuple[str, ...]
     categories: Mapping[str, int]
+    second: int = 1
 
     def __call__(self, lines: Sequence[Floats]) -> list[Floats]:
         """One line per column of X, and y."""
         waiting = iter(lines)
-        numbers = {name: number_field(kind, next(waiting)) for name, kind in self.numbers.items()}
-        categories = {name: containers.of_numpy(next(waiting)) for name in self.categories}
-        levels = {name: CategoryLevels(tuple(range(count)), "missing") for name, count in self.categories.items()}
-        size = lines[0].size
-        made = [one for part in self.parts for _, one, _ in columns_of(part, numbers, categories, levels, size)]
-        return [*made, next(waiting) if self.response is None else self.response.numbers(numbers, size)]
+        numbers = {name: next(waiting) for name in self.numbers}
+        places = {name: next(waiting) for name in self.categories}
+        with np.errstate(all="ignore"):
+            made = [one for part in self.parts for one in self._columns(part, numbers, places, lines[0].size)]
+        if self.response is not None:
+            return [*made, self.response.numbers(numbers, lines[0].size)]
+        return [*made, dummy(next(waiting), self.second)]
+
+    def _columns(
+        self, margin: Margin, numbers: Mapping[str, Floats], places: Mapping[str, Floats], size: int
+    ) -> list[Floats]:
+        """The columns of a margin, in the order of `named_columns`."""
+        plain, several = margin
+        product = np.ones(size)
+        for factor in plain:
+            product = product * factor.numbers(numbers, size)
+        found = [product]
+        for factor, full in several.items():
+            place, levels = places[factor.column], range(0 if full else 1, self.categories[factor.column])
+            dummies = [dummy(place, level) for level in levels]
+            found = [one * flags for one in found for flags in dummies]
+        return found
+
+
+def dummy(place: Floats, level: int) -> Floats:
+    """1 for rows of a level, 0 for those of another one, NaN for those of none."""
+    return np.where(np.isnan(place), np.nan, place == level)

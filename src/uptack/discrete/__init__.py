@@ -1,6 +1,5 @@
 """Counts, histograms and tables, and the best that any mechanism for counts can do."""
 
-from uptack.columns.tally import Tally
 from uptack.discrete.count_mechanism import CountMechanism
 from uptack.discrete.counts import count
 from uptack.discrete.domains import Domain
@@ -16,7 +15,6 @@ __all__ = [
     "Margins",
     "RiskBody",
     "SparseHistogram",
-    "Tally",
     "count",
     "histogram",
     "margins",

@@ -12,14 +12,17 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.table.arguments import Owned, category_fields, column_field, matrix_fields
 from uptack.table.ids import Owners, owners
 from uptack.table.memory.table import MemoryTable
-from uptack.table.names import hidden, known
+from uptack.table.names import comparable, hidden, known
 from uptack.table.protocol import Columns, Groups, Table
 from uptack.table.unit import Integers, Unit
+from uptack.table.values import containers
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import TIMED
@@ -129,6 +132,9 @@ class Reads:
             known(name, table.kinds, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
         for name in by:
             known(name, table.kinds, COUNTED)
+        labels = given.get("groups") if self.shape == "labelled" else None
+        for group in labels if isinstance(labels, list | tuple) else ():
+            comparable(names[-1], table.kinds[names[-1]], group)
 
     def read(self, table: Table, names: Names, given: Given) -> tuple[Any, ...]:
         """The data arguments. A formula names its columns itself, so it gets the table."""
@@ -167,18 +173,30 @@ class Reads:
     def _fields(self, name: str, x: Any) -> dict[str, Field]:
         """The fields of one data argument, under names of their own."""
         if self.shape in ("columns", "design") and name != "y":
-            return {f"{name}[{label}]": one for label, one in matrix_fields(name, x).items()}
+            made = matrix_fields(name, x)
+            return {self._own(name, label): one for label, one in made.items()}
         if self.shape == "flags":
-            return {name: column_field(name, x, None)}
+            return {name: _row_field(name, x)}
         if self.shape == "categories" or name == "labels":
             return {name: column_field(name, x, None, "a one-dimensional column of categories")}
         return {name: column_field(name, x, self.kinds)}
+
+    def _own(self, name: str, label: str) -> str:
+        """A name that only this column has, beside y, the order and the groups."""
+        own = self.shape == "columns" and label != ORDER and not label.startswith("by ")
+        return label if own else f"{name}[{label}]"
 
     def _argument(self, name: str, table: Table, fields: Sequence[str]) -> Any:
         columns = [table.column(field) for field in fields]
         if self.shape in ("columns", "design") and name != "y":
             return Columns(columns)
         return columns[0] if columns else None
+
+
+def _row_field(name: str, x: Any) -> Field:
+    """A column of any kind; of a table, of which rows are counted, one number per row."""
+    table = getattr(x, "ndim", 1) == 2 or containers.frame(x) is not None
+    return column_field(name, np.zeros(len(x)) if table else x, None)
 
 
 def _ordering(order: Any, whose: Owners | None) -> Field:

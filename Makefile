@@ -49,11 +49,10 @@ $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 
-$(VENV)/.demo: EXTRAS = data
-$(VENV)/.test: EXTRAS = all,test
-$(VENV)/.audit: EXTRAS = sklearn
-$(VENV)/.bench: EXTRAS = all,bench
-$(VENV)/.docs: EXTRAS = docs
+$(VENV)/.test: EXTRAS = [all,test]
+$(VENV)/.audit: EXTRAS = [sklearn]
+$(VENV)/.bench: EXTRAS = [all,bench]
+$(VENV)/.docs: EXTRAS = [docs]
 
 # What tests need beside Python: a browser for the report.
 $(VENV)/.system: $(VENV)/.test
@@ -61,12 +60,12 @@ $(VENV)/.system: $(VENV)/.test
 	touch $@
 
 $(VENV)/.demo $(VENV)/.test $(VENV)/.audit $(VENV)/.bench $(VENV)/.docs: pyproject.toml | $(VENV)/bin/pip
-	$(BIN)/pip install --quiet --editable ".[$(EXTRAS)]"
+	$(BIN)/pip install --quiet --editable ".$(EXTRAS)"
 	touch $@
 
 $(MINIMUM)/.installed: pyproject.toml .ci/minimum.py
 	$(PYTHON) -m venv --clear $(MINIMUM)
 	$(MINIMUM)/bin/python .ci/minimum.py > $(MINIMUM)/constraints.txt
 	$(MINIMUM)/bin/pip install --quiet --constraint $(MINIMUM)/constraints.txt \
-		--editable ".[sklearn,data,postgres,plots]" pandas polars pytest pytest-xdist hypothesis mpmath opendp
+		--editable ".[sklearn,postgres,plots]" pandas polars pytest pytest-xdist hypothesis mpmath opendp
 	touch $@

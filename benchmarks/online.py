@@ -19,11 +19,11 @@ from common import best_seconds, machine, table, with_ratios, write_json
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from uptack.kernels import FunctionRelease, Gaussian, release_function
+from uptack.kernels import FunctionRelease, GaussianKernel, release_function
 from uptack.progress import track
 
 Floats = NDArray[np.float64]
-KERNEL = Gaussian(0.05)
+KERNEL = GaussianKernel(0.05)
 WINDOW = 50
 
 

@@ -4,10 +4,10 @@ A run is a draw as the library makes it: its boxes, its ρ and its ⊥ are taken
 draws are made from each table, since building the reach takes longer than drawing. The law of a draw is known exactly,
 so beside the counts stands what they estimate.
 
-With f = 1e-6 the theorem of `uptack.mechanisms.inverse` says that a reply comes from outside interval K with a chance
-of at most f, for any data. Where ⊥ has a weight W > 0 the chance is f·(W + 1)/(S + W) at most, S the weight of all
-numbers. So the worst data are those with S = 1: one number, in all rows up to the K-th on either side of the rank. What
-the other rows are makes no difference. "Hostile" data are such.
+With f = 1e-6 the theorem of `uptack.mechanisms.inverse_sensitivity` says that a reply comes from outside interval K
+with a chance of at most f, for any data. Where ⊥ has a weight W > 0 the chance is f·(W + 1)/(S + W) at most, S the
+weight of all numbers. So the worst data are those with S = 1: one number, in all rows up to the K-th on either side of
+the rank. What the other rows are makes no difference. "Hostile" data are such.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 import uptack
 from uptack.exact import ball, working
-from uptack.mechanisms.inverse import Boxes, Refusal
+from uptack.mechanisms.inverse_sensitivity import Boxes, Refusal
 from uptack.noise import Entropy, SeededEntropy
 from uptack.reach.l_statistics import quantile_rank
 

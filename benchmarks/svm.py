@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_circles, make_classification, make_moons
 from sklearn.svm import SVC
 
-from uptack.kernels.estimators import KernelSVC
+from uptack.kernels.kernel_estimators import KernelSVC
 
 Data = tuple[NDArray[Any], NDArray[Any]]
 DELTA = 1e-6

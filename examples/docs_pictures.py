@@ -26,9 +26,9 @@ from uptack.densities.fourier import fourier_density
 from uptack.discrete import Domain
 from uptack.discrete.categories import Screen
 from uptack.groups import per_group
-from uptack.kernels.estimators import KernelRegressor, KernelSVC
-from uptack.kernels.machines import own_machine
-from uptack.kernels.regions import plot_regions
+from uptack.kernels.kernel_estimators import KernelRegressor, KernelSVC
+from uptack.kernels.machine_function import plot_regions
+from uptack.kernels.machine_release import own_machine
 from uptack.noise import IntegerLaplace
 from uptack.ranks.pairwise_correlations import CorrelationMatrix
 from uptack.regression import hampel_regression

@@ -16,7 +16,7 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
-from uptack.noisy_size import Counted, NoisySize
+from uptack.noisy_size import NoisySize, SizeLaw
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.release import Advice, Noise, NoReply, Release
@@ -138,7 +138,7 @@ class Account:
             raise UptackError(f"the account of this {self.name} is closed")
         self._book.spent.append(what if self._wrap is None else self._wrap(what))
 
-    def bought(self, rows: int, law: Counted, unit: str = "", times: int = 1) -> None:
+    def bought(self, rows: int, law: SizeLaw, unit: str = "", times: int = 1) -> None:
         """Keep a noisy number of rows that has been paid for: it comes with the answer.
 
         **Theorem.** It is one of the outcomes whose losses are written down. By composition all outcomes together cost

@@ -14,12 +14,12 @@ from uptack import checks
 from uptack.discrete.categories import Screen
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
-from uptack.drawing import dots
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational, Real, ball
 from uptack.labels import lines
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
+from uptack.plot_axes import dots
 from uptack.privacy import ADD_REMOVE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track

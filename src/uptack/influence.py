@@ -22,14 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.drawing import axes
 from uptack.errors import InvalidArgument
-from uptack.later import Later
+from uptack.plot_axes import axes
 from uptack.reach import Segment
 from uptack.registry import declared
 from uptack.statistics.statistic import Functional, Statistic
-
-integrate = Later("scipy.integrate")
 
 Floats = NDArray[np.float64]
 Name: TypeAlias = str | tuple[Any, ...]
@@ -208,12 +205,14 @@ def _clamp(z: Floats, low: float, high: float, a: float, b: float) -> Floats:
 
 def _mean_clamped(law: Any, low: float, high: float, a: float, b: float) -> float:
     """E clamp(X, a, b) = low·a + (1 - high)·b + ∫ F⁻¹ over [low, high]."""
+    import scipy
+
     if (low, high) == (0, 1):
         mean = float(law.mean())
         if not np.isfinite(mean):
             raise InvalidArgument("distribution", "a law with a finite mean", f"one with mean {mean}", "Trim some.")
         return mean
-    return float(low * a + (1 - high) * b + integrate.quad(law.ppf, low, high, limit=200)[0])
+    return float(low * a + (1 - high) * b + scipy.integrate.quad(law.ppf, low, high, limit=200)[0])
 
 
 def _law(distribution: Any) -> Any:

@@ -27,9 +27,6 @@ from uptack import checks
 from uptack.discrete.optimal_mechanisms import LossFunction, Problem, minimax_program
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.later import Later
-
-stats = Later("scipy.stats")
 
 Floats = NDArray[np.float64]
 LARGEST_EXPONENT = 700.0
@@ -170,11 +167,13 @@ def margins(n: int, columns: int, epsilon: Rational) -> float:
     >>> round(margins(10_000, 16, 1), 1), round(margins(70, 1, 0.1), 3)  # one column is a count
     (22.6, 2.784)
     """
+    import scipy
+
     rows, k, eps = checks.integer("n", n, least=1), checks.integer("columns", columns, least=1), _epsilon(epsilon)
     if k > 1000:
         raise InvalidArgument("columns", "at most 1000", k, "A bound for fewer columns holds for more.")
     t = np.arange(k + 1)
-    mass, partial = stats.binom.cdf(t, k, 0.5), np.cumsum(t * stats.binom.pmf(t, k, 0.5))
+    mass, partial = scipy.stats.binom.cdf(t, k, 0.5), np.cumsum(t * scipy.stats.binom.pmf(t, k, 0.5))
 
     def bound(shift: Floats) -> Floats:
         excess = np.expm1(eps * shift)[:, None]

@@ -10,7 +10,7 @@ from uptack.exact import Rational
 from uptack.shown.numbers import SHOWN, between, number
 
 
-class Counted(Protocol):
+class SizeLaw(Protocol):
     """The law of the noise in a number of rows."""
 
     def cutoff(self, failure: Rational) -> int:
@@ -27,7 +27,7 @@ class NoisySize:
     """
 
     value: int
-    law: Counted
+    law: SizeLaw
     unit: str = "rows"
     times: int = 1
 

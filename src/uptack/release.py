@@ -10,11 +10,11 @@ from typing import Any, Generic, Literal, NoReturn, Protocol, Self, TypeVar
 import numpy as np
 
 from uptack import checks
-from uptack.drawing import caption, dots, levels
 from uptack.errors import InvalidArgument, NoInterval, NoReplyError, UptackError
 from uptack.exact import Rational
 from uptack.labels import lines
 from uptack.noisy_size import NoisySize
+from uptack.plot_axes import caption, dots, levels
 from uptack.privacy import Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss
 from uptack.shown import Drawn, Ends, Framed, Record, Table, of_value

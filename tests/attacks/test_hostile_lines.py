@@ -118,7 +118,7 @@ def test_numbers_near_the_end_of_floats_get_no_wrong_reply(size, options):
 def test_public_objects_of_files_that_were_split_can_be_pickled():
     found = ut.median(np.arange(3000.0), epsilon=1, adjacency=ADD_REMOVE, entropy=SeededEntropy(1))
     assert str(pickle.loads(pickle.dumps(found)).rows) == str(found.rows)
-    kernel = ut.kernels.Gaussian(1.0)
+    kernel = ut.kernels.GaussianKernel(1.0)
     assert pickle.loads(pickle.dumps(kernel)) == kernel
 
 

@@ -17,7 +17,7 @@ import pytest
 import uptack as ut
 from uptack.columns.numeric import ArrayColumn
 from uptack.data import source
-from uptack.mechanisms.joint import Bin, Chain
+from uptack.mechanisms.quantile_chain import Bin, Chain
 from uptack.noise import MachineNumbers
 from uptack.statistics import rank_windows
 from uptack.statistics.quantile_cells import Candidates, Cells, choices

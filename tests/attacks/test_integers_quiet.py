@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.mechanisms.inverse import boxes
+from uptack.mechanisms.inverse_sensitivity import boxes
 from uptack.noise import MachineNumbers
 from uptack.reach import LStatistic
 from uptack.table.values.kinds import LARGEST

@@ -113,7 +113,7 @@ def test_what_is_public_is_checked_entry_by_entry():
 EPSILONS = [1e-300, LONG, "1e-13", 1e-12, 1e-6, 1e6, 1e9, 1e300, "1e400", float("inf"), float("nan"), -0.0, True, None]
 EPSILONS += ["x", 10**400, HUGE, "1e999999999", Decimal("1e999999"), Fraction(HUGE), 1j, [1], np.array([1.0])]
 DELTAS = [1e-300, LONG, "1e-301", 0.999999, Fraction(10**30 - 1, 10**30), *EPSILONS[5:]]
-LINE = {"kernel": kernels.Gaussian(1.0), "sensitivity": 1, "norm": 1}
+LINE = {"kernel": kernels.GaussianKernel(1.0), "sensitivity": 1, "norm": 1}
 CALLS = {
     "median": lambda e, d: ut.median(ROWS, epsilon=e),
     "median, ptr": lambda e, d: ut.median(ROWS, epsilon=e, delta=d, method="ptr"),

@@ -23,7 +23,7 @@ from uptack.noise import (
     IntegerLaplace,
     SeededEntropy,
     bernoulli,
-    laplace,
+    integer_laplace,
 )
 from uptack.noise.coins import Coin, exp_minus
 from uptack.privacy import SUBSTITUTE, gaussian_noise_multiplier
@@ -82,11 +82,16 @@ class RacyCoin(Coin):
 
 def forget() -> None:
     """Fresh coins for everybody, of which no digit is known."""
-    for cache in (laplace._digit_coins, laplace._nonzero_coin, bernoulli.exp_coin, bernoulli._rational_coin):
+    for cache in (
+        integer_laplace._digit_coins,
+        integer_laplace._nonzero_coin,
+        bernoulli.exp_coin,
+        bernoulli._rational_coin,
+    ):
         cache.cache_clear()
     for scale in (Fraction(7, 2), Fraction(5), Fraction(6)):
-        laplace._nonzero_coin(scale)
-        bernoulli.exp_coin((1 << len(laplace._digit_coins(scale))) / scale)
+        integer_laplace._nonzero_coin(scale)
+        bernoulli.exp_coin((1 << len(integer_laplace._digit_coins(scale))) / scale)
     bernoulli.exp_coin(Fraction("5.548"))
 
 
@@ -99,7 +104,7 @@ def fresh_coins():
 
 @pytest.fixture
 def racy_coins(monkeypatch, fresh_coins):
-    monkeypatch.setattr(laplace, "Coin", RacyCoin)
+    monkeypatch.setattr(integer_laplace, "Coin", RacyCoin)
     monkeypatch.setattr(bernoulli, "Coin", RacyCoin)
 
 

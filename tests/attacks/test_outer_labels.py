@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.cli import common, main
-from uptack.cli.common import as_text
+from uptack.cli import command_support, main
+from uptack.cli.command_support import as_text
 from uptack.discrete import Histogram
 from uptack.groups import Groups
 from uptack.labels import MISSING, json_text, label, lines, markdown, printable
@@ -199,7 +199,7 @@ def test_columns_and_plans_and_errors_on_a_terminal(tmp_path, capsys):
 
 def test_everything_goes_through_one_printer():
     """No command prints by itself."""
-    for source in Path(common.__file__).parent.glob("*.py"):
+    for source in Path(command_support.__file__).parent.glob("*.py"):
         text = source.read_text()
-        assert text.count("click.echo(") == (source.name == "common.py"), source
+        assert text.count("click.echo(") == (source.name == "command_support.py"), source
         assert "print(" not in text

@@ -8,8 +8,8 @@ import pytest
 import uptack as ut
 from tests.attacks.hostile import NOT_NUMBERS, TABLES, VALUES
 from uptack.densities.kernel_density import Bins
-from uptack.kernels import Gaussian, kernel_machine, release_function
-from uptack.kernels.regions import features, spectrum
+from uptack.kernels import GaussianKernel, kernel_machine, release_function
+from uptack.kernels.machine_function import features, spectrum
 from uptack.noise import SeededEntropy
 
 FINITE = tuple(VALUES)
@@ -35,7 +35,7 @@ def test_densities_neither_warn_nor_fail(columns, n, missing):
 @pytest.mark.parametrize("name", TABLES)
 def test_what_a_row_adds_to_a_density_or_machine_is_its_own(name):
     x, _ = TABLES[name](50)
-    steps, omega = np.array([0.1, 0.3]), spectrum(Gaussian(1.0) * Gaussian(1.0), 8)
+    steps, omega = np.array([0.1, 0.3]), spectrum(GaussianKernel(1.0) * GaussianKernel(1.0), 8)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         bins, phi = Bins.of(x, steps), features(x, omega)
@@ -69,7 +69,7 @@ def test_kernel_machines_neither_warn_nor_fail(loss, name):
 
 
 def _released(f):
-    asked = {"kernel": Gaussian(1.0), "sensitivity": 1, "norm": 3, "epsilon": 1, "delta": 0.01}
+    asked = {"kernel": GaussianKernel(1.0), "sensitivity": 1, "norm": 3, "epsilon": 1, "delta": 0.01}
     return release_function(f, **asked, entropy=SeededEntropy(1)).value
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import uptack as ut
 from tests.exhaustive.test_inverse import assert_private
-from uptack.mechanisms.inverse import FAILURE, Boxes, Refusal, boxes, decay
+from uptack.mechanisms.inverse_sensitivity import FAILURE, Boxes, Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import LStatistic
 from uptack.regression.block_fits import BEYOND

@@ -8,7 +8,7 @@ import pytest
 import uptack as ut
 from tests.attacks.hostile import NOT_NUMBERS, TABLES, VALUES
 from uptack.noise import SeededEntropy
-from uptack.papers.regression import R_H, R_S
+from uptack.papers.dwork_lei_regression import R_H, R_S
 from uptack.reach.hampel_certificate import Hyperplanes
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.regression.hampel_test import around, cells

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.audit import coverage
-from uptack.audit.asked import asks
-from uptack.audit.asks import Ask
-from uptack.audit.patching import patched, resolve
+from uptack.audit import option_coverage
+from uptack.audit.patches import patched, resolve
 from uptack.audit.replay import Replay, Shown, TapeEntropy, differences, observe, replay
+from uptack.audit.replay_request import Ask
+from uptack.audit.replay_requests import asks
 from uptack.registry import declared
 
 EVERY = asks()
@@ -32,15 +32,15 @@ def test_only_the_value_tells_neighbours_apart(ask):
 
 
 def test_every_public_release_function_and_option_has_a_replay():
-    assert coverage.uncovered(EVERY) == []
+    assert option_coverage.uncovered(EVERY) == []
 
 
 def test_what_is_not_covered_is_named():
     functions = {"uptack.median": {"interval", "colour"}, "uptack.mode": set()}
-    assert coverage.uncovered(EVERY, functions) == ["uptack.median(colour=)", "uptack.mode"]
+    assert option_coverage.uncovered(EVERY, functions) == ["uptack.median(colour=)", "uptack.mode"]
     rest = [ask for ask in EVERY if "standard_errors" not in ask.options]
-    assert "uptack.shortcut_regression(standard_errors=)" in coverage.uncovered(rest)
-    named = set(coverage.release_functions())
+    assert "uptack.shortcut_regression(standard_errors=)" in option_coverage.uncovered(rest)
+    named = set(option_coverage.release_functions())
     for path in (
         "papers.A_samp",
         "papers.R_H",

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from tests.exhaustive.chains import chain, inside, variation
-from uptack.audit.asked import asks
-from uptack.audit.chains import largest_move
-from uptack.audit.faults import FAULTS, Fault
-from uptack.audit.inner import ERROR, inner
-from uptack.audit.moving import moving
-from uptack.audit.moving.steps import steps
-from uptack.audit.planted import clean, trace
+from uptack.audit.chain_scores import largest_move
+from uptack.audit.fault_detection import clean, trace
+from uptack.audit.mechanism_audit import ERROR, inner
+from uptack.audit.moving_neighbours import moving
+from uptack.audit.moving_neighbours.regression_steps import steps
+from uptack.audit.planted_faults import FAULTS, PlantedFault
 from uptack.audit.prices import gaussian_cost
+from uptack.audit.replay_requests import asks
 from uptack.audit.scores import score_move
-from uptack.mechanisms.inverse import boxes
-from uptack.mechanisms.joint import Bin, chain_decay
+from uptack.mechanisms.inverse_sensitivity import boxes
+from uptack.mechanisms.quantile_chain import Bin, chain_decay
 from uptack.noise import MachineNumbers
 from uptack.privacy import gaussian_epsilon
 from uptack.reach import LStatistic
@@ -55,7 +55,7 @@ def test_nothing_is_found_where_nothing_is_planted(fault):
 
 
 def test_a_fault_that_breaks_down_is_not_found():
-    broken = Fault("broken", "uptack.mechanisms.inverse.decay", lambda _: None, "inner", "median")
+    broken = PlantedFault("broken", "uptack.mechanisms.inverse_sensitivity.decay", lambda _: None, "inner", "median")
     assert not trace(broken).found
 
 

@@ -16,7 +16,7 @@ import pytest
 import uptack as ut
 from uptack import papers, random_dp
 from uptack.discrete.domains import Domain
-from uptack.kernels.machines import kernel_machine
+from uptack.kernels.machine_release import kernel_machine
 
 N = 4000
 RNG = np.random.default_rng(5)

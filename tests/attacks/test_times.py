@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import uptack as ut
-from uptack.audit import corpus
-from uptack.audit.asked import asks
+from uptack.audit import hostile_tables
 from uptack.audit.replay import Replay, observe, replay
+from uptack.audit.replay_requests import asks
 
 DIRECT = [ask for ask in asks() if ask.data == "times" and not ask.function.startswith("uptack.session")]
 
@@ -18,7 +18,7 @@ def test_only_the_value_tells_neighbours_apart(ask):
 
 
 def frame(when: object) -> pd.DataFrame:
-    rows = np.arange(corpus.ROWS)
+    rows = np.arange(hostile_tables.ROWS)
     return pd.DataFrame({"when": pd.Series(when), "id": rows // 2, "ward": np.where(rows % 2, "a", "b")})
 
 
@@ -29,7 +29,9 @@ QUESTIONS = {
     "spread": lambda s: s["when"].iqr(epsilon=9),
 }
 TABLES = {
-    name: pair for name, pair in corpus.times().items() if name.startswith(("dates", "times", "a zone", "another"))
+    name: pair
+    for name, pair in hostile_tables.times().items()
+    if name.startswith(("dates", "times", "a zone", "another"))
 }
 
 
@@ -48,7 +50,7 @@ def test_what_is_said_of_a_wrong_column_is_the_types():
     """A row that is a time among objects, or is none, changes nothing of what is said."""
     days = np.array([np.datetime64("2024-01-01")] * 50).astype(object)
     for other in (None, "2024-01-01", pd.Timestamp("2024-01-01", tz="UTC"), 5, np.datetime64("NaT")):
-        one, two = (observe(lambda x=x: ut.median(x, epsilon=1)) for x in (days, corpus.ended(days, other)))
+        one, two = (observe(lambda x=x: ut.median(x, epsilon=1)) for x in (days, hostile_tables.ended(days, other)))
         assert one.error == two.error
 
 

@@ -15,7 +15,7 @@ from uptack.privacy import Privacy
 pytest.importorskip("sqlalchemy")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
 
-from uptack.ledger import Ledger, store  # noqa: E402
+from uptack.ledger import Ledger, ledger_store  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 RELEASES = 500
@@ -61,11 +61,11 @@ def die_at(point, path, monkeypatch):
         try:
             ledger = Ledger(path)
             if point == "between the entry and the head":
-                monkeypatch.setattr(store, "update", lambda table: os.kill(os.getpid(), signal.SIGKILL))
+                monkeypatch.setattr(ledger_store, "update", lambda table: os.kill(os.getpid(), signal.SIGKILL))
             if point == "before the commit":
-                append = store.append
+                append = ledger_store.append
                 monkeypatch.setattr(
-                    store, "append", lambda c, row: (append(c, row), os.kill(os.getpid(), signal.SIGKILL))
+                    ledger_store, "append", lambda c, row: (append(c, row), os.kill(os.getpid(), signal.SIGKILL))
                 )
             ledger.debit(Privacy("1/4"), what="a release")
             os.kill(os.getpid(), signal.SIGKILL)  # after the commit

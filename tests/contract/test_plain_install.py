@@ -54,7 +54,6 @@ def run(code):
 
 
 def test_extras_are_names_and_their_modules_are_known():
-    assert PROJECT["optional-dependencies"]["data"] == []
     assert {"matplotlib", "sklearn", "pyspark", "polars", "statsmodels"} & set(
         metadata.packages_distributions()
     ) <= blocked()

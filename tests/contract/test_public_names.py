@@ -20,7 +20,7 @@ NAMES = {
         quantile_difference rank_biserial ranks signed_rank superiority""",
     "uptack.ranks": """correlation correlation_matrix hodges_lehmann kendall_tau kruskal_wallis mann_whitney
         median_difference quantile_difference rank_biserial signed_rank superiority""",
-    "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram Tally count histogram
+    "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram count histogram
         margins minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
     "uptack.blocks": "BlockPlan Vote plan stable_value subsample_aggregate",
     "uptack.papers": "A_dist A_samp M R_H R_S S Scale TM",
@@ -41,8 +41,8 @@ NAMES = {
         concentrated_epsilon concentrated_rho cost fair_scale fair_shares gaussian_delta gaussian_epsilon
         gaussian_noise_multiplier loss split tight total zcdp""",
     "uptack.mechanisms": "exponential gamma gaussian k_norm laplace matrix_laplace release_if_stable report_noisy_max",
-    "uptack.kernels": """Curve DensityCurve Expansion Exponential FourierBasis FourierDensity FunctionRelease
-        Gaussian Kernel KernelMachine KernelRegressor KernelSVC KernelSum Matern32 Matern52
+    "uptack.kernels": """Curve DensityCurve Expansion ExponentialKernel FourierBasis FourierDensity FunctionRelease
+        GaussianKernel Kernel KernelMachine KernelRegressor KernelSVC KernelSum Matern32 Matern52
         SpectralRelease kernel_machine plot_regions release_function release_spectral
         sobolev_norm""",
     "uptack.densities": "fourier_density kde",
@@ -65,22 +65,3 @@ def test_names_are_there_and_listed(module):
     assert set(found.__all__) - extra <= set(NAMES[module].split()) <= set(found.__all__)  # a declaration is a decision
     for name in found.__all__:
         assert getattr(found, name).__doc__ or name.isupper() or name == "Kind"
-
-
-OLD = {
-    "engines": ("laplace", "uptack.mechanisms"),
-    "aggregate": ("stable_value", "uptack.blocks"),
-    "functions": ("kde", "uptack.densities"),
-    "reach": ("ArrayColumn", "uptack.columns"),
-    "privacy.loss": ("Levels", "uptack.privacy.loss"),
-}
-
-
-@pytest.mark.parametrize("module", OLD)
-def test_old_names_work_for_one_more_version(module):
-    (name, home), module = OLD[module], f"uptack.{module}"
-    with pytest.warns(DeprecationWarning, match=f"{module}.{name} is called {home}"):
-        found = getattr(importlib.import_module(module), name)
-    assert found is getattr(importlib.import_module(home), "Composed" if name == "Levels" else name)
-    with pytest.raises(AttributeError):
-        _ = importlib.import_module(module).nothing_of_the_kind

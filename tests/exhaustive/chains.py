@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.mechanisms.joint import Bin, Chain
+from uptack.mechanisms.quantile_chain import Bin, Chain
 
 
 def inside(rows, low, high):

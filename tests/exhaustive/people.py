@@ -8,7 +8,7 @@ import numpy as np
 
 from uptack.columns.numeric import ArrayColumn
 from uptack.columns.people import PeopleColumn
-from uptack.mechanisms.inverse import Boxes, Refusal
+from uptack.mechanisms.inverse_sensitivity import Boxes, Refusal
 from uptack.noise import MachineNumbers
 from uptack.statistics import means, midhinges, quantiles, ranges, trimeans
 

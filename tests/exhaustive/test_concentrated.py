@@ -13,11 +13,11 @@ from tests.exhaustive.chains import law as chain_law
 from tests.exhaustive.test_inverse import law
 from tests.exhaustive.universe import STATISTICS, substituted, tables
 from uptack.exact import Real, ball
-from uptack.mechanisms.inverse import Boxes, boxes, decay, inverse_loss
-from uptack.mechanisms.joint import Bin, chain_decay
+from uptack.mechanisms.inverse_sensitivity import Boxes, boxes, decay, inverse_loss
+from uptack.mechanisms.quantile_chain import Bin, chain_decay
 from uptack.noise import MachineNumbers
 from uptack.privacy import concentrated_epsilon, loss, tight, zcdp
-from uptack.privacy.distributions import bounded_range
+from uptack.privacy.loss_distributions import bounded_range
 from uptack.reach import LStatistic
 
 ORDERS = (2, 3, 5, 20)

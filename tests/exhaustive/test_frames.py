@@ -11,8 +11,8 @@ from scipy import stats
 
 from uptack.columns.numeric import ArrayColumn
 from uptack.columns.people import UNIT, PeopleColumn
-from uptack.mechanisms.inverse import decay
-from uptack.mechanisms.weighed import Weighed
+from uptack.mechanisms.inverse_sensitivity import decay
+from uptack.mechanisms.weighted_candidates import WeightedCandidates
 from uptack.noise import SeededEntropy
 from uptack.statistics import frames
 from uptack.statistics.frame_sums import diameter, in_frame, sensitivity, shown_rows, whole_numbers
@@ -223,7 +223,7 @@ def test_people_inside_are_counted_in_units(at_most):
 
 
 def test_draws_follow_the_weights():
-    made = Weighed(["a", "b"], (Fraction(1, 2), Fraction(1, 8)), np.array([3, 0]), Fraction(3, 8), 4)
+    made = WeightedCandidates(["a", "b"], (Fraction(1, 2), Fraction(1, 8)), np.array([3, 0]), Fraction(3, 8), 4)
     rho, bits, draws = decay(Fraction(1)), SeededEntropy(5), 3000
     seen = Counter(made.draw(rho, bits) for _ in range(draws))
     counts = [seen[key] for key in ("a", "b", None)]

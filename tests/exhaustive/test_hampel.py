@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from uptack.exact import ball
-from uptack.papers.regression import Q_2
+from uptack.papers.dwork_lei_regression import Q_2
 from uptack.privacy import loss
 from uptack.reach.hampel_certificate import GridCell, Hyperplanes
 from uptack.regression.exact_vertex import vertex

@@ -13,11 +13,11 @@ from tests.exhaustive.universe import STATISTICS, VALUES, substituted, tables
 from tests.helpers import FALSE_ALARM
 from uptack.columns.numeric import ArrayColumn
 from uptack.exact import Real, ball
-from uptack.mechanisms.inverse import LATTICES, Boxes, Refusal, boxes, decay, steps_needed
-from uptack.mechanisms.plausible import MOST, Plausible
+from uptack.mechanisms.inverse_sensitivity import LATTICES, Boxes, Refusal, boxes, decay, steps_needed
+from uptack.mechanisms.plausible_range import MOST, Plausible
 from uptack.noise import MachineNumbers, SeededEntropy
-from uptack.noise import choice as choice_module
-from uptack.noise.choice import pick
+from uptack.noise import exact_choice as choice_module
+from uptack.noise.exact_choice import pick
 from uptack.reach.l_statistics import LStatistic, quantile_rank, spread_ranks
 from uptack.statistics import absolute_deviations, ranges
 

@@ -11,11 +11,11 @@ from scipy import stats
 
 from tests.exhaustive.chains import chain, inside, law, some_bins, variation
 from tests.helpers import FALSE_ALARM
-from uptack.mechanisms import joint
-from uptack.mechanisms.joint import Bin, chain_decay
-from uptack.mechanisms.joint_sums import windowed
+from uptack.mechanisms import quantile_chain
+from uptack.mechanisms.quantile_chain import Bin, chain_decay
+from uptack.mechanisms.quantile_chain_sums import windowed
 from uptack.noise import SeededEntropy
-from uptack.noise import choice as choice_module
+from uptack.noise import exact_choice as choice_module
 
 Q = Fraction(4, 5)
 
@@ -110,7 +110,7 @@ def test_draws_say_how_many_rows_there_are_up_to_each():
 
 def test_where_floats_would_underflow_intervals_decide(monkeypatch):
     """With sums below e^-600 nothing is left to floats; the law is the same."""
-    monkeypatch.setattr(joint, "SURE", 1e9)
+    monkeypatch.setattr(quantile_chain, "SURE", 1e9)
     rows, node, entropy = [1, 1, 4, 5], Bin(0, 6, 4, (3, 5), 8), SeededEntropy(5)
     made, runs = chain(rows, node, 1, Q), 1500
     seen = Counter(tuple(made.draw(entropy)[0]) for _ in range(runs))

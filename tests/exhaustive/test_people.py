@@ -23,7 +23,7 @@ from tests.exhaustive.people import (
 from uptack.columns.numeric import ArrayColumn
 from uptack.columns.people import UNIT, PeopleColumn
 from uptack.errors import NoInterval
-from uptack.mechanisms.inverse import Refusal, boxes, decay
+from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import InterquantileRange, LStatistic, Segment
 from uptack.reach.people_range import PeopleRange

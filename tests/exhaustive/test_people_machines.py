@@ -8,18 +8,18 @@ import pytest
 
 import uptack as ut
 from tests.exhaustive.people import persons
-from uptack.cli.common import as_text
+from uptack.cli.command_support import as_text
 from uptack.columns.owners import PeopleRows
-from uptack.kernels import blocked, kernel_machine
-from uptack.kernels.blocked import BLOCK, TERMS, Features
-from uptack.kernels.designs import Design, Terms
-from uptack.kernels.estimators import KernelRegressor, KernelSVC
-from uptack.kernels.machines import _coefficients
-from uptack.kernels.minimisers import LOSSES
-from uptack.kernels.regions import KernelMachine, spectrum
-from uptack.kernels.stationary import Gaussian
+from uptack.kernels import feature_blocks, kernel_machine
+from uptack.kernels.feature_blocks import BLOCK, TERMS, Features
+from uptack.kernels.kernel_estimators import KernelRegressor, KernelSVC
+from uptack.kernels.machine_design import Design, MachineTerms
+from uptack.kernels.machine_function import KernelMachine, spectrum
+from uptack.kernels.machine_minimisers import LOSSES
+from uptack.kernels.machine_release import _coefficients
+from uptack.kernels.stationary_kernels import GaussianKernel
 
-OMEGA = spectrum(Gaussian(0.7), 8)
+OMEGA = spectrum(GaussianKernel(0.7), 8)
 MACHINE = KernelMachine(OMEGA, np.empty(0), 0.0, 1.0, 0.0)
 PLACES = ((0.0, 1.0), (0.0, -1.0), (2.0, 1.0))
 """Rows (x, y) of a tiny universe."""
@@ -31,7 +31,7 @@ def machine(people, design, adjacency=ut.SUBSTITUTE, rows=None):
     codes = np.repeat(np.arange(len(people)), [len(person) for person in people])
     theirs = [PeopleRows(part, codes, len(people)) for part in (values[:, :1], values[:, 1])]
     rows = rows or len(people)
-    terms = Terms.of(design, rows, adjacency)
+    terms = MachineTerms.of(design, rows, adjacency)
     return _coefficients(MACHINE, design.ready(design.table(*theirs)), design.penalty, rows, terms), terms
 
 
@@ -104,7 +104,7 @@ def test_sums_do_not_lose_accuracy_with_rows_and_memory_sets_no_limit(monkeypatc
         terms = slope * phi[:, j]
         assert abs(kept.added(slope)[j] - math.fsum(terms)) <= TERMS * 2.0**-53 * math.fsum(np.abs(terms))
     assert kept.squared(slope**2) == pytest.approx((phi * slope[:, None] ** 2).T @ phi)
-    monkeypatch.setattr(blocked, "KEPT", 0)
+    monkeypatch.setattr(feature_blocks, "KEPT", 0)
     anew = Features(x, OMEGA)
     assert (anew.added(slope) == kept.added(slope)).all()
     assert (anew.times(w) == kept.times(w)).all()

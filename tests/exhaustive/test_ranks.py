@@ -8,7 +8,7 @@ import pytest
 
 import uptack as ut
 from tests.exhaustive.test_inverse import LATTICE, assert_private, law
-from uptack.mechanisms.inverse import Refusal, boxes, decay
+from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay
 from uptack.noise import IntegerLaplace
 from uptack.ranks import kendall_counts
 from uptack.ranks.concordant_pairs import concordance, exceedance, smaller_before, square_sum

@@ -8,7 +8,7 @@ import pytest
 
 from tests.exhaustive.test_inverse import assert_private, law
 from uptack.blocks.partition import equal_blocks
-from uptack.mechanisms.inverse import boxes, decay
+from uptack.mechanisms.inverse_sensitivity import boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import LStatistic
 from uptack.regression.block_fits import fit_blocks

@@ -12,8 +12,8 @@ from scipy import stats
 
 from tests.exhaustive.chains import law
 from tests.helpers import FALSE_ALARM
-from uptack.mechanisms.joint import Bin, chain_decay
-from uptack.mechanisms.tree import Node, Tier, Tree
+from uptack.mechanisms.quantile_chain import Bin, chain_decay
+from uptack.mechanisms.quantile_tree import Node, Tier, Tree
 from uptack.noise import SeededEntropy
 
 HALF = Fraction(1, 2)

@@ -14,7 +14,7 @@ from scipy import stats
 from tests.exhaustive.test_tree import at, tree, whole
 from tests.helpers import FALSE_ALARM
 from uptack.columns.numeric import ArrayColumn
-from uptack.mechanisms.tree import Tree
+from uptack.mechanisms.quantile_tree import Tree
 from uptack.noise import SeededEntropy
 from uptack.statistics.ecdf import _between
 from uptack.statistics.quantile_cells import Candidates

@@ -8,7 +8,7 @@ import pytest
 
 from tests.exhaustive.people import FOLLOWING, LATTICE, Law, private
 from uptack import open as open_session
-from uptack.mechanisms.inverse import Refusal, boxes, decay
+from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay
 from uptack.registry.reads import CATEGORIES, DESIGN, FLAGS
 
 RHO = decay(Fraction(1))

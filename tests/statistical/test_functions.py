@@ -12,8 +12,8 @@ from scipy import stats
 
 from tests.helpers import FALSE_ALARM
 from uptack.audit import delta_lower_bound, epsilon_lower_bound
-from uptack.kernels import Exponential, FunctionRelease, Gaussian, release_function
-from uptack.kernels.factor import Factor, Noise, calibrated, plan
+from uptack.kernels import ExponentialKernel, FunctionRelease, GaussianKernel, release_function
+from uptack.kernels.covariance_factor import CoordinateNoise, CovarianceFactor, calibrated, plan
 from uptack.noise import IntegerGaussian, SeededEntropy
 
 SURE = 1 - Fraction(str(FALSE_ALARM))
@@ -29,7 +29,7 @@ def releases(f, kernel, noise, runs, points, seed=1):
     """Fresh releases of one function, each with noise of its own."""
     drawn = noise.law.draw(runs * points, SeededEntropy(seed)).reshape(runs, points)
     for part in drawn:
-        value = FunctionRelease(f, Factor(kernel, 1e-9), noise, 10.0, points, SeededEntropy(0))
+        value = FunctionRelease(f, CovarianceFactor(kernel, 1e-9), noise, 10.0, points, SeededEntropy(0))
         value._ahead = part
         yield value
 
@@ -54,7 +54,7 @@ def assert_standard(draws, off):
 
 
 @pytest.mark.parametrize("ask", [batch, online])
-@pytest.mark.parametrize("kernel", [Gaussian(0.5), Exponential(0.5)])
+@pytest.mark.parametrize("kernel", [GaussianKernel(0.5), ExponentialKernel(0.5)])
 def test_the_joint_law(ask, kernel):
     """Answers less f, divided by a root of c²K', are independent standard normal; a law that is 5% off is not."""
     noise = made_noise(kernel)
@@ -79,7 +79,7 @@ def made_noise(kernel, epsilon=1, delta=Fraction(1, 100), sensitivity=Fraction(1
 
 def test_the_law_over_files(tmp_path):
     """A release that was saved and taken up again goes on with the conditional law given its answers."""
-    kernel = Gaussian(0.5)
+    kernel = GaussianKernel(0.5)
     noise, path, found = made_noise(kernel), tmp_path / "f.npz", []
     for run, value in enumerate(releases(wave, kernel, noise, 150, 2)):
         value.most_points = 5
@@ -93,9 +93,11 @@ def test_the_law_over_files(tmp_path):
 
 def audited(factor, runs=4000):
     """Neighbours Δ apart: 0 and Δ·K(0, ·). The best witness is the answer at 0; others are asked before it."""
-    kernel, shift = Gaussian(0.5), 0.1
+    kernel, shift = GaussianKernel(0.5), 0.1
     noise = made_noise(kernel)
-    scaled = Noise(noise.grid, IntegerGaussian(math.ceil(Fraction(noise.law.variance) * Fraction(factor) ** 2)))
+    scaled = CoordinateNoise(
+        noise.grid, IntegerGaussian(math.ceil(Fraction(noise.law.variance) * Fraction(factor) ** 2))
+    )
     draws = []
     for seed, height in enumerate((0.0, shift)):
         f = lambda x, h=height: h * np.exp(-((x[:, 0] / 0.5) ** 2) / 2)  # noqa: E731
@@ -107,7 +109,7 @@ def test_an_audit_finds_nothing_in_ours_and_half_of_the_noise():
     ours, half = audited(1), audited(0.5)
     assert epsilon_lower_bound(*ours, 0.01, SURE) <= 1
     assert epsilon_lower_bound(*half, 0.01, SURE) > 1
-    deviation = made_noise(Gaussian(0.5)).scale
+    deviation = made_noise(GaussianKernel(0.5)).scale
     for draws, times, caught in ((ours, 1, False), (half, 0.5, True)):
         cut = 0.05 + (times * deviation) ** 2 / 0.1  # where the likelihood ratio is e^ε, ε = 1
         hits, hits_prime = (int((d > cut).sum()) for d in draws[::-1])
@@ -117,7 +119,7 @@ def test_an_audit_finds_nothing_in_ours_and_half_of_the_noise():
 
 
 def test_bands_hold_as_often_as_they_say():
-    kernel, inside = Gaussian(0.5), 0
+    kernel, inside = GaussianKernel(0.5), 0
     noise = made_noise(kernel)
     for value in releases(wave, kernel, noise, 2000, 1):
         low, high = value.band(X[:1], 0.8)
@@ -130,7 +132,7 @@ def test_a_whole_release_draws_the_law_that_it_claims():
     """Without the shortcut above: coordinates far apart in one release are independent noise."""
     value = release_function(
         lambda x: np.zeros(len(x)),
-        kernel=Gaussian(0.01),
+        kernel=GaussianKernel(0.01),
         sensitivity=0.1,
         norm=1,
         epsilon=1,

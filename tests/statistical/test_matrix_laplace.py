@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 from tests.helpers import FALSE_ALARM, assert_fits_cdf
 from uptack.mechanisms import matrix_laplace
-from uptack.mechanisms.matrix_laplace import MatrixNoise, deviation, edge, noisy_matrix
+from uptack.mechanisms.matrix_laplace import MatrixLaplaceLaw, deviation, edge, noisy_matrix
 from uptack.noise import Grid, SeededEntropy
 
 RUNS = 12_000
@@ -160,7 +160,7 @@ def test_entries_traces_and_forms_have_their_laws():
 
 def test_intervals_hold_as_often_as_they_say():
     drawn = draws(3, 1, 3000)
-    low, high = MatrixNoise(3, 1.0, 0.0).around(drawn, 0.9)
+    low, high = MatrixLaplaceLaw(3, 1.0, 0.0).around(drawn, 0.9)
     held = ((low <= 0) & (high >= 0)).mean(axis=0)
     assert np.abs(held - 0.9).max() < 5.5 * np.sqrt(0.09 / 3000)
 

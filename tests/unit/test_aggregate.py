@@ -10,7 +10,7 @@ from tests.helpers import CountingEntropy
 from uptack.blocks import Vote, plan, stable_value, subsample_aggregate
 from uptack.blocks.block_evaluation import accepting, evaluate, random_blocks
 from uptack.mechanisms.stability import release_if_stable
-from uptack.papers.stability import A_dist, A_samp, sampling_plan
+from uptack.papers.dwork_roth_stability import A_dist, A_samp, sampling_plan
 from uptack.privacy import loss
 from uptack.reach.instability import argmax_distance, gap_distance, median_distance, winner
 

@@ -22,7 +22,7 @@ from uptack.privacy import (
     total,
     zcdp,
 )
-from uptack.privacy.concentrated import concentrated
+from uptack.privacy.concentrated_dp import concentrated
 from uptack.privacy.loss import (
     Answer,
     Approximate,

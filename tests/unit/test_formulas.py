@@ -16,7 +16,7 @@ import uptack as ut
 from uptack.cli import main
 from uptack.data.queries import QuerySource
 from uptack.noise import SeededEntropy
-from uptack.regression.formulas import Named, designed, drafted, elementary, margins, read
+from uptack.regression.formulas import Named, designed, drafted, elementary, read, term_coding
 from uptack.regression.formulas.category_levels import CategoryLevels
 from uptack.regression.formulas.grammar import counted
 from uptack.table.values.entrance import field
@@ -340,7 +340,7 @@ def test_what_is_seen_of_a_computed_formula_does_not_hang_on_a_row(tmp_path, rec
 
 
 def test_terms_share_no_columns():
-    found = margins(read("y ~ a*b"), frozenset({"a", "b"}))
+    found = term_coding(read("y ~ a*b"), frozenset({"a", "b"}))
     assert [(len(plain), list(several.values())) for plain, several in found] == [
         (0, [False]), (0, [False]), (0, [False, False])]  # fmt: skip
 

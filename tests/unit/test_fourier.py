@@ -18,7 +18,7 @@ from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceN
 from uptack.densities.fourier import _FourierPlan, _kept, fourier_density
 from uptack.densities.trigonometric_moments import CELLS, UNIT, cosines, half_lattice, moment_sums
 from uptack.exact import working
-from uptack.kernels.density import DensityCurve, FourierDensity
+from uptack.kernels.density_curves import DensityCurve, FourierDensity
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, loss
 

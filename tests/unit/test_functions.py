@@ -23,10 +23,10 @@ from uptack.densities.kernel_density import ERROR, Bins, Density
 from uptack.errors import InvalidArgument, UptackError
 from uptack.kernels import (
     Expansion,
-    Exponential,
+    ExponentialKernel,
     FourierBasis,
     FunctionRelease,
-    Gaussian,
+    GaussianKernel,
     KernelSum,
     Matern32,
     Matern52,
@@ -35,12 +35,12 @@ from uptack.kernels import (
     release_spectral,
     sobolev_norm,
 )
-from uptack.kernels.factor import Factor, plan
-from uptack.kernels.storage import kernel_of
+from uptack.kernels.covariance_factor import CovarianceFactor, plan
+from uptack.kernels.function_storage import kernel_of
 from uptack.noise import IntegerGaussian, SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, gaussian_delta
 
-LEAVES = [Gaussian, Exponential, Matern32, Matern52]
+LEAVES = [GaussianKernel, ExponentialKernel, Matern32, Matern52]
 HUGE = 10**9  # an ε at which the noise is next to nothing
 
 
@@ -50,7 +50,7 @@ def wave(x):
 
 def made(f=wave, kernel=None, *, seed=1, **options):
     options = {"sensitivity": 0.01, "norm": 3, "epsilon": 1, "delta": 1e-6} | options
-    return release_function(f, kernel=kernel or Gaussian(0.2), entropy=SeededEntropy(seed), **options)
+    return release_function(f, kernel=kernel or GaussianKernel(0.2), entropy=SeededEntropy(seed), **options)
 
 
 def exact_kernel(kernel, x, y):
@@ -58,9 +58,9 @@ def exact_kernel(kernel, x, y):
     differences = [mp.mpf(float(a)) - mp.mpf(float(b)) for a, b in zip(x, y, strict=True)]
     length = mp.mpf(kernel.scale)
     distance = mp.sqrt(sum(d**2 for d in differences)) / length
-    if isinstance(kernel, Gaussian):
+    if isinstance(kernel, GaussianKernel):
         return mp.exp(-(distance**2) / 2)
-    if isinstance(kernel, Exponential):
+    if isinstance(kernel, ExponentialKernel):
         return mp.exp(-sum(abs(d) for d in differences) / length)
     t = distance * mp.sqrt(3 if isinstance(kernel, Matern32) else 5)
     return (1 + t + (t**2 / 3 if isinstance(kernel, Matern52) else 0)) * mp.exp(-t)
@@ -87,20 +87,20 @@ def test_kernels_are_right_to_the_rounding_they_state(leaf):
 def test_kernels_are_scikit_learns():
     peers = pytest.importorskip("sklearn.gaussian_process.kernels")
     x, y = np.random.default_rng(1).normal(size=(2, 7, 2))
-    assert np.allclose(Gaussian(0.7, 2)(x, y), peers.RBF(0.7)(x, y))
+    assert np.allclose(GaussianKernel(0.7, 2)(x, y), peers.RBF(0.7)(x, y))
     assert np.allclose(Matern32(0.7, 2)(x, y), peers.Matern(0.7, nu=1.5)(x, y))
     assert np.allclose(Matern52(0.7, 2)(x, y), peers.Matern(0.7, nu=2.5)(x, y))
-    assert np.allclose(Exponential(0.7)(x[:, :1], y[:, :1]), peers.Matern(0.7, nu=0.5)(x[:, :1], y[:, :1]))
+    assert np.allclose(ExponentialKernel(0.7)(x[:, :1], y[:, :1]), peers.Matern(0.7, nu=0.5)(x[:, :1], y[:, :1]))
 
 
 def test_kernels_combine():
     x, y = np.random.default_rng(2).normal(size=(2, 5, 2))
-    a, b = Gaussian(0.5), Exponential(2.0)
+    a, b = GaussianKernel(0.5), ExponentialKernel(2.0)
     assert np.allclose((a * b)(x, y), a(x[:, 0], y[:, 0]) * b(x[:, 1], y[:, 1]))
     assert np.allclose((a + b)(x[:, 0], y[:, 0]), a(x[:, 0], y[:, 0]) + b(x[:, 0], y[:, 0]))
     assert np.allclose((2.5 * a)(x[:, 0], y[:, 0]), 2.5 * a(x[:, 0], y[:, 0]))
-    assert np.allclose((a**2)(x, y), Gaussian(0.5, 2)(x, y))
-    assert np.allclose((b**2)(x, y), Exponential(2.0, 2)(x, y))
+    assert np.allclose((a**2)(x, y), GaussianKernel(0.5, 2)(x, y))
+    assert np.allclose((b**2)(x, y), ExponentialKernel(2.0, 2)(x, y))
     whole = 2.0 * (a * b) + Matern32(1.0, 2) * 0.5
     assert (whole.dimension, whole.largest) == (2, Fraction(5, 2))
     assert kernel_of(json.loads(json.dumps(whole.to_dict()))) == whole
@@ -111,21 +111,21 @@ def test_kernels_combine():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: Gaussian(0),
-        lambda: Gaussian(-1.0),
-        lambda: Exponential(float("nan")),
-        lambda: Gaussian(1.0, 0),
-        lambda: -1 * Gaussian(1.0),
-        lambda: Gaussian(1.0) + Gaussian(1.0, 2),
-        lambda: Gaussian(1.0) ** 0,
-        lambda: Gaussian(1.0)([[0.0, 1.0]], [0.0]),
-        lambda: Gaussian(1.0)([float("inf")], [0.0]),
-        lambda: Gaussian(1.0)(["a"], [0.0]),
-        lambda: Expansion(Gaussian(1.0), [0.0, 1.0], [1.0]),
-        lambda: Expansion(Gaussian(1.0), [0.0], [1.0]) - Expansion(Gaussian(2.0), [0.0], [1.0]),
-        lambda: sobolev_norm(Gaussian(1.0), [0.0, 1.0], [(0, 1)]),
-        lambda: sobolev_norm(Exponential(1.0), [[0.0, 1.0]], [(0, 1)]),
-        lambda: sobolev_norm(Exponential(1.0), [0.0, 1.0], [(1, 0)]),
+        lambda: GaussianKernel(0),
+        lambda: GaussianKernel(-1.0),
+        lambda: ExponentialKernel(float("nan")),
+        lambda: GaussianKernel(1.0, 0),
+        lambda: -1 * GaussianKernel(1.0),
+        lambda: GaussianKernel(1.0) + GaussianKernel(1.0, 2),
+        lambda: GaussianKernel(1.0) ** 0,
+        lambda: GaussianKernel(1.0)([[0.0, 1.0]], [0.0]),
+        lambda: GaussianKernel(1.0)([float("inf")], [0.0]),
+        lambda: GaussianKernel(1.0)(["a"], [0.0]),
+        lambda: Expansion(GaussianKernel(1.0), [0.0, 1.0], [1.0]),
+        lambda: Expansion(GaussianKernel(1.0), [0.0], [1.0]) - Expansion(GaussianKernel(2.0), [0.0], [1.0]),
+        lambda: sobolev_norm(GaussianKernel(1.0), [0.0, 1.0], [(0, 1)]),
+        lambda: sobolev_norm(ExponentialKernel(1.0), [[0.0, 1.0]], [(0, 1)]),
+        lambda: sobolev_norm(ExponentialKernel(1.0), [0.0, 1.0], [(1, 0)]),
     ],
 )
 def test_bad_kernels_and_norms(call):
@@ -139,14 +139,14 @@ def test_bad_kernels_and_norms(call):
 def test_the_sobolev_norm_is_that_of_the_exponential_kernel():
     rng = np.random.default_rng(3)
     for length, low, high in ((0.5, 0.0, 1.0), (0.2, -1.0, 2.0)):
-        f = Expansion(Exponential(length), rng.uniform(low, high, 4), rng.normal(size=4))
+        f = Expansion(ExponentialKernel(length), rng.uniform(low, high, 4), rng.normal(size=4))
         x = np.linspace(low, high, 4001)
-        assert sobolev_norm(Exponential(length), f(x), [(low, high)]) == pytest.approx(f.norm, rel=2e-3)
+        assert sobolev_norm(ExponentialKernel(length), f(x), [(low, high)]) == pytest.approx(f.norm, rel=2e-3)
 
 
 def test_the_sobolev_norm_has_mixed_partial_derivatives():
     """In two dimensions: without them the norm of a bump would come out far too small."""
-    kernel, side = Exponential(0.5, 2), np.linspace(0, 1, 401)
+    kernel, side = ExponentialKernel(0.5, 2), np.linspace(0, 1, 401)
     f = Expansion(kernel, [[0.3, 0.6], [0.8, 0.2]], [1.0, -0.7])
     mesh = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)
     values = f(mesh.reshape(-1, 2)).reshape(401, 401)
@@ -186,7 +186,7 @@ def test_the_factor_covers_the_kernel_as_lemma_1_says(leaf):
     """L·Lᵀ - K - (τ/2)κI is positive definite, in 80 digits."""
     kernel, x = leaf(0.5), awkward_points(np.random.default_rng(5))
     tau = plan(kernel, len(x), Fraction(1), Fraction(10), Fraction(0)).jitter
-    factor = Factor(kernel, tau)
+    factor = CovarianceFactor(kernel, tau)
     for part in (x[:1], x[1:9], x[9:]):
         factor.extend(part)
     with mp.workdps(80):
@@ -200,13 +200,13 @@ def test_the_factor_covers_the_kernel_as_lemma_1_says(leaf):
 
 def test_the_widened_sensitivity_covers_the_floats():
     """Hostile neighbours: a large function at awkward points, of which one row of many changes."""
-    kernel, rng, n = Gaussian(0.3), np.random.default_rng(6), 5000
+    kernel, rng, n = GaussianKernel(0.3), np.random.default_rng(6), 5000
     bumps = KernelSum(kernel, Fraction(1, n))
     norm, worst = bumps.norm(n), 0.0
     for trial in range(12):
         x, rows = awkward_points(rng), rng.normal(size=(n, 1)) * (0.02 if trial % 2 else 1.0)
         widened = plan(kernel, len(x), bumps.sensitivity(SUBSTITUTE), norm, Fraction(1, 1 << 46))
-        factor = Factor(kernel, widened.jitter)
+        factor = CovarianceFactor(kernel, widened.jitter)
         factor.extend(x)
         moved = rows.copy()
         moved[0] = x[3] + (0 if trial % 3 else 50)
@@ -236,7 +236,7 @@ def test_mahalanobis_sensitivity_is_at_most_that_in_the_space():
         for _ in range(20):
             f = Expansion(kernel, rng.normal(size=(6, 2)), rng.normal(size=6))
             g = Expansion(kernel, rng.normal(size=(6, 2)), rng.normal(size=6))
-            factor = Factor(kernel, 1e-9)
+            factor = CovarianceFactor(kernel, 1e-9)
             factor.extend(np.vstack([rng.normal(size=(40, 2)), f.centres, g.centres]))
             w = np.linalg.solve(factor.rows(), (f - g)(factor.points))
             ratios.append(np.linalg.norm(w) / (f - g).norm)
@@ -246,7 +246,7 @@ def test_mahalanobis_sensitivity_is_at_most_that_in_the_space():
 def test_batch_and_online_have_one_factor():
     x = np.random.default_rng(8).uniform(0, 3, size=(600, 2))
     kernel = Matern32(0.5, 2)
-    batch, online, pieces = (Factor(kernel, 1e-8) for _ in range(3))
+    batch, online, pieces = (CovarianceFactor(kernel, 1e-8) for _ in range(3))
     batch.extend(x)
     for row in x:
         online.extend(row[None])
@@ -261,11 +261,11 @@ def test_batch_and_online_have_one_factor():
 def test_plans_widen_by_little():
     for k in (10, 1000, 5000):
         for ratio in (1, 10**4, 10**6):
-            found = plan(Gaussian(1.0), k, Fraction(1), Fraction(ratio), ERROR)
+            found = plan(GaussianKernel(1.0), k, Fraction(1), Fraction(ratio), ERROR)
             assert found.sensitivity < Fraction(103, 100)
             assert found.jitter < 1e-3
     with pytest.raises(InvalidArgument, match="most_points"):
-        plan(Gaussian(1.0), 5000, Fraction(1), Fraction(10) ** 14, ERROR)
+        plan(GaussianKernel(1.0), 5000, Fraction(1), Fraction(10) ** 14, ERROR)
 
 
 # ------------------------------------------------------------------------------------------------------------- releases
@@ -302,7 +302,7 @@ def test_the_same_noise_in_one_batch_or_one_by_one():
 
 def test_the_noise_is_enough_for_every_set_of_points():
     """The finite-dimensional inequality: whatever the points, the coordinates of neighbours are (ε, δ)-close."""
-    kernel, rng, n = Gaussian(0.3), np.random.default_rng(10), 200
+    kernel, rng, n = GaussianKernel(0.3), np.random.default_rng(10), 200
     bumps, closest = KernelSum(kernel, Fraction(1, n)), Fraction(1)
     for trial in range(10):
         rows, moved = (np.append(rng.normal(size=(n - 1)), end)[:, None] for end in (0.0, 30.0))
@@ -340,7 +340,7 @@ def exact_delta(law, steps, epsilon):
 
 def test_one_answer_on_every_pair_of_tables():
     """All tables of up to two rows out of four values, and one row more: the exact law of the answer at 0."""
-    kernel, values, delta = Gaussian(0.5), [0.0, 0.1, 0.6, 40.0], Fraction(1, 10**4)
+    kernel, values, delta = GaussianKernel(0.5), [0.0, 0.1, 0.6, 40.0], Fraction(1, 10**4)
 
     def release(rows):
         f = lambda x: sum((kernel(x, [[r]])[:, 0] for r in rows), np.zeros(len(x)))  # noqa: E731
@@ -373,7 +373,7 @@ def test_a_release_knows_its_noise():
     assert release.interval(0.95) == (low.tolist(), high.tolist())
     plain = json.loads(release.to_json())["value"]
     assert plain["answers"] == value.answers.tolist()
-    assert plain["kernel"] == Gaussian(0.2).to_dict()
+    assert plain["kernel"] == GaussianKernel(0.2).to_dict()
     assert "2 points asked" in repr(value)
 
 
@@ -384,7 +384,7 @@ def test_noise_hardly_depends_on_the_number_of_points():
 
 def test_a_scaled_kernel_is_the_same_release():
     plain = made().value.scale
-    scaled = made(kernel=4.0 * Gaussian(0.2), sensitivity=0.005, norm=1.5).value
+    scaled = made(kernel=4.0 * GaussianKernel(0.2), sensitivity=0.005, norm=1.5).value
     assert scaled.scale * 2 == pytest.approx(plain, rel=1e-6)
 
 
@@ -437,7 +437,7 @@ def test_releases_are_not_copied(copied):
 def test_a_fork_does_not_answer(monkeypatch):
     value = made().value
     known = value.at([0.0])
-    monkeypatch.setattr("uptack.kernels.process.os.getpid", lambda: -1)
+    monkeypatch.setattr("uptack.kernels.function_release.os.getpid", lambda: -1)
     assert value.at([0.0]) == known
     with pytest.raises(UptackError, match="forked"):
         value.at([1.0])
@@ -469,7 +469,7 @@ def test_values_that_are_no_numbers_are_read_as_some():
     ],
 )
 def test_bad_arguments(name, options):
-    given = {"kernel": Gaussian(0.2), "sensitivity": 0.01, "norm": 3, "epsilon": 1, "delta": 1e-6} | options
+    given = {"kernel": GaussianKernel(0.2), "sensitivity": 0.01, "norm": 3, "epsilon": 1, "delta": 1e-6} | options
     with pytest.raises(InvalidArgument, match=f"^{name} must"):
         release_function(given.pop("f", wave), **given)
 
@@ -528,7 +528,7 @@ def test_the_right_to_answer_exists_once(tmp_path):
 
 
 def test_lives_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr("uptack.kernels.storage.LIVES", 2)
+    monkeypatch.setattr("uptack.kernels.function_storage.LIVES", 2)
     path = tmp_path / "f.npz"
     made().value.save(path, resumable=True)
     FunctionRelease.load(path, wave).save(path, resumable=True)
@@ -591,12 +591,12 @@ def test_kde_is_the_estimate(dimension, close):
 def test_kde_values_are_as_exact_as_they_say():
     rng, h = np.random.default_rng(12), 0.37
     bins = Bins.of(np.append(rng.normal(size=400), [1e300, -1e300])[:, None], np.array([h / 64]))
-    density = Density(bins, Gaussian(h), 1.0, 9.5 * h)
+    density = Density(bins, GaussianKernel(h), 1.0, 9.5 * h)
     where = np.array([[0.0], [0.01], [3.3], [12.0], [-1e300]])
     found = density(where)
     with mp.workdps(50):
         exact = [
-            sum(int(c) * exact_kernel(Gaussian(h), x, b) for b, c in zip(bins.middles, bins.counts, strict=True))
+            sum(int(c) * exact_kernel(GaussianKernel(h), x, b) for b, c in zip(bins.middles, bins.counts, strict=True))
             for x in where
         ]
         worst = max(abs(mp.mpf(float(a)) - b) for a, b in zip(found, exact, strict=True))
@@ -797,7 +797,7 @@ def test_curves_and_pictures():
     assert lines["private"].tolist() == curve.values.tolist()
     assert np.allclose(lines["not private"], wave(curve.points))
     assert curve.plot() is not ax
-    flat = made(lambda x: x[:, 0] * 0, Gaussian(1.0, 2)).value.on_grid([0, 0], [1, 1], size=3)
+    flat = made(lambda x: x[:, 0] * 0, GaussianKernel(1.0, 2)).value.on_grid([0, 0], [1, 1], size=3)
     for ask in (flat.plot, flat.density):
         with pytest.raises(InvalidArgument, match="one dimension"):
             ask()
@@ -822,7 +822,14 @@ def test_boxes_have_finite_sides():
 def made_function(seed=None):
     entropy = None if seed is None else ut.SeededEntropy(seed)
     f = lambda x: np.zeros(len(x))  # noqa: E731
-    asked = {"kernel": Gaussian(1.0), "sensitivity": 1, "norm": 1, "epsilon": 1, "delta": 1e-6, "entropy": entropy}
+    asked = {
+        "kernel": GaussianKernel(1.0),
+        "sensitivity": 1,
+        "norm": 1,
+        "epsilon": 1,
+        "delta": 1e-6,
+        "entropy": entropy,
+    }
     return f, release_function(f, **asked).value
 
 

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack.columns.table import finite
-from uptack.mechanisms.additive import k_norm
+from uptack.mechanisms.additive_noise import k_norm
 from uptack.noise import Box
 from uptack.papers import R_H, R_S
 from uptack.privacy import Privacy, cost

@@ -5,7 +5,7 @@ import mpmath
 import pytest
 
 from uptack.noise import IntegerGaussian, IntegerLaplace
-from uptack.noise.laws import least
+from uptack.noise.integer_laws import least
 
 
 def test_the_least_integer_is_found_from_anywhere():

@@ -24,10 +24,10 @@ from uptack.errors import (
 )
 from uptack.ledger import Entry, Head, Ledger
 from uptack.ledger.admission import Balance, brief
-from uptack.ledger.entries import FIELDS, digest, short
+from uptack.ledger.ledger_entry import FIELDS, digest, short
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, RandomPrivacy, cost, fair_shares, loss, tight
-from uptack.privacy.encoding import KINDS, decode, encode, rational, rational_text
 from uptack.privacy.loss import Answer, Approximate, Cascade, Composed, Gaussian, Pure, Test, Unit
+from uptack.privacy.loss_encoding import KINDS, decode, encode, rational, rational_text
 
 UNIT = Unit(Test("1/3", 1e-9), Answer(0.5))
 TREES = [
@@ -470,7 +470,10 @@ class TestOpening:
 
     @pytest.mark.parametrize(
         ("module", "place", "extra"),
-        [("uptack.ledger.book", "budget.db", "sqlalchemy"), ("psycopg", "postgresql://host/db", r"uptack\[postgres\]")],
+        [
+            ("uptack.ledger.stored_chain", "budget.db", "sqlalchemy"),
+            ("psycopg", "postgresql://host/db", r"uptack\[postgres\]"),
+        ],
     )
     def test_what_is_not_installed_is_named(self, tmp_path, monkeypatch, module, place, extra):
         monkeypatch.setitem(sys.modules, module, None)

@@ -25,13 +25,21 @@ from sklearn.utils.estimator_checks import check_estimator
 import uptack as ut
 from tests.helpers import FALSE_ALARM, CountingEntropy
 from uptack.exact import ball, lower, upper
-from uptack.kernels.blocked import Features
-from uptack.kernels.designs import Design, Terms
-from uptack.kernels.estimators import KernelRegressor, KernelSVC
-from uptack.kernels.machines import kernel_machine, own_machine
-from uptack.kernels.minimisers import CORNER, LOSSES, Huber, Insensitive, Objective, minimiser, rounding
-from uptack.kernels.regions import FEATURE_ERROR, KernelMachine, features, plot_regions, spectrum
-from uptack.kernels.stationary import Exponential, Gaussian, Matern32, Matern52
+from uptack.kernels.feature_blocks import Features
+from uptack.kernels.kernel_estimators import KernelRegressor, KernelSVC
+from uptack.kernels.machine_design import Design, MachineTerms
+from uptack.kernels.machine_function import FEATURE_ERROR, KernelMachine, features, plot_regions, spectrum
+from uptack.kernels.machine_minimisers import (
+    CORNER,
+    LOSSES,
+    HuberPenalty,
+    InsensitivePenalty,
+    Objective,
+    minimiser,
+    rounding,
+)
+from uptack.kernels.machine_release import kernel_machine, own_machine
+from uptack.kernels.stationary_kernels import ExponentialKernel, GaussianKernel, Matern32, Matern52
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy, cost, gaussian_delta, gaussian_noise_multiplier
 
@@ -52,12 +60,12 @@ def small(n, loss, seed=0, m=32, regularization=0.01, spread=1.0):
     x, y = spread * rng.normal(size=(n, 2)), spread * rng.normal(size=n)
     y = np.where(y > 0, 1.0, -1.0) if LOSSES[loss].labels else y
     design = Design(loss, bandwidth=0.7, regularization=regularization, frequencies=m)
-    return x, y, design, Terms.of(design, n)
+    return x, y, design, MachineTerms.of(design, n)
 
 
 def solve(x, y, design, rows=None):
-    terms = Terms.of(design, rows or len(y))
-    phi = Features(x, spectrum(Gaussian(design.bandwidth, x.shape[1]), design.frequencies))
+    terms = MachineTerms.of(design, rows or len(y))
+    phi = Features(x, spectrum(GaussianKernel(design.bandwidth, x.shape[1]), design.frequencies))
     return minimiser(Objective.of(phi, y, design.penalty, rows or len(y), terms.regularization), terms.tolerance)
 
 
@@ -83,9 +91,9 @@ def test_a_loss_is_what_its_constants_say(name, label):
 
 
 def test_the_constants_of_a_loss_are_checked():
-    assert Huber(2.5).lipschitz == Huber(2.5).linear_beyond == 2.5
-    assert Insensitive(0.5).bend == 4
-    for wrong in (lambda: Huber(0), lambda: Insensitive(-1), lambda: Insensitive(1e-6)):
+    assert HuberPenalty(2.5).lipschitz == HuberPenalty(2.5).linear_beyond == 2.5
+    assert InsensitivePenalty(0.5).bend == 4
+    for wrong in (lambda: HuberPenalty(0), lambda: InsensitivePenalty(-1), lambda: InsensitivePenalty(1e-6)):
         with pytest.raises(ut.InvalidArgument, match=r"^(cutoff|width) must be"):
             wrong()
 
@@ -96,12 +104,12 @@ def test_the_constants_of_a_loss_are_checked():
 @pytest.mark.parametrize(
     "kernel",
     [
-        Gaussian(0.5),
-        Gaussian(0.7, 3),
-        Exponential(1.0, 2),
+        GaussianKernel(0.5),
+        GaussianKernel(0.7, 3),
+        ExponentialKernel(1.0, 2),
         Matern32(0.8, 2),
         Matern52(1.0),
-        Gaussian(0.5) * Matern32(2.0),
+        GaussianKernel(0.5) * Matern32(2.0),
     ],
     ids=repr,
 )
@@ -117,7 +125,7 @@ def test_features_come_close_to_the_kernel(kernel):
 def test_features_are_exact_up_to_their_bound():
     """Against ball arithmetic, for small and huge phases; whatever they are, the norm is 1."""
     rng = np.random.default_rng(0)
-    omega = spectrum(Gaussian(1.0), 16)
+    omega = spectrum(GaussianKernel(1.0), 16)
     x = np.concatenate([rng.normal(size=20), [0.0, 1e5, -1e12, 1e300, -1.7e308]])[:, None]
     with ctx.workprec(2200):
         for row, phi in zip(x, features(x, omega), strict=True):
@@ -131,7 +139,7 @@ def test_features_are_exact_up_to_their_bound():
 
 def test_a_row_has_its_features_wherever_it_stands():
     x = np.random.default_rng(0).normal(size=(501, 3)) * 1e6
-    omega, order = spectrum(Gaussian(1.0, 3), 33), np.random.default_rng(1).permutation(501)
+    omega, order = spectrum(GaussianKernel(1.0, 3), 33), np.random.default_rng(1).permutation(501)
     assert np.abs(features(x, omega)[order] - features(x[order], omega)).max() < 1e-15
     assert np.isfinite(features(np.array([[1e308, -1e308, 1e308]]), omega * 1e3)).all()
 
@@ -171,7 +179,7 @@ def test_the_bound_on_rounding_holds(loss):
     for seed, size in ((0, 1.0), (1, 300.0), (2, 1e5)):
         x, y, design, terms = small(25, loss, seed, m=8, regularization=1e-3)
         x = x[:, :1]
-        omega = spectrum(Gaussian(0.7), 8)
+        omega = spectrum(GaussianKernel(0.7), 8)
         w = size * np.random.default_rng(seed).normal(size=16)
         objective = Objective(Features(x, omega), y, design.penalty, 20, terms.regularization)
         slope, _ = objective.derivatives(objective.phi.times(w))
@@ -189,7 +197,7 @@ def test_the_bound_on_rounding_holds(loss):
 def test_it_finds_what_other_solvers_find(loss):
     x, y, design, terms = small(300, loss, m=32)
     n, lam = len(y), terms.regularization
-    phi = features(x, spectrum(Gaussian(0.7, 2), 32))
+    phi = features(x, spectrum(GaussianKernel(0.7, 2), 32))
     c, none = 1 / (2 * n * lam), {"fit_intercept": False, "tol": 1e-10, "max_iter": 1_000_000}
     theirs = {
         "hinge": lambda: LinearSVC(C=c, loss="hinge", random_state=0, **none).fit(phi, y).coef_[0],
@@ -215,13 +223,13 @@ def test_it_always_comes_to_its_end(loss, regularization):
     for n in (1, 2, 40):
         for spread in (1e-200, 1.0, 1e300):
             x, y, design, terms = small(n, loss, n, m=16, regularization=regularization, spread=spread)
-            phi = Features(x, spectrum(Gaussian(0.7, 2), 16))
+            phi = Features(x, spectrum(GaussianKernel(0.7, 2), 16))
             objective = Objective.of(phi, y, design.penalty, n, terms.regularization)
             w = minimiser(objective, terms.tolerance)
             gradient = objective.gradient(w, objective.derivatives(phi.times(w))[0])
             assert np.linalg.norm(gradient) <= terms.tolerance
             assert np.linalg.norm(w) <= design.penalty.lipschitz / (2 * regularization) * 1.02
-    few = Terms.of(design, 1, ut.ADD_REMOVE)  # a private count that came out far too small
+    few = MachineTerms.of(design, 1, ut.ADD_REMOVE)  # a private count that came out far too small
     assert np.isfinite(minimiser(Objective.of(phi, y, design.penalty, 1, regularization), few.tolerance)).all()
 
 
@@ -243,7 +251,7 @@ def retrained(loss, adjacency, seed):
     rng = np.random.default_rng(seed)
     n, lam = int(rng.integers(1, 30)), float(10 ** rng.uniform(-4, 1.5))
     x, y, design, _ = small(n, loss, seed, m=16, regularization=lam)
-    terms = Terms.of(design, n, adjacency)
+    terms = MachineTerms.of(design, n, adjacency)
     here, i = solve(x, y, design), int(rng.integers(n))
     if not adjacency.size_is_public:
         there = solve(np.delete(x, i, 0), np.delete(y, i), design, rows=n)
@@ -275,7 +283,7 @@ def test_the_sensitivity_is_reached():
         flipped[0] = -1
         moved = np.linalg.norm(solve(x, y, design) - solve(x, flipped, design))
         assert moved == pytest.approx(1 / (2.0 * n), rel=1e-9)
-        assert float(Terms.of(design, n).sensitivity) == pytest.approx(1.01 * moved, rel=1e-9)
+        assert float(MachineTerms.of(design, n).sensitivity) == pytest.approx(1.01 * moved, rel=1e-9)
         gone = solve(x[1:], y[1:], design, rows=n) if n > 1 else np.zeros(32)
         assert np.linalg.norm(solve(x, y, design) - gone) == pytest.approx(1 / (4.0 * n), rel=1e-9)
 
@@ -296,11 +304,11 @@ def test_the_worst_neighbours_are_within_epsilon_and_delta():
 
 def test_the_terms_scale_as_the_theorem_says():
     design = Design("huber", regularization=0.01)
-    one = Terms.of(design, 500).sensitivity
-    assert float(Terms.of(design, 500, ut.SUBSTITUTE.per_person(3)).sensitivity / one) == pytest.approx(3)
-    assert float(Terms.of(design, 500, ut.ADD_REMOVE).sensitivity / one) == pytest.approx(0.5)
-    assert float(Terms.of(replace(design, loss=Huber(4)), 500).sensitivity / one) == pytest.approx(4)
-    chosen = Terms.of(Design(), 500, multiplier=gaussian_noise_multiplier(1, 1e-6))
+    one = MachineTerms.of(design, 500).sensitivity
+    assert float(MachineTerms.of(design, 500, ut.SUBSTITUTE.per_person(3)).sensitivity / one) == pytest.approx(3)
+    assert float(MachineTerms.of(design, 500, ut.ADD_REMOVE).sensitivity / one) == pytest.approx(0.5)
+    assert float(MachineTerms.of(replace(design, loss=HuberPenalty(4)), 500).sensitivity / one) == pytest.approx(4)
+    chosen = MachineTerms.of(Design(), 500, multiplier=gaussian_noise_multiplier(1, 1e-6))
     assert float(chosen.sensitivity * gaussian_noise_multiplier(1, 1e-6)) == pytest.approx(0.202)
 
 
@@ -313,7 +321,7 @@ def test_the_noise_has_the_law_it_should_have():
         r = kernel_machine(X[:200], Y[:200], epsilon=2, delta=1e-6, entropy=SeededEntropy(seed), **options)
         drawn.append(r.value.coefficients - own)
     drawn = np.concatenate(drawn)
-    spread = float(gaussian_noise_multiplier(2, 1e-6) * Terms.of(Design(**options), 200).sensitivity)
+    spread = float(gaussian_noise_multiplier(2, 1e-6) * MachineTerms.of(Design(**options), 200).sensitivity)
     assert r.value.noise == pytest.approx(spread, rel=1e-3)
     for share, right in ((1.0, True), (0.95, False), (1.05, False)):
         p = chi2.cdf(np.sum(drawn**2) / (share * spread) ** 2, drawn.size)
@@ -425,8 +433,8 @@ def test_no_reply_says_which_n_would_do():
         ({"delta": 1}, "delta"),
         ({"loss": "squared"}, "loss"),
         ({"kernel": "rbf"}, "kernel"),
-        ({"kernel": 2.0 * Gaussian(1.0)}, "kernel"),
-        ({"kernel": Gaussian(1.0)}, "kernel"),
+        ({"kernel": 2.0 * GaussianKernel(1.0)}, "kernel"),
+        ({"kernel": GaussianKernel(1.0)}, "kernel"),
         ({"bandwidth": 0}, "bandwidth"),
         ({"regularization": 0}, "regularization"),
         ({"regularization": 1e-9}, "regularization"),
@@ -518,7 +526,7 @@ def test_a_regressor_does_what_scikit_learn_users_expect():
     y = 100 + 10 * np.tanh(2 * x[:, 0]) + rng.normal(size=4000)
     model = KernelRegressor(epsilon=1, random_state=0)
     assert clone(model).fit(x, y).score(x, y) > 0.6
-    other = KernelRegressor(epsilon=1, loss=Insensitive(0.2), centre=100, scale=10, random_state=0)
+    other = KernelRegressor(epsilon=1, loss=InsensitivePenalty(0.2), centre=100, scale=10, random_state=0)
     assert other.fit(x, y).score(x, y) > 0.6
     quiet = clone(model).set_params(on_no_reply="nan").fit(x[:100], y[:100])
     assert np.isnan(quiet.predict(x)).all()

@@ -10,8 +10,8 @@ from uptack.densities.kernel_density import Bins
 from uptack.densities.trigonometric_moments import half_lattice, moment_sums
 from uptack.discrete import Domain
 from uptack.errors import InvalidArgument
-from uptack.kernels import Gaussian
-from uptack.kernels.norms import KernelSum
+from uptack.kernels import GaussianKernel
+from uptack.kernels.kernel_norms import KernelSum
 from uptack.noise import SeededEntropy
 from uptack.registry import declared
 from uptack.regression.block_fits import fit_people
@@ -290,7 +290,7 @@ def summed(people, cells_of):
 
 
 def test_the_bumps_of_a_person_move_a_density_as_those_of_a_row_do():
-    rng, kernel = np.random.default_rng(2), Gaussian(0.5)
+    rng, kernel = np.random.default_rng(2), GaussianKernel(0.5)
     limit = float(KernelSum(kernel, 1).sensitivity(ut.SUBSTITUTE))
     seen = 0.0
     for _ in range(200):

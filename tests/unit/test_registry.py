@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.cli.releases import commands
+from uptack.cli.release_commands import commands
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.registry import declared, find, names, release
 from uptack.registry.options import KNOWN, PROMISE

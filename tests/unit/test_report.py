@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.kernels.density import DensityCurve, FourierDensity
+from uptack.kernels.density_curves import DensityCurve, FourierDensity
 from uptack.privacy.loss import BoundedRange
 from uptack.report import divide, plan, profile, spikes, to_html, to_json, to_markdown, write
 from uptack.report.cards import Figure, card, with_tails

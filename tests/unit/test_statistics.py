@@ -8,7 +8,7 @@ import pytest
 
 import uptack as ut
 from uptack.columns.numeric import ArrayColumn
-from uptack.mechanisms.inverse import LATTICES, steps_needed
+from uptack.mechanisms.inverse_sensitivity import LATTICES, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, cost
 from uptack.privacy.loss import BoundedRange

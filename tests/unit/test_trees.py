@@ -8,7 +8,7 @@ import pytest
 import uptack as ut
 from uptack.columns.numeric import ArrayColumn
 from uptack.data import source
-from uptack.mechanisms.joint_sums import FloatSums
+from uptack.mechanisms.quantile_chain_sums import FloatSums
 from uptack.noise import SeededEntropy
 from uptack.privacy import loss
 from uptack.statistics import quantile_trees

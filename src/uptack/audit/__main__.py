@@ -2,7 +2,7 @@
 
 import sys
 
-from uptack.audit.command import main
+from uptack.audit.audit_command import main
 
 if __name__ == "__main__":
     sys.exit(main())

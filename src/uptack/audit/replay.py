@@ -70,21 +70,21 @@ class TapeEntropy(Entropy):
 
 
 @dataclass(frozen=True)
-class Answer:
+class SeenAnswer:
     """What is seen of one result: how it is made (`form`), what it says of itself (`stamps`), labels, the value."""
 
     form: Any
     stamps: Any = None
     labels: tuple[Any, ...] = ()
     value: Any = field(default=None, compare=False)
-    parts: Mapping[str, Answer] = field(default_factory=dict)
+    parts: Mapping[str, SeenAnswer] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Observation:
     """All that an observer sees of one call."""
 
-    answer: Answer | None
+    answer: SeenAnswer | None
     error: tuple[str, ...]
     warned: tuple[str, ...]
     logged: tuple[str, ...]
@@ -141,7 +141,7 @@ def observe(f: Callable[[], Any]) -> Observation:
     ("InvalidArgument: x must be free of NaN and infinities, got some. ...",)
     """
     log, output, made = _Log(), io.StringIO(), Shown(f, lambda: None)
-    answer: Answer | None = None
+    answer: SeenAnswer | None = None
     error: tuple[str, ...] = ()
     with (
         _uncollected(),
@@ -174,24 +174,26 @@ def _chain(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or error.__context__
 
 
-def described(result: Any) -> Answer:
+def described(result: Any) -> SeenAnswer:
     """A result as an observer sees it."""
     if isinstance(result, Release):
         inner = described(result.value)
         stamps = (result.privacy, result.mechanism, repr(result.loss), result.private, result.notes)
         noise = type(result.noise).__name__
         rows = None if result.rows is None else (result.rows.unit, repr(result.rows.law), result.rows.times)
-        return Answer(("Release", inner.form, noise, rows), stamps, inner.labels, inner.value, inner.parts)
+        return SeenAnswer(("Release", inner.form, noise, rows), stamps, inner.labels, inner.value, inner.parts)
     if isinstance(result, NoReply):
-        return Answer("⊥", (result.privacy, result.mechanism, repr(result.loss), result.private, str(result.advice)))
+        return SeenAnswer(
+            "⊥", (result.privacy, result.mechanism, repr(result.loss), result.private, str(result.advice))
+        )
     if isinstance(result, np.ndarray):
-        return Answer(("ndarray", result.dtype.str, result.shape), value=result)
+        return SeenAnswer(("ndarray", result.dtype.str, result.shape), value=result)
     if isinstance(result, Mapping):
         parts = {repr(key): described(value) for key, value in result.items()}
-        return Answer(type(result).__name__, labels=tuple(result), value=result, parts=parts)
+        return SeenAnswer(type(result).__name__, labels=tuple(result), value=result, parts=parts)
     if isinstance(result, list | tuple):
-        return Answer((type(result).__name__, *(described(part).form for part in result)), value=result)
-    return Answer(type(result).__name__, value=result)
+        return SeenAnswer((type(result).__name__, *(described(part).form for part in result)), value=result)
+    return SeenAnswer(type(result).__name__, value=result)
 
 
 # ---------------------------------------------------------------------------------------------------------- comparison
@@ -244,7 +246,7 @@ def differences(d: Observation, d_prime: Observation, free: frozenset[str] = fro
     return found
 
 
-def _told_apart(one: Answer, other: Answer, free: frozenset[str]) -> list[str]:
+def _told_apart(one: SeenAnswer, other: SeenAnswer, free: frozenset[str]) -> list[str]:
     if (one.form == "⊥") != (other.form == "⊥"):
         return [] if "⊥" in free else [f"a reply: {one.form} or {other.form}"]
     found = []

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from uptack.audit.chains import largest_move
+from uptack.audit.chain_scores import largest_move
 from uptack.audit.prices import Floats, Price, Seen, above, first_law
-from uptack.mechanisms.inverse import Boxes
+from uptack.mechanisms.inverse_sensitivity import Boxes
 from uptack.noise import IntegerLaplace
 from uptack.reach.hampel_certificate import Hyperplanes
 from uptack.regression.hampel_test import STEPS, around

@@ -33,16 +33,9 @@ from uptack.blocks.people_blocks import PeopleTable, dealt_rows, units
 from uptack.blocks.stable_values import ShareNoise, Vote, lead_needed, released_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.mechanisms.additive import laplace
+from uptack.mechanisms.additive_noise import laplace
 from uptack.mechanisms.exponential import report_noisy_max
-from uptack.mechanisms.inverse import (
-    VECTOR_LATTICES,
-    Refusal,
-    chosen,
-    decay,
-    inverse_loss,
-    steps_needed,
-)
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, Refusal, chosen, decay, inverse_loss, steps_needed
 from uptack.mechanisms.vector_medians import median_boxes, median_room
 from uptack.noise import Entropy, SystemEntropy
 from uptack.noise.entropy import source

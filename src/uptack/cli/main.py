@@ -16,14 +16,11 @@ from typing import Any
 
 import click
 
-from uptack.cli.common import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, as_json, say
-from uptack.cli.types import Exact
+from uptack.cli.command_support import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, as_json, say
+from uptack.cli.parameter_types import Exact
 from uptack.errors import UptackError
 from uptack.labels import json_text
-from uptack.later import Later
-from uptack.privacy.words import whose
-
-ledgers = Later("uptack.ledger")
+from uptack.privacy.explanation import whose
 
 LEDGER = click.argument("path", metavar="LEDGER", type=click.Path(path_type=Path))
 DATASET = click.option("--dataset", default="data", show_default=True, help="What the budget is for.")
@@ -32,11 +29,11 @@ ENGINES = ("_duckdb", "duckdb", "pyarrow", "ibis", "sqlglot", "sqlalchemy")
 
 
 WRITTEN = {
-    "report": "reporting",
-    "plan": "reporting",
-    "describe": "describing",
-    "init": "init",
-    "explain": "explaining",
+    "report": "report_command",
+    "plan": "report_command",
+    "describe": "describe_command",
+    "init": "init_command",
+    "explain": "explain_command",
 }
 """Commands, and the files that they are written in, which are imported when a command is asked for."""
 
@@ -46,7 +43,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
-        from uptack.cli.releases import commands
+        from uptack.cli.release_commands import commands
 
         return [*sorted([*super().list_commands(ctx), *WRITTEN]), *commands()]
 
@@ -57,7 +54,7 @@ class Commands(click.Group):
             return found
         if (here := super().get_command(ctx, name)) is not None:
             return here
-        from uptack.cli.releases import commands
+        from uptack.cli.release_commands import commands
 
         return commands().get(name)
 
@@ -105,9 +102,11 @@ def create(
     path: Path, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int, person: tuple[str, ...]
 ) -> int:
     """Create a ledger with a budget. Whom it protects, rows or people, is fixed from then on."""
+    from uptack.ledger import Ledger
+
     relation = ADJACENCIES[adjacency].per_person(rows_per_person)
     relation = relation.by_person(*person) if person else relation
-    say(f"{ledgers.Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)!r}\n{whose(relation)}")
+    say(f"{Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)!r}\n{whose(relation)}")
     return ANSWER
 
 
@@ -117,7 +116,9 @@ def create(
 @as_json
 def show(path: Path, dataset: str, as_json: bool) -> int:
     """What was spent on what, and what is left."""
-    book = ledgers.Ledger(path, dataset=dataset)
+    from uptack.ledger import Ledger
+
+    book = Ledger(path, dataset=dataset)
     if as_json:
         history = [entry.to_dict() for entry in book.history()]
         left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
@@ -134,7 +135,9 @@ def show(path: Path, dataset: str, as_json: bool) -> int:
 @DATASET
 def verify(path: Path, dataset: str) -> int:
     """Check that no entry was changed, lost or left out."""
-    found = ledgers.Ledger(path, dataset=dataset).verify()
+    from uptack.ledger import Ledger
+
+    found = Ledger(path, dataset=dataset).verify()
     say(str(found))
     return ANSWER if found else BROKEN
 

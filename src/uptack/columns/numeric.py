@@ -157,15 +157,6 @@ def listed(values: Sequence[Any]) -> NDArray[np.float64] | None:
     return np.array([np.nan if v is None else _clamped(v) for v in values], np.float64)
 
 
-def listed_rows(rows: Any) -> Any:
-    """A list of rows, each a list of numbers, as an array of floats; anything else as it is."""
-    if not isinstance(rows, list | tuple) or not rows or not all(isinstance(row, list | tuple) for row in rows):
-        return rows
-    read = [listed(row) for row in rows]
-    alike = all(row is not None and row.size == len(rows[0]) for row in read)
-    return np.array(read) if alike else rows
-
-
 def _clamped(value: Any) -> float:
     try:
         return float(value)

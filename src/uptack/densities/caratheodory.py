@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from uptack.densities.trigonometric_moments import UNIT, Integers
 from uptack.exact import ball, working
 from uptack.noise import Body, Entropy, IntegerLaplace, L2Ball
-from uptack.noise.continuous import gamma, nearest_integers
+from uptack.noise.continuous_noise import gamma, nearest_integers
 from uptack.privacy import Adjacency
 
 Floats = NDArray[np.float64]

@@ -20,7 +20,7 @@ from uptack.columns.spread import added
 from uptack.densities.density_columns import features
 from uptack.densities.trigonometric_moments import CELLS, Integers
 from uptack.errors import InvalidArgument
-from uptack.kernels.density import Floats
+from uptack.kernels.density_curves import Floats
 from uptack.statistics.column_options import Question
 from uptack.statistics.joint_quantiles import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic

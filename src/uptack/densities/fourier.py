@@ -28,9 +28,9 @@ from uptack.densities.density_columns import coordinates, read
 from uptack.densities.trigonometric_moments import CELLS, UNIT, Integers, half_lattice, moment_sums
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.kernels.density import Floats, FourierDensity
+from uptack.kernels.density_curves import Floats, FourierDensity
 from uptack.noise import Entropy
-from uptack.noise.laplace import LARGEST_SCALE
+from uptack.noise.integer_laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.registry.reads import POINTS

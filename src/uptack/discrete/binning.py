@@ -14,7 +14,7 @@ from uptack import checks
 from uptack.discrete.domains import Domain
 from uptack.discrete.time_binning import TimeEdges, time_edges
 from uptack.errors import InvalidArgument
-from uptack.noise.laws import Integers
+from uptack.noise.integer_laws import Integers
 from uptack.table.protocol import Column
 from uptack.table.values.entrance import HELD, column
 from uptack.table.values.kinds import NUMERIC

@@ -13,7 +13,7 @@ import numpy as np
 from uptack.discrete.count_noise import cell_noise
 from uptack.exact import Real
 from uptack.noise import Entropy, IntegerLaw
-from uptack.noise.laws import Integers, least
+from uptack.noise.integer_laws import Integers, least
 from uptack.privacy import Adjacency
 from uptack.privacy.loss import Approximate
 from uptack.table.protocol import Column

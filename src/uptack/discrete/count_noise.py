@@ -14,8 +14,8 @@ from flint import arb
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball, working
 from uptack.noise import Entropy, Geometric, IntegerLaw
-from uptack.noise.laplace import LARGEST_SCALE, check_scale
-from uptack.noise.laws import Integers
+from uptack.noise.integer_laplace import LARGEST_SCALE, check_scale
+from uptack.noise.integer_laws import Integers
 from uptack.privacy import Adjacency
 
 GUARD = 128

@@ -19,13 +19,13 @@ from uptack.discrete.categories import Screen, tallied
 from uptack.discrete.count_errors import each_count
 from uptack.discrete.count_noise import cell_noise
 from uptack.discrete.time_binning import TimeEdges, by_calendar, check_every, check_untimed
-from uptack.drawing import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import printable
 from uptack.noise import Entropy, IntegerLaw
 from uptack.noise.entropy import source
-from uptack.noise.laws import Integers
+from uptack.noise.integer_laws import Integers
+from uptack.plot_axes import PLAIN, PRIVATE, axes, bars
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release

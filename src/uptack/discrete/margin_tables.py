@@ -24,7 +24,7 @@ from uptack.exact import Rational
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
-from uptack.noise.laws import Integers
+from uptack.noise.integer_laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release

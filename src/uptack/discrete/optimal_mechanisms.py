@@ -18,12 +18,9 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.discrete.count_mechanism import LEAST_EPSILON, CountMechanism, Floats, check_prior, repair
-from uptack.drawing import axes
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational
-from uptack.later import Later
-
-optimize, sparse = Later("scipy.optimize"), Later("scipy.sparse")
+from uptack.plot_axes import axes
 
 LossFunction = str | Callable[[int, int], float]
 LOSSES: dict[str, Callable[[Any, Any], Any]] = {
@@ -72,18 +69,24 @@ class Problem:
 
     def privacy(self) -> Any:
         """e^-ε·Q[i, j] - Q[i ± 1, j] ≤ 0, for Q written row after row."""
+        import scipy
+
         size, fall = self.n + 1, math.exp(-self.epsilon)
-        here, above = sparse.eye(self.n, size), sparse.eye(self.n, size, k=1)
-        both = sparse.vstack([fall * here - above, fall * above - here])
-        return sparse.kron(both, sparse.identity(size), format="csr")
+        here, above = scipy.sparse.eye(self.n, size), scipy.sparse.eye(self.n, size, k=1)
+        both = scipy.sparse.vstack([fall * here - above, fall * above - here])
+        return scipy.sparse.kron(both, scipy.sparse.identity(size), format="csr")
 
     def sums(self) -> Any:
         """Σ_j Q[i, j]."""
-        return sparse.kron(sparse.identity(self.n + 1), np.ones((1, self.n + 1)), format="csr")
+        import scipy
+
+        return scipy.sparse.kron(scipy.sparse.identity(self.n + 1), np.ones((1, self.n + 1)), format="csr")
 
     def risks(self) -> Any:
         """Σ_j losses[i, j]·Q[i, j] over the largest loss."""
-        return sparse.block_diag([row[None, :] for row in self.losses / self.scale], format="csr")
+        import scipy
+
+        return scipy.sparse.block_diag([row[None, :] for row in self.losses / self.scale], format="csr")
 
     def mechanism(self, table: Floats, kind: str) -> CountMechanism:
         """The table, made exactly private."""
@@ -96,10 +99,12 @@ def _minimise(objective: Floats, upper: Any, equal: Any, right: Floats) -> Any:
     Probabilities range over many powers of ten, and at times the solver breaks a constraint by far more than its
     tolerance. What it breaks is measured here; the first answer that is `CLOSE` is taken, or else the closest.
     """
+    import scipy
+
     found: list[tuple[float, Any]] = []
     for method, tolerance in ATTEMPTS:
         options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
-        answer = optimize.linprog(
+        answer = scipy.optimize.linprog(
             objective, upper, np.zeros(upper.shape[0]), equal, right, method=method, options=options
         )
         if answer.status == 0:
@@ -134,14 +139,18 @@ def optimal_count_mechanism(
 
 def minimax_program(problem: Problem, equalizer: bool) -> tuple[Floats, float]:
     """The solver's minimax table, and its worst risk t: risks ≤ t, or risks = t for an equalizer rule."""
+    import scipy
+
     size = problem.n + 1
-    risks = sparse.hstack([problem.risks(), -np.ones((size, 1))])
-    upper, equal = (sparse.hstack([a, sparse.csr_matrix((a.shape[0], 1))]) for a in (problem.privacy(), problem.sums()))
+    risks = scipy.sparse.hstack([problem.risks(), -np.ones((size, 1))])
+    upper, equal = (
+        scipy.sparse.hstack([a, scipy.sparse.csr_matrix((a.shape[0], 1))]) for a in (problem.privacy(), problem.sums())
+    )
     right = np.ones(size)
     if equalizer:
-        equal, right = sparse.vstack([equal, risks]), np.append(right, np.zeros(size))
+        equal, right = scipy.sparse.vstack([equal, risks]), np.append(right, np.zeros(size))
     else:
-        upper = sparse.vstack([upper, risks])
+        upper = scipy.sparse.vstack([upper, risks])
     answer = _minimise(np.append(np.zeros(size * size), 1.0), upper.tocsr(), equal.tocsr(), right)
     if answer is None:
         raise InvalidArgument("loss", "one with an equalizer rule", problem.loss, "Leave equalizer out.")

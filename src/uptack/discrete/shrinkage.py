@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.discrete.count_noise import SkewedLaplace
-from uptack.noise.laws import Integers
+from uptack.noise.integer_laws import Integers
 
 Floats = NDArray[np.float64]
 ROUNDS = 40

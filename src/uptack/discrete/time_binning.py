@@ -11,7 +11,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.noise.laws import Integers
+from uptack.noise.integer_laws import Integers
 from uptack.table.protocol import Column
 from uptack.table.values.calendar import CALENDAR, label, tick_edges
 from uptack.table.values.entrance import HELD

@@ -9,9 +9,9 @@ from typing import Any
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.kernels.factor import Factor, calibrated, plan
+from uptack.kernels.covariance_factor import CovarianceFactor, calibrated, plan
+from uptack.kernels.function_release import Function, FunctionRelease
 from uptack.kernels.kernel import Kernel, root_above
-from uptack.kernels.process import Function, FunctionRelease
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
@@ -57,10 +57,10 @@ def release_function(
 
     *Proof.* What is released are the coordinates w = L⁻¹f(X) with noise; answers L·w̃ are post-processing. A new point
     adds a row to L and a coordinate to w, and changes none before. Whatever the points, the computed coordinates of
-    neighbours are within Δ' of each other (`uptack.kernels.factor`, Lemmas 1 to 3), in steps of the grid within
-    s = Δ'/g + sqrt(most_points). Let s_i be the difference in coordinate i, known from the answers before it, with one
-    more coordinate that fills Σs_i² up to s² exactly. With real noise Z_i of variance (m·s)² the log-ratio of densities
-    is Σs_i·Z_i/(m·s)² + 1/2m², and Σs_i·Z_i is normal of variance m²s⁴: taking the last coordinate first,
+    neighbours are within Δ' of each other (`uptack.kernels.covariance_factor`, Lemmas 1 to 3), in steps of the grid
+    within s = Δ'/g + sqrt(most_points). Let s_i be the difference in coordinate i, known from the answers before it,
+    with one more coordinate that fills Σs_i² up to s² exactly. With real noise Z_i of variance (m·s)² the log-ratio of
+    densities is Σs_i·Z_i/(m·s)² + 1/2m², and Σs_i·Z_i is normal of variance m²s⁴: taking the last coordinate first,
     E exp(iθΣs_i·Z_i + θ²(m·s)²Σs_i²/2) = 1. So the loss has exactly the law of one Gaussian mechanism with
     multiplier m, which is (ε, δ)-private. Integer noise of variance (m·s)² + 9 costs a factor 1 ± 2^-250 a
     coordinate more, by the smoothing lemma of `uptack.mechanisms.gaussian`, which applies given the answers before. ∎
@@ -69,10 +69,10 @@ def release_function(
     constant is replaced by the exact one. The jitter τ lets points be close, or equal up to rounding.
 
     >>> import numpy as np
-    >>> from uptack.kernels import Gaussian
+    >>> from uptack.kernels import GaussianKernel
     >>> from uptack.noise import SeededEntropy
     >>> made = release_function(
-    ...     lambda x: np.sin(x[:, 0]), kernel=Gaussian(1.0), sensitivity=0.01, norm=3, epsilon=1, delta=1e-6,
+    ...     lambda x: np.sin(x[:, 0]), kernel=GaussianKernel(1.0), sensitivity=0.01, norm=3, epsilon=1, delta=1e-6,
     ...     entropy=SeededEntropy(1),
     ... )
     >>> made.value.at([0.0, 1.5])
@@ -82,7 +82,7 @@ def release_function(
     """
     if not callable(f):
         raise InvalidArgument("f", "a function of points (k, d)", checks.describe(f))
-    shape: Kernel = checks.instance("kernel", kernel, Kernel, "a kernel of uptack.kernels", "Try Gaussian(0.1).")
+    shape: Kernel = checks.instance("kernel", kernel, Kernel, "a kernel of uptack.kernels", "Try GaussianKernel(0.1).")
     _check_dimension(shape, dimension)
     bound, largest = checks.positive("sensitivity", sensitivity), checks.positive("norm", norm)
     eps, slip = checks.epsilon(epsilon), checks.nonnegative("error", error)
@@ -95,12 +95,12 @@ def release_function(
     made = plan(shape, most, bound, largest, slip)
     multiplier, noise = calibrated(made.sensitivity, eps, dlt, most)
     highest = float(largest * root_above(shape.largest))
-    value = FunctionRelease(f, Factor(shape, made.jitter), noise, highest, most, bits)
+    value = FunctionRelease(f, CovarianceFactor(shape, made.jitter), noise, highest, most, bits)
     tree = loss.Gaussian(eps, dlt, multiplier)
     return Release(value, cost(tree, relation), "Gaussian-process noise", tree, ProcessNoise(), bits.private)
 
 
 def _check_dimension(kernel: Kernel, dimension: int | None) -> None:
     if dimension is not None and checks.integer("dimension", dimension, least=1) != kernel.dimension:
-        fix = "A kernel has its own: Gaussian(0.1, dimension=2), or a product of kernels."
+        fix = "A kernel has its own: GaussianKernel(0.1, dimension=2), or a product of kernels."
         raise InvalidArgument("dimension", f"that of the kernel, {kernel.dimension}", dimension, fix)

@@ -3,8 +3,8 @@
 Kernels are values. They combine by operators: `k1 * k2` is the tensor product on separate coordinates, `k ** 3` that of
 three copies, `2.0 * k` a scaling, `k1 + k2` a sum on the same coordinates.
 
->>> from uptack.kernels import Exponential, Gaussian
->>> k = Gaussian(0.5) * Exponential(1.0)
+>>> from uptack.kernels import ExponentialKernel, GaussianKernel
+>>> k = GaussianKernel(0.5) * ExponentialKernel(1.0)
 >>> k.dimension, k.largest
 (2, Fraction(1, 1))
 >>> k([[0, 0]], [[0, 0], [0, 1]]).round(4)
@@ -78,23 +78,23 @@ class Kernel(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; `uptack.kernels.storage.kernel_of` reads them."""
+        """Plain values, for JSON; `uptack.kernels.function_storage.kernel_of` reads them."""
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
         """The matrix K(x_i, y_j) of points (n, d) and (m, d)."""
         return self.matrix(points("x", x, self.dimension), points("y", y, self.dimension))
 
     def __mul__(self, other: object) -> Kernel:
-        return Tensor(self, other) if isinstance(other, Kernel) else Scaled(self, _factor(other))
+        return TensorKernel(self, other) if isinstance(other, Kernel) else ScaledKernel(self, _factor(other))
 
     def __rmul__(self, other: object) -> Kernel:
-        return Scaled(self, _factor(other))
+        return ScaledKernel(self, _factor(other))
 
     def __add__(self, other: Kernel) -> Kernel:
-        return Sum(self, other)
+        return SumKernel(self, other)
 
     def __pow__(self, copies: int) -> Kernel:
-        return reduce(Tensor, [self] * checks.integer("copies", copies, least=1))
+        return reduce(TensorKernel, [self] * checks.integer("copies", copies, least=1))
 
 
 def _factor(value: object) -> float:
@@ -102,7 +102,7 @@ def _factor(value: object) -> float:
 
 
 @dataclass(frozen=True)
-class Tensor(Kernel):
+class TensorKernel(Kernel):
     """K₁(x', y')·K₂(x'', y'') where x' are the first coordinates and x'' the others."""
 
     first: Kernel
@@ -130,11 +130,11 @@ class Tensor(Kernel):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {"kernel": "Tensor", "parts": [self.first.to_dict(), self.second.to_dict()]}
+        return {"kernel": "TensorKernel", "parts": [self.first.to_dict(), self.second.to_dict()]}
 
 
 @dataclass(frozen=True)
-class Sum(Kernel):
+class SumKernel(Kernel):
     """K₁ + K₂ on the same coordinates."""
 
     first: Kernel
@@ -167,11 +167,11 @@ class Sum(Kernel):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {"kernel": "Sum", "parts": [self.first.to_dict(), self.second.to_dict()]}
+        return {"kernel": "SumKernel", "parts": [self.first.to_dict(), self.second.to_dict()]}
 
 
 @dataclass(frozen=True)
-class Scaled(Kernel):
+class ScaledKernel(Kernel):
     """c·K. Functions have norms smaller by sqrt(c), noise is larger by as much: a release does not change."""
 
     kernel: Kernel
@@ -198,4 +198,4 @@ class Scaled(Kernel):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {"kernel": "Scaled", "factor": self.factor, "parts": [self.kernel.to_dict()]}
+        return {"kernel": "ScaledKernel", "factor": self.factor, "parts": [self.kernel.to_dict()]}

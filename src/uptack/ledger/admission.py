@@ -59,7 +59,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from uptack.errors import BudgetExceeded
-from uptack.ledger.entries import short
+from uptack.ledger.ledger_entry import short
 from uptack.privacy import Privacy
 
 

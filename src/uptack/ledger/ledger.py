@@ -11,15 +11,15 @@ from uptack.errors import InvalidArgument, LedgerError, UptackError
 from uptack.exact import Rational
 from uptack.labels import label
 from uptack.ledger.admission import brief
-from uptack.ledger.chain import Head, Verification
-from uptack.ledger.entries import Entry, as_loss
+from uptack.ledger.entry_chain import Head, Verification
+from uptack.ledger.ledger_entry import Entry, as_loss
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, tight
+from uptack.privacy.explanation import short
 from uptack.privacy.loss import Composed, Loss
-from uptack.privacy.words import short
 from uptack.shown import Framed, Record, Table
 
 if TYPE_CHECKING:
-    from uptack.ledger.book import Book
+    from uptack.ledger.stored_chain import Book
 
 T = TypeVar("T")
 LONGEST_TEXT = 1000
@@ -258,7 +258,7 @@ class Ledger(Framed):
 
 def _book(place: str | Path, dataset: str, timeout: float) -> Book:
     try:
-        from uptack.ledger.book import Book
+        from uptack.ledger.stored_chain import Book
     except ModuleNotFoundError as missing:
         raise UptackError("a ledger needs SQLAlchemy: pip install sqlalchemy") from missing
     return Book(place, dataset, timeout)

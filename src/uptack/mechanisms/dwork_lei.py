@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from uptack.mechanisms.additive import GridNoise
+from uptack.mechanisms.additive_noise import GridNoise
 from uptack.mechanisms.ptr import (
     Build,
     FactorNoise,
-    Outcome,
     Proposal,
+    TestedRelease,
     attempt,
     grid,
     log_grid,
@@ -60,7 +60,9 @@ def log_width(n: int) -> float:
     return math.log1p(1 / math.log(max(n, 2)))
 
 
-def scale(build: Build, width: float, level: Level, entropy: Entropy, shifts: Sequence[Fraction] = SHIFTS) -> Outcome:
+def scale(
+    build: Build, width: float, level: Level, entropy: Entropy, shifts: Sequence[Fraction] = SHIFTS
+) -> TestedRelease:
     """S: a scale through grids on its logarithm, with any number of shifts."""
     test, answer = loss.Test(level.epsilon, level.delta), loss.Answer(level.epsilon)
     proposals = [Proposal(width, same_bin(log_grid(width, s)), test, answer, level.cutoff) for s in shifts]
@@ -69,7 +71,7 @@ def scale(build: Build, width: float, level: Level, entropy: Entropy, shifts: Se
 
 def location(
     build: Build, width: float, level: Level, entropy: Entropy, shifts: Sequence[Fraction] = SHIFTS
-) -> Outcome:
+) -> TestedRelease:
     """The second stage of M: a location through grids of a width worked out from a private or public scale."""
     test, answer = loss.Test(level.epsilon, level.delta), loss.Answer(level.epsilon)
     proposals = [Proposal(width, same_bin(grid(width, s)), test, answer, level.cutoff) for s in shifts]
@@ -105,7 +107,7 @@ def _log_noise(noise: object) -> GridNoise:
     return noise.logarithm
 
 
-def noisy_mean(mean: Fraction, bound: float, level: Level, failure: Fraction, entropy: Entropy) -> Outcome:
+def noisy_mean(mean: Fraction, bound: float, level: Level, failure: Fraction, entropy: Entropy) -> TestedRelease:
     """The second stage of TM: Laplace noise for a bound that is too small with probability at most `failure`.
 
     The mean goes to the noise's grid as a rational. Rounded to a float before, it could jump by more than the bound.
@@ -115,4 +117,4 @@ def noisy_mean(mean: Fraction, bound: float, level: Level, failure: Fraction, en
     step = Fraction(lattice.step)
     law = IntegerLaplace((math.ceil(exact / step) + 1) / level.epsilon)
     value = float(lattice.points([round(mean / step) + law.sample(entropy=entropy)])[0])
-    return Outcome(value, loss.Approximate(level.epsilon, failure), GridNoise(law, float(step), float(step) / 2))
+    return TestedRelease(value, loss.Approximate(level.epsilon, failure), GridNoise(law, float(step), float(step) / 2))

@@ -16,7 +16,7 @@ tr P₊ + tr P₋ = ‖P‖_*. Go from M to M - P₋, and from there to M + P. �
 
 **Draws.** GGᵀ·θ/2 for a d×(d + 1) matrix G of independent standard normal numbers has the Wishart density with d + 1
 degrees of freedom, |W|^0·e^(-tr W/θ) up to a constant: the law of W₁. The normal numbers have as many digits as it
-takes (`uptack.noise.continuous`), so the rounded sum is exactly the rounding of an ideal real-valued draw.
+takes (`uptack.noise.continuous_noise`), so the rounded sum is exactly the rounding of an ideal real-valued draw.
 
 **Entries.** For independent Gamma variables of scale 1, X_a and Y_a of shape a: an entry of N on the diagonal has the
 law of θ·(X_a - Y_a) for a = (d + 1)/2, and one beside it that of θ/2·(X_a - Y_a) for a = d + 1, since a product of two
@@ -40,19 +40,14 @@ from numpy.typing import ArrayLike, NDArray
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball, read
-from uptack.later import Later
 from uptack.noise import Entropy, Grid
-from uptack.noise.continuous import nearest_integers, normals
+from uptack.noise.continuous_noise import nearest_integers, normals
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
 from uptack.table.values.entrance import numbers
-
-integrate = Later("scipy.integrate")
-optimize = Later("scipy.optimize")
-stats = Later("scipy.stats")
 
 Floats = NDArray[np.float64]
 Matrix = Sequence[Sequence[Fraction | int]]
@@ -72,7 +67,7 @@ def deviation(dimension: int) -> float:
 
 
 @dataclass(frozen=True)
-class MatrixNoise:
+class MatrixLaplaceLaw:
     """The law of W₁ - W₂ on d×d matrices, entry by entry."""
 
     dimension: int
@@ -107,12 +102,14 @@ class TraceNoise:
 @lru_cache(maxsize=256)
 def beyond(shape: float, outside: float) -> float:
     """The t with P(|X - Y| > t) = outside, for two independent Gamma variables of this shape and scale 1."""
-    law = stats.gamma(shape)
+    import scipy
+
+    law = scipy.stats.gamma(shape)
 
     def tail(t: float) -> float:
-        return 2 * float(integrate.quad(lambda x: law.pdf(x) * law.sf(x + t), 0, np.inf)[0])
+        return 2 * float(scipy.integrate.quad(lambda x: law.pdf(x) * law.sf(x + t), 0, np.inf)[0])
 
-    return float(optimize.brentq(lambda t: tail(t) - outside, 0.0, 60 + 12 * shape, xtol=1e-9))
+    return float(scipy.optimize.brentq(lambda t: tail(t) - outside, 0.0, 60 + 12 * shape, xtol=1e-9))
 
 
 @release(data=("value",), page="noise")
@@ -149,7 +146,7 @@ def matrix_laplace(
     exact = [[(Fraction(float(x[i, j])) + Fraction(float(x[j, i]))) / 2 for j in range(d)] for i in range(d)]
     noisy = noisy_matrix(exact, theta, grid, bits)
     tree, step = loss.Pure(eps), float(Fraction(grid.step))
-    noise = MatrixNoise(d, float(theta), step / 2)
+    noise = MatrixLaplaceLaw(d, float(theta), step / 2)
     return Release(noisy, cost(tree, relation), "matrix Laplace noise", tree, noise, bits.private)
 
 

@@ -26,7 +26,7 @@ from fractions import Fraction
 from typing import Any
 
 from uptack.exact import Rational
-from uptack.mechanisms.additive import GridNoise, laplace
+from uptack.mechanisms.additive_noise import GridNoise, laplace
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
 from uptack.reach import Reach
@@ -108,7 +108,7 @@ def log_grid(width: float, shift: Fraction) -> Index:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TestedRelease:
     """What came of it: a value with its noise or None for ⊥, and the loss tree."""
 
     value: float | None
@@ -123,7 +123,7 @@ def attempt(
     entropy: Entropy,
     *,
     same_answer: bool = False,
-) -> Outcome:
+) -> TestedRelease:
     """Try proposals in order and release with the first that passes its test.
 
     `build(steps)` reads the data. `same_answer` is for proposals with one and the same bound.
@@ -134,8 +134,8 @@ def attempt(
         if k <= 0 or proposal.holds(*reach.interval(k)):
             units = tuple(loss.Unit(p.test, p.answer) for p in proposals)
             value, noise = release(reach.value, proposal)
-            return Outcome(value, loss.Cascade(units, same_answer), noise)
-    return Outcome(None, loss.Cascade(tuple(loss.Unit(p.test, None) for p in proposals), same_answer))
+            return TestedRelease(value, loss.Cascade(units, same_answer), noise)
+    return TestedRelease(None, loss.Cascade(tuple(loss.Unit(p.test, None) for p in proposals), same_answer))
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.entropy import source
-from uptack.noise.laplace import LARGEST_SCALE
+from uptack.noise.integer_laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release

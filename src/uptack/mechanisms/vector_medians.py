@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.mechanisms.inverse import Boxes, boxes
-from uptack.mechanisms.plausible import Lattice
+from uptack.mechanisms.inverse_sensitivity import Boxes, boxes
+from uptack.mechanisms.plausible_range import Lattice
 from uptack.reach import LStatistic, Reach
 
 

@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from uptack.account import Account
-from uptack.mechanisms.additive import real_noise
+from uptack.mechanisms.additive_noise import real_noise
 from uptack.mechanisms.matrix_laplace import noisy_matrix
 from uptack.multivariate.rows import Floats, Step, Whole, lengths, squares
 from uptack.multivariate.terms import Squares

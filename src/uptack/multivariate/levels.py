@@ -11,7 +11,8 @@ L ≤ 0 and R ≤ 0 say that t is a q-quantile.
 less. The same holds for R, and a maximum and a rounding keep it. ∎
 
 L rises with t and R falls, so {t: score(t) ≤ k} is an interval, and the product of the columns' intervals is a box. So
-`uptack.mechanisms.inverse.Boxes` draws a level for every column at once, with one ε. The number of rows may be secret.
+`uptack.mechanisms.inverse_sensitivity.Boxes` draws a level for every column at once, with one ε. The number of rows may
+be secret.
 
 Candidates have public weights, as copies: levels far from the middle of the list have fewer.
 """
@@ -28,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Account
-from uptack.mechanisms.inverse import Boxes, decay, inverse_loss, steps_needed
+from uptack.mechanisms.inverse_sensitivity import Boxes, decay, inverse_loss, steps_needed
 from uptack.multivariate.rows import Floats, Whole
 from uptack.multivariate.terms import Tally
 

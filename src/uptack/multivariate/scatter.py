@@ -15,26 +15,21 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.drawing import PRIVATE, caption
-from uptack.drawing import axes as new_axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.later import Later
 from uptack.multivariate.entrance import MISSING, Sized, framed, rows_for_scales, rows_of, sized, table_of
 from uptack.multivariate.rows import Floats, Rows
 from uptack.multivariate.signs import Shape, noise_edge, whitened
 from uptack.multivariate.standardise import Frame
 from uptack.noise import Entropy
+from uptack.plot_axes import PRIVATE, caption
+from uptack.plot_axes import axes as new_axes
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import COLUMNS
 from uptack.release import Advice, NoReply, Release
 from uptack.shown import Ends, Figures, Record, line
 from uptack.table.values import containers
-
-integrate = Later("scipy.integrate")
-optimize = Later("scipy.optimize")
-stats = Later("scipy.stats")
 
 HOW = "directions of rows"
 SHARES = (Fraction(3, 20), Fraction(3, 20), Fraction(7, 10))
@@ -140,8 +135,10 @@ class Scatter(Figures):
         return drawn(ax, labels, style)
 
     def _ellipse(self, ax: Any, labels: list[str], style: dict[str, Any]) -> Any:
+        import scipy
+
         turn = np.linspace(0, 2 * np.pi, 200)
-        circle = np.sqrt(stats.chi2.ppf(0.95, 2)) * np.array([np.cos(turn), np.sin(turn)])
+        circle = np.sqrt(scipy.stats.chi2.ppf(0.95, 2)) * np.array([np.cos(turn), np.sin(turn)])
         ax.plot(*(self.centre[:, None] + np.linalg.cholesky(self.matrix) @ circle), **{"color": PRIVATE} | style)
         ax.plot(*self.centre, "+", color=PRIVATE)
         ax.set(xlabel=labels[0], ylabel=labels[1])
@@ -247,14 +244,16 @@ def location_and_scatter(shape: Shape, frame: Frame, width: int) -> tuple[Floats
 @lru_cache(maxsize=256)
 def normal_size(columns: int) -> float:
     """The k with E[1/(1 + |x|²/k)] = 1/(q + 1) for standard normal x: the Cauchy law's scatter of such rows is k·I."""
-    law = stats.chi2(columns)
+    import scipy
+
+    law = scipy.stats.chi2(columns)
 
     def excess(log_k: float) -> float:
         k = math.exp(log_k)
-        mean = integrate.quad(lambda v: law.pdf(v) / (1 + v / k), 0, np.inf, limit=200)[0]
+        mean = scipy.integrate.quad(lambda v: law.pdf(v) / (1 + v / k), 0, np.inf, limit=200)[0]
         return float(mean) - 1 / (columns + 1)
 
-    return math.exp(float(optimize.brentq(excess, -8.0, 4.0, xtol=1e-9)))
+    return math.exp(float(scipy.optimize.brentq(excess, -8.0, 4.0, xtol=1e-9)))
 
 
 def rounds_for(n: int, columns: int, account: Account) -> int:

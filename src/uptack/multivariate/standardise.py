@@ -24,7 +24,7 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Account
-from uptack.mechanisms.inverse import Boxes, steps_needed
+from uptack.mechanisms.inverse_sensitivity import Boxes, steps_needed
 from uptack.multivariate.levels import Integers, Levels, drawn, falling, intervals, stacked
 from uptack.multivariate.pairs import MOST
 from uptack.multivariate.rows import Floats, Rows, Whole

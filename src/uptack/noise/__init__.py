@@ -1,13 +1,13 @@
 """Exact noise: entropy, integer laws, bodies and lattices. Nothing here touches data or privacy budgets."""
 
 from uptack.noise.bernoulli import Bernoulli, BernoulliExp, UniformInteger
-from uptack.noise.bodies import Body, Box, Ellipsoid, L1Ball, L2Ball, LInfBall, SampledBody
+from uptack.noise.convex_bodies import Body, Box, Ellipsoid, L1Ball, L2Ball, LInfBall, SampledBody
 from uptack.noise.entropy import Entropy, SeededEntropy, SystemEntropy
-from uptack.noise.gaussian import IntegerGaussian
 from uptack.noise.grid import Grid
-from uptack.noise.laplace import Geometric, IntegerLaplace
-from uptack.noise.laws import IntegerLaw
-from uptack.noise.machine import MachineNumbers
+from uptack.noise.integer_gaussian import IntegerGaussian
+from uptack.noise.integer_laplace import Geometric, IntegerLaplace
+from uptack.noise.integer_laws import IntegerLaw
+from uptack.noise.machine_numbers import MachineNumbers
 
 __all__ = [
     "Bernoulli",

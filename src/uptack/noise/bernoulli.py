@@ -13,7 +13,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real
 from uptack.noise.coins import Coin, exp_minus
 from uptack.noise.entropy import Entropy
-from uptack.noise.laws import IntegerLaw, Integers
+from uptack.noise.integer_laws import IntegerLaw, Integers
 
 
 def _two_point(k: int, heads: Real) -> Real:

@@ -14,10 +14,10 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.privacy import loss
 from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
-from uptack.privacy.concentrated import concentrated
+from uptack.privacy.concentrated_dp import concentrated
 from uptack.privacy.cost import cost, summed
-from uptack.privacy.distributions import STEP, Losses, bounded_range, least_epsilon, worst_case
 from uptack.privacy.guarantee import Privacy
+from uptack.privacy.loss_distributions import STEP, Losses, bounded_range, least_epsilon, worst_case
 
 LARGEST_COMPOSED = 500
 """Where ε adds up to more, floats can't hold the distributions, and composing them tightly gains nothing."""

@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 from uptack import checks
-from uptack.deprecated import renamed
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.privacy.calibration import gaussian_delta
@@ -202,9 +201,3 @@ class Subsample(Loss):
         _part("part", self.part)
         if self.rate is not None:
             self._rationals(rate=checks.probability("rate", self.rate))
-
-
-RENAMED = dict.fromkeys(("Levels", "Parallel", "Nested"), "Composed")
-"""Names of an earlier version."""
-
-__getattr__ = renamed(__name__, RENAMED)

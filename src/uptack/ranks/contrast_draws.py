@@ -11,7 +11,7 @@ from typing import Any
 from uptack import checks
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.mechanisms.inverse import LATTICES, Refusal, inverse_loss, inverse_sensitivity
+from uptack.mechanisms.inverse_sensitivity import LATTICES, Refusal, inverse_loss, inverse_sensitivity
 from uptack.ranks.rank_data import Samples, public_groups, samples
 from uptack.ranks.rank_options import PUBLIC_LABELS, LabelOptions, labels_are_public
 from uptack.reach.group_difference import Difference

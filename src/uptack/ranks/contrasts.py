@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.mechanisms.inverse import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
+from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.ranks.contrast_draws import EXAMPLE, HOW, Contrast, ContrastOptions, Sizes, contrast, difference
@@ -87,10 +87,10 @@ def quantile_difference(
     without a value (`missing="ignore"`).
 
     **Theorem.** The release is ε-differentially private: it is one draw by inverse sensitivity
-    (`uptack.mechanisms.inverse`) on the reach of a difference (`uptack.reach.group_difference`). Where labels are
-    public, and where rows come and go, a row is in one group, and k changes are split over both. Where a label is part
-    of a row that is replaced, one row can move both groups, and both get k. The sizes of the groups are secret then;
-    ranks follow them.
+    (`uptack.mechanisms.inverse_sensitivity`) on the reach of a difference (`uptack.reach.group_difference`). Where
+    labels are public, and where rows come and go, a row is in one group, and k changes are split over both. Where a
+    label is part of a row that is replaced, one row can move both groups, and both get k. The sizes of the groups are
+    secret then; ranks follow them.
 
     `interval=0.95` gives three quarters of ε to an interval for the difference of the *population's* quantiles;
     `result.interval(0.95)` returns it. It covers with at least that probability, for any two populations.

@@ -13,13 +13,12 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack.account import Account, Outcome
-from uptack.drawing import axes, caption
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.labels import label
-from uptack.later import Later
-from uptack.mechanisms.additive import k_norm
+from uptack.mechanisms.additive_noise import k_norm
 from uptack.noise import LInfBall
+from uptack.plot_axes import axes, caption
 from uptack.privacy import loss
 from uptack.progress import track
 from uptack.ranks.concordant_pairs import Floats
@@ -34,7 +33,6 @@ from uptack.table.arguments import as_columns
 from uptack.table.protocol import Rows
 from uptack.table.reads import WIDE
 
-special = Later("scipy.special")
 HOW = "ℓ∞ noise on the counts of pairs"
 PARTS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
 """Parts of an interval's error that may go to the noise: the one that gives the shortest interval does."""
@@ -203,6 +201,8 @@ class CorrelationNoise:
 
     def around(self, value: Any, confidence: Rational) -> tuple[Floats, Floats]:
         """For each pair of columns an interval for the population's sin(πτ/2)."""
+        import scipy
+
         failing, m = 1 - float(read(confidence)), self.rows
         room = self.off * self._quantile(failing / 5) if self.off else 0.0
         failing *= 0.8 if self.off else 1.0
@@ -210,7 +210,7 @@ class CorrelationNoise:
         for i, tau in enumerate(self.taus):
             sd = math.sqrt(2 * (1 - max(abs(tau) - self.scale, 0.0) ** 2) / max(m - room, 2))
             half = min(
-                self.scale * self._quantile(part * failing) + sd * float(-special.ndtri((1 - part) * failing / 2))
+                self.scale * self._quantile(part * failing) + sd * float(-scipy.special.ndtri((1 - part) * failing / 2))
                 for part in PARTS
             )
             half += abs(tau) * room / max(m - room, 1)
@@ -236,9 +236,11 @@ class RowsNoise:
 @lru_cache(maxsize=256)  # all pairs of columns ask for the same
 def quantile(p: int, outside: float) -> float:
     """The least h with P(|r·U| > h) = Q(p + 1, h) - h/p·Q(p, h) ≤ outside."""
+    import scipy
+
     low, high = 0.0, 60.0 + 4 * p - 4 * math.log(outside)
     for _ in range(80):
         h = (low + high) / 2
-        beyond = float(special.gammaincc(p + 1, h)) - h / p * float(special.gammaincc(p, h))
+        beyond = float(scipy.special.gammaincc(p + 1, h)) - h / p * float(scipy.special.gammaincc(p, h))
         low, high = (low, h) if beyond <= outside else (h, high)
     return high

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.mechanisms.inverse import LATTICES, Refusal, inverse_loss, inverse_sensitivity
+from uptack.mechanisms.inverse_sensitivity import LATTICES, Refusal, inverse_loss, inverse_sensitivity
 from uptack.ranks.contrast_draws import EXAMPLE, HOW, Contrast, ContrastOptions, Sizes, contrast
 from uptack.ranks.superiority_weight import MOVES, weight
 from uptack.reach.pairwise_shift import PairwiseShift
@@ -35,12 +35,12 @@ def hodges_lehmann(
     Where one group is the other one moved, it estimates by how much, better than the difference of the medians does.
     `groups` are two public labels. A row with another label, with none, or without a value takes part in nothing.
 
-    **Theorem.** The release is ε-differentially private: one draw by inverse sensitivity (`uptack.mechanisms.inverse`)
-    on the reach of `uptack.reach.pairwise_shift`. A candidate's sum of ±1 over pairs, S(y), moves by at most 2·max(n₁,
-    n₀) with public labels. Where labels are part of the rows, h·S(y) moves by at most 2 if a row is replaced and by 3/2
-    if one comes or goes, with the h of `uptack.ranks.superiority_weight`. Both bounds are for any sums of numbers from
-    -1 to 1 over pairs. With all signs alike they say that the number κ of steps that the data bear moves by at most
-    one, as ⊥ needs.
+    **Theorem.** The release is ε-differentially private: one draw by inverse sensitivity
+    (`uptack.mechanisms.inverse_sensitivity`) on the reach of `uptack.reach.pairwise_shift`. A candidate's sum of ±1
+    over pairs, S(y), moves by at most 2·max(n₁, n₀) with public labels. Where labels are part of the rows, h·S(y) moves
+    by at most 2 if a row is replaced and by 3/2 if one comes or goes, with the h of `uptack.ranks.superiority_weight`.
+    Both bounds are for any sums of numbers from -1 to 1 over pairs. With all signs alike they say that the number κ of
+    steps that the data bear moves by at most one, as ⊥ needs.
 
     It takes O(n log n) for each of some hundred candidates per digit: a few seconds for 10,000 rows.
     """

@@ -29,12 +29,8 @@ class Planner(Protocol):
         ...
 
 
-class Runner(Protocol):
-    """Runs a function once for every group of rows: `uptack.groups.per_group`."""
-
-    def __call__(self, f: Callable[..., Any], x: Any, **options: Any) -> Any:
-        """The function, the table in groups, and what else was said."""
-        ...
+Runner = Callable[..., Any]
+"""Runs a function once for every group of a table: `uptack.groups.per_group`, which is handed in, not imported."""
 
 
 class Spender(Protocol):

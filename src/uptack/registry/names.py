@@ -18,7 +18,10 @@ from uptack.registry.declaration import Declaration
 
 HOMES = (
     "uptack.statistics",
-    "uptack.discrete",
+    "uptack.discrete.counts",
+    "uptack.discrete.histograms",
+    "uptack.discrete.margin_tables",
+    "uptack.discrete.sparse_histograms",
     "uptack.densities.fourier",
     "uptack.densities.kernel_density",
     "uptack.multivariate",
@@ -26,8 +29,8 @@ HOMES = (
     "uptack.ranks",
     "uptack.blocks",
     "uptack.kernels.gaussian_process",
-    "uptack.kernels.machines",
-    "uptack.kernels.spectral",
+    "uptack.kernels.machine_release",
+    "uptack.kernels.spectral_release",
     "uptack.mechanisms",
     "uptack.groups",
     "uptack.papers",

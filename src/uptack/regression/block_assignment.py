@@ -14,10 +14,8 @@ from uptack.blocks.people_blocks import rows_of
 from uptack.columns.batched import Batched, BatchedPeople, BatchedRows
 from uptack.columns.owners import NOBODY, numbered
 from uptack.columns.table import Floats, Table, finite, lacking
-from uptack.later import Later
 from uptack.statistics.column_options import Question
 
-special = Later("scipy.special")
 Indices = NDArray[np.int64]
 
 SHORT = 0.02
@@ -42,7 +40,9 @@ def rows_needed(p: int, question: Question) -> float:
     Where rows may be missing, or come and go, the number in a block is like a Poisson number of mean λ, or varies less,
     and P(N < p) = P(χ² of 2p degrees > 2λ).
     """
-    return float(special.gammainccinv(p, SHORT)) if question.size_is_secret else p + 1
+    import scipy
+
+    return float(scipy.special.gammainccinv(p, SHORT)) if question.size_is_secret else p + 1
 
 
 def settle_rows(groups: Indices, data: Table, rows: Indices) -> Indices:

@@ -30,11 +30,6 @@ import numpy as np
 
 from uptack.columns.table import Floats
 from uptack.exact import Rational, read
-from uptack.later import Later
-
-special = Later("scipy.special")
-
-optimize = Later("scipy.optimize")
 
 GRID, TINY, ENDS = 128, 1e-300, (-40.0, 20.0)
 QUARTILE = 0.6744897501960817
@@ -94,27 +89,33 @@ class CoefficientErrors:
 
         Nearer to 0 than e^-40 it is that.
         """
+        import scipy
+
         low, high = ENDS
         if self._beyond(math.exp(high)) >= outside:
             return math.inf
         if self._beyond(math.exp(low)) <= outside:
             return math.exp(low)
-        return math.exp(optimize.brentq(lambda log: self._beyond(math.exp(log)) - outside, low, high, xtol=1e-6))
+        return math.exp(scipy.optimize.brentq(lambda log: self._beyond(math.exp(log)) - outside, low, high, xtol=1e-6))
 
     @cached_property
     def _noise(self) -> tuple[Floats, Floats]:
         """How far the noise carries a median, one rank more for rounding outward, and with which chance."""
+        import scipy
+
         scores, per_score = self.medians.scores(0.499), self.medians.rows / self.medians.blocks
-        carried = special.ndtri(0.5 + np.minimum(((scores[1:] + scores[:-1]) / 2 + 1) * per_score, 0.4999))
-        return carried, self.medians.shares(special.ndtri(0.5 + scores * per_score) * 2, scores)
+        carried = scipy.special.ndtri(0.5 + np.minimum(((scores[1:] + scores[:-1]) / 2 + 1) * per_score, 0.4999))
+        return carried, self.medians.shares(scipy.special.ndtri(0.5 + scores * per_score) * 2, scores)
 
     @cached_property
     def _spread(self) -> tuple[Floats, Floats]:
         """Released spreads over true ones, and with which chance: first the pieces below 1, then those above."""
+        import scipy
+
         scores = self.ranges.scores(0.249)
         share = scores * self.ranges.rows / self.ranges.blocks
-        low = np.log(special.ndtri(0.75 - share / 2) / QUARTILE)
-        high = np.log((1 + special.ndtri(0.75 + share) / QUARTILE) / 2)
+        low = np.log(scipy.special.ndtri(0.75 - share / 2) / QUARTILE)
+        high = np.log((1 + scipy.special.ndtri(0.75 + share) / QUARTILE) / 2)
         shares = self.ranges.shares(high - low, scores)
         below = shares * np.diff(-low) / np.diff(high - low)
         ratios = np.concatenate([(low[1:] + low[:-1]) / 2, (high[1:] + high[:-1]) / 2])
@@ -122,8 +123,10 @@ class CoefficientErrors:
 
     def _beyond(self, t: float) -> float:
         """P(|error| > t·spread): a normal number for both sampling errors, moved by the noise to either side."""
+        import scipy
+
         (noise, chances), (ratios, likely) = self._noise, self._spread
         m = self.medians.blocks
         sampling = np.sqrt(math.pi / 2 / m + (RANGE_ERROR * t * ratios) ** 2 / m)
         ends = t * ratios[:, None] + np.array([-1, 1])[:, None, None] * noise
-        return float(special.ndtr(-ends / sampling[:, None]).sum(axis=0) @ chances @ likely)
+        return float(scipy.special.ndtr(-ends / sampling[:, None]).sum(axis=0) @ chances @ likely)

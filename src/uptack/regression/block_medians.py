@@ -10,7 +10,7 @@ import numpy as np
 from uptack.account import Outcome
 from uptack.columns.numeric import ArrayColumn
 from uptack.columns.table import Floats
-from uptack.mechanisms.inverse import VECTOR_LATTICES, Refusal, decay, finest, inverse_loss, slack_needed
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, Refusal, decay, finest, inverse_loss, slack_needed
 from uptack.mechanisms.vector_medians import median_boxes, median_room
 from uptack.noise import MachineNumbers
 from uptack.regression import block_ranges

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.columns.table import Floats
-from uptack.mechanisms.inverse import Refusal, boxes, decay, finest, slack_needed
-from uptack.mechanisms.plausible import Lattice
+from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay, finest, slack_needed
+from uptack.mechanisms.plausible_range import Lattice
 from uptack.noise import Entropy, MachineNumbers
 from uptack.reach import InterquantileRange, Reach
 from uptack.reach.l_statistics import quartiles

@@ -28,10 +28,6 @@ from functools import cache
 import numpy as np
 
 from uptack.columns.table import Floats
-from uptack.later import Later
-
-special = Later("scipy.special")
-optimize = Later("scipy.optimize")
 
 FINE, LITTLE, FARTHEST = 0.15, 40.0, 1500.0
 """The step, the logarithm of what may be left out below, and how far W goes beyond its mean."""
@@ -52,8 +48,10 @@ def _grid(p: int) -> tuple[Floats, Floats]:
 
 def log_tail(t: float, share: float, p: int) -> float:
     """log P(|error| > t) for t of 0 or more."""
+    import scipy
+
     sizes, chances = _grid(p)
-    beyond = special.log_ndtr(-t / np.sqrt(1 - share + share * sizes))
+    beyond = scipy.special.log_ndtr(-t / np.sqrt(1 - share + share * sizes))
     return math.log(2) + float(np.logaddexp.reduce(chances + beyond))
 
 
@@ -63,6 +61,8 @@ def times(outside: float, share: float, p: int) -> float:
     >>> round(times(0.05, 0.0, 3), 3), round(times(0.05, 1.0, 3), 3), round(times(0.01, 1.0, 3), 3)
     (1.96, 2.057, 2.995)
     """
+    import scipy
+
     if outside <= 0:
         return math.inf
     wanted, high = math.log(outside), 1.0
@@ -70,4 +70,4 @@ def times(outside: float, share: float, p: int) -> float:
         return LEAST
     while log_tail(high, share, p) > wanted:
         high *= 2
-    return float(optimize.brentq(lambda t: log_tail(t, share, p) - wanted, LEAST, high, xtol=1e-12, rtol=1e-12))
+    return float(scipy.optimize.brentq(lambda t: log_tail(t, share, p) - wanted, LEAST, high, xtol=1e-12, rtol=1e-12))

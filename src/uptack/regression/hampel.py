@@ -27,10 +27,10 @@ from uptack.account import Outcome
 from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball
-from uptack.mechanisms.additive import NormNoise
-from uptack.mechanisms.inverse import VECTOR_LATTICES, inverse_loss, slack_needed, steps_needed
+from uptack.mechanisms.additive_noise import NormNoise
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, inverse_loss, slack_needed, steps_needed
 from uptack.noise import Box, Entropy, Grid
-from uptack.noise.continuous import gamma, nearest_integers
+from uptack.noise.continuous_noise import gamma, nearest_integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach.hampel_certificate import LARGEST
 from uptack.registry import release

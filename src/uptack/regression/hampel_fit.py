@@ -18,12 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.columns.table import Floats
-from uptack.later import Later
 from uptack.regression.exact_vertex import vertex
-
-linalg = Later("scipy.linalg")
-
-optimize = Later("scipy.optimize")
 
 LARGEST = 1e100
 """Larger y' are cut to this, row by row: no coefficient is as large, so their signs stay."""
@@ -128,6 +123,8 @@ def _round(u: Floats, y: Floats, beta: Floats, doubt: int, wider: float) -> tupl
     are in units of ρ. Its multipliers are the step. Where all rows are in doubt the box has the size of the typical
     residual that is not 0, times `wider`.
     """
+    import scipy
+
     n, p = u.shape
     r = y - u @ beta
     away = np.abs(r)
@@ -143,7 +140,7 @@ def _round(u: Floats, y: Floats, beta: Floats, doubt: int, wider: float) -> tupl
     cost = np.concatenate([-np.clip(r[near] / radius, -1e4, 1e4), np.full(2 * p, half)])
     equations = np.vstack([u[near], np.eye(p), -np.eye(p)]).T
     bounds = [(-1, 1)] * near.size + [(0, None)] * (2 * p)
-    solved = optimize.linprog(cost, A_eq=equations, b_eq=sign @ u, bounds=bounds, method="highs-ds")
+    solved = scipy.optimize.linprog(cost, A_eq=equations, b_eq=sign @ u, bounds=bounds, method="highs-ds")
     if solved.x is None:
         return Fit(beta, np.inf), False
     found = _meeting(u[near], y[near], beta - radius * np.asarray(solved.eqlin.marginals), radius)
@@ -153,11 +150,13 @@ def _round(u: Floats, y: Floats, beta: Floats, doubt: int, wider: float) -> tupl
 
 def _meeting(u: Floats, y: Floats, close: Floats, radius: float) -> Floats:
     """The point where independent rows through (almost) a given point meet, to full precision."""
+    import scipy
+
     r = y - u @ close
     rows = np.flatnonzero(np.abs(r) <= 1e-6 * radius)
     if rows.size == 0:
         return close
-    triangle, order = linalg.qr(u[rows].T, mode="r", pivoting=True)
+    triangle, order = scipy.linalg.qr(u[rows].T, mode="r", pivoting=True)
     rank = int((np.abs(np.diag(triangle)) > 1e-7).sum())
     chosen = rows[order[:rank]]
     step: Floats = np.linalg.lstsq(u[chosen], r[chosen], rcond=None)[0]
@@ -172,12 +171,14 @@ def _descend(u: Floats, y: Floats, beta: Floats, rounds: int = 200) -> Fit:
     A step ends on a row, and the next one then runs along it: so narrow valleys, where a program's tolerance is too
     coarse, are followed to their end.
     """
+    import scipy
+
     best = Fit(beta, np.inf)
     for _ in range(rounds):
         r = y - u @ beta
         on = (np.abs(r) <= 2.0**-48 * (np.abs(y) + np.abs(u) @ np.abs(beta))) & u.any(axis=1)
         rest = -np.where(on, 0.0, np.sign(r)) @ u
-        shortest = optimize.lsq_linear(u[on].T, -rest, (-1, 1), method="bvls").fun if on.any() else rest
+        shortest = scipy.optimize.lsq_linear(u[on].T, -rest, (-1, 1), method="bvls").fun if on.any() else rest
         best = min(best, Fit(beta, float(np.linalg.norm(shortest))), key=lambda fit: fit.gap)
         if best.gap <= GAP / 1000:
             break

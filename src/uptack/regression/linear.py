@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from uptack.groups import per_group
 from uptack.account import Account
 from uptack.columns.table import Floats
 from uptack.exact import Rational
+from uptack.groups import per_group
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release

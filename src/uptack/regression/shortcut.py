@@ -5,8 +5,9 @@ block estimates has as its reach the product of the coordinates' intervals [β(r
 coordinate by coordinate, and no coordinate pays for another.
 
 **No silent failure.** Blocks without enough rows, and coefficients that a block does not tell, lie beyond all others,
-on both sides alike (`uptack.regression.block_fits`). ⊥ is a candidate of the draw (`uptack.mechanisms.inverse`). So the
-chance of a reply from beyond the blocks that do tell each coefficient is at most one in a million, whatever the data.
+on both sides alike (`uptack.regression.block_fits`). ⊥ is a candidate of the draw
+(`uptack.mechanisms.inverse_sensitivity`). So the chance of a reply from beyond the blocks that do tell each coefficient
+is at most one in a million, whatever the data.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.groups import per_group
 from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.columns.batched import Batched
 from uptack.columns.table import Floats, Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.mechanisms.inverse import VECTOR_LATTICES, slack_needed, steps_needed
+from uptack.groups import per_group
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, slack_needed, steps_needed
 from uptack.multivariate.scatter import rounds_for, rows_advised
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import loss

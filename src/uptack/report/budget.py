@@ -1,8 +1,8 @@
 """How a total budget is divided over the figures of a table: by public numbers and the schema alone.
 
-All draws of a report are fixed before the first of them runs, so they are composed tightly (`uptack.privacy.shares`):
-with δ > 0 fifteen columns get 1.6 times the ε each that an even split would give them. The regression is paid for by
-itself, since it is one large release.
+All draws of a report are fixed before the first of them runs, so they are composed tightly
+(`uptack.privacy.fair_budget`): with δ > 0 fifteen columns get 1.6 times the ε each that an even split would give them.
+The regression is paid for by itself, since it is one large release.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from uptack.data.protocol import form_of, known
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.privacy import Privacy, tight
+from uptack.privacy.fair_budget import fair_scale
 from uptack.privacy.loss import Loss
-from uptack.privacy.shares import fair_scale
 from uptack.release import NoReply
 from uptack.report.beside import Beside, beside
 from uptack.report.figures import DRAWS, LEVELS, TRUTH, WORTH, Asked, Draw, least_epsilon

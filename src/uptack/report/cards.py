@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from uptack.kernels.density import DensityCurve, Floats
+from uptack.kernels.density_curves import DensityCurve, Floats
 from uptack.privacy import Privacy
 from uptack.release import NoReply
 from uptack.report import spikes

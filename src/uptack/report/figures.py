@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from uptack.mechanisms.inverse import FAILURE, LATTICES
+from uptack.mechanisms.inverse_sensitivity import FAILURE, LATTICES
 from uptack.session import Request
 from uptack.statistics.joint_quantiles import CANDIDATES
 from uptack.table.values.times import DAY, Form
@@ -171,8 +171,8 @@ def least_epsilon(figure: str, rows: int) -> float:
     """The ε of a figure's draw from which on a column of so many rows gets a good answer.
 
     For order statistics: the steps that stay inside the rows, times ε/2, outweigh ⊥ and all candidates far from the
-    answer (`uptack.mechanisms.inverse`): whatever the data, or for the median alone in an ordinary column. The ends of
-    an interval should stay between the quartiles. A density should be more than noise.
+    answer (`uptack.mechanisms.inverse_sensitivity`): whatever the data, or for the median alone in an ordinary column.
+    The ends of an interval should stay between the quartiles. A density should be more than noise.
     """
     refusal = -math.log(FAILURE) + math.log(200)  # ⊥ is drawn once in 200 times at most
     if figure == "median":

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from uptack.labels import json_text, label, printable
-from uptack.privacy.words import promise
+from uptack.privacy.explanation import promise
 from uptack.report.profile import Profile
 from uptack.report.writing import bars, charges, coefficients, counted
 from uptack.shown.numbers import plain

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 import uptack
-from uptack.kernels.density import DensityCurve
+from uptack.kernels.density_curves import DensityCurve
 from uptack.labels import label
-from uptack.privacy.words import promise, short
+from uptack.privacy.explanation import promise, short
 from uptack.report.axes import labelled_ticks, number, powers
 from uptack.report.cards import RANGE, Figure, coarse, in_ticks
 from uptack.report.dates import marks

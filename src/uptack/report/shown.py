@@ -8,16 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from uptack.labels import json_text, label
-from uptack.later import Later
 from uptack.shown import Framed, Record, Table, of_value
 
 if TYPE_CHECKING:
     from uptack.report.cards import Figure
     from uptack.report.profile import Profile
-
-output = Later("uptack.report.output")
-text = Later("uptack.report.text")
-pages = Later("uptack.report.page")
 
 HEIGHT = 640
 """Pixels of a report in a notebook."""
@@ -32,11 +27,15 @@ class Written(Framed):
 
     def to_html(self) -> str:
         """One self-contained page: no script, nothing from a network."""
-        return str(pages.to_html(self))
+        from uptack.report.page import to_html
+
+        return to_html(cast("Profile", self))
 
     def to_markdown(self) -> str:
         """The same as Markdown."""
-        return str(text.to_markdown(self))
+        from uptack.report.text import to_markdown
+
+        return to_markdown(cast("Profile", self))
 
     def to_json(self) -> str:
         """The same as JSON, with values exactly as they were released."""
@@ -44,8 +43,9 @@ class Written(Framed):
 
     def save(self, path: str | Path) -> Path:
         """Write it as the end of the file's name says: .html, .md or .json. All of it, or nothing."""
-        written: Path = output.write(self, path)
-        return written
+        from uptack.report.output import write
+
+        return write(cast("Profile", self), path)
 
     def records(self) -> list[Record]:
         """One line per figure: `column`, `figure`, `category` where something is counted, then `value` and so on.
@@ -69,7 +69,9 @@ class Written(Framed):
         return f'<iframe sandbox="" style="{style}" height="{HEIGHT}" srcdoc="{page}"></iframe>'
 
     def __repr__(self) -> str:
-        return str(text.to_text(self))
+        from uptack.report.text import to_text
+
+        return to_text(cast("Profile", self))
 
 
 def _lines(column: str, figure: Figure) -> list[Record]:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from uptack.labels import label, markdown, unmarked
-from uptack.privacy.words import promise
+from uptack.privacy.explanation import promise
 from uptack.report.cards import RANGE, Figure
 from uptack.report.profile import ColumnProfile, Profile
 from uptack.report.writing import (

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from uptack.labels import label
 from uptack.privacy import Privacy
-from uptack.privacy.words import short as short
+from uptack.privacy.explanation import short as short
 from uptack.report.cards import Figure
 from uptack.report.profile import ColumnProfile, Profile
 from uptack.shown import numbers

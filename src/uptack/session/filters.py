@@ -7,11 +7,10 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from uptack import checks
-from uptack.data.filtered import filtered
-from uptack.data.people import hidden
 from uptack.errors import InvalidArgument
 from uptack.session.requests import Request
 from uptack.table.conditions import Condition, conditions
+from uptack.table.names import hidden
 
 if TYPE_CHECKING:
     from uptack.session.session import Session
@@ -31,9 +30,9 @@ def narrowed(session: Session, given: Mapping[str, Any]) -> Session:
     made = copy(session)
     made.conditions = (
         *session.conditions,
-        *conditions(given, session.source.columns, getattr(session.source, "forms", {})),
+        *conditions(given, session.source.kinds, session.source.forms),
     )
-    made.source = filtered(session.whole, made.conditions)
+    made.source = session.whole.where(made.conditions)
     return made
 
 

@@ -10,9 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uptack.errors import InvalidArgument
 from uptack.privacy import Privacy
-from uptack.registry.readers import formulas
 from uptack.session.requests import Request
 from uptack.table.csv import parquet_copy, rules
 from uptack.table.engine.files import Options, is_text, text_layout
@@ -71,54 +69,19 @@ def told(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
     """
     if not all(isinstance(name, str) for name in request.columns):
         return request  # whoever reads columns says what is wrong
-    given, usual, allowed = _by_formula(request, kinds), dict[str, Any](), request.declaration.allowed
-    if "binary" in allowed and given.get("formula") is None and request.columns:
-        given |= _binary(request.columns[1:], kinds, given.get("binary"))
+    allowed, reads = request.declaration.allowed, request.declaration.reads
+    levels = {} if request.given.get("delta") else {n: s.levels for n, s in schema.columns.items() if s.levels}
+    given = reads.completed(request.columns, request.given, kinds, levels, allowed)
+    usual = dict[str, Any]()
     if len(request.columns) == 1:
         said = schema.columns.get(request.columns[0], Said())
         if given.get("method", "inverse") == "inverse" and given.get("per_person") is None:
             usual |= {"granularity": said.granularity, "plausible": said.plausible}
         usual |= {"keys": said.levels} if given.get("edges") is None and not given.get("delta") else {}
-    if not given.get("delta"):
-        usual |= {"groups": _groups(schema, given["by"])} if "by" in given else {}
-        usual |= {"levels": _levels(schema, given)} if given.get("formula") is not None else {}
+    if not given.get("delta") and "by" in given:
+        usual |= {"groups": _groups(schema, given["by"])}
     fresh = {name: value for name, value in usual.items() if value is not None and name in allowed}
-    both = {"levels": {**fresh["levels"], **(given.get("levels") or {})}} if "levels" in fresh else {}
-    return Request(request.statistic, *request.columns, **{**fresh, **given, **both})
-
-
-def _by_formula(request: Request, kinds: Mapping[str, str]) -> dict[str, Any]:
-    """What a request says. A regression of a column on others, some of them categories, is one by a formula."""
-    given, names = request.given, request.columns
-    listed = given["levels"] if isinstance(given.get("levels"), Mapping) else {}
-    several = [name for name in names[1:] if kinds.get(name) == "text" or name in listed]
-    allowed = request.declaration.allowed
-    if "classes" in allowed and names and kinds.get(names[0]) == "text":
-        if "classes" not in given:
-            fix = "Pass classes=('no', 'yes') (--class no --class yes). They are not read off the rows."
-            raise InvalidArgument("classes", f"given where the response, {names[0]!r}, is a text", "nothing", fix)
-        several.append(names[0])
-    if "formula" not in allowed or given.get("formula") is not None or not several:
-        return given
-    return {**given, "formula": formulas().Formula.of(names[0], names[1:])}
-
-
-def _binary(names: tuple[str, ...], kinds: Mapping[str, str], told: Any) -> dict[str, Any]:
-    """The numbers of the predictors that are 0 or 1: columns of truth values, and those that are said to be."""
-    found = {*formulas().numbered(told, names), *(place for place, n in enumerate(names) if kinds.get(n) == "boolean")}
-    return {"binary": tuple(sorted(found))} if found else {}
-
-
-def _levels(schema: Schema, given: Mapping[str, Any]) -> dict[str, tuple[Any, ...]] | None:
-    """The levels that a schema has of the categories in a formula: of texts, and of what C() makes categories of."""
-    formula = formulas().read(given["formula"])
-    levels = {name: schema.columns.get(name, Said()).levels or () for name in formula.columns}
-    found = {n: some for n, some in levels.items() if len(some) > 1 and (n in formula.categories or _texts(some))}
-    return found if found and isinstance(given.get("levels"), Mapping | None) else None
-
-
-def _texts(levels: tuple[Any, ...]) -> bool:
-    return all(isinstance(level, str) for level in levels)
+    return Request(request.statistic, *request.columns, **{**fresh, **given})
 
 
 def _groups(schema: Schema, by: Any) -> list[Any] | None:

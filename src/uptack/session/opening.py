@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from uptack.data import source
-from uptack.data.people import people
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
@@ -17,6 +15,7 @@ from uptack.session.units import about, called, check_ledger
 from uptack.statistics.column_options import read_question
 from uptack.table.csv.rules import Types
 from uptack.table.engine.files import Options, schema_of
+from uptack.table.opening import open_table
 from uptack.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -45,12 +44,12 @@ def open(
 ) -> Session:
     """A session on data wherever they are: a file, a data frame, a table of a database or cluster.
 
-    `data` is whatever `uptack.data.source` takes. With a `ledger` every release is debited, durably, before the data
-    are touched; `analyst` says on whose behalf. The other arguments are what each release is made with unless it says
-    otherwise; a request may raise `rows_per_person`, not lower it. `types` says what the columns of a CSV file hold,
-    and `delimiter`, `header`, `encoding`, `decimal`, `thousands` and `na` how it is written: see `uptack.data.source`.
-    Types that are guessed are kept by the ledger, and used again the next time. An error about missing values is an
-    answer about the data, so `missing="error"` is for a curator who opens a session with it.
+    `data` is whatever `uptack.table.open_table` takes. With a `ledger` every release is debited, durably, before the
+    data are touched; `analyst` says on whose behalf. The other arguments are what each release is made with unless it
+    says otherwise; a request may raise `rows_per_person`, not lower it. `types` says what the columns of a CSV file
+    hold, and `delimiter`, `header`, `encoding`, `decimal`, `thousands` and `na` how it is written: see
+    `uptack.table.open_table`. Types that are guessed are kept by the ledger, and used again the next time. An error
+    about missing values is an answer about the data, so `missing="error"` is for a curator who opens a session with it.
 
     `person` names the column of ids that says whose each row is, or several for an id of several columns. Then people
     are protected, with all their rows, and the number of people takes the place of that of rows, which is secret. Rows
@@ -82,8 +81,8 @@ def open(
         table=table, types=types, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
         thousands=thousands, na=na,
     )  # fmt: skip
-    rows = source(data, **settled(data, schema.filled(how), ledger).given())
-    schema.fits(rows.columns)
-    theirs = people(rows, relation.person) if relation.person else rows
+    options = settled(data, schema.filled(how), ledger).given()
+    rows = open_table(data, person=relation.person or None, **options)
+    schema.fits(rows.kinds)
     word = called((schema.noun or "row") if noun is None else noun)
-    return Session(theirs, ledger, analyst, relation, missing, entropy_source(entropy), word, schema)
+    return Session(rows, ledger, analyst, relation, missing, entropy_source(entropy), word, schema)

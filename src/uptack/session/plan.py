@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uptack.drawing import bars, caption
 from uptack.labels import label
+from uptack.plot_axes import bars, caption
 from uptack.privacy import Privacy, tight
+from uptack.privacy.explanation import short
 from uptack.privacy.loss import Loss
-from uptack.privacy.words import short
 from uptack.release import NoReply
 from uptack.session.requests import Request
 from uptack.shown import Framed, Record, Table

@@ -9,9 +9,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from uptack.columns.unread import Touched
-from uptack.data import Source
-from uptack.data.people import PeopleSource
 from uptack.errors import InvalidArgument
 from uptack.groups import per_group
 from uptack.labels import label
@@ -20,16 +17,25 @@ from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
-from uptack.registry.people import proved
-from uptack.registry.readers import formulas
-from uptack.registry.reads import DESIGNS, named_groups
+from uptack.registry.person_options import proved
 from uptack.release import NoReply, Release
-from uptack.session.grouping import SourceGroups
-from uptack.session.unread import NoEntropy, UnreadGroups
 from uptack.statistics.order_statistic_errors import buys_size, ranks
 from uptack.statistics.row_counts import COUNT_SHARE
+from uptack.table.protocol import Table
+from uptack.table.reads import Grouped, named_groups
+from uptack.table.unread import Touched, UnreadTable
 
 Made = Release[Any] | NoReply
+
+
+class NoEntropy(Entropy):
+    """Randomness that stops a rehearsal where it is asked for."""
+
+    private = True
+
+    def bytes(self, count: int) -> bytes:
+        """Stops the rehearsal."""
+        raise Touched
 
 
 def in_tables(declaration: Declaration) -> bool:
@@ -94,10 +100,7 @@ class Request:
 
     def predictors(self, kinds: Mapping[str, str]) -> tuple[str, ...]:
         """The names of the columns of X, in a regression with declared levels: by a formula its own."""
-        given = self.given
-        if given.get("formula") is None:
-            return self.columns[1:]
-        found: tuple[str, ...] = formulas().names(given["formula"], kinds, given.get("levels"))
+        found: tuple[str, ...] = self.declaration.reads.predictors(self.columns, self.given, kinds)
         return found
 
     def with_defaults(self, missing: Any, **defaults: Any) -> Request:
@@ -116,53 +119,52 @@ class Request:
             return self
         return Request(self.statistic, *self.columns, **{**self.given, "adjacency": relation.by_person(*person)})
 
-    def rehearse(self, source: Source) -> NoReply | None:
+    def rehearse(self, table: Table) -> NoReply | None:
         """⊥ where public numbers alone decide so, errors where the request is wrong; None where data are needed."""
-        self.declaration.reads.check(self.statistic, self.columns, source, self.given)
+        self.declaration.reads.check(self.statistic, self.columns, table, self.given)
         try:
-            made = self._rehearsed(source)
+            made = self._rehearsed(UnreadTable.of(table))
         except Touched:
             return None
         return made if isinstance(made, NoReply) else None
 
-    def _rehearsed(self, source: Source) -> Made:
-        function, public = self.declaration.public, {**self.given, "entropy": NoEntropy()}
-        by = public.pop("by", None)
-        if by is not None:
-            return per_group(self.declaration.function, UnreadGroups(self._grouped(source, by)), **public)
+    def _rehearsed(self, table: UnreadTable) -> Made:
+        public = {**self.given, "entropy": NoEntropy()}
+        if "by" in public:
+            return self._called(table, public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
         kept = 1 - COUNT_SHARE
         if drops and (self.declaration.plan is not ranks or buys_size(public)):  # what all rows can't do, some can't
             public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * kept}
         elif drops:
             drops = False  # the number of all rows is public, and the release itself refuses by it
-        made: Made = function(*self.declaration.reads.unread(source, self.columns, public), **public)
+        made = self._called(table, public)
         if drops and isinstance(made, NoReply) and made.advice.epsilon is not None:
             least = math.ceil(1000 * made.advice.epsilon / float(kept)) / 1000
             return replace(made, advice=replace(made.advice, epsilon=least))
         return made
 
-    def make(self, source: Source, entropy: Entropy) -> Made:
+    def make(self, table: Table, entropy: Entropy) -> Made:
         """The release itself. Reads the data: whatever it costs must have been paid."""
-        given, function = self.given, self.declaration.public
-        by = given.pop("by", None)
-        if by is not None:
-            return per_group(self.declaration.function, self._grouped(source, by), **given, entropy=entropy)
-        data = self.declaration.reads.read(source, self.columns, given)
-        if isinstance(source, PeopleSource) and given.get("order") is not None:
-            given["order"] = source.order(given["order"])
-        made: Made = function(*data, **given, entropy=entropy)
-        design = self.declaration.reads in DESIGNS and given.get("formula") is None  # which names its own
-        if isinstance(made, Release) and hasattr(made.value, "named"):  # a matrix of all columns
+        given = self.given
+        made = self._called(table, {**given, "entropy": entropy})
+        if "by" in given or not made:
+            return made
+        if hasattr(made.value, "named"):  # a matrix of all columns
             return replace(made, value=made.value.named(*self.columns))
-        return made.named(*self.columns[1:]) if design and made and made.labels else made
+        design = self.declaration.reads.shape == "design" and given.get("formula") is None  # which names its own
+        return made.named(*self.columns[1:]) if design and made.labels else made
 
-    def _grouped(self, source: Source, by: Any) -> SourceGroups:
-        """What it reads, in groups. Nothing is read yet."""
-        if isinstance(source, PeopleSource):
-            proved(self.declaration, self.given)
-        reads, given = self.declaration.reads, self.given
-        return SourceGroups(source, named_groups(by), lambda part: reads.read(part, self.columns, given))
+    def _called(self, table: Table, given: dict[str, Any]) -> Made:
+        """What the function returns for columns of a table, or for its groups."""
+        arguments = self.declaration.reads.read(table, self.columns, given)
+        if "by" not in given:
+            made: Made = self.declaration.public(*arguments, **given)
+            return made
+        if table.unit.people:
+            proved(self.declaration, given)
+        groups = table.groups(named_groups(given.pop("by")))
+        return per_group(self.declaration.function, Grouped(groups, arguments, table.unit.people), **given)
 
     def __repr__(self) -> str:
         others = {k: v for k, v in self.given.items() if k not in ("epsilon", "delta") and _telling(v)}

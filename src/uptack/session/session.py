@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from uptack import checks
-from uptack.data import Source
-from uptack.data.people import hidden
-from uptack.data.protocol import known
 from uptack.errors import InvalidArgument, UptackError
 from uptack.noise import Entropy
 from uptack.privacy import Adjacency, Privacy, tight
+from uptack.privacy.explanation import whose
 from uptack.privacy.loss import Approximate, Loss
-from uptack.privacy.words import whose
 from uptack.progress import track
 from uptack.session.columns import SessionColumn, asking, several, spread
 from uptack.session.filters import check_fits, looked_at, narrowed, one_line
@@ -25,6 +22,8 @@ from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request
 from uptack.session.shown import ShownSession
 from uptack.table.conditions import Condition
+from uptack.table.names import hidden, known
+from uptack.table.protocol import Table
 from uptack.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Session(ShownSession):
 
     def __init__(
         self,
-        data: Source,
+        data: Table,
         ledger: Ledger | None,
         analyst: str | None,
         adjacency: Adjacency,
@@ -59,8 +58,8 @@ class Session(ShownSession):
         some conditions can be asked for more.
 
         **Theorem.** Releases keep the guarantee that they have in the whole session, at the same price: rows that do
-        not meet the conditions become rows without values, one by one (`uptack.data.filtered`). How many are left is
-        secret. Conditions are public: the ledger names them.
+        not meet the conditions become rows without values, one by one (`uptack.table.protocol.Table.where`). How many
+        are left is secret. Conditions are public: the ledger names them.
 
         The session shares the ledger, what has been spent, the randomness and the unit of privacy. With `person=`
         people without a row that is left are people without a value.
@@ -77,7 +76,7 @@ class Session(ShownSession):
 
     def __getitem__(self, name: str) -> SessionColumn:
         hidden(name, self.adjacency.person)
-        known(name, self.source.columns)
+        known(name, self.source.kinds)
         return SessionColumn(self, name)
 
     def run(self, request: Request) -> Made:
@@ -97,13 +96,11 @@ class Session(ShownSession):
 
     def snapshot(self) -> AbstractContextManager[None]:
         """One state of the table for all that is read inside: what is in memory has only one."""
-        snapshot: AbstractContextManager[None] = getattr(self.source, "snapshot", nullcontext)()
-        return snapshot
+        return self.source.snapshot()
 
     def one_state(self) -> AbstractContextManager[object]:
         """One state of the table for all releases that are made inside: each column of it is read once for them."""
-        state: AbstractContextManager[object] = getattr(self.source, "one_state", nullcontext)()
-        return state
+        return self.source.one_state()
 
     def _make(self, request: Request) -> Made:
         self._spending.add(request.cost)
@@ -140,7 +137,7 @@ class Session(ShownSession):
             for request in map(self.complete, requests):
                 refusal = request.rehearse(self.source)
                 cost = request.cost if refusal is None else Privacy(0, 0, request.cost.adjacency)
-                error = "" if refusal is not None else expected_error(request, self.source.rows)
+                error = "" if refusal is not None else expected_error(request, self.source.size)
                 tree = None if refusal is not None else self.loss_of(request)
                 lines.append(PlannedRelease(request, cost, refusal, error, tree))
         whole = total_cost([line.cost for line in lines], self.spent)
@@ -150,7 +147,7 @@ class Session(ShownSession):
         """What a request will do to the data, at most, for the neighbours that this session speaks of."""
         full = self.complete(request)
         if full.cost.adjacency == self.adjacency:
-            return full.loss(self.source.rows)
+            return full.loss(self.source.size)
         wider = full.cost.under(self.adjacency)
         return Approximate(wider.exact_epsilon, wider.exact_delta)
 
@@ -189,7 +186,7 @@ class Session(ShownSession):
         """
         if y is None and options.get("formula") is None:
             raise InvalidArgument("y", "given where there is no formula", "nothing", "It names the response.")
-        if isinstance(y, str) and "~" in y and y not in self.source.columns:
+        if isinstance(y, str) and "~" in y and y not in self.source.kinds:
             raise InvalidArgument("y", "the name of a column", repr(y), f"Pass formula={y!r}.")
         named = () if y is None else (y, *self.predictors(y, x, *others))
         return self.run(Request("regression", *named, epsilon=epsilon, **options))
@@ -230,12 +227,12 @@ class Session(ShownSession):
     @property
     def numeric(self) -> tuple[str, ...]:
         """The names of the columns of numbers."""
-        return tuple(name for name, kind in self.source.columns.items() if kind in ("integer", "number"))
+        return tuple(name for name, kind in self.source.kinds.items() if kind in ("integer", "number"))
 
     @property
     def texts(self) -> tuple[str, ...]:
         """The names of the columns of texts."""
-        return tuple(name for name, kind in self.source.columns.items() if kind == "text")
+        return tuple(name for name, kind in self.source.kinds.items() if kind == "text")
 
     @property
     def private(self) -> bool:
@@ -264,7 +261,7 @@ class Session(ShownSession):
     def complete(self, request: Request) -> Request:
         """The request with the session's defaults, which it may tighten and not loosen."""
         plain, rows = self.adjacency.per_person(1), self.adjacency.rows_per_person
-        full = told(request, self.schema, self.source.columns).with_defaults(
+        full = told(request, self.schema, self.source.kinds).with_defaults(
             missing=self._missing, adjacency=plain, rows_per_person=rows
         )
         full = full.about(self.adjacency.person)

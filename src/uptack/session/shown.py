@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from uptack.labels import label
-from uptack.later import Later
 from uptack.shown import Table
 
 if TYPE_CHECKING:
     from uptack.session.session import Session
-
-reports = Later("uptack.report.call")
 
 
 class ShownSession:
@@ -19,7 +16,9 @@ class ShownSession:
 
     def report(self, *, epsilon: Any, **options: Any) -> Any:
         """A private profile of the whole table, paid from this session's budget: `uptack.report`, with its options."""
-        return reports.report(self, epsilon=epsilon, **options)
+        import uptack
+
+        return uptack.report(self, epsilon=epsilon, **options)
 
     def table(self) -> Table:
         """The columns and their kinds, and the budget."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from uptack import checks
-from uptack.data.people import named
 from uptack.errors import InvalidArgument
 from uptack.privacy import Adjacency
+from uptack.table.names import id_names
 
 LONGEST_NOUN = 40
 
@@ -16,7 +16,7 @@ def about(relation: Adjacency, person: str | Sequence[str] | None) -> Adjacency:
     """The adjacency about the people that `person` names."""
     if person is None:
         return relation
-    names = named(person)
+    names = id_names(person)
     if relation.person not in ((), names):
         raise InvalidArgument("person", f"{relation.person}, as adjacency has it", checks.describe(person))
     if relation.rows_per_person != 1:

@@ -13,7 +13,7 @@ from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.mechanisms.plausible import Lattice, Plausible
+from uptack.mechanisms.plausible_range import Lattice, Plausible
 from uptack.noise import Entropy, IntegerLaplace, MachineNumbers
 from uptack.privacy import Adjacency, loss
 from uptack.registry.options import METHODS
@@ -232,7 +232,7 @@ class Options(MeanOptions, total=False):
       themselves. With a step of 100 an answer of 20 comes out as 0. From 1e-75 to 1e75; for `method="inverse"` only.
     - `plausible`: a guess (low, high) of where the values lie, from knowledge and not from the data; no bounds, since
       values outside are answered too. A good guess gets replies with fewer rows, a wrong one costs little
-      (`uptack.mechanisms.plausible`). For `method="inverse"` only.
+      (`uptack.mechanisms.plausible_range`). For `method="inverse"` only.
     """
 
     method: str

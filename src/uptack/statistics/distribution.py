@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uptack import checks
-from uptack.drawing import PRIVATE, axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import IntegerLaplace
+from uptack.plot_axes import PRIVATE, axes
 from uptack.reach.protocol import Floats
 from uptack.shown import Ends, Figures, Record, line
 from uptack.statistics.running_noise import RunningNoise

@@ -54,8 +54,8 @@ def ecdf(
     """The share of rows up to every number, with no bounds on the data, and a band for the population.
 
     **Theorem.** ε-differentially private. Half of ε draws knots, which are evenly spaced quantiles, by a chain or by a
-    tree of chains (`uptack.mechanisms.tree`). The other half counts the rows between them, with integer noise of a law
-    that does not depend on the data (`uptack.statistics.running_noise`). All else is read off these:
+    tree of chains (`uptack.mechanisms.quantile_tree`). The other half counts the rows between them, with integer noise
+    of a law that does not depend on the data (`uptack.statistics.running_noise`). All else is read off these:
     `value.at(points)`, `value.quantile(p)`, `value.share(low, high)`, `value.density()`, `value.band(confidence)` and
     `value.plot()` cost nothing more. What the band promises is in `uptack.statistics.distribution.Ecdf.band`.
 

@@ -1,7 +1,7 @@
 """A frame for a column: an interval [a, b] that holds all rows but a handful, found privately without any bounds.
 
-Two draws by `uptack.mechanisms.weighed`. Counts are exact, and each of them moves by at most 1 when a row is replaced,
-comes or goes. N is the public number of rows: the true one, or a noisy one where that is secret.
+Two draws by `uptack.mechanisms.weighted_candidates`. Counts are exact, and each of them moves by at most 1 when a row
+is replaced, comes or goes. N is the public number of rows: the true one, or a noisy one where that is secret.
 
 **Anchor.** Candidates are the cells [i·w, (i + 2)·w), w = 2^j for j from -256 to 256, with the public weight
 
@@ -39,8 +39,8 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from uptack.mechanisms.inverse import decay, inverse_loss
-from uptack.mechanisms.weighed import Weighed
+from uptack.mechanisms.inverse_sensitivity import decay, inverse_loss
+from uptack.mechanisms.weighted_candidates import WeightedCandidates
 from uptack.reach.protocol import Floats
 from uptack.release import Advice
 from uptack.statistics.column_options import Question
@@ -165,14 +165,14 @@ def _edge(i: int, j: int) -> float:
     return near if near >= exact else math.nextafter(near, math.inf)
 
 
-def cells(tails: Tails, n: int, left_out: int) -> Weighed[Cell]:
+def cells(tails: Tails, n: int, left_out: int) -> WeightedCandidates[Cell]:
     """All cells of a score below T, and the weight of the rest."""
     keys, weights, scores = list[Cell](), list[Fraction](), list[int]()
     for cell, score in _scored(tails, n, left_out):
         keys.append(cell)
         weights.append(cell_weight(*cell))
         scores.append(score)
-    return Weighed(keys, weights, np.array(scores, np.int64), 1 - sum(weights, Fraction(0)), left_out)
+    return WeightedCandidates(keys, weights, np.array(scores, np.int64), 1 - sum(weights, Fraction(0)), left_out)
 
 
 def _scored(tails: Tails, n: int, left_out: int) -> Iterator[tuple[Cell, int]]:
@@ -220,14 +220,14 @@ def _side_weights(power: int) -> tuple[Floats, tuple[tuple[int, int], ...], tupl
     return far, keys, tuple(map(Fraction, weights.tolist())), np.log(weights)
 
 
-def sides(tails: Tails, middle: float, width: float, left_out: int, power: int) -> Weighed[tuple[int, int]]:
+def sides(tails: Tails, middle: float, width: float, left_out: int, power: int) -> WeightedCandidates[tuple[int, int]]:
     """All pairs of sides, and how many rows are outside each."""
     far, keys, weights, logs = _side_weights(power)
     most = 2 * left_out * tails.unit
     below = np.minimum(tails.below(middle - far * width), most)
     above = np.minimum(tails.above(middle + far * width), most)
     outside = ((below[:, None] + above[None, :]) // tails.unit).astype(np.int64)  # people, where units have no largest
-    return Weighed(keys, weights, outside.ravel(), logs=logs)
+    return WeightedCandidates(keys, weights, outside.ravel(), logs=logs)
 
 
 # ----------------------------------------------------------------------------------------------------------- frames

@@ -1,13 +1,14 @@
 """Several quantiles for one ε.
 
-Where n allows it, they are drawn by a chain, or if there are many by a tree of chains (`uptack.mechanisms.tree`): each
-quantile is nearly as close as if it alone had all of ε, since a changed row moves them all together.
+Where n allows it, they are drawn by a chain, or if there are many by a tree of chains
+(`uptack.mechanisms.quantile_tree`): each quantile is nearly as close as if it alone had all of ε, since a changed row
+moves them all together.
 
 Otherwise by nested boxes. **Theorem.** The product of the quantiles' intervals is a reach of their vector: each of the
-three axioms holds coordinate by coordinate. So one draw over nested boxes (`uptack.mechanisms.inverse`) is ε-private.
-The score of a draw is about 2m/ε and each of m coordinates lies anywhere within that many ranks: an error of about m/ε
-ranks, half of that of m releases with ε/m each. Sorting is post-processing. Which of the two ways is taken depends on
-n, ε and the levels alone. Chains count rows, so people's weighted rows have boxes.
+three axioms holds coordinate by coordinate. So one draw over nested boxes (`uptack.mechanisms.inverse_sensitivity`) is
+ε-private. The score of a draw is about 2m/ε and each of m coordinates lies anywhere within that many ranks: an error of
+about m/ε ranks, half of that of m releases with ε/m each. Sorting is post-processing. Which of the two ways is taken
+depends on n, ε and the levels alone. Chains count rows, so people's weighted rows have boxes.
 
 **Theorem.** Boxes at ranks worked out from the true number of rows are ε-private where it is secret, with ⊥ as a
 candidate. *Proof.* The score of a vector is the largest of its coordinates' scores, and κ the least of theirs. Each
@@ -25,7 +26,7 @@ from functools import partial
 import numpy as np
 
 from uptack.account import Outcome
-from uptack.mechanisms.inverse import VECTOR_LATTICES, Refusal, boxes, decay, inverse_loss, round_to
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, Refusal, boxes, decay, inverse_loss, round_to
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.protocol import Floats

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.mechanisms.inverse import inverse_loss, steps_needed
+from uptack.mechanisms.inverse_sensitivity import inverse_loss, steps_needed
 from uptack.privacy import Privacy, loss
 from uptack.reach.l_statistics import quantile_rank
 from uptack.statistics import quantile_trees

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from uptack import checks
 from uptack.exact import Rational
-from uptack.mechanisms.inverse import inverse_loss
+from uptack.mechanisms.inverse_sensitivity import inverse_loss
 from uptack.privacy import Privacy, loss
 from uptack.registry import release
 from uptack.release import NoReply, Release

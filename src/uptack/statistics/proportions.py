@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from uptack.account import Outcome
 from uptack.exact import Rational, read
 from uptack.groups import per_group
-from uptack.later import Later
 from uptack.mechanisms.integer_sums import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, loss
@@ -26,8 +25,6 @@ from uptack.statistics.column_input import column
 from uptack.statistics.column_options import MeanOptions, read_question
 from uptack.statistics.order_statistic_errors import secret_size
 from uptack.table.reads import COLUMN
-
-stats = Later("scipy.stats")
 
 MOST = 5_000
 """Values of the noise that are added up one by one."""
@@ -78,8 +75,10 @@ class ProportionInterval:
 
     def _at_least(self, y: int, n: int, p: float) -> float:
         """P(B + Z ≥ y). The noise is symmetric, so the other tail is that of n - B with 1 - p."""
+        import scipy
+
         z, chances = _noise(self.law)
-        beyond = stats.binom.sf((y - z) // self.each - 1, -(-n // self.each), p)
+        beyond = scipy.stats.binom.sf((y - z) // self.each - 1, -(-n // self.each), p)
         beyond = beyond if self.each == 1 else np.minimum(math.e * beyond, 1.0)
         return float((chances * beyond).sum()) + FORGOTTEN
 

@@ -87,14 +87,14 @@ def _looks(question: Question) -> float:
     return question.rows * steps
 
 
-def _scale_ladder(build: ptr.Build, n: int, question: Question, rough: bool) -> ptr.Outcome:
+def _scale_ladder(build: ptr.Build, n: int, question: Question, rough: bool) -> ptr.TestedRelease:
     """S with the ratio of its reach: bounds that n rows of a smooth law allow, at most the papers' ln(1 + 1/ln n)."""
     bound = min(SCALE_SLOPE * _looks(question) / n, dwork_lei.log_width(n))
     proposals = _ladder(question, bound, LOUDEST_ROUGH if rough else LOUDEST, ptr.ratio)
     return ptr.attempt(build, proposals, ptr.release_scale(question.entropy), question.entropy)
 
 
-def _location_ladder(statistic: Statistic, data: Data, n: int, question: Question, spread: float) -> ptr.Outcome:
+def _location_ladder(statistic: Statistic, data: Data, n: int, question: Question, spread: float) -> ptr.TestedRelease:
     """A location with bounds c·s·(t + 3/ε)/n, and noise of a scale of at most s/5; for s = 0 a least positive one."""
     s = max(spread, 1e-300)
     bound = statistic.slope * s * _looks(question) / n
@@ -106,7 +106,7 @@ def _location_ladder(statistic: Statistic, data: Data, n: int, question: Questio
     )
 
 
-def _told(outcome: ptr.Outcome, how: str, question: Question, advice: Advice) -> Outcome[float]:
+def _told(outcome: ptr.TestedRelease, how: str, question: Question, advice: Advice) -> Outcome[float]:
     """What a propose-test-release came to, with what it spent."""
     if outcome.value is None:
         return question.refuse(how, advice, outcome.tree)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.mechanisms.inverse import VECTOR_LATTICES
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES
 from uptack.noise import MachineNumbers
 from uptack.reach.protocol import Floats
 

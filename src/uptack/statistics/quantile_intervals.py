@@ -17,7 +17,7 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, Real, ball, read
-from uptack.mechanisms.inverse import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
+from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
 from uptack.noise import MachineNumbers
 from uptack.reach import LStatistic, Reach
 from uptack.reach.protocol import Floats
@@ -94,8 +94,8 @@ class IntervalRanks:
     to fail). Let l(m) be the q-quantile of Binomial(m, p), and u(m) one more than its upper q-quantile, q = 7α/20. By
     the law of the number of rows up to Q, x(l(n)) ≤ Q ≤ x(u(n)) but for 2q. Both l and u rise with m, so then also
     x(l(least)) ≤ Q ≤ x(u(most)). Each end aims a number of ranks further out, and misses by more, not being ⊥, with a
-    chance of α/10 (`uptack.mechanisms.inverse`). In all α/10 + 7α/10 + 2α/10 = α. No step asks for independence of
-    another. ∎
+    chance of α/10 (`uptack.mechanisms.inverse_sensitivity`). In all α/10 + 7α/10 + 2α/10 = α. No step asks for
+    independence of another. ∎
 
     **For people** who are a sample of a population of people, Q is the p-quantile of a random row of a random person.
     The rows of one person are not independent of each other, but people are. Let s_i be the share of the rows of person

@@ -1,4 +1,4 @@
-"""Several or many quantiles of a column, by a chain or by a tree of chains: `uptack.mechanisms.tree`."""
+"""Several or many quantiles of a column, by a chain or by a tree of chains: `uptack.mechanisms.quantile_tree`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.mechanisms.inverse import inverse_loss, round_to
-from uptack.mechanisms.tree import FEW, Tree
+from uptack.mechanisms.inverse_sensitivity import inverse_loss, round_to
+from uptack.mechanisms.quantile_tree import FEW, Tree
 from uptack.noise import Entropy
 from uptack.privacy import loss
 from uptack.reach.l_statistics import quantile_rank

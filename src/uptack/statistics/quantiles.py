@@ -85,11 +85,11 @@ def quantile(
 ) -> Release[Any] | NoReply:
     """The quantile x(⌈pn⌉), or several at once for one ε, with no bounds on the data.
 
-    **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse`). `"ptr"` and `"dwork-lei"`
-    are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). Where the number of rows
-    is secret, up to eleven quantiles by the inverse method do without it (`uptack.statistics.release_methods`). For
-    more, for an interval and for the other methods, a tenth of ε goes into a noisy one. All hold for people with up to
-    `rows_per_person` rows.
+    **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse_sensitivity`). `"ptr"` and
+    `"dwork-lei"` are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). Where the
+    number of rows is secret, up to eleven quantiles by the inverse method do without it
+    (`uptack.statistics.release_methods`). For more, for an interval and for the other methods, a tenth of ε goes into a
+    noisy one. All hold for people with up to `rows_per_person` rows.
 
     With an increasing list of p the inverse method draws all quantiles at once: with nine of them, a third of the error
     of one release for each with an equal part of ε (`uptack.statistics.joint_quantiles`).

@@ -90,9 +90,9 @@ def interquantile_range(
 ) -> Release[float] | NoReply:
     """x(⌈high·n⌉) - x(⌊low·n⌋ + 1), with no bounds on the data.
 
-    **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse`). `"ptr"` works on the
-    logarithm with the ratio of the reach's ends, and `"dwork-lei"` is the papers' S with two shifted grids; both are
-    (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
+    **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse_sensitivity`). `"ptr"` works
+    on the logarithm with the ratio of the reach's ends, and `"dwork-lei"` is the papers' S with two shifted grids; both
+    are (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
     """
     return released(_between(low, high), x, epsilon, options)
 

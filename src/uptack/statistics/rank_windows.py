@@ -30,7 +30,7 @@ class WindowRows:
 
     Where there are fewer, the others are at the end of all candidates. A row keeps its place: whoever asks for it
     again, from whichever window, finds the same. That matters: a row that two windows placed differently would move
-    the counts of one and not of the other, and the theorem of `uptack.mechanisms.joint` asks for one table.
+    the counts of one and not of the other, and the theorem of `uptack.mechanisms.quantile_chain` asks for one table.
 
     **Theorem.** The places have the law of this: put each row into its cell, at the place that random digits of its own
     choose among the cell's candidates; sort. *Proof.* A row's cell keeps the order of rows, and cells don't overlap, so

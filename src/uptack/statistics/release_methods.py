@@ -9,7 +9,7 @@ from typing import Any
 
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.mechanisms.inverse import (
+from uptack.mechanisms.inverse_sensitivity import (
     LATTICES,
     Refusal,
     chosen,
@@ -19,7 +19,7 @@ from uptack.mechanisms.inverse import (
     steps_needed,
     worth_asking,
 )
-from uptack.mechanisms.plausible import Lattice
+from uptack.mechanisms.plausible_range import Lattice
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import propose_test
 from uptack.statistics.column_input import column

@@ -24,9 +24,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.mechanisms.joint_sums import windowed
+from uptack.mechanisms.quantile_chain_sums import windowed
 from uptack.noise import Entropy, IntegerLaplace
-from uptack.noise.laws import least
+from uptack.noise.integer_laws import least
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -119,7 +119,8 @@ class Reads:
         if not self.least <= len(names) <= (len(names) if self.most is None else self.most):
             must = f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}"
             raise InvalidArgument("columns", f"{must} for {what}", len(names))
-        if self.shape == "design" and given.get("formula") is None and names[0] in names[1:]:
+        formula = given.get("formula") is not None
+        if self.shape == "design" and not formula and names[0] in names[1:]:
             raise InvalidArgument("columns", "predictors other than the response", repr(names[0]))
         by = named_groups(given.get("by"), given.get("groups"))
         for name in (*names, *by, given.get("order")):
@@ -128,7 +129,7 @@ class Reads:
             known(given["order"], table.kinds, what="order")
         for place, name in enumerate(names, 1 - len(names)):
             kinds = self.last if self.last and place == 0 else self.kinds
-            kinds = kinds if given.get("formula") is None else COUNTED
+            kinds = COUNTED if formula else kinds
             known(name, table.kinds, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
         for name in by:
             known(name, table.kinds, COUNTED)
@@ -136,10 +137,22 @@ class Reads:
         for group in labels if isinstance(labels, list | tuple) else ():
             comparable(names[-1], table.kinds[names[-1]], group)
 
+    def named(self, names: Names, given: Given) -> Names:
+        """The columns that are asked about: those named."""
+        return names
+
+    def predictors(self, names: Names, given: Given, kinds: Mapping[str, str]) -> Names:
+        """The names of the columns of X."""
+        return names[1:]
+
+    def completed(
+        self, names: Names, given: Given, kinds: Mapping[str, str], levels: Mapping[str, Any], allowed: Names
+    ) -> dict[str, Any]:
+        """What a request says, with what follows from kinds and public levels of columns."""
+        return dict(given)
+
     def read(self, table: Table, names: Names, given: Given) -> tuple[Any, ...]:
-        """The data arguments. A formula names its columns itself, so it gets the table."""
-        if given.get("formula") is not None:
-            return table, None
+        """The data arguments."""
         columns = [table.column(name) for name in names]
         if self.shape == "flags":
             return (columns[0] if columns else table,)

@@ -8,7 +8,6 @@ refused: names of columns are public, so the difference is shown.
 from __future__ import annotations
 
 import difflib
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -309,31 +308,28 @@ def text(schema: Schema, file: str) -> str:
     >>> dict(parse(text(made, "visits.csv")).columns) == made.columns
     True
     """
-    table = {"person": list(schema.person), "noun": schema.noun, "adjacency": schema.adjacency}
-    parts = [HEADING.format(file=_printable(file)), _lines({key: value for key, value in table.items() if value})]
-    if schema.dialect:
-        parts.append("[file]\n" + _lines(schema.dialect))
-    parts += [f"[columns.{_key(name)}]\n{_lines(vars(said))}" for name, said in schema.columns.items()]
-    return "\n".join(part for part in parts if part)
+    import tomlkit
+
+    table = {"person": list(schema.person), "noun": schema.noun, "adjacency": schema.adjacency, "file": schema.dialect}
+    columns = {name: _items(vars(said)) for name, said in schema.columns.items()}
+    printable = "".join(sign if sign.isprintable() else "?" for sign in file)
+    written = tomlkit.dumps({**_items({key: value for key, value in table.items() if value}), "columns": columns})
+    return f"{HEADING.format(file=printable)}\n{written}"
 
 
-def _lines(table: Mapping[str, Any]) -> str:
-    return "".join(f"{key} = {_value(value)}\n" for key, value in table.items() if value is not None)
+def _items(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _item(value) for key, value in table.items() if value is not None}
 
 
-def _printable(file: str) -> str:
-    return "".join(sign if sign.isprintable() else "?" for sign in file)
+def _item(value: Any) -> Any:
+    """A value that TOML has. Numbers are written exactly and without an exponent: one tenth is 0.1."""
+    import tomlkit
 
-
-def _key(name: str) -> str:
-    return name if name.isascii() and name.replace("-", "a").replace("_", "a").isalnum() else _value(name)
-
-
-def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return _items(value)
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
+        return [_item(one) for one in value]
     if isinstance(value, Fraction | float):
         exact = Fraction(value)
-        return format(Decimal(exact.numerator) / Decimal(exact.denominator), "f")
-    written = json.dumps(value, ensure_ascii=False)  # texts, whole numbers and truth values are written alike
-    return written.replace("\x7f", "\\u007f")
+        return tomlkit.value(format(Decimal(exact.numerator) / Decimal(exact.denominator), "f"))
+    return value

@@ -5,10 +5,17 @@ To add one, add a line with `family(name, released(function, ...), pairs, claime
 
 from __future__ import annotations
 
-from uptack.audit.battery import blocks, columns, curves, laws, noisy, wider
-from uptack.audit.case import Case, ExactCase
+from uptack.audit.audit_case import Case, ExactCase
+from uptack.audit.battery import block_cases, column_cases, exact_cases, function_cases, noise_cases, session_cases
 
 
 def cases() -> list[Case | ExactCase]:
     """All public mechanisms; first those whose exact law is known."""
-    return [*laws.cases(), *columns.cases(), *noisy.cases(), *blocks.cases(), *curves.cases(), *wider.cases()]
+    return [
+        *exact_cases.cases(),
+        *column_cases.cases(),
+        *noise_cases.cases(),
+        *block_cases.cases(),
+        *function_cases.cases(),
+        *session_cases.cases(),
+    ]

@@ -19,13 +19,10 @@ import numpy as np
 from uptack import checks
 from uptack.columns.table import Floats
 from uptack.errors import InvalidArgument
-from uptack.later import Later
 from uptack.regression.formulas import elementary, refusals
 from uptack.regression.formulas.column_names import escape_names, shown, unescape_name
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import number
-
-formulaic = Later("formulaic")
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": elementary.log, "log1p": elementary.log1p, "log2": elementary.log2, "log10": elementary.log10,
@@ -141,7 +138,9 @@ def _parsed(text: object) -> Any:
     try:
         if isinstance(text, str) and len(text) > LONGEST:
             raise InvalidArgument("formula", f"of at most {LONGEST:,} characters", f"{len(text):,}")
-        found = formulaic.Formula(_shortened(escape_names(text))) if isinstance(text, str) else None
+        from formulaic import Formula as Parsed
+
+        found = Parsed(_shortened(escape_names(text))) if isinstance(text, str) else None
         sound = len(list(found.lhs)) == 1 == len(next(iter(found.lhs)).factors) and all(t.factors for t in found.rhs)
     except InvalidArgument:
         raise
@@ -156,7 +155,9 @@ def _parsed(text: object) -> Any:
 
 def _shortened(text: str) -> str:
     """The formula with no higher powers than it needs. One with too many terms is refused."""
-    tree = formulaic.parser.DefaultFormulaParser().get_ast(text)
+    from formulaic.parser import DefaultFormulaParser
+
+    tree = DefaultFormulaParser().get_ast(text)
     terms, powers = counted(tree)
     if not terms <= MOST:
         must = f"of at most {MOST:,} terms of {DEEPEST} columns, with few powers, whole numbers up to {HIGHEST}"

@@ -1,0 +1,265 @@
+"""What the commands share: options, how a table is opened, how a result is shown, and exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from uptack.cli.condition_syntax import narrowed
+from uptack.cli.parameter_types import Exact, Missing, pairs, stacked
+from uptack.cli.stdin import kept
+from uptack.errors import NoInterval
+from uptack.labels import json_text, label, lines, pasted
+from uptack.noise import SeededEntropy
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE
+from uptack.progress import steps
+from uptack.release import NoReply, Release
+from uptack.session import Request, Session
+from uptack.session import open as open_session
+from uptack.session.requests import Made
+from uptack.shown.numbers import number
+from uptack.shown.times import words
+from uptack.table.csv.rules import GUESS
+from uptack.table.engine import files
+from uptack.table.values.declared import FORMS
+
+ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
+SIGNALS: list[int] = []
+"""The signals that have come to stop the command. An engine may have turned one into an error of its own."""
+LISTED = 30
+"""The guessed types of so many columns are listed as options."""
+
+ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
+
+
+epsilon = click.option("--epsilon", "-e", type=Exact(), required=True, help="The privacy budget, such as 0.5.")
+delta = click.option("--delta", type=Exact(), default="0", show_default=True, help="Chance that the guarantee fails.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+file_options = stacked(
+    click.option("--table", help="Which table of a DuckDB file."),
+    click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
+                 help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, boolean:ja/nein, text, "
+                      "date, datetime, datetime-utc, duration). Without a schema (uptack init) the others are guessed "
+                      "from the rows, and shown."),
+    click.option("--delimiter", help="What is between two cells of a CSV file, if its line of names does not show it."),
+    click.option("--header/--no-header", default=None,
+                 help="Whether a CSV file begins with a line of names. If not: --type for all columns, in order."),
+    click.option("--encoding", help="How a CSV file is encoded, such as latin-1 or utf-16. [default: utf-8]"),
+    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal sign of a CSV file. [default: .]"),
+    click.option("--thousands", help="What is between groups of three digits in a CSV file."),
+    click.option("--na", multiple=True, metavar="WORD",
+                 help="A word for missing values in a CSV file, such as NA. More than once for several."),
+)  # fmt: skip
+
+session_options = stacked(
+    file_options,
+    click.option("--ledger", type=click.Path(path_type=Path), help="Charge this ledger before the data are touched."),
+    click.option("--dataset", default="data", help="Which data set of the ledger."),
+    click.option("--analyst", help="On whose behalf, for a ledger with budgets per analyst."),
+    click.option("--adjacency", type=click.Choice(list(ADJACENCIES)),
+                 help="Whether the number of rows, or of people, is public (substitute, the default) or secret "
+                      "(add-remove)."),
+    click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True,
+                 help="How many rows one person may own."),
+    click.option("--person", multiple=True, metavar="COLUMN",
+                 help="The column of ids that says whose a row is; more than once for an id of several columns. "
+                      "People are protected then, with all their rows."),
+    click.option("--noun", help="What one row is, such as person-year. [default: row]"),
+    click.option("--missing", type=Missing(), default="drop", show_default=True,
+                 help="What to do with missing values."),
+    click.option("--where", multiple=True, metavar="CONDITION",
+                 help="Only rows that meet this, such as ward=Surgery, age>=18, ward!=, age=18..65 or ward=a|b; "
+                      "more than once for several conditions, all of which must be met."),
+    click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for tests. NOT PRIVATE."),
+)  # fmt: skip
+
+SESSION = (
+    *("table", "types", *files.DIALECT, "dataset", "ledger", "analyst"),
+    *("adjacency", "rows_per_person", "person", "noun", "missing", "where", "seed"),
+)
+
+
+@contextmanager
+def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
+    """A session on a file, or on CSV from standard input. Takes its own options out of the others."""
+    own = {name: options.pop(name) for name in SESSION}
+    with kept(sys.stdin.buffer) if path == "-" else nullcontext(path) as data:
+        with steps(f"opening {'standard input' if path == '-' else Path(path).name}", 1):
+            session, types = _session(data, own)
+        _show_guesses(session, types)
+        for text in own["where"]:
+            session = narrowed(session, text)
+        yield session
+
+
+def _ledger(own: dict[str, Any]) -> Any:
+    if own["ledger"] is None:
+        return None
+    from uptack.ledger import Ledger
+
+    return Ledger(own["ledger"], dataset=own["dataset"])
+
+
+def _session(data: str | Path, own: dict[str, Any]) -> tuple[Session, dict[str, str] | None]:
+    """A session on a file, and the kinds of its columns that were stated or are guessed."""
+    types = _types(data, own)
+    session = open_session(
+        data,
+        table=own["table"],
+        types=types,
+        **written(own),
+        ledger=_ledger(own),
+        analyst=own["analyst"],
+        adjacency=ADJACENCIES.get(own["adjacency"]),
+        rows_per_person=own["rows_per_person"],
+        person=own["person"] or None,
+        noun=own["noun"],
+        missing=own["missing"],
+        entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
+    )
+    return session, types
+
+
+def written(own: dict[str, Any]) -> dict[str, Any]:
+    """How a CSV file is written, as far as the options say it."""
+    return {name: own[name] or None if name == "na" else own[name] for name in files.DIALECT}
+
+
+def _types(data: str | Path, own: dict[str, Any]) -> dict[str, str] | None:
+    """The kinds of columns that were stated. For a CSV file without a schema, "guess" for the others: its curator is
+    who calls.
+    """
+    stated: dict[str, str] = own["types"]
+    if not files.is_text(data) or own["header"] is False or files.schema_of(data) is not None:
+        return stated or None
+    names = files.text_layout(data, files.Options(types=GUESS, **written(own)))[1].names
+    return {**dict.fromkeys(names, GUESS), **stated}
+
+
+def _show_guesses(session: Session, types: dict[str, str] | None) -> None:
+    """What was guessed, as the options that would say it; of many columns, how a file says it."""
+    guessed = [name for name, kind in (types or {}).items() if kind == GUESS]
+    if len(guessed) > LISTED:
+        say(
+            f"uptack: the types of {len(guessed)} columns were guessed from the rows, and are public from now on: "
+            "`uptack describe TABLE` shows them, `uptack describe TABLE --curator --write` writes them down.",
+            err=True,
+        )
+    elif guessed:
+        source: Any = getattr(session.source, "outer", session.source)
+        called = {form: name for name, form in FORMS.items()}
+        kinds = {**source.columns, **{name: called[form] for name, form in source.forms.items()}}
+        said = " ".join(f"--type {pasted(f'{name}={kinds[name]}')}" for name in guessed)
+        say(
+            "uptack: guessed from the rows, and public from now on (state what is wrong, or let `uptack describe TABLE "
+            f"--curator --write` look at the file and write it down): {said}",
+            err=True,
+        )
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print lines. What could not be printed, and might act on a terminal, is shown as an escape."""
+    click.echo(lines(text), err=err)
+
+
+def release(
+    path: str,
+    options: dict[str, Any],
+    request: Callable[..., Request],
+    *columns: str,
+    finish: Callable[[Any], Any] | None = None,
+) -> int:
+    """Make one release and show it; the exit code says whether there was an answer.
+
+    `request(session, *columns, **options)` gets the options that are not the session's and were given. `finish` makes
+    something that can be printed of the value.
+    """
+    json_wanted = options.pop("as_json")
+    with opened(path, options) as session:
+        given = {name: value for name, value in options.items() if value is not None}
+        asked = request(session, *columns, **given)
+        with steps(asked.statistic.replace("_", " "), 1):
+            result = session.run(asked)
+        if finish is not None and isinstance(result, Release):
+            shown = finish(result.value)
+            result = result if shown is result.value else replace(result, value=shown, noise=None)
+    say(json_text(as_dict(result)) if json_wanted else as_text(result))
+    return ANSWER if result else NO_REPLY
+
+
+def as_dict(result: Made) -> dict[str, Any]:
+    """A result as plain values, with its 95% interval where it has one."""
+    ends = _ends(result)
+    return {**result.to_dict(), **({} if ends is None else {"interval": [_listed(end) for end in ends]})}
+
+
+def as_text(result: Made) -> str:
+    """A result for people: the value, then how and for how much."""
+    if not result:
+        return f"⊥  no reply ({result.mechanism}, {result.privacy}); a reply needs {result.advice}"
+    fit = getattr(result, "lines", None)  # of a regression: estimates and their errors
+    shown = _value_lines(result.value, _ends(result), result.labels) if fit is None else fit()
+    stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
+    rows = [] if result.rows is None else [str(result.rows)]
+    return "\n".join([*shown, *rows, *result.notes, f"({result.mechanism}, {result.privacy}{stamp})"])
+
+
+def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
+    """One line for each number, with its name and its interval where it has them."""
+    if isinstance(value, Mapping) and not value:
+        return ["nothing is large enough to be shown"]
+    if isinstance(value, Mapping):
+        return [f"{label(k)}\t{_short(v)}" for k, v in value.items()]
+    if hasattr(value, "points"):
+        return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
+    if hasattr(value, "table"):
+        return str(value.table().text(sys.maxsize)).splitlines()
+    if np.ndim(value) == 0 and hasattr(value, "to_dict"):  # a function: JSON has all of it
+        return [str(value)]
+    if np.ndim(value) == 0:
+        return [_said(value) + ("" if ends is None else f"   95% interval {_said(ends[0])} to {_said(ends[1])}")]
+    pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
+    shown = [
+        _said(v) + ("" if pair is None else f"   95% interval {_said(pair[0])} to {_said(pair[1])}")
+        for v, pair in zip(value, pairs, strict=True)
+    ]
+    called = [label(name) for name in names] if len(names) == len(shown) else []
+    width = max(map(len, called), default=0)
+    return [f"{name:<{width}}  {line}" for name, line in zip(called, shown, strict=True)] if called else shown
+
+
+def _said(value: Any) -> str:
+    """A number, a time or a duration as a person would write it."""
+    return words(value) if isinstance(value, date | timedelta) else number(value)
+
+
+def _short(value: Any) -> str:
+    """An entry of a table: a count, or a group's own answer."""
+    if isinstance(value, NoReply):
+        return f"⊥  a reply needs {value.advice}"
+    numbers = [_said(v) for v in np.atleast_1d(value.value if isinstance(value, Release) else value)]
+    if isinstance(value, Release) and len(value.labels) == len(numbers) > 1:
+        return "  ".join(f"{label(name)}: {text}" for name, text in zip(value.labels, numbers, strict=True))
+    return " ".join(numbers)
+
+
+def _ends(result: Made) -> tuple[Any, Any] | None:
+    if not result:
+        return None
+    try:
+        return result.interval(0.95)
+    except NoInterval:
+        return None
+
+
+def _listed(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

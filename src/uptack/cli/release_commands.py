@@ -1,0 +1,165 @@
+"""Commands for single releases: one for every release function that reads columns, made from its declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from uptack.cli.command_support import as_json, release, session_options
+from uptack.cli.condition_syntax import keys, levels
+from uptack.cli.parameter_types import Edge, Exact, Range, StepSize, stacked
+from uptack.errors import InvalidArgument
+from uptack.registry import Declaration, Option, declared
+from uptack.registry.options import GROUPING
+from uptack.session import Request, Session
+from uptack.session.requests import in_tables
+
+FROM_SESSION = ("adjacency", "rows_per_person", "person", "missing", "entropy")
+"""Options that are the session's on a command line."""
+
+SINGLE = {"classes": "class"}
+"""One of several, where that is not what is left without an s."""
+
+TYPES: dict[str, Any] = {
+    "number": Exact(),
+    "numbers": Exact(),
+    "step": StepSize(),
+    "edges": Edge(),
+    "integer": int,
+    "word": str,
+    "words": str,
+    "keys": str,
+    "levels": str,
+    "range": Range(),
+}
+
+
+def written(option: Option) -> Callable[[Any], Any] | None:
+    """An option of a function as one of a command; None where it can't be written, or is the session's."""
+    if option.form == "object" or option.name in FROM_SESSION:
+        return None
+    several = option.form in ("numbers", "keys", "edges", "words", "levels")
+    if option.positional and option.required:
+        return click.argument(option.name, nargs=-1 if several else 1, required=True, type=TYPES[option.form])
+    single = several and option.form != "levels"  # of which one word has several
+    flag = f"--{SINGLE.get(option.name, option.name.removesuffix('s')) if single else option.name.replace('_', '-')}"
+    if option.form == "flag":
+        return click.option(flag, option.name, is_flag=True, default=None, help=option.help)
+    kind = click.Choice(option.choices) if option.form == "choice" else TYPES[option.form]
+    usual: dict[str, Any] = (
+        {} if several or option.required or option.default is None else {"default": str(option.default)}
+    )
+    short = ("-e",) if option.name == "epsilon" else ()
+    return click.option(
+        flag, *short, option.name, type=kind, multiple=several, required=option.required, help=option.help,
+        show_default=bool(usual), **usual,
+    )  # fmt: skip
+
+
+def _columns(declaration: Declaration) -> Callable[[Any], Any]:
+    """The arguments that name columns."""
+    reads = declaration.reads
+    if reads.least > 1:
+        formula = "formula" in declaration.allowed  # which names the columns itself
+        return stacked(
+            click.argument("target", required=not formula),
+            click.argument("columns", nargs=-1, metavar="[PREDICTORS]..."),
+        )
+    name = "[COLUMN]" if reads.least == 0 else "COLUMN"
+    more = reads.most != 1
+    return click.argument("columns", nargs=-1 if more else 1, required=reads.least > 0, metavar=name + "..." * more)
+
+
+def command(declaration: Declaration) -> click.Command:
+    """The command of a release function: `uptack NAME TABLE COLUMN ... --epsilon ...`."""
+    name = (declaration.also or declaration.name).replace("_", "-")
+    options = [line for option in declaration.options if (line := written(option)) is not None]
+
+    def run(path: str, columns: Any, target: str | None = None, **options: Any) -> int:
+        names = (columns,) if isinstance(columns, str) else tuple(columns or ())
+        return release(path, options, _request(declaration, target), *names, finish=_drawn)
+
+    own = [option for option in declaration.options if option.positional and option.required]
+    example = {"numbers": "0.25 0.75", "number": "0.1"}
+    words = " ".join(example.get(option.form, option.name.upper()) for option in own)
+    columns = "cost age wait_minutes" if declaration.reads.least > 1 else "age"
+    epilog = f"\b\nExample:\n  uptack {name} patients.parquet {columns} {words + ' ' if words else ''}--epsilon 0.5"
+    decorate = stacked(
+        click.command(name, help=declaration.summary, epilog=epilog),
+        click.argument("path", metavar="TABLE"),
+        _columns(declaration),
+        *options,
+        as_json,
+        session_options,
+    )
+    made: click.Command = decorate(run)
+    return made
+
+
+def _request(declaration: Declaration, target: str | None) -> Callable[..., Request]:
+    """How the words of a command become a request."""
+
+    def request(session: Session, *names: str, **given: Any) -> Request:
+        told = {name: value for name, value in given.items() if value not in ((), None)}
+        if target is None and "formula" in declaration.allowed and "formula" not in told:
+            raise InvalidArgument("TARGET", "given where there is no --formula", "nothing", "It is the response.")
+        named: tuple[str, ...] = names if target is None else (target, *names)
+        if target is not None and not names and "formula" not in told:
+            named = (target, *session.predictors(target, None))
+        for option in declaration.options:
+            if option.form == "keys" and option.name in told:
+                asked = Request(declaration.name, *named, **told).columns  # a formula names them
+                columns = asked[-1:] if option.name in GROUPING else asked[:1]  # the labels, where there are any
+                columns = tuple(given.get("by") or columns) if option.name in GROUPING else columns
+                told[option.name] = [keys(session, columns, text) for text in told[option.name]]
+            if option.form == "levels" and option.name in told:
+                told[option.name] = levels(session, told[option.name])
+            if option.form == "words" and option.name in told:
+                told[option.name] = list(told[option.name])
+            if option.form in ("numbers", "edges") and option.name in told:
+                values = told[option.name]
+                told[option.name] = values[0] if option.positional and len(values) == 1 else list(values)
+        return Request(declaration.name, *named, **told)
+
+    return request
+
+
+def _drawn(value: Any) -> Any:
+    """A released function as points of a curve; anything else as it is."""
+    if hasattr(value, "on_grid"):
+        return value.on_grid().density()
+    return getattr(value, "curve", value)
+
+
+def commands() -> dict[str, click.Command]:
+    """All of them, by name."""
+    made = [command(declaration) for declaration in declared().values() if in_tables(declaration)]
+    return {str(one.name): one for one in made} | {"density": density}
+
+
+@click.command(epilog="\b\nExample:\n  uptack density patients.parquet age --epsilon 1 --delta 1e-6 --low 0 --high 100")
+@click.argument("path", metavar="TABLE")
+@click.argument("column", metavar="COLUMN")
+@click.option("--epsilon", "-e", type=Exact(), required=True, help="The privacy budget, such as 0.5.")
+@click.option("--delta", type=Exact(), default="0", show_default=True, help="Chance that the guarantee fails.")
+@click.option("--low", type=Exact(), help="Where the curve begins; from private quantiles if left out.")
+@click.option("--high", type=Exact(), help="Where it ends.")
+@stacked(as_json, session_options)
+def density(path: str, column: str, low: Any, high: Any, **options: Any) -> int:
+    """The density of a column as points of a curve: bumps with Gaussian-process noise, or a Fourier series if δ = 0."""
+    if low is not None and high is not None and not low < high:
+        raise InvalidArgument("high", "above low", str(high))
+    smooth = bool(options["delta"])
+    if not smooth:
+        options = {**options, "delta": None, "low": low, "high": high}
+    ends = [None if end is None else float(end) for end in (low, high)]
+
+    def request(_: Session, name: str, **given: Any) -> Request:
+        return Request("kde" if smooth else "fourier_density", name, **given)
+
+    def finish(value: Any) -> Any:
+        return value.on_grid(*ends).density() if smooth else value.curve
+
+    return release(path, options, request, column, finish=finish)

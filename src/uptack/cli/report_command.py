@@ -1,0 +1,151 @@
+"""`uptack report` and `uptack plan`."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from uptack.cli.command_support import (
+    ANSWER,
+    BROKEN,
+    NO_REPLY,
+    SIGNALS,
+    as_json,
+    epsilon,
+    opened,
+    say,
+    session_options,
+)
+from uptack.cli.parameter_types import Exact, pairs, span, stacked
+from uptack.errors import InvalidArgument
+from uptack.exact import read
+from uptack.labels import json_text
+from uptack.report import Output, Profile, to_json, to_text
+from uptack.report import plan as report_plan
+from uptack.session import Plan, Request
+
+MOST = 12
+"""So many categories of a column are printed."""
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  uptack report patients.parquet --epsilon 2
+  uptack report patients.csv --epsilon 1 --target cost -o report.html --ledger budget.db
+  uptack report patients.csv --epsilon 1 --plan
+"""
+)
+@click.argument("path", metavar="TABLE")
+@epsilon
+@click.option("--delta", type=Exact(), default="1e-6", show_default=True, help="0 for pure differential privacy.")
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    default=("report.html",),
+    show_default=True,
+    help="An .html, .md or .json file, or a .zip of CSV files. May be given several times.",
+)
+@click.option("--columns", help="Only these columns, with commas between them.")
+@click.option(
+    "--share",
+    "shares",
+    multiple=True,
+    callback=pairs(read, "WEIGHT, such as age=2"),
+    help="NAME=WEIGHT: a column's part of the budget.",
+)
+@click.option(
+    "--plausible",
+    multiple=True,
+    callback=pairs(span, "LOW:HIGH, such as age=0:120"),
+    help="NAME=LOW:HIGH: a guess of where a column's values lie. It need not be right.",
+)
+@click.option("--target", help="Also regress this column on all other numbers.")
+@click.option("--correlations", is_flag=True, help="Also the correlations of all numbers, by ranks.")
+@click.option("--plan", "only_plan", is_flag=True, help="Show costs and expected errors; touch no data, spend nothing.")
+@click.option("--open", "show", is_flag=True, help="Open the report when it is written.")
+@stacked(as_json, session_options)
+def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **options: Any) -> int:
+    """A private profile of a whole table: one budget, no bounds asked.
+
+    TABLE is a CSV, Parquet, Arrow or DuckDB file, or - for CSV from standard input.
+    """
+    json_wanted, columns = options.pop("as_json"), options.pop("columns")
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    choices = {"columns": names, "shares": options.pop("shares"), "target": options.pop("target")}
+    choices |= {name: options.pop(name) for name in ("plausible", "correlations")}
+    if only_plan:
+        with opened(path, options) as session:
+            planned = report_plan(session, options["epsilon"], options["delta"], **choices)
+        return _show_plan(planned, json_wanted)
+    title = "standard input" if path == "-" else Path(path).name
+    with ExitStack() as held:
+        places = [held.enter_context(Output(output)) for output in _distinct(outputs)]
+        session = held.enter_context(opened(path, options))
+        made = session.report(epsilon=options["epsilon"], delta=options["delta"], title=title, **choices)
+        if SIGNALS:
+            raise KeyboardInterrupt
+        for place in places:
+            try:
+                place.write(made)
+            except Exception as error:
+                return _rescued(place, made, error)
+    files = ", ".join(str(place.path) for place in places)
+    say(to_json(made) if json_wanted else f"{to_text(made, most=MOST)}\nThe whole report: {files}")
+    if show:
+        import webbrowser
+
+        webbrowser.open(places[0].path.resolve().as_uri())
+    return ANSWER if any(figure.value is not None for column in made.columns for figure in column.figures) else NO_REPLY
+
+
+def _distinct(outputs: tuple[str, ...]) -> list[str]:
+    """Each file once: two reports in one place would be one."""
+    if len({os.path.realpath(output) for output in outputs}) < len(outputs):
+        raise InvalidArgument("output", "several files that differ", "one of them twice")
+    return list(outputs)
+
+
+def _rescued(place: Output, made: Profile, error: Exception) -> int:
+    """A report that was paid for and can't be written where it should be is printed, all of it, and saved elsewhere."""
+    say(to_json(made))
+    try:
+        where = f"It is saved as {place.rescue(made)}."
+    except OSError:
+        where = "It could not be saved elsewhere either: keep what was printed."
+    say(f"uptack: {place.path} can't be written ({error}); the report above is paid for. {where}", err=True)
+    return BROKEN
+
+
+def _show_plan(plan: Plan, json_wanted: bool) -> int:
+    say(json_text(plan.to_dict(), indent=2) if json_wanted else str(plan))
+    return ANSWER if all(line.refusal is None for line in plan.releases) else NO_REPLY
+
+
+def _request(text: str) -> Request:
+    """STATISTIC:COLUMN[,COLUMN]:EPSILON[:DELTA]."""
+    try:
+        statistic, columns, eps, *rest = text.split(":")
+        names, delta = filter(None, columns.split(",")), {"delta": read(rest[0])} if rest else {}
+        more = {"p": [0.25, 0.5, 0.75]} if statistic == "quantile" else {}
+        return Request(statistic.replace("-", "_"), *names, epsilon=read(eps), **delta, **more)
+    except ValueError:
+        must = "STATISTIC:COLUMN:EPSILON or STATISTIC:COLUMN:EPSILON:DELTA"
+        raise InvalidArgument("request", must, repr(text), "Such as median:age:0.1.") from None
+
+
+@click.command(epilog="\b\nExample:\n  uptack plan patients.parquet median:age:0.1 iqr:cost:0.2 regression:cost,age:1")
+@click.argument("path", metavar="TABLE")
+@click.argument("requests", nargs=-1, required=True, metavar="STATISTIC:COLUMN:EPSILON...")
+@stacked(as_json, session_options)
+def plan(path: str, requests: tuple[str, ...], **options: Any) -> int:
+    """What releases would cost and how close they would be, before anything is spent."""
+    json_wanted, asked = options.pop("as_json"), [_request(text) for text in requests]
+    with opened(path, options) as session:
+        return _show_plan(session.plan(asked), json_wanted)

@@ -1,0 +1,274 @@
+"""Densities as they are shown: a curve through grid points, and a Fourier series.
+
+Everything here is done to numbers that were released already, so it costs nothing: post-processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.noise import Entropy
+from uptack.noise.entropy import source
+from uptack.plot_axes import PLAIN, PRIVATE, axes
+from uptack.shown import Ends, Figures, Record, line
+
+Floats = NDArray[np.float64]
+DIGITS = 53
+"""Binary digits of the uniform variables that synthetic values are made from."""
+
+
+@dataclass(frozen=True, eq=False)
+class DensityCurve(Figures):
+    """A probability density that is linear between grid points, and 0 outside them. Its integral is 1.
+
+    Made by `DensityCurve.on_grid`.
+
+    >>> hat = DensityCurve.on_grid([0, 1, 2], [-0.5, 3, -0.5])
+    >>> hat
+    DensityCurve(3 points from 0.0 to 2.0)
+    >>> hat.at([0.5, 1, 5]), hat.cdf([0, 0.5, 2])
+    (array([0.5, 1. , 0. ]), array([0.   , 0.125, 1.   ]))
+    """
+
+    points: Floats
+    values: Floats
+
+    @staticmethod
+    def on_grid(points: ArrayLike, values: ArrayLike) -> DensityCurve:
+        """The curve through values at increasing points: values below 0 are read as 0, then all are scaled to a mass
+        of 1. Where no value is above 0 the density is even."""
+        x, y = checks.numbers("points", points, (1,)), checks.numbers("values", values, (1,))
+        if x.size < 2 or not (np.diff(x) > 0).all():
+            raise InvalidArgument("points", "at least two increasing numbers", checks.describe(points))
+        if y.shape != x.shape:
+            raise InvalidArgument("values", f"an array of {x.size} numbers, one a point", checks.describe(y))
+        y = np.maximum(y, 0)
+        y = y / y.max() if y.max() > 0 else np.ones_like(y)
+        y = y / (np.diff(x) * (y[1:] + y[:-1]) / 2).sum()
+        for array in (x, y):
+            array.setflags(write=False)
+        return DensityCurve(x, y)
+
+    @property
+    def low(self) -> float:
+        """Where the curve begins."""
+        return float(self.points[0])
+
+    @property
+    def high(self) -> float:
+        """Where the curve ends."""
+        return float(self.points[-1])
+
+    def at(self, points: ArrayLike) -> Any:
+        """The density at a point, or at many."""
+        x = checks.numbers("points", points)
+        return _shaped(np.interp(x, self.points, self.values, left=0, right=0))
+
+    def cdf(self, points: ArrayLike) -> Any:
+        """The mass up to a point, or up to many."""
+        x = np.clip(checks.numbers("points", points), self.low, self.high)
+        left = np.clip(np.searchsorted(self.points, x, side="right") - 1, 0, self.points.size - 2)
+        part = (x - self.points[left]) * (self.values[left] + self.at(x)) / 2
+        return _shaped(np.minimum(self._masses()[left] + part, 1.0))
+
+    def quantile(self, p: ArrayLike) -> Any:
+        """The least point up to which the mass is p, or so for many."""
+        level = checks.numbers("p", p)
+        if not ((level >= 0) & (level <= 1)).all():
+            raise InvalidArgument("p", "a number in [0, 1], or many", checks.describe(p))
+        masses = self._masses()
+        left = np.clip(np.searchsorted(masses, level, side="left") - 1, 0, self.points.size - 2)
+        width, start = np.diff(self.points)[left], self.values[left]
+        slope, missing = np.diff(self.values)[left] / width, np.clip(level - masses[left], 0, None)
+        # the root t of start·t + slope·t²/2 = missing, in the form that does not cancel
+        root = start + np.sqrt(np.maximum(start**2 + 2 * slope * missing, 0))
+        step = np.divide(2 * missing, root, out=np.zeros_like(root), where=root > 0)
+        return _shaped(self.points[left] + np.minimum(step, width))
+
+    def sample(self, n: int, entropy: Entropy | None = None) -> Floats:
+        """So many synthetic values with this density.
+
+        >>> from uptack.noise import SeededEntropy
+        >>> DensityCurve.on_grid([0, 1], [1, 1]).sample(2, SeededEntropy(1)).round(3)
+        array([0.811, 0.819])
+        """
+        size, bits = checks.integer("n", n, least=0), source(entropy)
+        if size == 0:
+            return np.empty(0)
+        uniform = (bits.integers(1 << DIGITS, size) + 0.5) / (1 << DIGITS)
+        return np.asarray(self.quantile(uniform))
+
+    def plot(self, ax: Any = None, truth: Callable[[Floats], ArrayLike] | None = None, **style: Any) -> Any:
+        """The curve, and beside it a true density if there is one to compare with. Returns the axes.
+
+        Further arguments go to matplotlib's `plot`. It needs matplotlib: `pip install "uptack[plots]"`.
+        """
+        ax, look = axes(ax, figsize=(6, 3.2)), {"color": PRIVATE, "linewidth": 1.5, "label": "private"} | style
+        ax.fill_between(self.points, self.values, color=look["color"], alpha=0.15, linewidth=0)
+        ax.plot(self.points, self.values, **look)
+        if truth is not None:
+            ax.plot(self.points, truth(self.points), color=PLAIN, linewidth=1, linestyle="--", label="truth")
+            ax.legend(frameon=False)
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel("density")
+        ax.spines[["top", "right"]].set_visible(False)
+        return ax
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """One line per grid point."""
+        return [line({"x": x}, y) for x, y in zip(self.points.tolist(), self.values.tolist(), strict=True)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"points": self.points.tolist(), "values": self.values.tolist()}
+
+    def __repr__(self) -> str:
+        return f"DensityCurve({self.points.size} points from {self.low} to {self.high})"
+
+    def _masses(self) -> Floats:
+        """The mass up to each grid point."""
+        pieces = np.diff(self.points) * (self.values[1:] + self.values[:-1]) / 2
+        masses = np.concatenate([[0.0], np.cumsum(pieces)])
+        return np.asarray(masses / masses[-1])
+
+
+FINENESS = {1: 64, 2: 8, 3: 4}
+"""Grid points for each wave of the highest frequency, by dimension, where the mass above 0 is added up."""
+
+
+@dataclass(frozen=True, eq=False)
+class FourierDensity:
+    """A density on a box from its Fourier coefficients c_k, one for each row k of `frequencies`; of k and -k only one.
+
+    With t the place of a point in the box as a share of its sides, the series is
+
+        f(t) = (1 + 2·Re Σ_k c_k·e^(-2πi k·t))/volume,     c_k an estimate of E e^(2πi k·t),
+
+    which may be below 0 in places. `at` gives its part above 0, scaled to a mass of 1, and 0 outside the box.
+    `standard_error` is that of the privacy noise in the series; it is the same at every point.
+
+    >>> wave = FourierDensity(np.array([[1]]), np.array([0.5 + 0j]), (0.0,), (2.0,))
+    >>> wave
+    FourierDensity(degree 1 on [0.0, 2.0])
+    >>> wave.at([0, 0.5, 1, 7]).round(6), wave.cdf(1).__round__(6)
+    (array([1. , 0.5, 0. , 0. ]), 0.5)
+    """
+
+    frequencies: NDArray[np.int64]
+    coefficients: NDArray[np.complex128]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    standard_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("frequencies", "coefficients"):
+            own = getattr(self, name).copy()
+            own.setflags(write=False)
+            object.__setattr__(self, name, own)
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns that the density is of."""
+        return len(self.low)
+
+    @property
+    def degree(self) -> int:
+        """The highest frequency."""
+        return int(np.abs(self.frequencies).max())
+
+    @property
+    def sides(self) -> Floats:
+        """The lengths of the box."""
+        return np.subtract(self.high, self.low)
+
+    def series(self, points: ArrayLike) -> Any:
+        """The series itself at points: numbers in one dimension, and rows of d numbers in more. It is periodic."""
+        x = checks.numbers("points", points, (0, 1) if self.dimension == 1 else (1, 2))
+        rows = x.reshape(-1, 1) if self.dimension == 1 else np.atleast_2d(x)
+        if rows.shape[1] != self.dimension:
+            raise InvalidArgument("points", f"rows of {self.dimension} numbers", checks.describe(x))
+        share = (rows - np.array(self.low)) / self.sides
+        values = np.ones(len(share))
+        for k, c in zip(self.frequencies, self.coefficients, strict=True):
+            values += 2 * (c * np.exp(-2j * np.pi * (share @ k))).real
+        one = x.ndim == (0 if self.dimension == 1 else 1)
+        return _shaped(values[0] if one else values) / float(self.sides.prod())
+
+    def at(self, points: ArrayLike) -> Any:
+        """The density at points: the series where it is above 0, scaled to a mass of 1."""
+        values, x = np.maximum(self.series(points), 0), np.asarray(points, np.float64)
+        low, high = (np.array(end) if self.dimension > 1 else end[0] for end in (self.low, self.high))
+        inside = (low <= x) & (x <= high)
+        return _shaped(np.where(inside.all(axis=-1) if self.dimension > 1 else inside, values, 0) / self._mass())
+
+    @property
+    def curve(self) -> DensityCurve:
+        """The density of one column as a curve through grid points."""
+        if self.dimension > 1:
+            raise InvalidArgument("dimension", "1 for a curve", self.dimension, "Use at(points).")
+        values = self._on_grid()
+        points = self.low[0] + self.sides[0] * np.linspace(0, 1, values.size + 1)
+        return DensityCurve.on_grid(points, np.append(values, values[0]))
+
+    def cdf(self, points: ArrayLike) -> Any:
+        """The mass up to a point, or up to many; for one column."""
+        return self.curve.cdf(points)
+
+    def sample(self, n: int, entropy: Entropy | None = None) -> Floats:
+        """So many synthetic values with this density; for one column."""
+        return self.curve.sample(n, entropy)
+
+    def plot(self, ax: Any = None, truth: Callable[[Floats], ArrayLike] | None = None, **style: Any) -> Any:
+        """A picture of the curve; for one column."""
+        return self.curve.plot(ax, truth, **style)
+
+    def smoothed(self, bandwidth: float) -> FourierDensity:
+        """The convolution with a Gaussian of this standard deviation σ, in units of the data.
+
+        Coefficient k is multiplied by λ_k = exp(-2π²Σ(k_i·σ/side_i)²): the eigenvalues of the periodic Gaussian kernel
+        (Hall, section 4.3; the text has lost π²). The standard error is then at most what it was.
+        """
+        width = float(checks.positive("bandwidth", bandwidth))
+        waves = self.frequencies * (width / self.sides)
+        shrunk = self.coefficients * np.exp(-2 * np.pi**2 * (waves**2).sum(axis=1))
+        return FourierDensity(self.frequencies, shrunk, self.low, self.high, self.standard_error)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "low": list(self.low),
+            "high": list(self.high),
+            "frequencies": self.frequencies.tolist(),
+            "real": self.coefficients.real.tolist(),
+            "imaginary": self.coefficients.imag.tolist(),
+            "standard_error": self.standard_error,
+        }
+
+    def __repr__(self) -> str:
+        box = " × ".join(f"[{a}, {b}]" for a, b in zip(self.low, self.high, strict=True))
+        return f"FourierDensity(degree {self.degree} on {box})"
+
+    def _on_grid(self) -> Floats:
+        """The series times the volume on a regular grid, by a fast Fourier transform."""
+        size, d = FINENESS[self.dimension] * (self.degree + 1), self.dimension
+        spectrum = np.zeros((size,) * d, np.complex128)
+        spectrum[(0,) * d] = 1
+        spectrum[tuple(self.frequencies.T % size)] = self.coefficients
+        spectrum[tuple(-self.frequencies.T % size)] = self.coefficients.conj()
+        return np.asarray(np.fft.fftn(spectrum).real)
+
+    def _mass(self) -> float:
+        """The integral of the part of the series above 0; it is at least 1, as the whole series has 1."""
+        return float(np.maximum(self._on_grid(), 0).mean())
+
+
+def _shaped(values: Any) -> Any:
+    """A float for a number, an array for an array."""
+    return float(values) if np.ndim(values) == 0 else values

@@ -1,0 +1,217 @@
+"""Where a ledger is kept: transactions, locks and durability in SQLite and PostgreSQL, through one code path.
+
+- SQLite: a rollback journal with `synchronous=EXTRA`, so that a commit is on the disk before it returns, the end of its
+  journal too; writers queue up with `BEGIN IMMEDIATE`. Locks are on the file itself, and there must be one way to it
+  (`uptack.ledger.ledger_file`). The file must be on a local disk: network drives don't keep locks.
+- PostgreSQL: `synchronous_commit=on`; writers to one data set queue up with `SELECT ... FOR UPDATE` on its head.
+
+No connection outlives a transaction, so that a ledger may be used across threads and forked processes, and over
+restarts of the server.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, NullPool, create_engine, insert, inspect, select, update
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from uptack.errors import InvalidArgument, LedgerError, UptackError
+from uptack.ledger import ledger_file
+from uptack.ledger.entry_chain import Head
+from uptack.ledger.ledger_entry import Row
+from uptack.ledger.ledger_tables import entries, heads, metadata
+
+APPLICATION = 0x5570546B
+"""SQLite's application_id of a ledger file: "UpTk"."""
+
+_WAIT = "Another process holds it: wait for that one to end, or open the ledger with a larger timeout."
+_REASONS = {
+    "SQLITE_BUSY": ("is locked", _WAIT),
+    "SQLITE_NOTADB": ("is not a ledger: it is no SQLite file", "Give the path of a ledger, or of a new file."),
+    "SQLITE_READONLY": ("can't be written to", "Make the file and its directory writable."),
+    "SQLITE_CANTOPEN": ("can't be opened", "Make its directory exist and be writable."),
+    "SQLITE_FULL": ("can't be written to: the disk is full", "Make room on the disk."),
+    "SQLITE_CORRUPT": ("is damaged as an SQLite file", "Restore it from a copy."),
+    "55P03": ("is locked", _WAIT),
+    "42501": ("can't be written to: permission denied", "Grant the user its rights on the ledger's tables."),
+}
+
+
+def _reason(error: BaseException) -> tuple[str, str]:
+    """What a driver's error means, and what to do about it."""
+    name = str(getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None) or "")
+    known = [meaning for code, meaning in _REASONS.items() if name.startswith(code)]
+    return known[0] if known else (f"can't be used: {str(error).strip()}", "")
+
+
+class Store:
+    """A database with ledgers, one per data set."""
+
+    def __init__(self, place: str | Path, timeout: float) -> None:
+        self.timeout = timeout
+        self._path: Path | None = None
+        if isinstance(place, str) and "://" in place:
+            url = _url(place)
+            self.name = url.render_as_string(hide_password=True)
+            self._engine = _server(url)
+        else:
+            self._path = ledger_file.resolved(place)
+            self.name = str(self._path)
+            self._engine = create_engine("sqlite://", creator=lambda: self._connect("rw"), poolclass=NullPool)
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        """A connection to the file, with transactions left to us. The mode "rwc" makes the file if there is none."""
+        place = f"file:{quote(os.fsencode(str(self._path)))}?mode={mode}"
+        raw = sqlite3.connect(place, uri=True, timeout=self.timeout, isolation_level=None, check_same_thread=False)
+        try:
+            raw.execute("PRAGMA synchronous = EXTRA")
+            raw.execute("PRAGMA fullfsync = ON")
+            if raw.execute("PRAGMA journal_mode = DELETE").fetchone() != ("delete",):
+                raise LedgerError(self.name, *_REASONS["SQLITE_BUSY"])
+        except BaseException:
+            raw.close()
+            raise
+        return raw
+
+    def _identity(self) -> ledger_file.Identity | None:
+        """Which file the name leads to now; one that has other names is refused."""
+        return None if self._path is None else ledger_file.identity(self._path)
+
+    @contextmanager
+    def _clear(self) -> Iterator[None]:
+        """Errors of the database as ours, with what to do."""
+        try:
+            yield
+        except DBAPIError as error:
+            raise LedgerError(self.name, *_reason(error.orig or error)) from error
+        except sqlite3.Error as error:
+            raise LedgerError(self.name, *_reason(error)) from error
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the ledger."""
+        self._identity()
+        with self._clear(), self._engine.begin() as connection:
+            if self._path is not None:
+                connection.exec_driver_sql("BEGIN")
+            else:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is on disk when it ends, and is rolled back on an error."""
+        before = self._identity()
+        with self._clear(), self._engine.begin() as connection:
+            if self._path is not None:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            else:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+                patience = min(max(1, round(1000 * self.timeout)), 2**31 - 1)
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {patience}")
+                connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+            yield connection
+        if self._identity() != before:
+            raise LedgerError(self.name, "was moved or replaced while it was written to", "Nothing may be released.")
+
+    def exists(self) -> bool:
+        """Whether there are ledgers here. A file of another kind is refused and not changed."""
+        if self._path is None:
+            with self.reading() as connection:
+                return inspect(connection).has_table(heads.name)
+        if self._identity() is None or self._path.stat().st_size == 0:
+            return False
+        with self._clear():
+            raw = self._connect("rw")
+            try:
+                mark = raw.execute("PRAGMA application_id").fetchone()[0]
+                tables = {name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            finally:
+                raw.close()
+        if tables and (mark != APPLICATION or heads.name not in tables):
+            raise LedgerError(self.name, "is an SQLite file, but not a ledger", "Give a ledger or a new file.")
+        return bool(tables)
+
+    @contextmanager
+    def creating(self) -> Iterator[Connection]:
+        """A writing transaction in a database with the tables, one at a time."""
+        if self._path is not None and not self.exists():
+            with self._clear():
+                self._make_file()
+        with self.writing() as connection:
+            if self._path is None:  # two that create the same at once would collide
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({APPLICATION})")
+            metadata.create_all(connection)
+            yield connection
+
+    def _make_file(self) -> None:
+        """The file, marked as ours."""
+        raw = self._connect("rwc")
+        try:
+            raw.execute(f"PRAGMA application_id = {APPLICATION}")
+        finally:
+            raw.close()
+
+    def datasets(self) -> list[str]:
+        """The data sets that have a ledger here."""
+        with self.reading() as connection:
+            return list(connection.scalars(select(heads.c.dataset).order_by(heads.c.dataset)))
+
+
+def _url(text: str) -> URL:
+    must, fix = "a path, or a URL of a PostgreSQL server", "Such as postgresql+psycopg://user@host/database."
+    try:
+        url = make_url(text.replace("postgres://", "postgresql://", 1))
+    except ArgumentError:
+        raise InvalidArgument("place", must, "a text that is no URL", fix) from None
+    if url.get_backend_name() != "postgresql":
+        raise InvalidArgument("place", must, f"a URL of {url.drivername}", fix)
+    return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
+
+
+def _server(url: URL) -> Engine:
+    try:
+        return create_engine(url, poolclass=NullPool)
+    except ImportError as missing:
+        raise UptackError('a ledger in PostgreSQL needs psycopg: pip install "uptack[postgres]"') from missing
+
+
+def head(connection: Connection, dataset: str, lock: bool = False) -> Head | None:
+    """The head of a chain, if there is one. With `lock` nobody else can append until the transaction ends."""
+    query = select(heads.c.number, heads.c.hash).where(heads.c.dataset == dataset)
+    found = connection.execute(query.with_for_update() if lock else query).first()
+    return None if found is None else Head(found.number, found.hash)
+
+
+def rows(connection: Connection, dataset: str, **equal: str | int) -> Iterator[Row]:
+    """The rows of a data set in order, filtered by values of columns."""
+    query = select(entries).where(entries.c.dataset == dataset).order_by(entries.c.number)
+    query = query.where(*(entries.c[name] == value for name, value in equal.items()))
+    for row in connection.execute(query.execution_options(yield_per=1000)):
+        yield row._asdict()
+
+
+def last(connection: Connection, dataset: str, **equal: str | int) -> Row | None:
+    """The last of those rows, if there is one."""
+    query = select(entries).where(entries.c.dataset == dataset).order_by(entries.c.number.desc()).limit(1)
+    query = query.where(*(entries.c[name] == value for name, value in equal.items()))
+    row = connection.execute(query).first()
+    return None if row is None else row._asdict()
+
+
+def append(connection: Connection, row: Row) -> None:
+    """Add a row, and move the head to it."""
+    connection.execute(insert(entries).values(dict(row)))
+    place = Head(row["number"], row["hash"])
+    if place.number == 1:
+        connection.execute(insert(heads).values(dataset=row["dataset"], number=1, hash=place.hash))
+    else:
+        moved = update(heads).where(heads.c.dataset == row["dataset"])
+        connection.execute(moved.values(number=place.number, hash=place.hash))

@@ -1,0 +1,234 @@
+"""Noise added to a number or a vector: Laplace, Gaussian, Gamma, and the K-norm mechanism.
+
+The caller states how far the value can move between neighbours (its sensitivity). All noise lives on a grid that is
+fixed before the value is looked at. Values that are not numbers are read as fixed ones (NaN as 0, ±inf as the largest
+float), so that no error depends on the data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike, NDArray
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational, ball, read
+from uptack.noise import Ellipsoid, Entropy, Grid, IntegerGaussian, IntegerLaplace, IntegerLaw, L2Ball
+from uptack.noise.continuous_noise import gamma as gamma_variable
+from uptack.noise.continuous_noise import nearest_integers
+from uptack.noise.convex_bodies import Body
+from uptack.noise.entropy import source
+from uptack.noise.integer_laplace import LARGEST_SCALE
+from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
+from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.calibration import gaussian_noise_multiplier
+from uptack.registry import release
+from uptack.release import Release
+from uptack.table.values.entrance import numbers
+
+Floats = NDArray[np.float64]
+SMOOTHING = 9
+"""r² of the smoothing lemma, in steps²: 1 + 2Σe^(-2π²r²j²) differs from 1 by less than 2^-255."""
+
+
+@dataclass(frozen=True)
+class GridNoise:
+    """Integer noise times a step, on a value that rounding had moved by at most half a step before or after."""
+
+    law: IntegerLaw
+    step: float
+    rounding: float
+
+    def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
+        """The value less the law's own exact interval."""
+        low, high = self.law.interval(confidence)
+        return value - high * self.step - self.rounding, value - low * self.step + self.rounding
+
+
+@dataclass(frozen=True)
+class NormNoise:
+    """Noise X with density proportional to exp(-‖X‖_K/scale): its norm has the law Gamma(d, scale)."""
+
+    body: Body
+    scale: float
+    rounding: float
+
+    def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
+        """A box around the K-ball that X keeps to with this probability: it holds for all coordinates at once."""
+        import scipy
+
+        radius = self.scale * float(scipy.special.gammaincinv(self.body.dimension, float(read(confidence))))
+        reach = radius * self.body.extent() + self.rounding
+        return value - reach, value + reach
+
+
+def _shaped(noisy: Floats, like: Floats) -> Any:
+    """A float for a number, an array for an array."""
+    return float(noisy[0]) if like.ndim == 0 else noisy.reshape(like.shape)
+
+
+def _check_scale(steps: Fraction, epsilon: Fraction, size: int) -> None:
+    """Noise is drawn as 64-bit integers, which sets a least ε."""
+    if steps > LARGEST_SCALE:
+        least = float(epsilon * steps / LARGEST_SCALE)
+        raise InvalidArgument("epsilon", f"at least {least:.2g} for {size} coordinates", float(epsilon))
+
+
+@release(data=("value",), people="stated", page="noise")
+def laplace(
+    value: ArrayLike,
+    *,
+    sensitivity: Rational,
+    epsilon: Rational,
+    granularity: Rational | None = None,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[Any]:
+    """A number or vector with Laplace noise: ε-differentially private.
+
+    **Theorem.** Let ‖f(D) - f(D')‖₁ ≤ Δ for neighbours D, D'. With values rounded to a grid of step g, the ℓ1 distance
+    between neighbours is at most s = ⌈Δ/g⌉ + d steps, and independent integer Laplace noise of scale s/ε on each of
+    the d coordinates is ε-differentially private (Hall, Prop. 1.3.1, on the integers).
+
+    `granularity` is for values known to lie on a grid already (1 for counts): then no rounding is paid for, s = Δ/g.
+    Otherwise the grid has at least 2^16 steps to Δ/d, and the rounding costs less than 2^-16 of the noise.
+
+    >>> from uptack.noise import SeededEntropy
+    >>> laplace(1200, sensitivity=1, epsilon=1, granularity=1, entropy=SeededEntropy(7))
+    Release(1200.0, Laplace noise, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
+    """
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
+    relation, bits = check_adjacency(adjacency), source(entropy)
+    given = None if granularity is None else Grid(granularity)
+    x = numbers("value", value)
+    grid = given or Grid.finer_than(bound / x.size)
+    steps = math.ceil(bound / Fraction(grid.step)) + (0 if given else x.size)
+    _check_scale(steps / eps, eps, x.size)
+    law = IntegerLaplace(steps / eps)
+    noisy = grid.move(x.ravel(), law.draw(x.size, bits))
+    tree, step = loss.Pure(eps), float(Fraction(grid.step))
+    noise = GridNoise(law, step, 0.0 if given else step / 2)
+    return Release(_shaped(noisy, x), cost(tree, relation), "Laplace noise", tree, noise, bits.private)
+
+
+@release(data=("value",), people="stated", page="noise")
+def gaussian(
+    value: ArrayLike,
+    *,
+    sensitivity: Rational,
+    epsilon: Rational,
+    delta: Rational,
+    granularity: Rational | None = None,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[Any]:
+    """A number or vector with Gaussian noise: (ε, δ)-differentially private, for any ε > 0.
+
+    **Theorem.** Let ‖f(D) - f(D')‖₂ ≤ Δ, let g be the step of the grid, s = Δ/g + sqrt(d), c = 1 - d·2^-200, and let m
+    be the exact noise multiplier of (cε, cδ). Integer Gaussian noise of variance parameter (m·s)² + 9 on the
+    rounded vector is (ε, δ)-differentially private.
+
+    *Proof.* Add real N(0, (m·s)²) noise to the integer vector: (ε', δ')-private, Balle and Wang. Then round each
+    coordinate X at random to k with probability proportional to e^(-(k - X)²/2r²), r² = 9: post-processing. By Poisson
+    summation the normaliser of that step is a constant times 1 ± 2S, S = Σe^(-2π²r²j²) < 2^-255, so the law of the
+    result is within a factor ((1 + 2S)/(1 - 2S))^d < 1 + d·2^-250 of the integer Gaussian with the variances added.
+    That factor, twice in e^ε and once in δ, is what c makes room for (ε is above 2^-40, else the scale is refused). ∎
+
+    `granularity` (1 for counts) rounds the released values to its multiples: post-processing.
+    """
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
+    fix = "Gaussian noise needs δ > 0; for δ = 0 use laplace or gamma."
+    dlt, coarse = checks.inside_unit("delta", delta, fix), None if granularity is None else Grid(granularity)
+    relation, bits = check_adjacency(adjacency), source(entropy)
+    x = numbers("value", value)
+    multiplier, grid, law = calibrated_gaussian(bound, eps, dlt, x.size)
+    noisy = grid.move(x.ravel(), law.draw(x.size, bits))
+    noisy = noisy if coarse is None else coarse.values(coarse.steps(noisy))
+    tree, step = loss.Gaussian(eps, dlt, multiplier), float(Fraction(grid.step))
+    noise = GridNoise(law, step, float(Fraction((coarse or grid).step)) / 2)
+    return Release(_shaped(noisy, x), cost(tree, relation), "Gaussian noise", tree, noise, bits.private)
+
+
+def calibrated_gaussian(
+    sensitivity: Fraction, epsilon: Fraction, delta: Fraction, size: int
+) -> tuple[Fraction, Grid, IntegerGaussian]:
+    """The noise multiplier, grid and law of the theorem of `gaussian`, for vectors of up to `size` coordinates."""
+    slack = 1 - Fraction(size, 1 << 200)
+    multiplier = gaussian_noise_multiplier(epsilon * slack, delta * slack)
+    root = math.isqrt(size - 1) + 1  # at least sqrt(d)
+    grid = Grid.finer_than(sensitivity / root)
+    steps = math.ceil(sensitivity / Fraction(grid.step)) + root
+    _check_scale(multiplier * steps, epsilon, size)
+    return multiplier, grid, IntegerGaussian(math.ceil((multiplier * steps) ** 2) + SMOOTHING)
+
+
+@release(data=("value",), people="stated", page="noise")
+def k_norm(
+    value: ArrayLike,
+    *,
+    body: Body,
+    sensitivity: Rational,
+    epsilon: Rational,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[Any]:
+    """A vector with noise of density proportional to exp(-ε‖x‖_K/Δ): ε-differentially private.
+
+    **Theorem** (Hall, Prop. 1.3.4; Hardt and Talwar 2010). Let K be convex and symmetric about 0 and let
+    ‖f(D) - f(D')‖_K ≤ Δ for neighbours. The noise r·V with r ~ Gamma(d + 1, Δ/ε) and V uniform on K has that density,
+    and by the triangle inequality the release is ε-private. The sum is rounded to a grid afterwards: post-processing.
+    Without the symmetry ‖-v‖_K may exceed ‖v‖_K, and the claim is false.
+    """
+    shape: Body = checks.instance("body", body, Body, "one of the bodies of uptack.noise", "Try LInfBall(d).")
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
+    relation, bits = check_adjacency(adjacency), source(entropy)
+    x = numbers("value", value)
+    d = shape.dimension
+    if x.size != d:
+        raise InvalidArgument("value", f"a vector of {d} numbers, the dimension of body", checks.describe(x))
+    scale = checks.positive("sensitivity over epsilon", bound / eps)
+    grid = Grid.finer_than(scale * Fraction(float(shape.extent().min())))
+    noisy = grid.points(real_noise(x.ravel().tolist(), shape, scale, grid, bits))
+    tree, step = loss.Pure(eps), float(Fraction(grid.step))
+    noise = NormNoise(shape, float(scale), step / 2)
+    return Release(_shaped(noisy, x), cost(tree, relation), "K-norm noise", tree, noise, bits.private)
+
+
+def real_noise(x: Iterable[float | Fraction], body: Body, scale: Fraction, grid: Grid, entropy: Entropy) -> list[int]:
+    """The grid points, in steps, nearest to x + r·V for r ~ Gamma(d + 1, scale) and V uniform on the body; exact."""
+    per_step = scale / Fraction(grid.step)
+    centre = [Fraction(v) / Fraction(grid.step) for v in x]
+    d, point = body.dimension, body.settled(entropy)
+
+    def noisy(us: Any) -> list[arb]:
+        radius = ball(per_step) * gamma_variable(us[: d + 1])
+        return [ball(c) + radius * v for c, v in zip(centre, point(us[d + 1 :]), strict=True)]
+
+    return nearest_integers(noisy, d + 1 + body.uniforms, entropy)
+
+
+@release(data=("value",), people="stated", page="noise")
+def gamma(
+    value: ArrayLike,
+    *,
+    sensitivity: Rational,
+    epsilon: Rational,
+    covariance: ArrayLike | None = None,
+    adjacency: Adjacency = SUBSTITUTE,
+    entropy: Entropy | None = None,
+) -> Release[Any]:
+    """A vector with noise of density proportional to exp(-ε‖x‖/Δ) in ℓ2 or Mahalanobis norm: ε-differentially private.
+
+    **Theorem** (Hall, Prop. 1.3.2). With ‖x‖² = xᵀΣ⁻¹x for a public matrix Σ (the identity if left out) and
+    ‖f(D) - f(D')‖ ≤ Δ, the release is ε-private: it is the K-norm mechanism over the ellipsoid of that norm.
+    """
+    size = numbers("value", value).size
+    body = L2Ball(size) if covariance is None else Ellipsoid(covariance)
+    return k_norm(value, body=body, sensitivity=sensitivity, epsilon=epsilon, adjacency=adjacency, entropy=entropy)

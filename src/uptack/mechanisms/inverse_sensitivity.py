@@ -1,0 +1,315 @@
+"""Inverse sensitivity: draw an answer with probability falling in the number of rows that must change to get it.
+
+Score a candidate y by the least k with y in interval k of a reach, K + 1 where there is none up to K. By the axioms of
+a reach the score changes by at most one between neighbours. Candidates are the points of a finite lattice of machine
+numbers, so no bounds are needed.
+
+**Theorem.** Let ρ be a rational with e^(-ε/2) ≤ ρ < 1. Drawing y with probability proportional to ρ^score(y) over the
+lattice is ε-differentially private, under the adjacency that the axioms hold for: between neighbours each weight, and
+so also their sum, changes by a factor of at most 1/ρ ≤ e^(ε/2). The draw is exact (`uptack.noise.exact_choice`).
+
+**Bounded range.** It has bounded range ε (`uptack.privacy.loss.BoundedRange`): between neighbours the log-ratio
+ln(P(y)/P'(y)) = (score'(y) - score(y))·ln(1/ρ) + ln(Σ'/Σ), where Σ and Σ' are the sums of all weights and don't depend
+on y. The first term is between -ln(1/ρ) and ln(1/ρ), so the log-ratio lies in an interval of length 2·ln(1/ρ) ≤ ε. It
+makes no difference which candidates there are, in how many dimensions, or by which public factors weights are
+multiplied. So the draw is also ε²/8-zCDP. `inverse_loss` says so.
+
+**Accuracy.** With L candidates, P(score > k) ≤ L·ρ^(k+1): the sum of all weights is at least 1, that of T(D) itself.
+
+**⊥ as a candidate.** Interval k says something as long as both its ends are inside the data: up to k = κ. Let ⊥ be one
+more candidate, of weight W = L·ρ^(κ + 1)/f, or max(0, W - 1) where κ is public. κ may be secret if it changes by at
+most one between neighbours. Unless L·ρ^(K + 1) ≤ f it is brought down to K.
+
+**Theorem.** The draw is still ε-differentially private, and the chance of a reply from outside interval min(κ, K) is at
+most f, whatever the data and however few they are. *Proof.* A public weight does not change between neighbours, and a
+secret one changes by a factor of at most 1/ρ, as the others do. So each weight, and their sum, changes by a factor of
+at most 1/ρ. For κ ≤ K, candidates outside interval κ weigh at most L·ρ^(κ + 1) together, and all candidates with ⊥ at
+least L·ρ^(κ + 1)/f: ⊥ alone does where κ is secret, and ⊥ with T(D), which weighs 1, where it is public. For κ > K,
+candidates outside interval K weigh at most L·ρ^(K + 1) ≤ f, and T(D) weighs 1. ∎
+
+With enough rows a public W is 0, and nothing is refused. With fewer, ⊥ is drawn where its weight is more than that of
+the candidates near T(D). So it counts how many candidates are near, not how many there are: most columns get a reply
+with half of the rows that a rule by public numbers must ask for. A ⊥ that was drawn has cost its ε.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeVar, overload
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from uptack.exact import Rational, ball, logarithm
+from uptack.mechanisms.plausible_range import Lattice
+from uptack.noise import Entropy, MachineNumbers
+from uptack.noise.coins import exp_minus
+from uptack.noise.exact_choice import pick
+from uptack.privacy import loss
+from uptack.reach import Reach
+
+Number = TypeVar("Number", Fraction, arb)
+
+LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 39, -1))
+"""Candidates from fine to coarse: numbers up to 1e77 with 52 to 40 bits of mantissa near 1, three fewer at 1e6."""
+
+VECTOR_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 15, -1))
+"""The same for vectors, whose guarantee pays for the bits of every coordinate: down to 16 of them."""
+
+LATTICE = LATTICES[0]
+
+FAILURE = Fraction(1, 10**6)
+"""The chance that a reply may come from outside interval K. Where n is too small for that, the reply is ⊥."""
+
+
+GENEROUS = Fraction(1, 8)
+"""The share of the candidates that may be near the answer, per coordinate. Rows around 0 come to that, since all tiny
+numbers are among them; others have less than a binade, one in 68. Where ⊥ weighs more than even that, hardly any data
+would get a reply, and ⊥ is free."""
+
+SPARE_BITS = 32
+"""Mantissa bits where ⊥ is a candidate: enough for numbers such as 1e6 ± 1."""
+
+
+def decay(epsilon: Fraction) -> Fraction:
+    """ρ: e^(-ε/2) rounded up to a multiple of 2^-64."""
+    return Fraction(exp_minus(epsilon / 2).floor(64) + 1, 1 << 64)
+
+
+def inverse_loss(epsilon: Rational) -> loss.BoundedRange:
+    """What a draw by the theorem above, or by that of `uptack.mechanisms.quantile_chain`, does to the data."""
+    return loss.BoundedRange(epsilon)
+
+
+def finest(
+    room: int,
+    epsilon: Fraction,
+    dimension: int = 1,
+    lattices: Sequence[Lattice] = LATTICES,
+) -> tuple[Lattice, int] | None:
+    """The finest lattice whose guarantee needs no more than `room` steps, with these; None where there is none.
+
+    The error of a typical answer hardly depends on the mantissa bits, but the guarantee pays for them. `room` must be
+    public, so choosing costs nothing.
+    """
+    for lattice in lattices:
+        steps = steps_needed(epsilon, lattice.size**dimension)
+        if steps <= room:
+            return lattice, steps
+    return None
+
+
+def chosen(
+    room: int, epsilon: Fraction, dimension: int = 1, lattices: Sequence[Lattice] = LATTICES
+) -> tuple[Lattice, int] | None:
+    """The lattice and K for data that are known to bear `room` steps; None where hardly any would get a reply.
+
+    The finest lattice that never refuses, if there is one. Otherwise one of `SPARE_BITS`, or the coarsest if that has
+    more, with ⊥ as a candidate: there the bits hardly count.
+    """
+    if (sure := finest(room, epsilon, dimension, lattices)) is not None:
+        return sure
+    spare = next((one for one in reversed(lattices) if one.mantissa_bits >= SPARE_BITS), lattices[0])
+    return (spare, room) if worth_asking(room, epsilon, dimension) else None
+
+
+def worth_asking(
+    room: int, epsilon: Fraction, dimension: int = 1, failure: Fraction = FAILURE, near: Fraction = GENEROUS
+) -> bool:
+    """Whether ⊥ weighs less than such a share of all candidates would: it is public, and free to say no."""
+    return room >= 0 and (room + 1) * float(epsilon) / 2 > -math.log(failure) - dimension * math.log(near)
+
+
+def steps_needed(epsilon: Fraction, candidates: int, failure: Fraction = FAILURE) -> int:
+    """K: the least k with candidates·e^(-ε(k+1)/2) ≤ failure. It depends on public numbers alone."""
+    needed = math.log(candidates) + math.log(failure.denominator) - math.log(failure.numerator)
+    return max(math.ceil(2 * Fraction(needed) / epsilon) - 1, 1)
+
+
+def slack_needed(epsilon: Fraction) -> int:
+    """Steps beyond K for which data must bear, so that ⊥ of a secret weight is drawn once in 200 times at most."""
+    return math.ceil(2 / float(epsilon) * math.log(200))
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """⊥ as a candidate. `bears` is κ: for so many steps both ends of the intervals are inside the data.
+
+    Where it is `secret`, it must change by at most one between neighbours.
+    """
+
+    bears: int
+    secret: bool = False
+    failure: Fraction = FAILURE
+
+    @property
+    def _place(self) -> int:
+        return max(self.bears, -1) + 1
+
+    def weight(self, rho: Number, candidates: int) -> Number:
+        """W = L·ρ^(κ + 1)/f; where κ is public, max(0, W - 1). Exact for a rational ρ, a ball for a ball."""
+        weight = rho**self._place * (candidates * self.failure.denominator) / self.failure.numerator
+        return weight if self.secret else _positive(weight - 1)
+
+    def log_weight(self, rho: Fraction, candidates: int) -> float:
+        """ln of it in floats; -inf for 0."""
+        log = math.log(candidates) - math.log(self.failure) + self._place * logarithm(rho)
+        if self.secret:
+            return log
+        return log + math.log(-math.expm1(-log)) if log > 0 else -math.inf
+
+
+def _positive(value: Number) -> Number:
+    return value.max(arb(0)) if isinstance(value, arb) else max(value, Fraction(0))
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Nested boxes of lattice points, k = 0, ..., K, inside a box of all candidates: one row of ends per coordinate."""
+
+    lows: NDArray[np.int64]
+    highs: NDArray[np.int64]
+    whole: tuple[tuple[int, int], ...]
+
+    @property
+    def candidates(self) -> int:
+        """L: how many there are."""
+        return math.prod(b - a + 1 for a, b in self.whole)
+
+    def ends(self, k: int) -> list[tuple[int, int]]:
+        """The sides of box k; of the box of all candidates for k = K + 1."""
+        if k == self.lows.shape[1]:
+            return list(self.whole)
+        return list(zip(self.lows[:, k].tolist(), self.highs[:, k].tolist(), strict=True))
+
+    def shells(self) -> list[int]:
+        """How many points have score 0, 1, ..., K + 1."""
+        volumes = [1] * (self.lows.shape[1] + 1)
+        for low, high, whole in zip(self.lows.tolist(), self.highs.tolist(), self.whole, strict=True):
+            sides = [b - a + 1 for a, b in zip([*low, whole[0]], [*high, whole[1]], strict=True)]
+            volumes = [v * side for v, side in zip(volumes, sides, strict=True)]
+        return [volumes[0]] + [b - a for a, b in itertools.pairwise(volumes)]
+
+    def weights(self, rho: Number, refusal: Refusal | None = None) -> Iterator[Number]:
+        """The total weight of each score, how many points times ρ^score, and then that of ⊥ if it is a candidate.
+
+        Exact for a rational ρ, balls for a ball.
+        """
+        power = rho**0
+        for count in self.shells():
+            yield power * count
+            power *= rho
+        if refusal is not None:
+            yield refusal.weight(rho, self.candidates)
+
+    def bounded(self, rho: Fraction, refusal: Refusal) -> Refusal:
+        """The same with κ ≤ K, unless L·ρ^(K + 1) ≤ f, to within rounding. All this is public."""
+        steps = self.lows.shape[1] - 1
+        outside = math.log(self.candidates) + (steps + 1) * logarithm(rho)
+        sure = outside <= math.log(refusal.failure) + 1e-9
+        return refusal if sure else replace(refusal, bears=min(refusal.bears, steps))
+
+    @overload
+    def draw(self, rho: Fraction, entropy: Entropy, refusal: None = None) -> list[int]: ...
+
+    @overload
+    def draw(self, rho: Fraction, entropy: Entropy, refusal: Refusal) -> list[int] | None: ...
+
+    def draw(self, rho: Fraction, entropy: Entropy, refusal: Refusal | None = None) -> list[int] | None:
+        """A point with probability proportional to ρ^score: first the score, then a uniform point that has it.
+
+        With ⊥ as a candidate it may be that, which is None.
+        """
+        logs = np.array([math.log(count) if count else -math.inf for count in self.shells()])
+        logs += logarithm(rho) * np.arange(logs.size)
+        if refusal is not None:
+            refusal = self.bounded(rho, refusal)
+            logs = np.append(logs, refusal.log_weight(rho, self.candidates))
+        k = pick(logs, lambda: self.weights(ball(rho), refusal), entropy)
+        return None if k > self.lows.shape[1] else self._point(k, entropy)
+
+    def _point(self, k: int, entropy: Entropy) -> list[int]:
+        """A uniform point of score k."""
+        return _uniform_between(self.ends(k - 1) if k else None, self.ends(k), entropy)
+
+
+def boxes(
+    reaches: list[Reach],
+    steps: int,
+    lattice: Lattice = LATTICE,
+    *,
+    widen: float = 0.0,
+    nonnegative: bool = False,
+) -> Boxes:
+    """The reaches' intervals as boxes of lattice points, rounded outward, each first widened on both sides.
+
+    Ends beyond the lattice are brought to its ends before they are widened. That keeps order, so the axioms hold for
+    what comes out, and nothing can overflow, with rows at the largest float or none at all: `widen` must be a number
+    inside the lattice.
+    """
+    lows, highs, largest = [], [], lattice.value(lattice.top)
+    for reach in reaches:
+        low, high = (np.clip(end, -largest, largest) for end in reach.intervals(steps))
+        lows.append(lattice.floors(low - widen))
+        highs.append(lattice.ceils(high + widen))
+    least, most = lattice.floor(0.0 if nonnegative else -largest), lattice.ceil(largest)
+    return Boxes(np.maximum(np.array(lows), least), np.array(highs), ((least, most),) * len(reaches))
+
+
+def round_to(value: float, granularity: Fraction | None) -> float:
+    """The multiple of a public granularity nearest to a drawn value: post-processing."""
+    if granularity is None:
+        return value
+    return float(round(Fraction(value) / granularity) * granularity)
+
+
+def inverse_sensitivity(
+    reach: Reach,
+    steps: int,
+    epsilon: Fraction,
+    entropy: Entropy,
+    refusal: Refusal,
+    *,
+    granularity: Fraction | None = None,
+    nonnegative: bool = False,
+    lattice: Lattice = LATTICE,
+) -> float | None:
+    """One number, or None for ⊥, by the theorems above.
+
+    With a granularity g, every interval is widened by g/2 on both sides and the drawn number is rounded to a multiple
+    of g: tied values then fill a shell of many points instead of one.
+    """
+    widen = float(granularity / 2) if granularity is not None else 0.0
+    nested = boxes([reach], steps, lattice, widen=widen, nonnegative=nonnegative)
+    drawn = nested.draw(decay(epsilon), entropy, refusal)
+    return None if drawn is None else round_to(lattice.value(drawn[0]), granularity)
+
+
+def _uniform_between(inner: list[tuple[int, int]] | None, outer: list[tuple[int, int]], entropy: Entropy) -> list[int]:
+    """A uniform point of the outer box that is not in the inner one.
+
+    The difference is cut into slabs: in slab i the coordinates before i lie in the inner box, coordinate i does not,
+    and those after it lie anywhere in the outer one. Inside a slab the point is one uniform integer, taken apart.
+    """
+    if inner is None:
+        return [a + entropy.below(b - a + 1) for a, b in outer]
+    core, free = ([b - a + 1 for a, b in box] for box in (inner, outer))
+    slabs = [math.prod(core[:i]) * (free[i] - core[i]) * math.prod(free[i + 1 :]) for i in range(len(outer))]
+    ticket, slab = entropy.below(sum(slabs)), 0
+    while ticket >= slabs[slab]:
+        ticket, slab = ticket - slabs[slab], slab + 1
+    point = []
+    for i, ((a, b), (c, _)) in enumerate(zip(outer, inner, strict=True)):
+        size = core[i] if i < slab else free[i] - core[i] if i == slab else free[i]
+        ticket, offset = divmod(ticket, size)
+        if i == slab:  # skip the inner side
+            point.append(a + offset if offset < c - a else a + offset + core[i])
+        else:
+            point.append((c if i < slab else a) + offset)
+        assert a <= point[-1] <= b
+    return point

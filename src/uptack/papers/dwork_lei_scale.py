@@ -1,0 +1,142 @@
+"""S of Dwork and Lei, Scale of Dwork and Roth, and what they share with M and TM."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from uptack import checks
+from uptack.account import Account
+from uptack.account import Outcome as Found
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
+from uptack.mechanisms import dwork_lei
+from uptack.mechanisms.dwork_lei import Level
+from uptack.mechanisms.ptr import TestedRelease
+from uptack.noise import Entropy, IntegerLaplace
+from uptack.reach import InterquantileRange
+from uptack.reach.l_statistics import quartiles
+from uptack.reach.protocol import Floats
+from uptack.registry import release
+from uptack.release import Advice, NoReply, Release
+from uptack.statistics.propose_test import SCALE_SLOPE
+from uptack.statistics.statistic import least_n
+from uptack.table.values.entrance import column
+
+HOW = "Dwork and Lei's grids"
+LEAST_EPSILON = Fraction(1, 10**9)
+LEAST_N = 3
+"""From here on ln n is above 1."""
+
+
+@release(data=("D",), page="papers")
+def S(
+    D: Any, n: int, eps: Rational, *, delta: Rational | None = None, entropy: Entropy | None = None
+) -> Release[float] | NoReply:
+    """S: the interquartile range IQR(D) = x(⌈3n/4⌉) - x(⌊n/4⌋ + 1), or ⊥ (report, section 4).
+
+    Two grids of bins [kw, (k+1)w) for ln IQR, w = ln(1 + 1/ln n), the second moved by half a bin; 0 has a bin of its
+    own. For each: A is the number of rows that must change for the range to leave its bin; reply if A + Lap(1/ε) is
+    above ln²n + 1, with IQR(D)·(1 + 1/ln n)^Lap(1/ε).
+
+    **Theorem.** (2ε, 2δ')-differentially private under SUBSTITUTE, for any data. δ' is the chance that noise alone
+    carries a test: P(z ≥ ⌊ln²n⌋ + 1), or at most `delta` if it is given, for a threshold of ln(1/2δ')/ε above 1.
+    (In print 4ε. The test is on integers, so its noise is the integer Laplace law.)
+
+    NaN is read as 0 and ±inf as the largest float, each row by itself. For n < 3, and where the δ of all tests would
+    come to 1, which promises nothing, the reply is ⊥ and costs nothing.
+
+    >>> from uptack import SeededEntropy
+    >>> import numpy as np
+    >>> D = np.random.default_rng(0).normal(size=20_000)
+    >>> S(D, 20_000, 1, delta=1e-6, entropy=SeededEntropy(1))
+    Release(1.3..., S by Dwork and Lei's grids, ε = 2.0, δ = 2e-06 (substitute), NOT PRIVATE: seeded randomness)
+    """
+    x, level, account = prepared("S", D, n, eps, delta, entropy)
+    if advice := unfit(x.size, level, tests=2):
+        return account.close(Found.refusal(HOW, advice))
+    found = spread(x, quartiles(x.size), dwork_lei.log_width(x.size), level, account)
+    return told(account, found, level, x.size, SCALE_SLOPE, dwork_lei.log_width)
+
+
+@release(page="papers")
+def Scale(x: Any, eps: Rational, delta: Rational, *, entropy: Entropy | None = None) -> Release[float] | NoReply:
+    """Scale: S with the base 2 in place of 1 + 1/ln n, for a given δ, or ⊥ (Dwork and Roth, Algorithm 12).
+
+    **Theorem.** (2ε, δ)-differentially private under SUBSTITUTE, for any data. Each test lets a wrong proposal pass
+    with a chance of at most δ/2, which takes the threshold 1 + ln(1/δ)/ε. (In print it is 1 + ln(1/δ), where that
+    chance is δ^ε/2: 0.126 for ε = 0.1 and δ = 1e-6. And 4ε in print.)
+
+    >>> from uptack import SeededEntropy
+    >>> Scale(range(1000), 1, 1e-6, entropy=SeededEntropy(2))
+    Release(..., Scale by Dwork and Lei's grids, ε = 2.0, δ = 1e-06 (substitute), NOT PRIVATE: seeded randomness)
+    """
+    half = checks.inside_unit("delta", delta) / 2
+    data, level, account = prepared("Scale", x, None, eps, half, entropy, argument="x")
+    found = spread(data, quartiles(data.size), math.log(2), level, account)
+    return told(account, found, level, data.size, SCALE_SLOPE, lambda m: math.log(2))
+
+
+def prepared(
+    name: str,
+    D: Any,
+    n: int | None,
+    eps: Rational,
+    delta: Rational | None,
+    entropy: Entropy | None,
+    *,
+    argument: str = "D",
+) -> tuple[Floats, Level, Account]:
+    """The rows as floats, what each stage spends, and the account that it is written into."""
+    epsilon = checks.epsilon(eps, "eps")
+    if epsilon < LEAST_EPSILON:
+        raise InvalidArgument("eps", "at least 1e-9", checks.describe(eps))
+    false_pass = None if delta is None else checks.inside_unit("delta", delta)
+    rows = None if n is None else checks.integer("n", n, least=1)
+    account = Account.open(name, epsilon, entropy=entropy, unit="eps")
+    x: Floats = np.nan_to_num(column(argument, D).floats())
+    if not x.size:
+        raise InvalidArgument(argument, "a one-dimensional column with at least one row", "none")
+    if rows not in (None, x.size):
+        raise InvalidArgument("n", f"the number of rows in {argument}, {x.size}", rows)
+    level = Level.printed(epsilon, x.size) if false_pass is None else Level(epsilon, false_pass)
+    return x, level, account
+
+
+def unfit(n: int, level: Level, tests: int) -> Advice | None:
+    """What must change before anything may be asked: the rows are too few, or δ promises nothing. Both are public."""
+    if n < LEAST_N:
+        return Advice(n=LEAST_N)
+    return Advice(other="a delta of your own, such as 1e-6") if tests * level.delta >= 1 else None
+
+
+def spread(x: Floats, ranks: tuple[int, int], width: float, level: Level, account: Account) -> TestedRelease:
+    """S on the range between any two ranks. More than n rows can't change, so no further interval is built."""
+    return dwork_lei.scale(
+        lambda steps: InterquantileRange(x, ranks, min(steps, x.size)), width, level, account.entropy
+    )
+
+
+def told(
+    account: Account, outcome: TestedRelease, level: Level, n: int, slope: float, width: Callable[[int], float]
+) -> Release[float] | NoReply:
+    """The outcome as a result.
+
+    ⊥ comes with the n from which on the tests pass on smooth data: there the answer, `slope`/n a row, stays within a
+    quarter of a bin for as many rows as the test looks at. At least twice the present n.
+    """
+    account.spend(outcome.tree)
+    if outcome.value is not None:
+        return account.close(Found(outcome.value, HOW, outcome.noise))
+    noise = IntegerLaplace(1 / level.epsilon)
+    fixed = noise.cutoff(level.delta) if level.cutoff is None else None
+
+    def passes(m: int) -> bool:
+        steps = (math.log(m) ** 2 if fixed is None else fixed) + 3 * float(noise.scale)
+        return m >= LEAST_N and slope * steps / m <= width(m) / 4
+
+    return account.close(Found.refusal(HOW, Advice(n=max(least_n(passes), 2 * n))))

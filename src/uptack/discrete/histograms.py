@@ -18,7 +18,7 @@ from uptack.discrete.binning import Edges, KeyCells, binning_of
 from uptack.discrete.categories import Screen, tallied
 from uptack.discrete.count_errors import each_count
 from uptack.discrete.count_noise import cell_noise
-from uptack.discrete.time_binning import TimeEdges, by_calendar, check_every, check_untimed
+from uptack.discrete.time_binning import TimeEdges, by_calendar, check_by_itself, check_every
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import printable
@@ -225,10 +225,10 @@ def histogram(
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     column = as_column("x", x, None, "a one-dimensional column of categories")
     unit = column.unit
-    check_every(every, keys, column)
+    check_every(every, keys, column.kind)
+    check_by_itself(x, edges, keys, every)
     if edges is None and keys is None:
         screen = Screen.of(eps, _check_unlisted(delta, outside, total), relation, unit)
-        check_untimed(x, every)
         return frequent(screen, *tallied(by_calendar(column, every)), source(entropy))
     checks.delta("delta", delta)
     binning, fixed = binning_of(column, edges, keys, every, outside), check_total(total, relation, unit)

@@ -16,6 +16,7 @@ from uptack.table.protocol import Column
 from uptack.table.values.calendar import CALENDAR, label, tick_edges
 from uptack.table.values.entrance import HELD
 from uptack.table.values.field import Field
+from uptack.table.values.kinds import Kind
 from uptack.table.values.times import DAY, Form, Ticks
 
 
@@ -70,18 +71,29 @@ def time_edges(form: Form | None, edges: Any, every: str | None, clamp: bool) ->
     return TimeEdges(ticks, clamp, form, every)
 
 
-def check_every(every: object, keys: object, x: Column) -> None:
+def check_every(every: object, keys: object, kind: Kind) -> None:
     """Whether units of the calendar go together with what else was said, and with the kind of the column."""
-    if every is not None:
-        checks.choice("every", every, CALENDAR)
-        if keys is not None:
-            fix = "Units of the calendar are the cells."
-            raise InvalidArgument("keys", "left out where every is given", "some", fix)
-        if x.kind == "duration":
-            raise InvalidArgument("every", "left out for a column of durations", repr(every), "Pass edges.")
-    if x.form is not None and keys is not None:
+    if every is None:
+        return
+    checks.choice("every", every, CALENDAR)
+    if keys is not None:
+        fix = "Units of the calendar are the cells."
+        raise InvalidArgument("keys", "left out where every is given", "some", fix)
+    if kind == "duration":
+        raise InvalidArgument("every", "left out for a column of durations", repr(every), "Pass edges.")
+
+
+def check_by_itself(x: Any, edges: object, keys: object, every: object) -> None:
+    """In a table, no time or duration is counted by itself."""
+    if not isinstance(x, Column) or x.form is None or edges is not None or every is not None:
+        return
+    if keys is not None:
         what, fix = HELD[x.kind]
         raise InvalidArgument("x", "a one-dimensional column of numbers", f"a column of {what}", fix)
+    if x.form.kind == "duration":
+        raise InvalidArgument("edges", "given for a column of durations", "None", "Pass two or more durations.")
+    fix = "Pass every='month', or another unit of the calendar, or edges."
+    raise InvalidArgument("every", f"given for a column of {x.form.held}", "None", fix)
 
 
 def by_calendar(x: Column, every: str | None) -> Column:
@@ -91,13 +103,3 @@ def by_calendar(x: Column, every: str | None) -> Column:
     if x.kind != "time":
         raise InvalidArgument("every", "left out for a column that holds no times", repr(every))
     return x.floored(every)
-
-
-def check_untimed(x: Any, every: str | None) -> None:
-    """In a table, no time or duration is counted by itself."""
-    if every is not None or not isinstance(x, Column) or x.form is None:
-        return
-    if x.form.kind == "duration":
-        raise InvalidArgument("edges", "given for a column of durations", "None", "Pass two or more durations.")
-    fix = "Pass every='month', or another unit of the calendar, or edges."
-    raise InvalidArgument("every", f"given for a column of {x.form.held}", "None", fix)

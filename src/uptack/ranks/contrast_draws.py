@@ -49,7 +49,7 @@ class Contrast:
     def groups(self) -> tuple[Column, Column]:
         """The values of both. In a rehearsal this is where it ends."""
         one, other = self.samples.parts
-        return one.floats(), other.floats()
+        return one, other
 
     @property
     def sizes(self) -> Sizes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,9 +17,7 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns, Groups, Rows
 from uptack.table.values.kinds import NUMERIC, canonical
 
-MISSING = InvalidArgument(
-    "x", "free of NaN and infinities", "some", "Pass missing='ignore': such a row then takes part in nothing."
-)
+MUST = "a one-dimensional column of labels"
 
 
 def complete_rows(columns: Columns, missing: str) -> Rows:
@@ -30,9 +28,16 @@ def complete_rows(columns: Columns, missing: str) -> Rows:
     number per person. So a person's line is a function of her rows alone: replacing her rows replaces one line, or
     takes it away, or adds it. What is private for one row of lines is private for one person. ∎
     """
-    if missing == "error" and not all(column.finite() for column in columns):
-        raise MISSING
+    if missing == "error":
+        _check_finite(columns)
     return columns.rows("clip")
+
+
+def _check_finite(columns: Iterable[Column]) -> None:
+    """Tells the curator where rows must have a value and some have none."""
+    if not all(column.finite() for column in columns):
+        fix = "Pass missing='ignore': such a row then takes part in nothing."
+        raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +84,15 @@ class Samples:
 def samples(x: Any, labels: Any, groups: tuple[Hashable, ...], missing: str) -> Samples:
     """The values of each group: of columns of a table, or of a caller's data."""
     found = _labelled(x, labels, groups)
-    if missing == "error" and not found.x.finite() and not all(part.finite() for part in found.parts):
-        raise MISSING
+    if missing == "error" and not found.x.finite():  # in some group, or in none
+        _check_finite(found.parts)
     return found
 
 
 def _labelled(x: Any, labels: Any, groups: tuple[Hashable, ...]) -> Samples:
     if isinstance(x, Column):
         return Samples(x, labels, groups, in_table=True)
-    values, marks = column_field("x", x, NUMERIC), column_field("labels", labels, None, "a one-dimensional column of labels")
+    values, marks = column_field("x", x, NUMERIC), column_field("labels", labels, None, MUST)
     if values.size != marks.size:
         raise InvalidArgument("labels", f"as long as x, {values.size} rows", f"{marks.size} rows")
     table = MemoryTable.of({"x": values, "labels": marks})

@@ -135,9 +135,7 @@ def least_rows(account: Account) -> int:
     return math.ceil(MOVES * account.rows / (account.epsilon * (1 - SPREAD_SHARE) * LOUDEST)) + 1
 
 
-def noisy_tau(
-    rows: Rows, account: Account, dropped: bool, seen: Callable[[float], float] = float
-) -> Outcome[float]:
+def noisy_tau(rows: Rows, account: Account, dropped: bool, seen: Callable[[float], float] = float) -> Outcome[float]:
     """τ of the rows, or what `seen` makes of it; ⊥ where the noise would drown it."""
     least, secret = least_rows(account), dropped or not account.adjacency.size_is_public
     advice = Advice(n=least)

@@ -6,6 +6,10 @@ import numpy as np
 from scipy import stats
 
 from uptack.noise import IntegerLaw, SeededEntropy
+from uptack.table.ids import Owners
+from uptack.table.memory.table import MemoryTable
+from uptack.table.protocol import Column
+from uptack.table.values.entrance import field
 
 FALSE_ALARM = 1e-7
 
@@ -51,3 +55,10 @@ def assert_fits_cdf(draws: np.ndarray, right: stats.rv_continuous, wrong: stats.
     """The same for a continuous law, by Kolmogorov and Smirnov."""
     assert stats.kstest(draws, right.cdf).pvalue > FALSE_ALARM
     assert stats.kstest(draws, wrong.cdf).pvalue < FALSE_ALARM
+
+
+def people_column(values, codes, people: int, at_most: int | None = None) -> Column:
+    """A column of numbers of so many people, where row i is that of person codes[i]."""
+    whose = Owners(np.asarray(codes, np.int64), people, ("id",))
+    column = MemoryTable.of({"x": field("x", np.asarray(values))}, whose).column("x")
+    return column if at_most is None else column.sharing("rows", at_most)

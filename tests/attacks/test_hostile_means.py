@@ -7,11 +7,11 @@ import pytest
 
 import uptack as ut
 from uptack import ADD_REMOVE, SUBSTITUTE, SeededEntropy
-from uptack.columns.numeric import ArrayColumn
 from uptack.release import NoReply
 from uptack.statistics.column_options import read_question
 from uptack.statistics.frames import FramePlan, drawn_frame, tails_of
 from uptack.statistics.moments import tail_index
+from uptack.table.arguments import as_column
 
 
 def missed(column, truth, ask=ut.mean, **told):
@@ -36,7 +36,7 @@ def test_no_frame_is_a_single_value():
     """The check lets one in 70 frames through that hold nothing but zeros, with an interval of no width at all."""
     law, plan, entropy = np.zeros(3000), FramePlan.of(3000, Fraction(1)), SeededEntropy(0)
     parts = read_question("mean", 1, {"entropy": entropy}).split(*plan.shares)
-    tails = tails_of(ArrayColumn(law), 3000, plan)
+    tails = tails_of(as_column("x", law), 3000, plan)
     assert all(drawn_frame(tails, 3000, plan, 5, *parts[:2]) is None for _ in range(20))
 
 

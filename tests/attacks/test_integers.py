@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import uptack as ut
-from uptack.columns.numeric import ArrayColumn
-from uptack.data import source
 from uptack.mechanisms.quantile_chain import Bin, Chain
 from uptack.noise import MachineNumbers
 from uptack.statistics import rank_windows
 from uptack.statistics.quantile_cells import Candidates, Cells, choices
+from uptack.table.arguments import as_column
+from uptack.table.opening import open_table as source
 from uptack.table.values.kinds import LARGEST
 
 DAY, START = 86_400 * 10**9, 1_699_920_000 * 10**9
@@ -170,7 +170,7 @@ def test_windows_have_the_law_of_rows_that_are_changed_one_by_one(rows, granular
     data, made = np.array(rows), choices(5)[0]
 
     def edges(entropy):
-        seen = rank_windows.WindowRows(ArrayColumn(data), 5, made, step(granularity), entropy)
+        seen = rank_windows.WindowRows(as_column("x", data), 5, made, step(granularity), entropy)
         seen.reveal([(1, 2)])
         seen.reveal([(1, 4)])  # windows of their own, one after the other
         return tuple(seen.places(np.arange(1, 6)).tolist())

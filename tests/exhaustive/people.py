@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.columns.numeric import ArrayColumn
-from uptack.columns.people import PeopleColumn
+from tests.helpers import people_column
 from uptack.mechanisms.inverse_sensitivity import Boxes, Refusal
 from uptack.noise import MachineNumbers
 from uptack.statistics import means, midhinges, quantiles, ranges, trimeans
@@ -42,8 +41,7 @@ def column(table, at_most=None):
     """A table as a column of people."""
     rows = np.array([v for person in table for v in person], float)
     codes = np.repeat(np.arange(len(table)), [len(person) for person in table])
-    made = PeopleColumn(ArrayColumn(rows), codes, len(table))
-    return made if at_most is None else made.by_rows(at_most)
+    return people_column(rows, codes, len(table), at_most)
 
 
 FOLLOWING = {

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uptack.columns.numeric import ArrayColumn
-from uptack.columns.people import UNIT, PeopleColumn
+from tests.helpers import people_column
 from uptack.mechanisms.inverse_sensitivity import decay
 from uptack.mechanisms.weighted_candidates import WeightedCandidates
 from uptack.noise import SeededEntropy
@@ -20,6 +19,8 @@ from uptack.statistics.frames import cell_weight, cells, sides
 from uptack.statistics.moments import count_weight
 from uptack.statistics.tail_counts import Tails
 from uptack.statistics.variances import fourth_powers
+from uptack.table.arguments import as_column
+from uptack.table.unit import U as UNIT
 
 VALUES = (-3.0, 0.0, 0.75, 5.0)
 ROWS, LEFT_OUT = 6, 2
@@ -40,7 +41,7 @@ def removed(table):
 def read(table, n=ROWS, left_out=LEFT_OUT):
     """Both ends of a table, as a release with n public rows reads them."""
     depth = 2 * left_out + 1 + max(len(table) - n, 0)
-    return Tails.read(ArrayColumn(np.array(table)), max(n - 2 * left_out + 1, 1), depth, (n + 1) // 2)
+    return Tails.read(as_column("x", np.array(table)), max(n - 2 * left_out + 1, 1), depth, (n + 1) // 2)
 
 
 @pytest.fixture
@@ -183,7 +184,7 @@ def of_people(people, at_most=None):
     """A column of people's rows."""
     rows = np.array([x for person in people for x in person])
     codes = np.repeat(np.arange(len(people)), [len(person) for person in people])
-    return PeopleColumn(ArrayColumn(rows), codes, len(people), at_most)
+    return people_column(rows, codes, len(people), at_most)
 
 
 def peoples_tails(people):
@@ -209,17 +210,17 @@ def test_a_person_moves_all_scores_by_one_at_most(few):
 def test_people_inside_are_counted_in_units(at_most):
     for people in itertools.product(PEOPLE, repeat=3):
         data = of_people(people, at_most)
-        unit, inside, outside, largest = data.inside(-1.0, 3.0)
+        inside, outside, largest = data.mass(-1.0, 3.0)
         share = [Fraction(1, len(p) if at_most is None else max(len(p), at_most)) for p in people]
         rows = [(x, s) for person, s in zip(people, share, strict=True) for x in person]
         held = [s for x, s in rows if -1 <= x <= 3]
         by_value = Counter()
         for x, s in rows:
             by_value[x] += s if -1 <= x <= 3 else 0
-        assert (unit, inside, outside) == (UNIT, sum(held) * UNIT, sum(s for _, s in rows) * UNIT - sum(held) * UNIT)
+        assert (inside, outside) == (sum(held) * UNIT, sum(s for _, s in rows) * UNIT - sum(held) * UNIT)
         assert largest == max(by_value.values()) * UNIT
         means = [sum(p) / (len(p) if at_most is None else max(len(p), at_most)) for p in people]
-        assert data.averaged(lambda x: x).tolist() == pytest.approx(means)
+        assert data.person_means(lambda x: x).tolist() == pytest.approx(means)
 
 
 def test_draws_follow_the_weights():

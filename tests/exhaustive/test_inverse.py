@@ -11,7 +11,6 @@ from scipy import stats
 from tests.exhaustive.people import FOLLOWING as PEOPLES
 from tests.exhaustive.universe import STATISTICS, VALUES, substituted, tables
 from tests.helpers import FALSE_ALARM
-from uptack.columns.numeric import ArrayColumn
 from uptack.exact import Real, ball
 from uptack.mechanisms.inverse_sensitivity import LATTICES, Boxes, Refusal, boxes, decay, steps_needed
 from uptack.mechanisms.plausible_range import MOST, Plausible
@@ -20,6 +19,7 @@ from uptack.noise import exact_choice as choice_module
 from uptack.noise.exact_choice import pick
 from uptack.reach.l_statistics import LStatistic, quantile_rank, spread_ranks
 from uptack.statistics import absolute_deviations, ranges
+from uptack.table.arguments import as_column
 
 LATTICE = MachineNumbers(3, 2)
 
@@ -167,7 +167,7 @@ def outside(shells, mine, k):
 def refusing(statistic, table, failure, *, n=None, rows=1, secret, rho, steps=9):
     """The exact law, and the chance of a reply from outside what the data bear."""
     n = len(table) if n is None else n
-    reach = statistic.build(ArrayColumn(np.array(table, float)), n, steps, rows)
+    reach = statistic.build(as_column("x", np.array(table, float)), n, steps, rows)
     shells = boxes([reach], steps, LATTICE, nonnegative=statistic.scale)
     bears = statistic.room(n, len(table)) // rows
     mine = law(shells, rho, shells.bounded(rho, Refusal(bears, secret, failure)))
@@ -216,7 +216,7 @@ def test_several_quantiles_may_follow_a_secret_number_of_rows(levels):
     for n in range(6):
         ranks = [quantile_rank(Fraction(p, 4), n) for p in levels]
         for table in tables(n, FEW):
-            column = ArrayColumn(np.array(table, float))
+            column = as_column("x", np.array(table, float))
             shells = boxes([LStatistic.quantile(column, rank, 5) for rank in ranks], 5, coarse)
             bears = min(ranks[0] - 1, n - ranks[-1])
             laws[table] = law(shells, rho, shells.bounded(rho, Refusal(bears, True, failure)))
@@ -247,7 +247,7 @@ def test_the_usual_ranks_of_a_range_do_not_follow():
     moves = {}
     for statistic in (usual, usual.near):
         three, four = (
-            boxes([statistic.build(ArrayColumn(np.array(t)), len(t), 3, 1)], 3, LATTICE, nonnegative=True)
+            boxes([statistic.build(as_column("x", np.array(t)), len(t), 3, 1)], 3, LATTICE, nonnegative=True)
             for t in ((-3.0, 0.0, 0.5), (-3.0, 0.0, 0.0, 0.5))
         )
         low, high = three.whole[0]

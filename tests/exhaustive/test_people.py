@@ -20,8 +20,6 @@ from tests.exhaustive.people import (
     replaced,
     tables,
 )
-from uptack.columns.numeric import ArrayColumn
-from uptack.columns.people import UNIT, PeopleColumn
 from uptack.errors import NoInterval
 from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
@@ -30,6 +28,13 @@ from uptack.reach.people_range import PeopleRange
 from uptack.statistics.frame_sums import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
 from uptack.statistics.frames import ColumnFrame
 from uptack.statistics.variances import std, variance
+from uptack.table.arguments import as_column
+from uptack.table.ids import Owners
+from uptack.table.memory.order import searched
+from uptack.table.memory.table import MemoryTable
+from uptack.table.protocol import Column
+from uptack.table.unit import U as UNIT
+from uptack.table.values.entrance import field
 
 ALL = [p for p in persons() if len(p) < 3 or p in ((1.0, 1.0, 7.0), (1.0, 3.0, 7.0), (3.0, 7.0, 7.0))]
 RANKS = np.arange(-2, 8)
@@ -59,13 +64,13 @@ def by_hand(table, rank, at_most=None):
 @pytest.mark.parametrize("at_most", CAPS)
 def test_the_pseudo_order_statistics_are_those_of_the_definition(at_most):
     for table in tables(3, ALL):
-        found = column(table, at_most).ordered([]).at(RANKS)
+        found = column(table, at_most).order([(0, 99)]).at(RANKS)
         assert found.tolist() == [by_hand(table, r, at_most) for r in RANKS.tolist()]
 
 
 @pytest.mark.parametrize("at_most", CAPS)
 def test_one_person_moves_every_rank_by_one_at_most(at_most):
-    z = {t: column(t, at_most).ordered([]).at(RANKS) for n in (2, 3) for t in tables(n, ALL)}
+    z = {t: column(t, at_most).order([(0, 99)]).at(RANKS) for n in (2, 3) for t in tables(n, ALL)}
     for table in tables(3, ALL):
         for other in replaced(table, ALL):
             assert (z[other][:-1] <= z[table][1:]).all()
@@ -76,7 +81,7 @@ def test_one_person_moves_every_rank_by_one_at_most(at_most):
 
 @pytest.mark.parametrize("at_most", CAPS)
 def test_the_size_moves_by_one_at_most(at_most):
-    sizes = {t: column(t, at_most).size for n in (2, 3) for t in tables(n, ALL)}
+    sizes = {t: column(t, at_most).count() for n in (2, 3) for t in tables(n, ALL)}
     for table in tables(3, ALL):
         assert all(abs(sizes[table] - sizes[other]) <= 1 for other in replaced(table, ALL))
         assert all(sizes[table] - sizes[fewer] in (0, 1) for fewer in removed(table))
@@ -85,7 +90,7 @@ def test_the_size_moves_by_one_at_most(at_most):
 def test_one_row_each_is_the_column_itself():
     for n in (1, 2, 4):
         for table in itertools.combinations_with_replacement(VALUES, n):
-            mine, rows = column([(v,) for v in table]).ordered([]), ArrayColumn(np.array(table)).ordered([(1, n)])
+            mine, rows = column([(v,) for v in table]).order([(0, 99)]), as_column("x", np.array(table)).order([(1, n)])
             assert mine.at(RANKS).tolist() == rows.at(RANKS).tolist()
             assert mine.total(1, n) == rows.total(1, n)
 
@@ -174,7 +179,7 @@ def law(statistic, table, n, *, at_most=None, secret=False, failure=Fraction(1, 
     data = column(table, at_most)
     reach = statistic.build(data, n, steps, 1)
     shells = boxes([reach], steps, LATTICE, nonnegative=statistic.scale)
-    return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(n, data.size), secret, failure)))
+    return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(n, data.count()), secret, failure)))
 
 
 def of_replaced(laws, people=ALL):
@@ -194,7 +199,7 @@ def test_replaced_people_are_private(name, at_most):
 def test_people_who_come_or_go_are_private(name, at_most):
     """The number of people is secret, and ranks follow it."""
     laws = {
-        t: law(FOLLOWING[name], t, column(t, at_most).size, at_most=at_most, secret=True)
+        t: law(FOLLOWING[name], t, column(t, at_most).count(), at_most=at_most, secret=True)
         for n in (1, 2, 3)
         for t in tables(n, ALL)
     }
@@ -210,8 +215,8 @@ def test_people_who_drop_out_for_lack_of_a_value_are_private(name):
 
     def of(table):
         rows = [values[i] or (np.nan,) for i in table]
-        present = column(rows).present()
-        statistic, n = FOLLOWING[name], present.size
+        present = column(rows).drop()
+        statistic, n = FOLLOWING[name], present.count()
         shells = boxes([statistic.build(present, n, 9, 1)], 9, LATTICE, nonnegative=statistic.scale)
         return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(n, n), True, Fraction(1, 100))))
 
@@ -221,8 +226,15 @@ def test_people_who_drop_out_for_lack_of_a_value_are_private(name):
 
 def test_ranks_that_follow_rows_of_replaced_people_are_caught():
     """Why a noisy size is bought there: with `weights="rows"` n and F can move apart by nearly two people."""
-    laws = {t: law(FOLLOWING["median"], t, column(t, 2).size, at_most=2, secret=True) for t in tables(3, ALL)}
+    laws = {t: law(FOLLOWING["median"], t, column(t, 2).count(), at_most=2, secret=True) for t in tables(3, ALL)}
     assert not private(laws, of_replaced(laws), RHO**-2)
+
+
+class Doubled(Column):
+    """A column of people whose rows have twice their units."""
+
+    def order(self, windows):
+        return searched(self.rows.values[0], 2 * self.rows.weights, self.rows.n, self.rows.unit, windows)
 
 
 @pytest.mark.parametrize("planted", ["a decay too fast", "rows for people", "units of two people"])
@@ -231,9 +243,9 @@ def test_planted_faults_are_caught(planted):
     for table in tables(3, ALL):
         data = column(table)
         if planted == "rows for people":
-            data = ArrayColumn(np.array([v for person in table for v in person]))
+            data = as_column("x", np.array([v for person in table for v in person]))
         if planted == "units of two people":
-            data.units = 2 * data.units
+            data = Doubled(data.table, data.expr, data.kind)
         shells = boxes([STATISTICS["median"].build(data, 3, 9, 1)], 9, LATTICE)
         laws[table] = Law(shells, RHO**2 if planted == "a decay too fast" else RHO)
     assert not private(laws, of_replaced(laws), RHO**-2)
@@ -244,7 +256,7 @@ def test_several_quantiles_at_once_are_private(at_most):
     lattice, steps, few = MachineNumbers(2, 2), 2, persons((1.0, 3.0), 3)
 
     def of(table):
-        data = column(table, at_most).ordered([])
+        data = column(table, at_most).order([(0, 99)])
         reaches = [LStatistic(data, (Segment(r, r),)) for r in (1, 3)]
         return Law(boxes(reaches, steps, lattice), RHO)
 
@@ -261,7 +273,9 @@ def test_one_number_per_person_is_private(how):
     def of(table):
         rows = np.array([v for person in table for v in person])
         codes = np.repeat(np.arange(len(table)), [len(p) for p in table])
-        each = PeopleColumn(ArrayColumn(rows), codes, len(table)).each(how, np.arange(rows.size))
+        whose = Owners(codes, len(table), ("id",))
+        fields = {"x": field("x", rows), "place": field("place", np.arange(rows.size))}
+        each = MemoryTable.of(fields, whose).column("x").per_person(how, "place" if how == "last" else None)
         shells = boxes([statistic.build(each, 3, 9, 1)], 9, LATTICE, nonnegative=True)
         return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(3, 3), False, Fraction(1, 100))))
 
@@ -274,7 +288,7 @@ def test_the_sums_of_a_mean_move_by_one_persons_worth():
     for at_most in CAPS:
 
         def sums(table, at_most=at_most):
-            means = column(table, at_most).averaged(partial(in_frame, frame=frame))
+            means = column(table, at_most).person_means(partial(in_frame, frame=frame))
             return [int(v.sum()) for v in whole_numbers(means, -1)]
 
         found = {t: np.array(sums(t)) for n in (2, 3) for t in tables(n, ALL)}

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.columns.numeric import ArrayColumn
 from uptack.reach import InterquantileRange, LStatistic
 from uptack.reach.l_statistics import midhinge, quantile_rank, quartiles, trimean, trimmed_mean, winsorized_mean
 from uptack.reach.median_deviation import MedianDeviation
 from uptack.registry import declared
+from uptack.table.arguments import as_column
 
 VALUES = (-3.0, 0.0, 0.5, 1.0, 4.0)
 
@@ -39,7 +39,7 @@ def _declared():
 
 
 def _built(statistic):
-    return lambda t, n, steps=9, rows=1: statistic.build(ArrayColumn(np.array(t)), n, steps, rows)
+    return lambda t, n, steps=9, rows=1: statistic.build(as_column("x", np.array(t)), n, steps, rows)
 
 
 STATISTICS = _declared() | {

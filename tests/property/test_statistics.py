@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import uptack as ut
-from uptack.columns.selection import OrderStatistics, as_float, as_floats, as_integer, as_integers, exact_sum
 from uptack.reach import InterquantileRange, LStatistic
 from uptack.reach.l_statistics import quartiles, trimmed_mean, winsorized_mean
+from uptack.table.exact_sum import as_float, as_floats, as_integer, as_integers, exact_sum
+from uptack.table.memory.order import selected
+from uptack.table.unit import ROW
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 hostile = st.one_of(
@@ -41,7 +43,7 @@ def test_sums_round_like_fsum(values):
 def test_selected_ranks_are_those_of_a_sort(x, data):
     a = data.draw(st.integers(-5, len(x) + 5))
     b = data.draw(st.integers(a, a + 10))
-    got = OrderStatistics(x, [(a, b), (1, 1)]).at(np.arange(a, b + 1))
+    got = selected(x, [(a, b), (1, 1)], ROW).at(np.arange(a, b + 1))
     full = np.sort(x)
     for rank, value in zip(range(a, b + 1), got, strict=True):
         assert value == (-np.inf if rank < 1 else np.inf if rank > len(x) else full[rank - 1])

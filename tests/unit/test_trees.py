@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.columns.numeric import ArrayColumn
-from uptack.data import source
 from uptack.mechanisms.quantile_chain_sums import FloatSums
 from uptack.noise import SeededEntropy
 from uptack.privacy import loss
 from uptack.statistics import quantile_trees
+from uptack.table.arguments import as_column
+from uptack.table.opening import open_table as source
+from uptack.table.protocol import Column
 
 N = 40_000
 RNG = np.random.default_rng(6)
@@ -77,16 +78,18 @@ def test_engines_and_arrays_give_the_same_bits(tmp_path):
 
 
 def test_only_rows_near_the_ranks_are_asked_for():
-    class Watched(ArrayColumn):
+    class Watched(Column):
         asked = 0
 
-        def ordered(self, windows):
+        def order(self, windows):
             Watched.asked += sum(b - a + 1 for a, b in windows)
-            return super().ordered(windows)
+            return super().order(windows)
 
     x = np.random.default_rng(1).normal(size=2_000_000)
     ranks = [j * 100_000 for j in range(1, 20)]
-    found, _ = quantile_trees.tree_quantiles(Watched(x), x.size, ranks, Fraction(1), None, 1, SeededEntropy(2))
+    made = as_column("x", x)
+    watched = Watched(made.table, made.expr, made.kind)
+    found, _ = quantile_trees.tree_quantiles(watched, x.size, ranks, Fraction(1), None, 1, SeededEntropy(2))
     assert Watched.asked < x.size / 10
     assert np.abs(np.searchsorted(np.sort(x), found) - ranks).max() < 200
 

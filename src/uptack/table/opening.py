@@ -1,4 +1,4 @@
-"""One function makes a source of whatever holds the rows."""
+"""One function makes a table of whatever holds the rows."""
 
 from __future__ import annotations
 
@@ -10,21 +10,25 @@ from uuid import uuid4
 import numpy as np
 
 from uptack import checks
-from uptack.data.arrays import MemorySource
-from uptack.data.protocol import Source
-from uptack.data.queries import QuerySource
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table.csv.rules import Types
 from uptack.table.engine import connection, files
+from uptack.table.engine.table import EngineTable
+from uptack.table.ids import of_fields
+from uptack.table.memory.table import MemoryTable
+from uptack.table.names import id_names, known
+from uptack.table.protocol import Table
 from uptack.table.snapshots import state
 from uptack.table.values.containers import frame, package
 from uptack.table.values.declared import all_declared
 from uptack.table.values.entrance import field
+from uptack.table.values.field import Field
 
 
-def source(
+def open_table(
     data: Any,
     *,
+    person: str | Sequence[str] | None = None,
     table: str | None = None,
     types: Types = None,
     memory: str | None = None,
@@ -36,7 +40,7 @@ def source(
     decimal: str | None = None,
     thousands: str | None = None,
     na: str | Sequence[str] | None = None,
-) -> Source:
+) -> Table:
     """A table of rows to take statistics of, wherever it is kept.
 
     - arrays: a NumPy array of one or two dimensions, a structured array, a dictionary of arrays or lists;
@@ -45,6 +49,9 @@ def source(
       pattern such as "visits-*.parquet", for several files with the same columns. A name that exists is that file, also
       if it looks like a pattern;
     - an ibis table of any engine, or a database's URL with `table`, such as "postgres://host/db::patients".
+
+    `person` names the column that says whose each row is, or several that do so together. The unit of the table is then
+    a person, columns of ids are hidden, and rows whose id is missing are left out.
 
     `memory` ("2GB") and `threads` bound what DuckDB takes for a file. With `hive`, folders such as "ward=3" above
     Parquet files are a column too, of texts.
@@ -69,22 +76,24 @@ def source(
 
     Files and tables are read when they are asked. A CSV file is read once, into a private folder that goes away.
 
-    >>> people = source({"age": np.array([31, 44, 44]), "name": ["Ada", "Bo", None]})
-    >>> people.rows, dict(people.columns)
+    >>> people = open_table({"age": np.array([31, 44, 44]), "name": ["Ada", "Bo", None]})
+    >>> people.size, dict(people.kinds)
     (3, {'age': 'integer', 'name': 'any'})
-    >>> people.categories("age")
-    {31: 1, 44: 2}
+    >>> counted = people.counts([people.column("age")])
+    >>> counted.keys, counted.units
+    ([(31,), (44,)], array([1, 2]))
     >>> people.column("agee")
     Traceback (most recent call last):
     uptack.errors.InvalidArgument: column must be a column that there is, got 'agee'. Did you mean 'age' or 'name'?
     """
+    ids = () if person is None else id_names(person)
     options = files.Options(
         table, types, memory, threads, delimiter, header, hive, encoding, decimal, thousands, na
     )  # fmt: skip
     if isinstance(data, str | os.PathLike):
         opened = files.opened(data, options)
         connection.check(opened)
-        return QuerySource(opened, durations=state(connection.backend(opened)).durations)
+        return EngineTable.of(opened, state(connection.backend(opened)).durations, ids)
     home = package(data)
     framed = home in READERS and hasattr(type(data), "columns")
     in_memory = isinstance(data, Mapping | np.ndarray) or framed
@@ -93,24 +102,30 @@ def source(
             raise InvalidArgument(name, "left out for data that are not a file", checks.describe(value))
     kinds = types if isinstance(types, Mapping) else None
     if isinstance(data, Mapping | np.ndarray):
-        return from_arrays(data, kinds)
+        return memory_table(from_arrays(data, kinds), ids)
     if home == "ibis" and hasattr(data, "schema"):
         connection.check(data)
-        return QuerySource(data)
+        return EngineTable.of(data, person=ids)
     if home == "pyspark" and hasattr(data, "sparkSession"):
-        return QuerySource(registered(data))
+        return EngineTable.of(registered(data), person=ids)
     if framed:
-        return READERS[home](data, kinds)
-    if isinstance(data, Source):
+        return memory_table(READERS[home](data, kinds), ids)
+    if isinstance(data, MemoryTable | EngineTable) and not ids:
         return data
     must = "an array, a dictionary of arrays, a frame, an ibis table or the path of a file"
     raise InvalidArgument("data", must, checks.describe(data))
 
 
-__all__ = ["READERS", "from_arrays", "from_frame", "package"]
+def memory_table(fields: Mapping[str, Field], ids: Sequence[str] = ()) -> MemoryTable:
+    """Columns in memory; with columns of ids, the rows that are somebody's."""
+    if not ids:
+        return MemoryTable.of(fields)
+    kinds = {name: one.kind for name, one in fields.items()}
+    names = tuple(known(name, kinds) for name in ids)
+    return MemoryTable.of(fields, of_fields([(name, fields[name]) for name in names]), names)
 
 
-def from_arrays(x: Any, types: Mapping[str, Any] | None = None) -> MemorySource:
+def from_arrays(x: Any, types: Mapping[str, Any] | None = None) -> dict[str, Field]:
     """An array (a column "x", or columns "x0", "x1", ...), a structured array, or a dictionary of arrays."""
     if isinstance(x, Mapping):
         named = {str(name): values for name, values in x.items()}
@@ -121,15 +136,15 @@ def from_arrays(x: Any, types: Mapping[str, Any] | None = None) -> MemorySource:
     else:
         named = {"x": x}
     fields = {name: field(f"data[{name!r}]", values) for name, values in named.items()}
-    return MemorySource(all_declared(fields, types))
+    return all_declared(fields, types)
 
 
-def from_frame(data: Any, types: Mapping[str, Any] | None = None) -> MemorySource:
+def from_frame(data: Any, types: Mapping[str, Any] | None = None) -> dict[str, Field]:
     """A frame of pandas, polars (eager or lazy) or Arrow."""
     columns = frame(data) or []
     if len({name for name, _ in columns}) < len(columns):
         raise InvalidArgument("data", "a frame whose columns have different names", "some that are equal")
-    return MemorySource(all_declared({name: field(name, values) for name, values in columns}, types))
+    return all_declared({name: field(name, values) for name, values in columns}, types)
 
 
 READERS = dict.fromkeys(("pandas", "polars", "pyarrow"), from_frame)

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,18 +27,21 @@ class State:
     the tables. `reading` is an object of its own for each such state, None where there is none. `mend`, where there is
     one, makes files readable that the engine failed on, and is called at most once. `unchanged` says whether files are
     still as they were when they were opened. `folder` is a private one, for what the connection keeps on a disk.
-    `isolated` says that the engine keeps that state, and `held` are columns of it that have been read
-    (`uptack.data.held`). `durations` are columns of whole numbers that are ticks of durations. `temporary` are tables
-    that queries share (`uptack.table.engine.connection.Kept`), and `unused` the names of those, and of views
-    (`uptack.data.computed`), that nobody needs any more. They go before the next query: whoever lets go of one may do
-    so in another thread, in the middle of a query.
+    `isolated` says that the engine keeps that state, and `fixed` that tables never change, as those in private files.
+    `held` are columns of a state that have been read (`uptack.table.engine.held`), and `answers` what has been worked
+    out (`once`). `durations` are columns of whole numbers that are ticks of durations. `temporary` are tables that
+    queries share (`uptack.table.engine.connection.Kept`), and `unused` the names of those, and of views
+    (`uptack.table.engine.design`), that nobody needs any more. They go before the next query: whoever lets go of one
+    may do so in another thread, in the middle of a query.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.reading: object | None = None
         self.isolated = False
+        self.fixed = False
         self.held: OrderedDict[Any, Any] = OrderedDict()
+        self.answers: dict[Hashable, Any] = {}
         self.mend: Callable[[], None] | None = None
         self.unchanged: Callable[[], bool] = lambda: True
         self.folder: Path | None = None
@@ -51,6 +54,21 @@ def state(con: Any) -> State:
     """The state of a connection."""
     kept: State = vars(con).setdefault("_uptack_state", State())  # one step, so that two threads get the same
     return kept
+
+
+def once(con: Any, key: Hashable, make: Callable[[], T]) -> T:
+    """What `make()` returns: worked out once for each state of the tables that is read, and each time outside of one.
+
+    Expressions of ibis are compared by their operations (`table.op()`), which are hashable.
+    """
+    kept = state(con)
+    with kept.lock:
+        if kept.reading is None and not kept.fixed:
+            return make()
+        if key not in kept.answers:
+            kept.answers[key] = make()
+        found: T = kept.answers[key]
+        return found
 
 
 def guarded(read: Callable[[], T]) -> T:
@@ -138,7 +156,9 @@ def one_state(con: Any) -> Iterator[bool]:
                 yield kept.isolated
             finally:
                 kept.reading = None
-                kept.held.clear()
+                if not kept.fixed:
+                    kept.held.clear()
+                    kept.answers.clear()
 
 
 @contextlib.contextmanager

@@ -66,7 +66,7 @@ class ColumnLook:
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen of a file. `dialect` are options of `uptack.data.source`; `odd` rows have too few or many cells."""
+    """What was seen of a file. `dialect` are options of `open_table`; `odd` rows have too few or many cells."""
 
     dialect: Mapping[str, Any]
     columns: tuple[ColumnLook, ...]

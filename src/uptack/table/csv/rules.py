@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from uptack import checks
-from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 from uptack.progress import track
 from uptack.table.csv import cells, recoding
 from uptack.table.csv.cells import TYPES, Numbers
+from uptack.table.names import known
 from uptack.table.snapshots import guarded
 
 GUESS = "guess"
@@ -38,7 +38,7 @@ HEAD = 1 << 20
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written, as far as somebody said it; None is what nobody said. See `uptack.data.source`."""
+    """How a text file is written, as far as somebody said it; None is what nobody said. See `open_table`."""
 
     delimiter: str | None = None
     header: bool | None = None

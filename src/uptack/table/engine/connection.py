@@ -15,11 +15,11 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.selection import Floats
 from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import private_folders
 from uptack.table.engine.plain import Connection, Plain, Statement
+from uptack.table.exact_sum import Floats
 
 T = TypeVar("T")
 BATCH = 1 << 17

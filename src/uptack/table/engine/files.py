@@ -12,13 +12,13 @@ from typing import Any
 from uuid import uuid4
 
 from uptack import checks
-from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 from uptack.table import schema as schemas
 from uptack.table.csv import parquet_copy, recoding, rules
 from uptack.table.csv.time_cells import DURATION
 from uptack.table.engine import connection
 from uptack.table.engine.plain import quoted
+from uptack.table.names import known
 from uptack.table.schema import Schema
 from uptack.table.snapshots import state
 
@@ -38,7 +38,7 @@ FILES = ("csv", "parquet", "arrow")
 
 @dataclass(frozen=True)
 class Options:
-    """How a file is to be read; the defaults are what nobody said. See `uptack.data.source`."""
+    """How a file is to be read; the defaults are what nobody said. See `uptack.table.opening.open_table`."""
 
     table: str | None = None
     types: rules.Types = None
@@ -78,7 +78,7 @@ ALLOWED = {
 
 
 def opened(path: str | os.PathLike[str], options: Options) -> Any:
-    """The ibis table of a file, or of a table in a database. See `uptack.data.source`."""
+    """The ibis table of a file, or of a table in a database. See `uptack.table.opening.open_table`."""
     told = schema_of(path)
     options = options if told is None else told.filled(options)
     name, wanted = _name_and_table(os.fspath(path), options.table)
@@ -117,7 +117,7 @@ def guess_types(
     """What the columns of a CSV file seem to hold, for its curator: the narrowest kind that fits every row.
 
     It looks at all rows, so the answer is not private. It becomes public when it is used as `types`. Look at it, mend
-    what is wrong, and write it down. The options are those of `uptack.data.source`.
+    what is wrong, and write it down. The options are those of `uptack.table.opening.open_table`.
 
     >>> import pathlib, tempfile
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"

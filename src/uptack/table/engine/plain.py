@@ -124,7 +124,7 @@ class Plain:
         return f"CAST({inner} AS DOUBLE)"
 
     def _key(self, column: str) -> str:
-        """Floats, the bytes of texts, and everything else as it is: see `uptack.data.queries.QuerySource.key`."""
+        """Floats, the bytes of texts, and everything else as it is: see `uptack.table.engine.table.EngineTable.key`."""
         kind = self.kinds[column]
         return {"number": self._number(column), "text": f"ENCODE({quoted(column)})"}.get(kind, quoted(column))
 

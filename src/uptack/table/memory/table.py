@@ -225,7 +225,8 @@ class MemoryTable:
         """Combinations of values; rows that are hidden are in none, and do not share their owners' units."""
         distinct = [self._distinct(column) for column in columns]
         keys, cells = counts.joined(distinct)
-        found, units = tidy(zip(keys, self._units(cells, len(keys)), strict=True), [c.kind for c in columns])
+        pairs = zip(keys, self._units(cells, len(keys)), strict=True)  # a cell of hidden rows alone is none
+        found, units = tidy((pair for pair in pairs if pair[1]), [c.kind for c in columns])
         return Counts(found, units, self.unit)
 
     def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:

@@ -1,0 +1,206 @@
+"""Order statistics of rows that stay where they are: the questions of a search as queries, one for all columns."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.table import search
+from uptack.table.engine import connection
+from uptack.table.engine.expressions import number
+from uptack.table.engine.weights import added, units
+from uptack.table.exact_sum import Floats, exact_sum
+from uptack.table.search import Counted, Gap, Weighed, crossed
+from uptack.table.unit import Unit, roomy
+
+if TYPE_CHECKING:
+    from uptack.table.engine.rows import Weigh
+
+SIDES = (operator.lt, operator.le)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryScans:
+    """The questions of `uptack.table.search.Scans` about an expression: values v0, v1, ... without nulls and NaN.
+
+    Where rows have weights, `weigh` puts them beside the rows of an expression, as w.
+    """
+
+    rows: Any
+    unit: Unit
+    weigh: Weigh | None = None
+
+    @property
+    def small(self) -> int:
+        """So many rows are fetched without sampling first."""
+        return search.SMALL
+
+    @property
+    def fetched(self) -> int:
+        """So many rows are fetched after a first sample."""
+        return search.FETCHED
+
+    def sample(self, asked: Mapping[int, tuple[Sequence[Gap], float]]) -> Mapping[int, Weighed]:
+        """The first sample is one of rows, for all columns; later ones, which are rare, are of other rows for each.
+
+        DuckDB takes vectors of 2048 rows at first: poor if they are sorted, but several times faster. From the second
+        time on every row is drawn by itself.
+        """
+        gaps = {column: several for column, (several, _) in asked.items()}
+        if all(gap.low is None and gap.high is None for several in gaps.values() for gap in several):
+            part = max(part for _, part in asked.values())
+            block = connection.backend(self.rows).name == "duckdb"
+            return self._read(self.rows.sample(part, method="block") if block else _drawn(self.rows, part), gaps)
+        found = dict[int, Weighed]()
+        for column, (several, part) in asked.items():
+            some = {column: several}
+            found |= self._read(_drawn(self._inside(some), part), some)
+        return found
+
+    def count(self, asked: Mapping[int, Sequence[float]]) -> Mapping[int, Counted]:
+        """All pivots of all columns in one scan.
+
+        The engine counts rows. It adds up units where they are of one column. Those of several are added up here, or on
+        the executors of Spark: conditional sums of many columns take an engine several times as long.
+        """
+        if self.weigh is not None and len(asked) == 1:
+            return {column: self._grouped(self.weigh, column, pivots) for column, pivots in asked.items()}
+        pivots = [(f"v{column}", pivot) for column, some in asked.items() for pivot in some]
+        if self.weigh is None:
+            tests = [side(self.rows[name], number(pivot)) for side in SIDES for name, pivot in pivots]
+            counted = connection.tally(self.rows, tests)
+            lines = [counted[: len(pivots)], counted[len(pivots) :]] * 2
+        else:
+            lines = self._units(self.weigh, pivots)
+        found, start = dict[int, Counted](), 0
+        for column, some in asked.items():
+            found[column] = Counted(*(line[start : start + len(some)] for line in lines))
+            start += len(some)
+        return found
+
+    @staticmethod
+    def _units_of(pivots: Sequence[tuple[int, float]]) -> functools.partial[list[Any]]:
+        return functools.partial(_units, pivots)
+
+    def _units(self, weigh: Weigh, pivots: Sequence[tuple[str, float]]) -> list[list[int]]:
+        """Units below each pivot of a column and up to it, and so many rows."""
+        names = list(dict.fromkeys(name for name, _ in pivots))
+        nothing = [np.zeros((4, len(pivots)), object)]
+        read = self._units_of([(names.index(name), pivot) for name, pivot in pivots])
+        (found,) = connection.batch_sums(weigh(self.rows).select(*names, "w"), read, nothing) if pivots else nothing
+        lines: list[list[int]] = found.tolist()
+        return lines
+
+    def _grouped(self, weigh: Weigh, column: int, pivots: Sequence[float]) -> Counted:
+        """The same of one column: one scan of the rows up to the largest pivot.
+
+        Pivots p0 < p1 < ... cut rows into parts 0 (v < p0), 1 (v = p0), 2 (p0 < v < p1), 3 (v = p1), ...
+        """
+        if not pivots:
+            return Counted([], [], [], [])
+        ends, v = sorted(set(pivots)), f"v{column}"
+        rows = weigh(self.rows.filter(self.rows[v] <= number(ends[-1])))
+        sides = [side(rows[v], number(end)) for end in ends for side in SIDES]
+        part = connection.ibis().cases(*((side, i) for i, side in enumerate(sides)))
+        parts = rows.group_by(part=part.cast("int16")).aggregate(rows=rows.count(), **units(rows.w))
+        found = np.zeros((2, 2 * len(ends)), object)
+        for line in connection.whole(parts):
+            found[:, int(line["part"])] = added(line), int(line["rows"])
+        sums, order = np.cumsum(found, axis=1), [ends.index(pivot) for pivot in pivots]
+        theirs, many = ([[int(side[2 * i + up_to]) for i in order] for up_to in (0, 1)] for side in sums)
+        return Counted(*theirs, *many)
+
+    def fetch(self, asked: Mapping[int, Sequence[Gap]]) -> Mapping[int, Weighed]:
+        """The rows that lie in a gap of one of the columns, in one scan. Of them each column keeps its own."""
+        return self._read(self._inside(asked), asked)
+
+    def between(self, column: int, low: float, high: float, before: int, last: int) -> int:
+        """Σ x(r) strictly between two values, batch by batch.
+
+        Where rows have weights the engine sorts them, since which ranks a row has depends on all before it.
+        """
+        v, gap = f"v{column}", Gap(low, high, 0, 0, 0)
+        rows = self._inside({column: [gap]})
+        if self.weigh is None:
+            return int(connection.sums(rows.select(v), _exact_total)[0])
+        unit = self.unit
+
+        def add(batches: Iterator[Any]) -> int:
+            total, up_to = 0, before
+            for batch in batches:
+                weights = connection.integers(batch.column(1))
+                total += crossed(Weighed(connection.floats(batch.column(0)), weights), up_to, unit)
+                up_to += int(roomy(weights).sum())
+            return total
+
+        return connection.folded(self.weigh(rows).select(v, "w").order_by(v), add)
+
+    def _inside(self, asked: Mapping[int, Sequence[Gap]]) -> Any:
+        """The rows that lie in a gap of one of the columns."""
+        tests = [_within(self.rows[f"v{column}"], gap, number) for column, gaps in asked.items() for gap in gaps]
+        return (
+            self.rows
+            if any(test is None for test in tests)
+            else self.rows.filter(functools.reduce(operator.or_, tests))
+        )
+
+    def _read(self, rows: Any, asked: Mapping[int, Sequence[Gap]]) -> dict[int, Weighed]:
+        """Of each column its values that are in its gaps."""
+        columns, weighed = [f"v{column}" for column in asked], self.weigh is not None
+        read = rows.select(*columns) if self.weigh is None else self.weigh(rows).select(*columns, "w")
+
+        def fold(parts: Iterator[Any]) -> dict[int, Weighed]:
+            found = {column: ([np.empty(0)], [np.empty(0, np.int64)]) for column in asked}
+            for batch in parts:
+                weights = connection.integers(batch.column(len(columns))) if weighed else None
+                for place, (column, gaps) in enumerate(asked.items()):
+                    values = connection.floats(batch.column(place))
+                    tests = [_within(values, gap, float) for gap in gaps]
+                    kept: Any = slice(None)
+                    if not any(test is None for test in tests):
+                        kept = functools.reduce(operator.or_, tests)
+                    found[column][0].append(values[kept])
+                    if weights is not None:
+                        found[column][1].append(weights[kept])
+            made = dict[int, Weighed]()
+            for column in asked:
+                parted = found.pop(column)
+                made[column] = Weighed(np.concatenate(parted[0]), np.concatenate(parted[1]) if weighed else None)
+            return made
+
+        return connection.folded(read, fold)
+
+
+def _drawn(rows: Any, part: float) -> Any:
+    """A part of the rows, each drawn by itself."""
+    return rows.filter(connection.ibis().random() < part)
+
+
+def _within(v: Any, gap: Gap, end: Any) -> Any:
+    """The condition that v lies in a gap, of an array or of an expression; None for one without ends."""
+    above = None if gap.low is None else v > end(gap.low)
+    below = None if gap.high is None else v < end(gap.high)
+    return below if above is None else above if below is None else above & below
+
+
+def _exact_total(values: Floats) -> list[int]:
+    """The exact sum of a batch."""
+    return [exact_sum(values)]
+
+
+def _units(pivots: Sequence[tuple[int, float]], batch: Any) -> list[NDArray[Any]]:
+    """Units below each pivot of one of the columns of a batch, and up to it; and rows."""
+    weights = roomy(connection.integers(batch.column(batch.num_columns - 1)))
+    found = np.zeros((4, len(pivots)), object)
+    for i, (column, pivot) in enumerate(pivots):
+        values = connection.floats(batch.column(column))
+        sides = values < pivot, values <= pivot
+        found[:2, i] = [int(weights[side].sum()) for side in sides]
+        found[2:, i] = [int(np.count_nonzero(side)) for side in sides]
+    return [found]

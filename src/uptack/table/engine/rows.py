@@ -1,0 +1,460 @@
+"""Rows that stay in an engine: the values of columns, whose they are, and what is asked of them.
+
+Every scan reads all columns at once. DuckDB and PostgreSQL send record batches, which are read one after the other.
+Spark adds up where the rows are, and sends one list of sums per partition. All scans of a release see one state of the
+table (`uptack.table.snapshots.snapshot`). A scan that finds another number of rows than the first one is an error.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.errors import UptackError
+from uptack.table import snapshots
+from uptack.table.engine import connection, private_folders, weights
+from uptack.table.engine.codes import Codes, joined
+from uptack.table.engine.expressions import infinite, missing
+from uptack.table.engine.order import QueryScans
+from uptack.table.exact_sum import Floats
+from uptack.table.memory.rows import MemoryRows, by_part, by_weight, least
+from uptack.table.protocol import Additive, Keys, Of
+from uptack.table.search import Order, Size, Window, orders
+from uptack.table.unit import Integers, Unit
+from uptack.table.values.kinds import Kind
+
+if TYPE_CHECKING:
+    from uptack.table.engine.table import EngineTable
+
+Weigh = Callable[[Any], Any]
+"""Puts the weights of rows beside them."""
+
+Drops = Literal["missing", "infinite"]
+"""Which rows are left out: those without a value in some column, or also those that are ±inf in one."""
+
+Located = tuple[Integers, Floats]
+"""Slots, and the rows that are in them."""
+
+BATCH = 1 << 18
+"""Rows that are sorted by their units at once: so that not many of them are alone with theirs."""
+
+HELD = 1 << 25
+"""Rows of which a value and a weight may be in memory, where order statistics are looked for."""
+
+Sizes = dict[int, tuple[int, int]]
+"""Of every partition, how many rows it has and how many are complete."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a record batch is read, here or on an executor: so many columns, and which rows are left out."""
+
+    width: int
+    drops: Drops | None
+
+    def read(self, batch: Any) -> Floats:
+        """All rows, one line per column."""
+        lines = np.empty((self.width, batch.num_rows))
+        for i, line in enumerate(lines):
+            line[:] = connection.floats(batch.column(i))
+        return lines
+
+    def there(self, lines: Floats) -> NDArray[np.bool_]:
+        """Which rows are complete."""
+        if self.drops is None:
+            return np.ones(lines.shape[1], bool)
+        each = np.isfinite(lines) if self.drops == "infinite" else ~np.isnan(lines)
+        there: NDArray[np.bool_] = np.logical_and.reduce(each, axis=0)
+        return there
+
+    def complete(self, batch: Any) -> Floats:
+        """The complete rows."""
+        lines = self.read(batch)
+        there = self.there(lines)
+        return lines if there.all() else np.ascontiguousarray(lines[:, there])
+
+    def apply(self, f: Additive, batch: Any) -> list[Any]:
+        """f of the complete rows of a batch. What floats say on an executor is nobody's to read."""
+        with np.errstate(all="ignore"):
+            return f(self.complete(batch), None)
+
+    def apply_weighted(self, f: Additive, batch: Any) -> list[Any]:
+        """f of rows that are complete, and of their weights, which come after them."""
+        with np.errstate(all="ignore"):
+            return f(*by_weight(self.read(batch), connection.integers(batch.column(self.width))))
+
+
+@dataclass(frozen=True, eq=False)
+class EngineRows:
+    """Values of columns as an expression: floats v0, v1, ... of `all` rows of a table, and ids of people k0, k1, ...
+
+    Which of them are left out is said by `drops`. `valued` says that no row can be without a value. `clipped` are
+    columns that are brought to between 0 and 1: they are not searched with the others.
+    """
+
+    table: EngineTable
+    all: Any
+    width: int
+    drops: Drops | None
+    valued: bool = False
+    clipped: frozenset[int] = frozenset()
+    _orders: dict[Any, dict[int, Order]] = field(default_factory=dict, repr=False)
+
+    @property
+    def unit(self) -> Unit:
+        """Whose they are."""
+        return self.table.unit
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The names of the ids."""
+        return list(self.table.ids)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the values."""
+        return [f"v{i}" for i in range(self.width)]
+
+    @property
+    def _layout(self) -> Layout:
+        return Layout(self.width, self.drops)
+
+    @cached_property
+    def _con(self) -> Any:
+        return connection.backend(self.all)
+
+    @property
+    def _on_spark(self) -> bool:
+        return bool(self._con.name == "pyspark")
+
+    # ---------------------------------------------------------------------------------------------------------- numbers
+
+    @cached_property
+    def complete(self) -> Any:
+        """The rows that are not left out."""
+        return self.all if self.drops is None else self.all.filter(self._there)
+
+    @cached_property
+    def _there(self) -> Any:
+        """The condition that a row is complete."""
+        tests = [~missing(self.all[name]) for name in self.names]
+        if self.drops == "infinite":
+            tests += [~infinite(self.all[f"v{i}"]) for i in range(self.width) if i not in self.clipped]
+        return functools.reduce(operator.and_, tests)
+
+    @cached_property
+    def everybody(self) -> connection.Kept:
+        """One line per person of the table: her ids, and how many rows she has."""
+        return self.table.everybody()
+
+    @cached_property
+    def _count(self) -> int:
+        """How many rows there are before any is left out."""
+        return self.table.count()
+
+    @cached_property
+    def people(self) -> connection.Kept:
+        """One line per person who has a complete row: her ids, and how many she has."""
+        return self.everybody if self.drops is None else weights.counted(self.complete, self.ids)
+
+    @cached_property
+    def _sums(self) -> weights.Sums:
+        """How many people and complete rows there are, and their units: one line per person is read."""
+        return weights.summed(self.people, self.unit)
+
+    @cached_property
+    def size(self) -> int:
+        """All rows of the table, or all its people."""
+        return self.table.people() if self.ids else self._count
+
+    @cached_property
+    def n(self) -> int:
+        """The complete rows, or those who have one; with a cap, people's worth of rows."""
+        if self.ids:
+            sums = self._sums
+            return sums.people if self.unit.at_most is None else int(self.unit.ranks(sums.units))
+        if self.drops is None:
+            return self.size
+        if self._on_spark:
+            return sum(complete for _, complete in self._partitions.values())
+        return connection.tally(self.all, [self._there])[0]
+
+    def lacking(self) -> bool:
+        """Whether some row was left out."""
+        if self.drops is None:
+            return False
+        return self.n != self.size if not self.ids else self._sums.rows != self._count
+
+    # --------------------------------------------------------------------------------------------------- order and sums
+
+    @property
+    def _weigh(self) -> Weigh | None:
+        if not self.unit.weighted:
+            return None
+        return functools.partial(weights.weighed, people=self.people, ids=self.ids, unit=self.unit)
+
+    def order(self, column: int, windows: Sequence[Window]) -> Order:
+        """In two or three scans for all columns together, or for as many as there is memory for.
+
+        Of people's columns about as many rows are fetched as those have whose ranks are asked for, so only the columns
+        that were searched last are kept.
+        """
+        if self.unit.share == "one":
+            raise UptackError("which of a person's rows counts depends on cells, of which order statistics know none")
+        several = self.width
+        if self._weigh is not None:
+            wanted = sum(b - a + 1 for a, b in windows) * self._sums.rows
+            several = max(HELD * self._sums.people // max(wanted, 1), 1)
+        free = [i for i in range(self.width) if i not in self.clipped or i == column]
+        start = free.index(column) // several * several
+        key = (tuple(windows), tuple(free[start : start + several]))
+        if key not in self._orders:
+            if self._weigh is not None:
+                self._orders.clear()
+            self._orders[key] = self._ordered(key[1], windows)
+        return self._orders[key][column]
+
+    def _ordered(self, columns: Sequence[int], windows: Sequence[Window]) -> dict[int, Order]:
+        rows, size = self.complete, Size(self.n, *self._valued)
+        if size.rows < self._kept_rows:
+            rows = rows.filter(~missing(rows.v0))
+        return orders(QueryScans(rows, self.unit, self._weigh), self.unit, dict.fromkeys(columns, size), windows)
+
+    @property
+    def _kept_rows(self) -> int:
+        return self._sums.rows if self.ids else self.n
+
+    @cached_property
+    def _valued(self) -> tuple[int, int]:
+        """The units and the rows that have a value. Only of one column may some have none, where they are kept."""
+        units, rows = (self._sums.units, self._sums.rows) if self._weigh is not None else (self.n, self.n)
+        if self.valued or self.drops is not None:
+            return units, rows
+        (gone,) = connection.tally(self.all, [missing(self.all.v0)])
+        if not gone or self._weigh is None:
+            return units - gone, rows - gone
+        there = self._weigh(self.all.filter(~missing(self.all.v0)))
+        (line,) = connection.whole(there.aggregate(rows=there.count(), **weights.units(there.w)))
+        return weights.added(line), int(line["rows"] or 0)
+
+    def sum(self, f: Additive) -> list[Any]:
+        """Σ f over batches of complete rows: on the executors of Spark, otherwise here."""
+        nothing = np.empty((self.width, 0))
+        if self._weigh is None:
+            read = functools.partial(self._layout.apply, f)
+            return connection.batch_sums(self.all.select(*self.names), read, f(nothing, None))
+        rows, read = self._weigh(self.complete), functools.partial(self._layout.apply_weighted, f)
+        return connection.batch_sums(rows, read, f(nothing, np.empty(0, np.int64)), BATCH)
+
+    # ------------------------------------------------------------------------------------------------- pairs and blocks
+
+    def pick(self, places: Integers, key: Keys, of: Of) -> tuple[Integers, Floats]:
+        """One row of each unit in these places, by one scan."""
+        turn = np.argsort(places, kind="stable")
+        if not self.ids:
+            there, lines = self._taken(places[turn], of)
+            found = turn[there]
+            order = np.argsort(found, kind="stable")
+            return found[order], np.take(lines[:, there], order, axis=1)
+        rows, fold = self._placed(of), functools.partial(_picked, self._layout, places[turn], turn, key)
+        if not self._on_spark:
+            slots, picked = connection.folded(rows, fold)
+        else:
+            found_in = connection.on_partitions(rows, functools.partial(_in_partition, fold), "place")
+            slots = np.concatenate([np.empty(0, np.int64), *(part[0] for _, part in found_in)])
+            picked = np.concatenate([np.empty((self.width, 0)), *(part[1] for _, part in found_in)], axis=1)
+        order = np.argsort(slots, kind="stable")
+        return slots[order], np.take(picked, order, axis=1)
+
+    def _taken(self, wanted: Integers, of: Of) -> tuple[Integers, Floats]:
+        """The rows in places that are sorted, and which of these are complete."""
+        rows = self.all.select(*self.names)
+        if self._on_spark:
+            lines = self._taken_on_spark(rows, wanted, of)
+        else:
+            read, lines = connection.folded(rows, functools.partial(_taken, self._layout, wanted, of))
+            if read != (self.n if of == "complete" else self.size):
+                raise UptackError(snapshots.CHANGED)
+        return np.flatnonzero(self._layout.there(lines)), lines
+
+    @cached_property
+    def _partitions(self) -> Sizes:
+        """One scan: Spark does the same with the same rows."""
+        rows = self.all.select(*self.names)
+        key, sized = ("partitions", rows.op(), self.drops), functools.partial(_sized, self._layout)
+        return snapshots.once(self._con, key, lambda: dict(sorted(connection.on_partitions(rows, sized))))
+
+    def _taken_on_spark(self, rows: Any, wanted: Integers, of: Of) -> Floats:
+        """Every partition sends its own. One that has another number of rows than it had is an error."""
+        sizes = {place: size[of == "complete"] for place, size in self._partitions.items()}
+        ends = np.cumsum([0, *sizes.values()])
+        cuts = np.searchsorted(wanted, ends)
+        local = {
+            place: wanted[a:b] - start for place, a, b, start in zip(sizes, cuts[:-1], cuts[1:], ends[:-1], strict=True)
+        }
+        pick = functools.partial(_taken_in, self._layout, local, of)
+        found = dict(sorted(connection.on_partitions(rows, pick), key=lambda part: part[0]))
+        if {place: read for place, (read, _) in found.items()} != sizes:
+            raise UptackError(snapshots.CHANGED)
+        return np.concatenate([np.empty((self.width, 0)), *(lines for _, lines in found.values())], axis=1)
+
+    def _placed(self, of: Of) -> Any:
+        """Complete rows with the places of people, in the order of their ids, of all or of those who have such rows."""
+        theirs = self.people.table if of == "complete" else self.everybody.table
+        numbered = theirs.select(*self.ids, place=connection.ibis().row_number().over(order_by=self.ids))
+        return self.complete.join(numbered, self.ids).select(*self.names, "place")
+
+    def deal(self, slots: Integers, size: int, parts: int, of: Of) -> Iterator[Located]:
+        """One part after the other, by one scan: they wait on a disk.
+
+        Which row has which place may differ from scan to scan, so with one scan per part a row could come to two of
+        them. The parts are files in a private folder, which goes when the last one was read.
+        """
+        if self.ids:
+            rows, many, read = self._placed(of), self._sums.rows, functools.partial(_owned, self._layout, slots)
+        else:
+            rows, many = self.all.select(*self.names), slots.size
+            read = functools.partial(_located, self._layout, slots, of)
+        with private_folders.temporary() as folder:
+            paths = [folder / str(part) for part in range(parts)]
+            if connection.folded(rows, lambda batches: _written(read(batches), size, paths), in_turn=True) != many:
+                raise UptackError(snapshots.CHANGED)
+            for path in paths:
+                lines = np.fromfile(path).reshape(-1, self.width + 1)
+                path.unlink()
+                yield lines[:, 0].astype(np.int64), lines[:, 1:].T
+
+    def in_memory(self) -> MemoryRows:
+        """The same rows as arrays, read by one scan. People are numbered in the order of their canonical ids."""
+        rows = self._count
+        read, lines, ids = connection.folded(
+            self.all.select(*self.names, *self.ids),
+            functools.partial(_gathered, self._layout, self.table.id_kinds, rows),
+        )
+        if read != rows:
+            raise UptackError(snapshots.CHANGED)
+        there = self._layout.there(lines)
+        kept = None if there.all() else np.flatnonzero(there)
+        values = list(lines if kept is None else lines[:, kept])
+        if not ids:
+            return MemoryRows(values, self.unit, rows, None, kept)
+        codes = joined([one.numbers() for one in ids])
+        people = int(codes.max(initial=-1)) + 1
+        return MemoryRows(values, self.unit, people, codes if kept is None else codes[kept], kept)
+
+
+def _gathered(
+    layout: Layout, kinds: Sequence[Kind], rows: int, parts: Iterator[Any]
+) -> tuple[int, Floats, list[Codes]]:
+    """How many rows there are, and these, unless there are more than there were."""
+    lines, start, codes = np.empty((layout.width, rows)), 0, [Codes(rows, kind) for kind in kinds]
+    for batch in parts:
+        end = start + batch.num_rows
+        if end > rows:
+            return end, lines, codes
+        lines[:, start:end] = layout.read(batch)
+        for i, one in enumerate(codes):
+            one.read(batch.column(layout.width + i), start)
+        start = end
+    return start, lines, codes
+
+
+def _taken(layout: Layout, wanted: Integers, of: Of, parts: Iterator[Any]) -> tuple[int, Floats]:
+    """How many rows there are, and those in places that are sorted."""
+    found, start = np.full((layout.width, wanted.size), np.nan), 0
+    for batch in parts:
+        lines = layout.complete(batch) if of == "complete" else layout.read(batch)
+        end = start + lines.shape[1]
+        a, b = np.searchsorted(wanted, [start, end])
+        found[:, a:b] = lines[:, wanted[a:b] - start]
+        start = end
+    return start, found
+
+
+def _taken_in(
+    layout: Layout, wanted: dict[int, Integers], of: Of, place: int, parts: Iterator[Any]
+) -> tuple[int, Floats]:
+    """The same in one partition."""
+    return _taken(layout, wanted.get(place, np.empty(0, np.int64)), of, parts)
+
+
+def _sized(layout: Layout, place: int, parts: Iterator[Any]) -> tuple[int, int]:
+    """How many rows a partition has, and how many are complete."""
+    rows = complete = 0
+    for batch in parts:
+        rows += batch.num_rows
+        complete += layout.complete(batch).shape[1]
+    return rows, complete
+
+
+def _picked(layout: Layout, places: Integers, turn: Integers, key: Keys, parts: Iterator[Any]) -> Located:
+    """The row of each person that comes first, of rows with the places of people, batch after batch.
+
+    `places` are sorted, and `turn` says which slot each of them has.
+    """
+    best, there = np.empty((layout.width, places.size)), np.zeros(places.size, bool)
+    first = np.zeros(places.size, np.uint64)
+    for batch in parts if places.size else ():
+        at = connection.integers(batch.column(layout.width))
+        near = np.minimum(np.searchsorted(places, at), places.size - 1)
+        wanted = np.flatnonzero(places[near] == at)
+        slots, lines = turn[near[wanted]], np.take(layout.read(batch), wanted, axis=1)
+        keys = key(slots, lines)
+        near = np.flatnonzero(~there[slots] | (keys <= first[slots]))
+        slots, keys, lines = least(slots[near], keys[near], np.take(lines, near, axis=1))
+        old = slots[there[slots]]
+        lines = np.concatenate([lines, best[:, old]], axis=1)
+        slots, keys, lines = least(np.append(slots, old), np.append(keys, first[old]), lines)
+        best[:, slots], first[slots], there[slots] = lines, keys, True
+    return np.flatnonzero(there), best[:, there]
+
+
+def _in_partition(fold: Callable[[Iterator[Any]], Located], place: int, parts: Iterator[Any]) -> Located:
+    """The same in one partition."""
+    return fold(parts)
+
+
+def _located(layout: Layout, slots: Integers, of: Of, parts: Iterator[Any]) -> Iterator[Located]:
+    """Batches of rows, and the slots of their places in the scan. There are too few if there are more rows.
+
+    Rows that are not complete have no slot.
+    """
+    start = 0
+    for batch in parts:
+        lines = layout.complete(batch) if of == "complete" else layout.read(batch)
+        theirs = slots[start : start + lines.shape[1]]
+        start += lines.shape[1]
+        if of == "all" and theirs.size == lines.shape[1]:
+            theirs = np.where(layout.there(lines), theirs, -1)
+        yield theirs, lines
+
+
+def _owned(layout: Layout, slots: Integers, parts: Iterator[Any]) -> Iterator[Located]:
+    """Batches of rows, and the slots of the people that they belong to."""
+    for batch in parts:
+        yield slots[connection.integers(batch.column(layout.width))], layout.read(batch)
+
+
+def _written(batches: Iterator[Located], size: int, paths: list[Path]) -> int:
+    """Every row in the file of its part, after its slot; and how many rows there are."""
+    with ExitStack() as stack:
+        files = [stack.enter_context(path.open("wb")) for path in paths]
+        found = 0
+        for slots, lines in batches:
+            found += lines.shape[1]
+            if slots.size < lines.shape[1]:
+                return -1
+            order, ends = by_part(slots, size, len(paths))
+            some = np.concatenate([slots[None, order].astype(np.float64), np.take(lines, order, axis=1)]).T
+            for file, part in zip(files, np.split(some, ends)[1:], strict=True):
+                file.write(np.ascontiguousarray(part).tobytes())
+    return found

@@ -1,0 +1,408 @@
+"""A table that an engine keeps: files through DuckDB, databases and clusters, whatever ibis speaks to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from uptack.errors import InvalidArgument, UptackError
+from uptack.table import snapshots
+from uptack.table.conditions import Condition
+from uptack.table.engine import connection, counts, design, held, per_person, weights, where
+from uptack.table.engine.expressions import (
+    as_floats,
+    compares_bytes,
+    infinite,
+    kind,
+    missing,
+    number,
+    text_bytes,
+    text_key,
+    whole,
+)
+from uptack.table.engine.groups import EngineGroups
+from uptack.table.engine.plain import Plain
+from uptack.table.engine.rows import Drops, EngineRows
+from uptack.table.engine.ticks import form
+from uptack.table.engine.ticks import known as known_times
+from uptack.table.memory.rows import MemoryRows
+from uptack.table.names import known
+from uptack.table.protocol import (
+    SECRET,
+    Clipped,
+    Coded,
+    Column,
+    Columns,
+    Counts,
+    Design,
+    Infinite,
+    Name,
+    PerPerson,
+    Place,
+    Steps,
+    layers,
+)
+from uptack.table.unit import ROW, Integers, Unit
+from uptack.table.values.kinds import LARGEST, Kind, canonical
+from uptack.table.values.kinds import number as nearest
+from uptack.table.values.kinds import whole as whole_kind
+from uptack.table.values.times import TIMED, Form
+
+MUST = "a column of numbers, texts, dates, times, truth values or UUIDs, or several such"
+FIX = "Make an id of one of these types first, in a query or a view, such as CAST(id AS VARCHAR)."
+
+
+def can_be_an_id(dtype: Any) -> bool:
+    """Whether equal values of a type are one person: not lists, structures, maps, JSON, and intervals.
+
+    Engines don't agree on when two of those are equal, and one person must never become two.
+    """
+    plain = ("is_numeric", "is_boolean", "is_string", "is_date", "is_time", "is_timestamp", "is_uuid", "is_binary")
+    return any(getattr(dtype, test)() for test in plain) and not dtype.is_json()
+
+
+@dataclass(frozen=True, eq=False)
+class EngineTable:
+    """An ibis table, or a plain one of DuckDB. Names and types are read at once, rows when they are asked for.
+
+    `id_columns` say whose each row is; rows of nobody are not in the table. `durations` are columns of whole numbers
+    that are ticks of durations, of which engines have no type. Rows that do not meet the `conditions` have no value.
+    `outer` is the table that was opened, of which this one may be a part; a part has no public size. `kept` is what its
+    expression reads and must live as long.
+    """
+
+    opened: Any
+    unit: Unit = ROW
+    id_columns: tuple[str, ...] = ()
+    durations: frozenset[str] = frozenset()
+    conditions: tuple[Condition, ...] = ()
+    outer: Any = None
+    is_part: bool = False
+    kept: tuple[connection.Kept, ...] = ()
+
+    @staticmethod
+    def of(opened: Any, durations: frozenset[str] = frozenset(), person: Sequence[str] = ()) -> EngineTable:
+        """A table that was opened; with columns of ids, the rows that are somebody's.
+
+        Whether a column can be an id is said by its declared type.
+        """
+        table = EngineTable(opened, durations=durations, outer=opened)
+        if not person:
+            return table
+        ids = tuple(known(name, table.kinds) for name in person)
+        types = table.table.schema()
+        for name in ids:
+            if not can_be_an_id(types[name]):
+                raise InvalidArgument("person", MUST, f"a column of type {types[name]}", FIX)
+        table = replace(table, unit=Unit(ids, "people"), id_columns=ids)
+        return replace(table, opened=table.table.filter([~missing(key) for key in table.ids.values()]))
+
+    def __repr__(self) -> str:
+        whose = f", people by {' and '.join(self.unit.ids)}" if self.unit.people else ""
+        return f"EngineTable of {len(self.kinds)} columns on {self._con.name}{whose}"
+
+    # -------------------------------------------------------------------------------------------------- what is public
+
+    @cached_property
+    def _con(self) -> Any:
+        return connection.backend(self.opened)
+
+    @property
+    def plain(self) -> Plain | None:
+        """The table in DuckDB's own words, where it is one of the usual types and nothing is hidden."""
+        return self.opened if isinstance(self.opened, Plain) and not self.conditions else None
+
+    @property
+    def table(self) -> Any:
+        """The table as ibis has it."""
+        return self.opened.table if isinstance(self.opened, Plain) else self.opened
+
+    @cached_property
+    def _kinds(self) -> Mapping[str, Kind]:
+        """The kinds of all columns, also of ids."""
+        if isinstance(self.opened, Plain):
+            found = self.opened.kinds
+        else:
+            found = {name: self._kind(dtype) for name, dtype in self.opened.schema().items()}
+        return found | dict.fromkeys(self.durations & found.keys(), "duration")
+
+    def _kind(self, dtype: Any) -> Kind:
+        """By the type; texts of an engine that may take two of them for equal are of no kind that is counted.
+
+        Nor are times that we can't read there.
+        """
+        found = kind(dtype)
+        if found == "time" and not known_times(self._con, dtype):
+            return "other"
+        return "other" if found == "text" and not compares_bytes(self._con) else found
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The kind of each column."""
+        return MappingProxyType({name: found for name, found in self._kinds.items() if name not in self.id_columns})
+
+    @cached_property
+    def forms(self) -> Mapping[str, Form]:
+        """How times and durations are shown."""
+        timed = [name for name, found in self.kinds.items() if found == "time"]
+        types = self.opened.schema() if timed else {}
+        lengths = {name: Form("duration") for name in self.kinds if name in self.durations}
+        return {name: form(types[name]) for name in timed} | lengths
+
+    @property
+    def id_kinds(self) -> tuple[Kind, ...]:
+        """The kinds of the ids."""
+        return tuple(self._kinds[name] for name in self.id_columns)
+
+    @property
+    def size(self) -> int:
+        """The number of rows, or of people, as it is now; inside a `snapshot` as it was when that began."""
+        if self.is_part:
+            raise UptackError(SECRET)
+        return self.people() if self.ids else self.count()
+
+    def count(self) -> int:
+        """How many rows there are: secret of people, and of a part."""
+        return _counted(self._con, self.opened)
+
+    def people(self) -> int:
+        """How many people there are: secret of a part."""
+        kept = self.everybody()
+        counted = kept.table.aggregate(people=kept.table.count())
+        (line,) = snapshots.once(self._con, counted.op(), lambda: connection.whole(counted))
+        return int(line["people"])
+
+    def everybody(self) -> connection.Kept:
+        """One line per person: her ids, and how many rows she has."""
+        return weights.counted(self.table.select(**self.ids), list(self.ids))
+
+    def column(self, name: str) -> Column:
+        """A column of any kind."""
+        found = self.kinds[known(name, self.kinds)]
+        return Column(self, Name(name), found, self.forms.get(name), found in TIMED or whole_kind(found))
+
+    def spread(self) -> tuple[int, int]:
+        """How many rows there are, and how many one person has at most."""
+        if not self.ids:
+            return self.count(), 1
+        kept = self.everybody()
+        (line,) = connection.whole(kept.table.aggregate(rows=kept.table.m.sum(), most=kept.table.m.max()))
+        return int(line["rows"] or 0), int(line["most"] or 0)
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """All that is read inside sees one state of the table: see `uptack.table.snapshots.snapshot`."""
+        return snapshots.snapshot(self._con, self._outer_count, lambda: _count(self.outer))
+
+    def one_state(self) -> AbstractContextManager[object]:
+        """All snapshots inside see one state of the table: see `uptack.table.snapshots.one_state`."""
+        return snapshots.one_state(self._con)
+
+    def _outer_count(self) -> int:
+        """How many rows the table has that was opened."""
+        return _counted(self._con, self.outer)
+
+    # ------------------------------------------------------------------------------------------------- expressions
+
+    @cached_property
+    def ids(self) -> dict[str, Any]:
+        """The columns that say whose a row is, as expressions k0, k1, ..."""
+        return {f"k{i}": weights.plain_zero(self.key(name)) for i, name in enumerate(self.id_columns)}
+
+    def key(self, name: str) -> Any:
+        """What rows are grouped by: floats, the bytes of texts, and everything else as it is."""
+        values, found = self.table[name], self._kinds[name]
+        return as_floats(values) if found == "number" else text_key(self._con, values) if found == "text" else values
+
+    def has(self, name: str, value: Any) -> Any:
+        """The condition that a row has this value, which may be missing. No row has a value of another kind."""
+        found, values, wanted = self._kinds[name], self.key(name), canonical(value)
+        if wanted is None:
+            return missing(values)
+        ibis = connection.ibis()
+        literal = None
+        if found == "integer" and isinstance(wanted, int):
+            literal = whole(wanted, values.type())
+        elif found == "number" and isinstance(wanted, int | float):
+            literal = number(nearest(wanted)) if canonical(nearest(wanted)) == wanted else None
+        elif found == "boolean" and wanted in (0, 1):
+            literal = ibis.literal(bool(wanted))
+        elif found == "text" and isinstance(wanted, str):
+            literal = text_bytes(self._con, wanted)
+        elif found == "duration" and isinstance(wanted, timedelta):
+            literal = whole(wanted // timedelta(microseconds=1), values.type())
+        elif found in ("time", "other", "any"):
+            literal = wanted
+        return ibis.literal(False) if literal is None else (values == literal).fill_null(False)
+
+    @cached_property
+    def _met(self) -> Any:
+        """The condition that a row meets all conditions."""
+
+        def compared(one: Condition) -> Any:
+            return self.key(one.column) if one.form is None else as_floats(self.table[one.column])
+
+        return where.met(compared, self.conditions)
+
+    def _raw(self, column: Column) -> Any:
+        """The numbers of all rows as floats, before anything is done to them; null where there is none."""
+        ibis, nothing = connection.ibis(), connection.ibis().null().cast("float64")
+        value = layers(column.expr)[1]
+        if isinstance(value, Coded):
+            both = (
+                (self.has(value.of.name, value.second), number(1.0)),
+                (self.has(value.of.name, value.first), number(0.0)),
+            )
+            found = ibis.cases(*both, else_=nothing)
+        else:
+            found = as_floats(self.table[column.name])
+        return ibis.ifelse(self._met, found, nothing) if self.conditions else found
+
+    def _value(self, column: Column, way: Infinite | None) -> Any:
+        """Numbers as a question is about them, all rows; those that are left out are among them."""
+        v, ibis = _applied(layers(column.expr)[0], self._raw(column)), connection.ibis()
+        if way == "drop" or (way is None and column.missing == "keep"):
+            return v
+        v = ibis.ifelse(v == number(np.inf), number(LARGEST), ibis.ifelse(v == number(-np.inf), number(-LARGEST), v))
+        if way == "clip" or isinstance(column.missing, str):
+            return v
+        return ibis.ifelse(missing(v), number(float(column.missing)), v)
+
+    # ------------------------------------------------------------------------------------------------- other tables
+
+    def where(self, conditions: Sequence[Condition]) -> EngineTable:
+        """Rows that do not meet the conditions have no value."""
+        return replace(self, conditions=(*self.conditions, *conditions))
+
+    def weighted(self, unit: Unit) -> EngineTable:
+        """The same rows, which share units in another way."""
+        return replace(self, unit=unit)
+
+    def part(self, table: Any, *kept: connection.Kept) -> EngineTable:
+        """Some of the rows, as an expression, and those who own them."""
+        return replace(self, opened=table, conditions=(), is_part=True, kept=(*self.kept, *kept))
+
+    def left(self) -> EngineTable:
+        """The rows that meet the conditions. How many there are is secret."""
+        return self.part(self.table.filter(self._met)) if self.conditions else self
+
+    def _masked(self) -> EngineTable:
+        """All rows; those that do not meet the conditions have no value but in the columns of ids."""
+        if not self.conditions:
+            return self
+        ibis, table = connection.ibis(), self.table
+        types = {name: dtype for name, dtype in table.schema().items() if name not in self.id_columns}
+        hidden = {n: ibis.ifelse(self._met, table[n], ibis.null().cast(dtype)) for n, dtype in types.items()}
+        return replace(self, opened=table.mutate(**hidden), conditions=())
+
+    def groups(self, by: Sequence[str]) -> EngineGroups:
+        """Rows by the values of columns."""
+        return EngineGroups(self, by)
+
+    def design(self, wanted: Design) -> tuple[Columns, Column]:
+        """X and y, row by row."""
+        made = design.made(self._masked(), wanted)
+        outer = self.outer if wanted.select is not None else made
+        table = EngineTable(made, self.unit, tuple(self.ids), outer=outer, is_part=self.is_part, kept=self.kept)
+        *x, y = (table.column(name) for name in (*map(str, range(wanted.width)), "y"))
+        return Columns(x), y
+
+    # ------------------------------------------------------------------------------------------------------- questions
+
+    def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> EngineRows | MemoryRows:
+        """Hidden rows have no value. Rows without one are left out, as a whole, or filled; then there are numbers per
+        person, and last weights.
+
+        A small table is read into memory, and numbers per person are there from the start. All else stays where it is.
+        """
+        kept = None if self.ids else self._held(columns)
+        if kept is not None:
+            return kept.rows(columns, infinite)
+        each = [layers(column.expr) for column in columns]
+        own: PerPerson | None = each[0][2]
+        beside = {} if own is None or own.order is None else per_person.ordering(self._ordering(own.order))
+        certain = bool(self.ids) and not self.conditions and all(self._certain(column) for column in columns)
+        values = {f"v{i}": self._raw(c) if certain else self._value(c, infinite) for i, c in enumerate(columns)}
+        drops: Drops | None = None
+        if not certain and (infinite is not None or columns[0].missing == "drop"):
+            drops = "infinite" if infinite == "drop" else "missing"
+        valued = certain or not isinstance(columns[0].missing, str)
+        clipped = frozenset(i for i, (steps, *_) in enumerate(each) if steps and isinstance(steps[-1], Clipped))
+        all_rows = self.table.select(**self.ids, **values, **beside)
+        rows = EngineRows(self, all_rows, len(columns), drops, valued, clipped)
+        return rows if own is None else per_person.in_memory(rows, own, [steps for *_, steps in each])
+
+    def _held(self, columns: Sequence[Column]) -> held.HeldColumns | None:
+        """The columns in memory, where the table that was opened is small: what is done to them comes after."""
+        rows, width = self._outer_count() if self._con.name in held.HERE else 0, len(columns)
+        if not held.fits(self._con, rows, width):
+            return None
+        if self.plain is not None and not any(isinstance(layers(column.expr)[1], Coded) for column in columns):
+            read: Any = self.plain.beside([column.name for column in columns], ())
+        else:
+            read = self.table.select(**{f"v{i}": self._raw(column) for i, column in enumerate(columns)})
+        return held.columns(self._con, read, rows, width)
+
+    def _ordering(self, name: str) -> Any:
+        """What the rows of a person are ordered by; hidden rows have none."""
+        key = self.key(name)
+        return (
+            connection.ibis().ifelse(self._met, key, connection.ibis().null().cast(key.type()))
+            if self.conditions
+            else key
+        )
+
+    def _certain(self, column: Column) -> bool:
+        """Whether every row is known to have a finite value to which nothing is done: one scan, no tests later."""
+        return not layers(column.expr)[0] and isinstance(layers(column.expr)[1], Name) and self.finite(column)
+
+    def finite(self, column: Column) -> bool:
+        """Whether no row is missing, NaN or infinite: one scan per column, once for each state of the table."""
+        kept = None if self.ids else self._held([column])
+        if kept is not None:
+            return kept.finite(column)
+        rows = self.table.select(v=_applied(layers(column.expr)[0], self._raw(column)))
+        tests = [missing(rows.v), infinite(rows.v)]
+        return not any(snapshots.once(self._con, ("finite", rows.op()), lambda: connection.tally(rows, tests)))
+
+    def counts(self, columns: Sequence[Column]) -> Counts:
+        """Combinations of values; rows that are hidden are in none, and do not share their owners' units."""
+        return counts.counts(self, columns)
+
+    def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
+        """The units in each of so many cells."""
+        return counts.cells(self, columns, place, size)
+
+    def trues(self, name: str | None, at_most: int = 1) -> int:
+        """How many rows are True, of each person so many at most; without a column, how many there are."""
+        return counts.trues(self, None if name is None else known(name, self.kinds), at_most)
+
+
+def _applied(steps: Steps, v: Any) -> Any:
+    """What steps make of an expression, row by row."""
+    for step in steps:
+        if isinstance(step, Clipped):
+            low, high = number(0.0), number(1.0)
+            v = connection.ibis().cases(
+                (missing(v), connection.ibis().null().cast("float64")), (v > high, high), (v < low, low), else_=v
+            )
+        else:
+            v = (v - number(step.centre)).abs()
+    return v
+
+
+def _counted(con: Any, opened: Any) -> int:
+    """How many rows a table has, once for each state of it that is read."""
+    key = opened.count() if isinstance(opened, Plain) else opened
+    return snapshots.once(con, ("rows", key.op()), lambda: _count(opened))
+
+
+def _count(opened: Any) -> int:
+    counted = opened.count() if isinstance(opened, Plain) else opened.aggregate(rows=opened.count())
+    return int(connection.whole(counted)[0]["rows"])

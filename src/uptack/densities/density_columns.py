@@ -32,8 +32,6 @@ def coordinates(x: Any) -> Columns:
 def read(columns: Columns, question: Question) -> Columns:
     """The columns as floats without NaN. Where there are several, a row is dropped as a whole."""
     if len(columns) > 1 and question.missing is not None:
-        for one in columns:
-            column(one, question, floats=True)  # checks alone
         columns = _whole_rows(columns, question.missing)
     return Columns(column(one, question, floats=True)[0] for one in columns)
 
@@ -48,8 +46,8 @@ def _whole_rows(columns: Columns, missing: str | float) -> Columns:
 def _filled(lines: Sequence[Floats], missing: str | float) -> Sequence[Floats]:
     gone = np.isnan(lines)
     if missing == "drop":
-        return np.where(gone.any(axis=0), np.nan, lines)
-    return np.clip(np.where(gone, missing, lines), -LARGEST, LARGEST)
+        return list(np.where(gone.any(axis=0), np.nan, lines))
+    return list(np.clip(np.where(gone, missing, lines), -LARGEST, LARGEST))
 
 
 def features(columns: Columns) -> tuple[Floats, Weights]:

@@ -28,7 +28,7 @@ LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 1 << 40), Fraction(10**9)
 
 def rational(name: str, value: object, must: str = "a finite rational number") -> Fraction:
     """The argument as a rational that is not beyond the floats."""
-    number = _read(value)
+    number = value if type(value) is Fraction else _read(value)
     if number is None or (_large(number) and abs(number) > LARGEST):
         raise InvalidArgument(name, must + (", at most 1.8e308" if number is not None else ""), describe(value))
     return number

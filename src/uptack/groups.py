@@ -14,19 +14,19 @@ from uptack import checks
 from uptack.discrete.categories import Screen
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import Histogram, frequent
+from uptack.display import Ends, PlottedValue, Record
+from uptack.display.numbers import is_number
+from uptack.display.plots import dots
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational, Real, ball
 from uptack.labels import lines
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
-from uptack.plot_axes import dots
 from uptack.privacy import ADD_REMOVE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.progress import track
 from uptack.registry import release
 from uptack.release import LONG, NoReply, Release
-from uptack.shown import Drawn, Ends, Record
-from uptack.shown.numbers import is_number
 from uptack.table.arguments import category_fields
 from uptack.table.memory.groups import MemoryGroups
 from uptack.table.memory.table import MemoryTable
@@ -43,7 +43,7 @@ __all__ = ["Groups", "per_group"]
 
 
 @dataclass(frozen=True, eq=False)
-class Groups(Drawn, Mapping[Hashable, Reply]):
+class Groups(PlottedValue, Mapping[Hashable, Reply]):
     """The replies of a statistic: a mapping from groups to releases and ⊥s.
 
     `sizes` holds the noisy numbers of rows if the list of groups came from the data. It is None if the list is public.
@@ -240,7 +240,7 @@ def _order(group: Hashable) -> list[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class _PlainGroups:
+class PlainGroups:
     """Rows of plain data in groups: each group gets its rows in the form that all of them have."""
 
     data: Any
@@ -249,13 +249,13 @@ class _PlainGroups:
     of_people = False
 
     @staticmethod
-    def of(x: Any, by: Any) -> _PlainGroups:
+    def of(x: Any, by: Any) -> PlainGroups:
         """Rows that can be picked, and the group of each."""
         data, fields = indexed("x", x), category_fields(by)
         if next(iter(fields.values())).size != len(data):
             raise InvalidArgument("by", "a column of one group for every row of x", "another length")
         table = MemoryTable.of({**fields, PLACE: field(PLACE, np.arange(len(data)))})
-        return _PlainGroups(data, table.groups(tuple(fields)))
+        return PlainGroups(data, table.groups(tuple(fields)))
 
     def sizes(self) -> tuple[Sequence[Hashable], NDArray[np.int64]]:
         """The groups that occur, and their numbers of rows."""
@@ -274,9 +274,9 @@ PLACE = "place"
 """The name of the column that says where a row is."""
 
 
-def _grouped(x: Any, by: Any) -> Grouped | _PlainGroups:
+def _grouped(x: Any, by: Any) -> Grouped | PlainGroups:
     """Rows, or people, in groups."""
-    return x if by is None and isinstance(x, Grouped) else _PlainGroups.of(x, by)
+    return x if by is None and isinstance(x, Grouped) else PlainGroups.of(x, by)
 
 
 def _within(reply: Any, each: Privacy) -> Reply:

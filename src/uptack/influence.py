@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.display.plots import axes
 from uptack.errors import InvalidArgument
-from uptack.plot_axes import axes
 from uptack.reach import Segment
 from uptack.registry import declared
 from uptack.statistics.statistic import Functional, Statistic

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from uptack import checks
+from uptack.display.numbers import SHOWN, between, number
 from uptack.exact import Rational
-from uptack.shown.numbers import SHOWN, between, number
 
 
 class SizeLaw(Protocol):

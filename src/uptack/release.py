@@ -10,17 +10,17 @@ from typing import Any, Generic, Literal, NoReturn, Protocol, Self, TypeVar
 import numpy as np
 
 from uptack import checks
+from uptack.display import Ends, FigureTable, PlottedValue, Record, Tabular, of_value
+from uptack.display.numbers import SHOWN, is_number
+from uptack.display.numbers import plain as _python
+from uptack.display.plots import caption, dots, levels
+from uptack.display.time_text import json_value
 from uptack.errors import InvalidArgument, NoInterval, NoReplyError, UptackError
 from uptack.exact import Rational
 from uptack.labels import lines
 from uptack.noisy_size import NoisySize
-from uptack.plot_axes import caption, dots, levels
 from uptack.privacy import Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss
-from uptack.shown import Drawn, Ends, Framed, Record, Table, of_value
-from uptack.shown.numbers import SHOWN, is_number
-from uptack.shown.numbers import plain as _python
-from uptack.shown.times import written
 
 T = TypeVar("T")
 LONG = 6
@@ -51,7 +51,7 @@ class EachNoise:
 
 def _plain(value: Any) -> Any:
     """A value as JSON can hold it: what it says of itself, where it does."""
-    return value.to_dict() if hasattr(value, "to_dict") else written(value)
+    return value.to_dict() if hasattr(value, "to_dict") else json_value(value)
 
 
 def _frozen(value: Any) -> Any:
@@ -74,7 +74,7 @@ def _price(privacy: Privacy | RandomPrivacy) -> Record:
 
 
 @dataclass(frozen=True, eq=False)
-class Release(Framed, Generic[T]):
+class Release(Tabular, Generic[T]):
     """A value that may be published, with what it cost and how it was made.
 
     `private` is False if the noise came from a seeded source. Such a value must not be published. `rows` is the noisy
@@ -152,19 +152,19 @@ class Release(Framed, Generic[T]):
         made = of_value(self.value, self._ends()[0], self.labels)
         return [{**one, **told, **one, **{k: v[i] for k, v in beside.items()}} for i, one in enumerate(made)]
 
-    def table(self) -> Table:
+    def table(self) -> FigureTable:
         """The figures, their intervals where the law of the noise is known, the cost, and what is to be known."""
         ends, percent = self._ends()
         figures = of_value(self.value, ends, self.labels)
         said = [str(self.privacy), *([] if self.rows is None else [str(self.rows)]), *self.notes]
-        return Table.of(figures, self.mechanism, said, percent=percent, private=self.private)
+        return FigureTable.of(figures, self.mechanism, said, percent=percent, private=self.private)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """A picture of the value, with intervals where it has them. Returns the axes.
 
         It needs matplotlib: `pip install "uptack[plots]"`. Further arguments go to the value's own `plot`.
         """
-        if isinstance(self.value, Drawn):
+        if isinstance(self.value, PlottedValue):
             return self.value.plot(ax, **{"interval": self._ends()[0]} | style)
         if hasattr(self.value, "plot"):
             return self.value.plot(ax=ax, **style)
@@ -224,7 +224,7 @@ class Advice:
 
 
 @dataclass(frozen=True, eq=False)
-class NoReply(Framed):
+class NoReply(Tabular):
     """⊥: no reply. It holds the cost of the attempt, and nothing about the data.
 
     >>> reply = NoReply(Privacy(0), "median", None, Advice(n=200, epsilon=2.5))
@@ -261,10 +261,10 @@ class NoReply(Framed):
         note = f"no reply: a reply needs {self.advice}"
         return [{"value": None, "low": None, "high": None, **_price(self.privacy), "note": note}]
 
-    def table(self) -> Table:
+    def table(self) -> FigureTable:
         """⊥, what it cost, and what would give a reply."""
         said = (f"a reply needs {self.advice}", str(self.privacy))
-        return Table(self.mechanism, ("value",), (("⊥ (no reply)",),), said, private=self.private)
+        return FigureTable(self.mechanism, ("value",), (("⊥ (no reply)",),), said, private=self.private)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.report.cards import Figure
-from uptack.report.writing import bars
-from uptack.shown.numbers import number
+from uptack.display.numbers import number
+from uptack.report import Figure
+from uptack.report.cards.category_card import bars
 
 UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "min": timedelta(minutes=1), "s": timedelta(seconds=1)}
 

@@ -139,7 +139,7 @@ def test_a_text_with_more_levels_than_a_fit_takes_stops_no_report(tmp_path):
     kinds = '[columns.y]\nkind = "number"\n[columns.x]\nkind = "number"\n[columns.town]\nkind = "text"\n'
     (tmp_path / "t.csv.uptack.toml").write_text(f"{kinds}levels = {[f't{i}' for i in range(1001)]}\n")
     division = divide(ut.open(str(path)), 20, 0, target="y")
-    assert [one.columns for one in division.beside] == [("y", "x")]
+    assert [one.columns for one in division.sections] == [("y", "x")]
 
 
 def test_a_query_with_many_levels_does_not_grow_with_their_square(both, monkeypatch):

@@ -8,7 +8,7 @@ import uptack as ut
 from tests.unit.test_cli import run
 from uptack.data import source
 from uptack.errors import InvalidArgument
-from uptack.report import profile, spikes
+from uptack.report import density_bars, profile
 from uptack.table.csv import cells
 from uptack.table.values.times import Form, objects_as_ticks
 
@@ -21,8 +21,8 @@ def test_all_rows_are_in_bars(values):
     x = np.repeat(values, 12_000 // len(values))
     (column,) = profile(ut.open({"x": x}, entropy=ut.SeededEntropy(1)), 6, 1e-6).columns
     found = column.density.value
-    assert isinstance(found, spikes.Bars)
-    assert found.points.size <= spikes.MOST
+    assert isinstance(found, density_bars.DensityBars)
+    assert found.points.size <= density_bars.MOST
     for value in values:
         near = np.abs(found.points - value).argmin()
         assert abs(found.values[near] * found.width - 1 / len(values)) < 0.05

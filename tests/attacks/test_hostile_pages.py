@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.report import compiled, profile, to_markdown, to_text
-from uptack.report.several import _on_scale
-from uptack.report.writing import Coefficient
+from uptack.report import profile, to_markdown, to_text
+from uptack.report.page_template import TemplateCache, template, template_text
+from uptack.report.sections.regression import Coefficient, on_scale
 
 EVIL = "![x](https://e.org/a.png)<b>|"
 
@@ -29,7 +29,7 @@ def test_versions_with_the_same_digits_have_files_of_their_own(monkeypatch):
     places = set()
     for version in ("0.1.10", "0.11.0"):
         monkeypatch.setattr(ut, "__version__", version)
-        places.add(compiled.Kept()._place())
+        places.add(TemplateCache().path())
     assert len(places) == 2
 
 
@@ -38,12 +38,12 @@ def test_a_python_that_keeps_nothing_compiles_each_time(monkeypatch):
     monkeypatch.setattr(sys.implementation, "cache_tag", None)
     with pytest.raises(NotImplementedError):
         importlib.util.cache_from_source("a.py", optimization="1")
-    assert compiled.template.__wrapped__() is not None
+    assert template.__wrapped__(template_text()) is not None
 
 
 @pytest.mark.parametrize("size", [5e-324, 1e-310, 1.2e308, 1.7e308])
 def test_coefficients_that_no_scale_holds_are_not_drawn(size):
-    found = _on_scale([Coefficient("x", size, (0.0, size))], [(0.0, size, size)], "unit")
+    found = on_scale([Coefficient("x", size, (0.0, size))], [(0.0, size, size)], "unit")
     assert found.ticks == []
     assert found.rows[0].low is None
 

@@ -84,7 +84,7 @@ def test_a_report_that_can_not_be_written_in_the_end_is_not_lost(table, book, tm
 
     (tmp_path / "temp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temp"))
-    monkeypatch.setattr("uptack.report.call.profile", profile_and_remove)
+    monkeypatch.setattr(sys.modules["uptack.report.profile"], "profile", profile_and_remove)
     assert report(table, book, target) == 1
     printed = capsys.readouterr()
     found = json.loads(printed.out)
@@ -152,7 +152,7 @@ def test_a_secret_number_of_rows_stays_secret(tmp_path):
 
 
 def test_a_wrong_request_is_found_before_the_first_debit(book, monkeypatch):
-    from uptack.report.budget import Part
+    from uptack.report import Part
 
     session = ut.open({"a": np.arange(5000.0), "b": np.arange(5000)}, ledger=book)
     wrong = {"b": ut.session.Request("median", "b", epsilon=1, interval=2)}
@@ -204,7 +204,7 @@ def test_another_process_that_spends_meanwhile_does_not_take_the_report(book):
     session.paid_for = spend_after
     made = profile(session, 2, 1e-6, target="a")
     assert made.columns[1]["median"].value is not None
-    assert "budget" in made.regression[1].note
+    assert "budget" in made.sections["regression"].note
     assert made.spent.epsilon < 2
 
 

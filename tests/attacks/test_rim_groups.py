@@ -9,11 +9,9 @@ import pandas as pd
 import pytest
 
 import uptack as ut
-from uptack.columns.numeric import ArrayColumn
-from uptack.data import source
-from uptack.groups import ArrayGroups
+from uptack.groups import PlainGroups
 from uptack.reach.instability import mode_distance, winner
-from uptack.session.grouping import SourceGroups
+from uptack.table.opening import open_table
 from uptack.table.values.kinds import canonical
 
 DAY = dt.datetime(2024, 6, 1, 12, tzinfo=dt.UTC)
@@ -90,50 +88,41 @@ def test_no_group_of_one_row_is_shown(name):
         assert list(made) == [many]
 
 
-class Untidy:
-    """A source of somebody else: its keys are as it found them."""
-
-    keys = (DAY, PARIS, Decimal("1.0"), Decimal("1.00"), 1, None, pd.NaT)
-
-    def __init__(self):
-        self.columns = {"x": "number", "w": "other"}
-
-    def counts(self, names):
-        return [(key,) for key in self.keys], np.arange(1, len(self.keys) + 1)
-
-    def restricted(self, name, value):
-        place = next(i for i, key in enumerate(self.keys) if key is value)
-        made = Untidy()
-        made.column = lambda name: ArrayColumn(np.full(place + 1, float(place)))
-        return made
-
-
 def test_keys_that_are_canonically_equal_are_one_group_with_all_rows():
-    groups = SourceGroups(Untidy(), ["w"], lambda part: (part.column("x"),))
+    keys = (DAY, PARIS, Decimal("1.0"), Decimal("1.00"), 1, None, pd.NaT)
+    wards = [key for i, key in enumerate(keys) for _ in range(i + 1)]
+    places = [float(i) for i in range(len(keys)) for _ in range(i + 1)]
+    table = open_table({"x": np.array(places), "w": np.fromiter(wards, object, len(wards))})
+    groups = table.groups(["w"])
     assert dict(zip(*groups.sizes(), strict=True)) == {DAY: 3, 1: 12, None: 13}
-    rows = groups.rows(Decimal("1.000"))
-    assert (rows.size, rows.integers, rows.finite()) == (12, False, True)
-    ordered = rows.filled(0.0).present().floats().ordered([(1, 12)])
-    assert ordered.at(np.arange(0, 14)).tolist() == [-np.inf, *[2.0] * 3, *[3.0] * 4, *[4.0] * 5, np.inf]
-    assert rows.sums(lambda x: [x.size, x.sum()]) == [12, 38.0]
-    assert groups.rows("nowhere").size == 0
+    rows = groups.part(Decimal("1.000")).column("x")
+    assert (rows.count(), rows.integers, rows.finite()) == (12, False, True)
+    order = rows.drop().floats().order([(1, 12)])
+    assert order.at(np.arange(0, 14)).tolist() == [-np.inf, *[2.0] * 3, *[3.0] * 4, *[4.0] * 5, np.inf]
+    assert rows.sum(lambda x: [x.size, x.sum()]) == [12, 38.0]
+    assert groups.part("nowhere").column("x").count() == 0
 
 
-def test_sources_in_memory_merge_before_they_count():
+def test_tables_in_memory_merge_before_they_count():
     wards = np.fromiter([DAY, PARIS, Decimal("1.0"), 1, True, None, pd.NaT, float("nan"), "x"], object, 9)
-    table = source({"w": wards, "x": np.arange(9.0)})
-    assert list(table.categories("w").items()) == [(1, 3), (DAY, 2), ("x", 1), (None, 3)]
-    for key, count in table.categories("w").items():
-        assert table.restricted("w", key).rows == count
-    assert table.restricted("w", Decimal("1.000")).rows == 3
-    assert table.counts(["w"])[1].tolist() == [3, 2, 1, 3]
+    table = open_table({"w": wards, "x": np.arange(9.0)})
+    counted = table.counts([table.column("w")])
+    assert list(zip(counted.keys, counted.units.tolist(), strict=True)) == [
+        ((1,), 3),
+        ((DAY,), 2),
+        (("x",), 1),
+        ((None,), 3),
+    ]
+    for (key,), count in zip(counted.keys, counted.units, strict=True):
+        assert table.groups(["w"]).part(key).column("x").count() == count
+    assert table.groups(["w"]).part(Decimal("1.000")).column("x").count() == 3
 
 
 def test_public_groups_are_found_whatever_they_are_spelled():
     wards = np.array([1.0, 2.0, 2.0])
     for two in (2, 2.0, Decimal(2), np.float32(2)):
-        assert ArrayGroups(np.arange(3), wards).rows(two).tolist() == [1, 2]
-    flags = ArrayGroups(np.arange(3), np.array([True, False, True]))
+        assert PlainGroups.of(np.arange(3), wards).rows(two)[0].tolist() == [1, 2]
+    flags = PlainGroups.of(np.arange(3), np.array([True, False, True]))
     assert flags.sizes()[0] == [False, True]
     assert [type(label) for label in flags.sizes()[0]] == [bool, bool]
     with pytest.raises(ut.InvalidArgument, match=r"^groups must be"):
@@ -153,7 +142,7 @@ def test_rows_that_cannot_be_hashed_are_outside_all_cells():
 def test_categories_keep_integers_beyond_floats_apart():
     keys = [2**62, 2**62 + 1, 2**64 + 1]
     assert list(ut.histogram([*keys, None], keys=keys, epsilon=10**6).value.counts) == [1, 1, 1]
-    assert ArrayGroups(np.arange(2), np.array([2**64 - 1, 2**64 - 2], np.uint64)).rows(2**64 - 2).tolist() == [1]
+    assert PlainGroups.of(np.arange(2), np.array([2**64 - 1, 2**64 - 2], np.uint64)).rows(2**64 - 2)[0].tolist() == [1]
     shown = dict(ut.sparse_histogram([2**61 + 1] * 99, 2**62, 5, entropy=ut.SeededEntropy(1)).value)
     assert 2**61 + 1 in shown
     assert 2**61 not in shown  # which a float would have made of it

@@ -49,8 +49,8 @@ NAMES = {
     "uptack.data": "Source guess_types source",
     "uptack.ledger": "Entry Fault Head Ledger Verification",
     "uptack.session": "Plan PlannedRelease Request Session SessionColumn open",
-    "uptack.report": """ColumnProfile Division Figure Output Part Profile divide plan profile report to_html to_json
-        to_markdown to_text write""",
+    "uptack.report": """SectionTable ColumnProfile Division Figure Output Part Profile Section SectionAnswer divide plan
+        profile register report to_html to_json to_markdown to_text write""",
     "uptack.samples": "load path",
     "uptack.cli": "main run",
 }

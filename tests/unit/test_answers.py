@@ -17,6 +17,8 @@ import uptack as ut
 from uptack.account import Account, Outcome
 from uptack.cli import main
 from uptack.discrete import Histogram, Margins, SparseHistogram
+from uptack.display import FigureTable
+from uptack.display.records import columns, to_pandas, to_polars
 from uptack.groups import Groups
 from uptack.kernels import DensityCurve
 from uptack.mechanisms.matrix_laplace import TraceNoise
@@ -29,8 +31,6 @@ from uptack.regression.coefficient_summary import LinearErrors, RegressionReleas
 from uptack.release import Advice, NoReply, Release
 from uptack.report import Profile, to_json
 from uptack.session.plan import Plan, PlannedRelease
-from uptack.shown import Table
-from uptack.shown.records import columns, to_pandas, to_polars
 
 mpl.use("Agg")
 HOSTILE = [
@@ -344,7 +344,7 @@ def test_a_report_can_be_kept_in_every_form(people, tmp_path):
     median = table[(table["column"] == "age") & (table["figure"] == "median")].iloc[0]
     assert median["value"] == made.columns[0]["median"].value
     fitted = table[table["figure"] == "coefficient"]
-    assert np.allclose(fitted["low"], made.regression[1].interval[0])
+    assert np.allclose(fitted["low"], made.sections["regression"].figure.interval[0])
     towns = made.to_polars().filter(pl.col("figure") == "counts")
     assert set(towns["category"]) == {"a", "<script>alert(1)</script>"}
     assert made.to_polars().filter(pl.col("figure") == "coefficient")["category"].to_list() == ["intercept", "age"]
@@ -431,5 +431,5 @@ def test_a_noisy_size_is_within_its_law():
 
 
 def test_tables_align():
-    table = Table("t", ("", "value"), (("a", "1"), ("bb", "1,000")), right=frozenset({1}))
+    table = FigureTable("t", ("", "value"), (("a", "1"), ("bb", "1,000")), right=frozenset({1}))
     assert table.text() == "t\n    value\na       1\nbb  1,000"

@@ -21,7 +21,7 @@ from tests.helpers import CountingEntropy, assert_fits
 from uptack.discrete.categories import Capped, Screen, numbered
 from uptack.discrete.counts import count
 from uptack.discrete.histograms import histogram
-from uptack.groups import ArrayGroups, per_group
+from uptack.groups import PlainGroups, per_group
 from uptack.noise import IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, cost, loss
 from uptack.release import Advice, NoReply, Release
@@ -260,14 +260,14 @@ def test_columns_of_all_kinds(kind):
 
 def test_rows_may_be_of_several_columns():
     table = np.arange(12).reshape(6, 2)
-    assert ArrayGroups(table, list("abaaba")).rows("b").tolist() == [[2, 3], [8, 9]]
-    assert ArrayGroups(table, list("abaaba")).nothing().shape == (0, 2)
+    assert PlainGroups.of(table, list("abaaba")).rows("b")[0].tolist() == [[2, 3], [8, 9]]
+    assert PlainGroups.of(table, list("abaaba")).nothing()[0].shape == (0, 2)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from([1, 1.0, True, "1", None, NAN, -0.0, 0, (1,)]), max_size=12))
 def test_every_row_is_in_exactly_one_group(by):
-    groups = ArrayGroups(np.arange(len(by)), by)
+    groups = PlainGroups.of(np.arange(len(by)), by)
     cells, counts = groups.sizes()
     rows = [groups.rows(cell).tolist() for cell in cells]
     assert [len(r) for r in rows] == counts.tolist()

@@ -9,11 +9,12 @@ import pytest
 import uptack as ut
 from uptack.kernels.density_curves import DensityCurve, FourierDensity
 from uptack.privacy.loss import BoundedRange
-from uptack.report import divide, plan, profile, spikes, to_html, to_json, to_markdown, write
-from uptack.report.cards import Figure, card, with_tails
-from uptack.report.figures import WORTH
+from uptack.report import Figure, density_bars, divide, plan, profile, to_html, to_json, to_markdown, write
+from uptack.report.cards import FIGURES
+from uptack.report.cards.number_card import quantile_figures, with_tails
 from uptack.report.pictures import density_picture, number, ticks
-from uptack.report.several import effects, heat
+from uptack.report.sections.correlations import heat_map
+from uptack.report.sections.regression import effects
 from uptack.session import Request
 
 RNG = np.random.default_rng(3)
@@ -43,7 +44,7 @@ def test_every_column_is_there_and_close(made):
     assert found["cost"].density.value.at(np.median(TABLE["cost"])) > 0
     counts = dict(found["ward"].figures[0].value.items())
     assert abs(counts["north"] - N / 2) < 400
-    assert made.regression[0] == ("cost", "age")
+    assert made.sections["regression"].columns == ("cost", "age")
 
 
 def test_it_costs_no_more_than_was_asked(made):
@@ -162,7 +163,7 @@ def test_mistakes_are_found_before_anything_is_spent(wrong):
 def test_odd_names_of_columns():
     found = profile(session({"": TABLE["age"], "a|b\n<i>": TABLE["cost"]}), 2, 1e-6, target="")
     assert "&lt;i&gt;" in to_markdown(found)
-    assert found.regression[0] == ("", "a|b\n<i>")
+    assert found.sections["regression"].columns == ("", "a|b\n<i>")
     assert [c.part.name for c in profile(session(), 2, 1e-6, columns="age").columns] == ["age"]
 
 
@@ -191,7 +192,9 @@ def test_figures_are_left_out_by_their_worth_and_by_public_numbers():
         assert divide(session(other), epsilon, 1e-6).parts[0].figures == taken
         assert taken[0] == "median"
     assert divide(session(fifteen(300)), 2, 1e-6).parts[0].figures == ("median",)
-    assert divide(session(fifteen(500_000)), 4, 1e-6).parts[0].figures == tuple(f for f in WORTH if f != "counts")
+    assert divide(session(fifteen(500_000)), 4, 1e-6).parts[0].figures == tuple(
+        f.name for f in FIGURES if f.name != "counts"
+    )
 
 
 def test_what_is_left_out_is_said_with_an_epsilon_that_carries_it():
@@ -242,7 +245,7 @@ def series(x, degree: int, low: float, high: float) -> FourierDensity:
     return FourierDensity(k[:, None], waves, (low,), (high,))
 
 
-def shares(found: spikes.Bars) -> dict[float, float]:
+def shares(found: density_bars.DensityBars) -> dict[float, float]:
     cells = zip(found.points.tolist(), (found.values * found.width).tolist(), strict=True)
     return {x: round(share, 2) for x, share in cells if share >= 0.03}
 
@@ -250,24 +253,24 @@ def shares(found: spikes.Bars) -> dict[float, float]:
 def test_numbers_far_apart_are_bars():
     """What the coefficients say decides: multiples of a round number, spikes elsewhere, or a curve."""
     four = np.repeat([5, 10, 20, 100], [30, 30, 25, 15])
-    found = shares(spikes.bars(series(four, 60, -19, 124), 0, 124))
+    found = shares(density_bars.bars(series(four, 60, -19, 124), 0, 124))
     assert found == pytest.approx({5: 0.3, 10: 0.3, 20: 0.25, 100: 0.15}, abs=0.025)
-    unresolved = spikes.bars(series(four, 12, -19, 124), 0, 124)
+    unresolved = density_bars.bars(series(four, 12, -19, 124), 0, 124)
     assert unresolved.width == 20
     assert shares(unresolved).keys() == {0, 20, 100}
-    tens = spikes.bars(series(np.repeat([0.1, 0.2, 0.3], 4), 300, -0.1, 0.5), -0.1, 0.5)
+    tens = density_bars.bars(series(np.repeat([0.1, 0.2, 0.3], 4), 300, -0.1, 0.5), -0.1, 0.5)
     assert tens.width == 0.1
     assert shares(tens).keys() == {0.1, 0.2, 0.30000000000000004}
     steps = np.arange(-100, 101) * 500
-    many = spikes.bars(series(steps, 300, -60_000, 60_000), -60_000, 60_000)
+    many = density_bars.bars(series(steps, 300, -60_000, 60_000), -60_000, 60_000)
     assert many.width == 2500
-    assert many.points.size <= spikes.MOST
+    assert many.points.size <= density_bars.MOST
     assert np.ptp(many.values[np.abs(many.points) < 48_000]) < 0.1 * many.values.max()  # five steps in each bar
-    zeros = spikes.bars(series([*[0] * 60, *np.linspace(30, 70, 90)], 40, -20, 90), 0, 90)
+    zeros = density_bars.bars(series([*[0] * 60, *np.linspace(30, 70, 90)], 40, -20, 90), 0, 90)
     assert abs(shares(zeros)[0] - 0.4) < 0.05
     rng = np.random.default_rng(1)
     smooth = (rng.normal(50, 8, 9000), rng.uniform(20, 80, 9000), rng.exponential(12, 9000))
-    assert not any(spikes.spiky(series(x, degree, 0, 100)) for x in smooth for degree in (1, 2, 7, 12, 60, 300))
+    assert not any(density_bars.spiky(series(x, degree, 0, 100)) for x in smooth for degree in (1, 2, 7, 12, 60, 300))
 
 
 def test_a_page_with_numbers_far_apart():
@@ -278,7 +281,7 @@ def test_a_page_with_numbers_far_apart():
     price, dose, age = (column.density for column in made.columns)
     assert price.value.width == 500
     assert shares(price.value).keys() == {500 * k for k in range(1, 9)}
-    assert isinstance(dose.value, spikes.Bars)
+    assert isinstance(dose.value, density_bars.DensityBars)
     assert isinstance(age.value, DensityCurve)
     page = to_html(made)
     assert [page.count(f'aria-label="{what} of') for what in ("Shares", "Density")] == [2, 1]
@@ -310,9 +313,9 @@ def test_effects_are_coefficients_times_the_spread_of_their_own_column():
     rng = np.random.default_rng(2)
     x, z = rng.normal(0, 1, N), rng.normal(0, 100, N)
     made = profile(session({"y": x + z / 100 + rng.normal(0, 1, N), "x": x, "z": z}), 6, 1e-6, target="y")
-    names, fit = made.regression
-    shown = {effect.row.name: float(effect.value) for effect in effects(made).rows}
-    for name, value in zip(names[1:], fit.value[1:], strict=True):
+    fit = made.sections["regression"]
+    shown = {effect.row.name: float(effect.value) for effect in effects(fit, made).rows}
+    for name, value in zip(fit.columns[1:], fit.value[1:], strict=True):
         spread = next(column.scale for column in made.columns if column.part.name == name)
         assert shown[name] == pytest.approx(value * spread, rel=0.01)
     assert shown["x"] == pytest.approx(shown["z"], rel=0.3)  # both move y alike
@@ -322,7 +325,8 @@ def test_a_correlation_that_noise_covers_has_no_colour():
     rng = np.random.default_rng(2)
     x = rng.normal(size=N)
     table = {"x": x, "like": x + rng.normal(size=N), "other": rng.normal(size=N)}
-    shown = heat(profile(session(table), 6, 1e-6, correlations=True))
+    made = profile(session(table), 6, 1e-6, correlations=True)
+    shown = heat_map(made.sections["correlations"], made)
     assert [[cell.sign for cell in row] for row in shown.rows][:2] == [["same", "plus", ""], ["plus", "same", ""]]
     assert 0 < float(shown.error) < 0.2
     assert not any(cell.text == "-0.00" for row in shown.rows for cell in row)
@@ -344,5 +348,6 @@ def test_bars_of_integers_and_months_are_upright_with_an_axis_and_nothing_below_
 def test_an_interval_with_an_end_that_missed_is_not_shown(low, high, found):
     """Among numbers that are few, an end that misses is anywhere: a median of 3000 had one of -8.3e34."""
     levels = {Fraction(1, 2): found, Fraction(1, 4): found / 2, Fraction(3, 4): 3 * found / 2}
-    median, *_ = card(tuple(levels), levels, Figure("median", found), Figure("interval", (low, high)), False)
+    ends = Figure("interval", (low, high))
+    median, *_ = quantile_figures(tuple(levels), levels, Figure("median", found), ends, False)
     assert median.interval == (None if high - low > 1000 * max(found, 1) else (low, high))

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from uptack.report import compiled
+from uptack.report.page_template import TemplateCache, template, template_text
 
 
 @pytest.fixture
@@ -12,11 +12,11 @@ def kept(tmp_path, monkeypatch):
     """The file that it is kept in, which is not there."""
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    return compiled.Kept()._place()
+    return TemplateCache().path()
 
 
 def made():
-    return compiled.template.__wrapped__()
+    return template.__wrapped__(template_text())
 
 
 def blocks(template):

@@ -200,7 +200,7 @@ def test_levels_are_those_of_regressions_and_reports(wards, capsys):
     assert found.notes[0].startswith("levels of ward, found for ε = 0.4")
     page = session.report(epsilon=6, delta=0, target="cost")
     assert list(page.columns[2]["counts"].value) == ["Fever, tropical", "Heart"]
-    assert page.regression[0] == ("cost", "age", "ward[Heart]")
+    assert page.sections["regression"].columns == ("cost", "age", "ward[Heart]")
     assert page.to_dict()["regression"]["predictors"] == ["age", "ward[Heart]"]
     assert page.spent.pure
     assert r"ward\[Heart\]" in page.to_markdown()

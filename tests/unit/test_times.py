@@ -12,11 +12,8 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.report import profile
-from uptack.report.page import to_html
-from uptack.report.text import to_text
-from uptack.report.writing import to_json
-from uptack.shown.times import words
+from uptack.display.time_text import words
+from uptack.report import profile, to_html, to_json, to_text
 from uptack.table.values.calendar import begin, edges_between
 from uptack.table.values.entrance import field
 from uptack.table.values.times import FIRST, LAST, Form, spoken

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
 
+from uptack.display.align import aligned
 from uptack.privacy import Privacy
 
 ROUNDING = 1e-9
@@ -98,15 +100,10 @@ class Report:
 
     def table(self) -> str:
         """The report as text."""
-        rows = [row for _, part in self._parts() for row in part]
-        widths = [max(len(row[j]) for row in [HEADER, *rows]) for j in range(len(HEADER))]
-
-        def line(row: tuple[str, ...]) -> str:
-            return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-
-        lines = [line(HEADER)]
+        head, *rows = aligned([HEADER, *(row for _, part in self._parts() for row in part)])
+        lines, left = [head], iter(rows)
         for title, part in self._parts():
-            lines += ["", title, *map(line, part)]
+            lines += ["", title, *itertools.islice(left, len(part))]
         return "\n".join([*lines, "", self.summary()])
 
     def to_markdown(self) -> str:

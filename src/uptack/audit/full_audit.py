@@ -14,6 +14,7 @@ from uptack.audit.option_coverage import release_functions, uncovered
 from uptack.audit.planted_faults import FAULTS
 from uptack.audit.replay import Replay, replay
 from uptack.audit.replay_requests import asks
+from uptack.display.align import aligned
 from uptack.progress import track
 
 Failures = tuple[tuple[str, tuple[str, ...]], ...]
@@ -61,9 +62,7 @@ class Audit:
 
     def table(self) -> str:
         """All of it as text."""
-        rows = self.rows()
-        widths = [max((len(row[j]) for row in rows), default=0) for j in range(2)]
-        planted = [f"{name.ljust(widths[0])}  {check.ljust(widths[1])}  {how}" for name, check, how in rows]
+        planted = aligned(self.rows())
         looks = [line for look in self.looks for line in look.lines()]
         gaps = [f"NOT COVERED {name}" for name in self.missing]
         parts = [[self.report.table()], looks, ["Planted faults", *planted] if planted else [], gaps, [self.summary()]]

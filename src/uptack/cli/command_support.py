@@ -16,6 +16,9 @@ import numpy as np
 from uptack.cli.condition_syntax import narrowed
 from uptack.cli.parameter_types import Exact, Missing, pairs, stacked
 from uptack.cli.stdin import kept
+from uptack.display.align import aligned
+from uptack.display.numbers import number
+from uptack.display.time_text import words
 from uptack.errors import NoInterval
 from uptack.labels import json_text, label, lines, pasted
 from uptack.noise import SeededEntropy
@@ -25,8 +28,6 @@ from uptack.release import NoReply, Release
 from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
-from uptack.shown.numbers import number
-from uptack.shown.times import words
 from uptack.table.csv.rules import GUESS
 from uptack.table.engine import files
 from uptack.table.values.declared import FORMS
@@ -155,9 +156,9 @@ def _show_guesses(session: Session, types: dict[str, str] | None) -> None:
             err=True,
         )
     elif guessed:
-        source: Any = getattr(session.source, "outer", session.source)
+        source = session.source.as_rows()
         called = {form: name for name, form in FORMS.items()}
-        kinds = {**source.columns, **{name: called[form] for name, form in source.forms.items()}}
+        kinds = {**source.kinds, **{name: called[form] for name, form in source.forms.items()}}
         said = " ".join(f"--type {pasted(f'{name}={kinds[name]}')}" for name in guessed)
         say(
             "uptack: guessed from the rows, and public from now on (state what is wrong, or let `uptack describe TABLE "
@@ -233,8 +234,7 @@ def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
         for v, pair in zip(value, pairs, strict=True)
     ]
     called = [label(name) for name in names] if len(names) == len(shown) else []
-    width = max(map(len, called), default=0)
-    return [f"{name:<{width}}  {line}" for name, line in zip(called, shown, strict=True)] if called else shown
+    return aligned(list(zip(called, shown, strict=True))) if called else shown
 
 
 def _said(value: Any) -> str:

@@ -17,9 +17,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from uptack.data.protocol import known
 from uptack.errors import InvalidArgument
 from uptack.session import Session
+from uptack.table.names import known
 from uptack.table.values.kinds import Kind
 
 SIGNS = ("==", "!=", "<=", ">=", "=", "<", ">")
@@ -30,8 +30,8 @@ MUST = "a condition such as ward=Surgery, age>=18, age=18..65 or ward=a|b"
 def narrowed(session: Session, text: str) -> Session:
     """The session on rows that meet a condition as it is written. An error names the option."""
     try:
-        name, sign, value = _split(text.strip(), session.source.columns)
-        return session.where({name: _meant(sign, value, session.source.columns[name])})
+        name, sign, value = _split(text.strip(), session.source.kinds)
+        return session.where({name: _meant(sign, value, session.source.kinds[name])})
     except InvalidArgument as error:
         what = f"--missing beside {OPTION}" if error.name == "missing" else f"{OPTION} {text!r}"
         raise InvalidArgument(what, error.must, error.got, error.fix) from None
@@ -65,7 +65,7 @@ def _meant(sign: str, text: str, kind: Kind) -> tuple[str, Any]:
 
 def keys(session: Session, columns: Sequence[str], text: str) -> Any:
     """A group or a category, as the columns have them: of several columns a tuple, with commas between its parts."""
-    kinds = [session.source.columns[known(name, session.source.columns)] for name in columns]
+    kinds = [session.source.kinds[known(name, session.source.kinds)] for name in columns]
     if len(kinds) == 1:
         return value(kinds[0], text)
     parts = _parts(text, "key")
@@ -78,7 +78,7 @@ def keys(session: Session, columns: Sequence[str], text: str) -> Any:
 def levels(session: Session, texts: Sequence[str]) -> dict[str, list[Any]]:
     """NAME=VALUE,VALUE as the levels of columns. A value with a comma is quoted, or has an option of its own."""
     found: dict[str, list[Any]] = {}
-    columns = session.source.columns
+    columns = session.source.kinds
     for text in texts:
         name = max((one for one in columns if text.startswith(f"{one}=")), key=len, default=None)
         if name is None:

@@ -91,7 +91,7 @@ def proposed(
     session: Session, seen: Look | None, ids: list[Repeats], person: Any, noun: str | None, adjacency: str | None
 ) -> Schema:
     """The schema that a look proposes. Where nothing is said of people, ids that look like people's are theirs."""
-    columns = {name: Said() for name in getattr(session.source, "outer", session.source).columns}
+    columns = {name: Said() for name in session.source.as_rows().kinds}
     columns |= {} if seen is None else {column.name: column.said for column in seen.columns}
     dialect = {} if seen is None else {key: value for key, value in seen.dialect.items() if value != ""}
     owner = tuple(person) or next((line.names for line in ids if like_people(line)), ())

@@ -12,7 +12,6 @@ import click
 from uptack.cli.command_support import ADJACENCIES, ANSWER, file_options, opened, say
 from uptack.cli.describe_command import look_lines, looked, new, proposed, save
 from uptack.cli.parameter_types import Exact
-from uptack.data.protocol import known
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read
 from uptack.labels import label
@@ -21,6 +20,7 @@ from uptack.progress import steps
 from uptack.table.csv import cells
 from uptack.table.csv.inspector import Look
 from uptack.table.id_candidates import repeats
+from uptack.table.names import known
 from uptack.table.schema import Schema
 
 REST = {

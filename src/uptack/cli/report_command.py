@@ -26,8 +26,10 @@ from uptack.exact import read
 from uptack.labels import json_text
 from uptack.report import Output, Profile, to_json, to_text
 from uptack.report import plan as report_plan
+from uptack.report.section import registered
 from uptack.session import Plan, Request
 
+SECTIONS = registered()
 MOST = 12
 """So many categories of a column are printed."""
 
@@ -66,8 +68,9 @@ Examples:
     callback=pairs(span, "LOW:HIGH, such as age=0:120"),
     help="NAME=LOW:HIGH: a guess of where a column's values lie. It need not be right.",
 )
-@click.option("--target", help="Also regress this column on all other numbers.")
-@click.option("--correlations", is_flag=True, help="Also the correlations of all numbers, by ranks.")
+@stacked(
+    *(click.option(f"--{one.option.replace('_', '-')}", is_flag=one.takes is bool, help=one.help) for one in SECTIONS)
+)
 @click.option("--plan", "only_plan", is_flag=True, help="Show costs and expected errors; touch no data, spend nothing.")
 @click.option("--open", "show", is_flag=True, help="Open the report when it is written.")
 @stacked(as_json, session_options)
@@ -78,8 +81,8 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
     """
     json_wanted, columns = options.pop("as_json"), options.pop("columns")
     names = None if columns is None else [name.strip() for name in columns.split(",")]
-    choices = {"columns": names, "shares": options.pop("shares"), "target": options.pop("target")}
-    choices |= {name: options.pop(name) for name in ("plausible", "correlations")}
+    choices = {"columns": names} | {name: options.pop(name) for name in ("shares", "plausible")}
+    choices |= {one.option: options.pop(one.option) for one in SECTIONS}
     if only_plan:
         with opened(path, options) as session:
             planned = report_plan(session, options["epsilon"], options["delta"], **choices)

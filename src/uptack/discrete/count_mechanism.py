@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.display.plots import axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
-from uptack.plot_axes import axes
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.release import Release

@@ -19,18 +19,18 @@ from uptack.discrete.categories import Screen, tallied
 from uptack.discrete.count_errors import each_count
 from uptack.discrete.count_noise import cell_noise
 from uptack.discrete.time_binning import TimeEdges, by_calendar, check_by_itself, check_every
+from uptack.display import Ends, PlottedValue, Record, line
+from uptack.display.plots import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import printable
 from uptack.noise import Entropy, IntegerLaw
 from uptack.noise.entropy import source
 from uptack.noise.integer_laws import Integers
-from uptack.plot_axes import PLAIN, PRIVATE, axes, bars
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import LONG, Release
-from uptack.shown import Drawn, Ends, Record, line
 from uptack.table.arguments import as_column
 from uptack.table.protocol import Column
 from uptack.table.reads import CATEGORIES
@@ -38,7 +38,7 @@ from uptack.table.unit import Unit
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram(Drawn, Mapping[Hashable, Any]):
+class Histogram(PlottedValue, Mapping[Hashable, Any]):
     """Counts by cell: a mapping, and two sequences `cells` and `counts` in one order.
 
     A cell is a key, or a pair of edges. Counts of people who are spread over several cells are no whole numbers.

@@ -19,6 +19,7 @@ from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import CountNoise, check_total, histogram, in_steps
 from uptack.discrete.margin_consistency import Floats, Names, consistent
 from uptack.discrete.sparse_histograms import sparse_histogram
+from uptack.display import Ends, Record, TabularValue, line, named
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import label
@@ -29,7 +30,6 @@ from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
-from uptack.shown import Ends, Figures, Record, line, named
 from uptack.table.arguments import Owned
 from uptack.table.reads import OwnedData
 from uptack.table.unit import ROW, Unit
@@ -41,7 +41,7 @@ WORTHLESS = Fraction(1, 2)
 """The share of n that the expected ℓ1 error of a margin may reach before `through="auto"` takes the sparse table."""
 
 
-class Margins(Figures, Mapping[Names, Floats]):
+class Margins(TabularValue, Mapping[Names, Floats]):
     """Arrays of counts by the names of their columns; the axes are the columns, in that order."""
 
     def __init__(self, arrays: Mapping[Names, NDArray[Any]], domain: Domain) -> None:

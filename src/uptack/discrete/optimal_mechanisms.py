@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.discrete.count_mechanism import LEAST_EPSILON, CountMechanism, Floats, check_prior, repair
+from uptack.display.plots import axes
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational
-from uptack.plot_axes import axes
 
 LossFunction = str | Callable[[int, int], float]
 LOSSES: dict[str, Callable[[Any, Any], Any]] = {

@@ -16,6 +16,7 @@ from uptack.discrete.count_noise import SkewedLaplace, binomial, cell_noise
 from uptack.discrete.domains import Domain, domain_size, places
 from uptack.discrete.histograms import CountNoise, in_steps
 from uptack.discrete.shrinkage import posterior_medians
+from uptack.display import Ends, Record, TabularValue, line, named
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 from uptack.noise import Entropy
@@ -25,7 +26,6 @@ from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
-from uptack.shown import Ends, Figures, Record, line, named
 from uptack.table.arguments import Owned
 from uptack.table.reads import OwnedData
 from uptack.table.unit import ROW
@@ -42,7 +42,7 @@ MOST_EMPTY = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class SparseHistogram(Figures, Mapping[int, Any]):
+class SparseHistogram(TabularValue, Mapping[int, Any]):
     """The cells that a release keeps, in their order, and their counts. Every other cell counts 0.
 
     As a mapping it goes over the kept cells, but any cell of the domain may be looked up. Counts of people who are

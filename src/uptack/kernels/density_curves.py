@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.display import Ends, Record, TabularValue, line
+from uptack.display.plots import PLAIN, PRIVATE, axes
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
-from uptack.plot_axes import PLAIN, PRIVATE, axes
-from uptack.shown import Ends, Figures, Record, line
 
 Floats = NDArray[np.float64]
 DIGITS = 53
@@ -25,7 +25,7 @@ DIGITS = 53
 
 
 @dataclass(frozen=True, eq=False)
-class DensityCurve(Figures):
+class DensityCurve(TabularValue):
     """A probability density that is linear between grid points, and 0 outside them. Its integral is 1.
 
     Made by `DensityCurve.on_grid`.

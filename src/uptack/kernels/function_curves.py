@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from uptack.display import Ends, Record, TabularValue, line
+from uptack.display.plots import PLAIN, PRIVATE, axes
 from uptack.errors import InvalidArgument
 from uptack.kernels.density_curves import DensityCurve
-from uptack.plot_axes import PLAIN, PRIVATE, axes
-from uptack.shown import Ends, Figures, Record, line
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Curve(Figures):
+class Curve(TabularValue):
     """Values of a private function at points, with a band that the curator's own values lie in. It holds no data."""
 
     points: Floats

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uptack import checks
+from uptack.display.plots import axes
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
 from uptack.kernels.kernel import Floats, Kernel, TensorKernel, points
 from uptack.kernels.stationary_kernels import ExponentialKernel, GaussianKernel, Matern32, Matern52
-from uptack.plot_axes import axes
 
 FEATURE_ERROR = 2.0**-46
 """A bound on ‖φ computed - φ‖: the phase is a fixed function of the row, less its whole turns it is exact, and cosine

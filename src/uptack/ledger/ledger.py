@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from uptack import checks
+from uptack.display import FigureTable, Record, Tabular
 from uptack.errors import InvalidArgument, LedgerError, UptackError
 from uptack.exact import Rational
 from uptack.labels import label
@@ -16,7 +17,6 @@ from uptack.ledger.ledger_entry import Entry, as_loss
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, tight
 from uptack.privacy.explanation import short
 from uptack.privacy.loss import Composed, Loss
-from uptack.shown import Framed, Record, Table
 
 if TYPE_CHECKING:
     from uptack.ledger.stored_chain import Book
@@ -25,7 +25,7 @@ T = TypeVar("T")
 LONGEST_TEXT = 1000
 
 
-class Ledger(Framed):
+class Ledger(Tabular):
     """A privacy budget on disk, shared by all who query a data set.
 
     `place` is the path of an SQLite file, or the URL of a PostgreSQL database. With `epsilon` the ledger of the data
@@ -236,7 +236,7 @@ class Ledger(Framed):
             for entry in self.entries()
         ]  # fmt: skip
 
-    def table(self) -> Table:
+    def table(self) -> FigureTable:
         """The same for people, with what is spent and what is left."""
         cells = [
             (str(one["number"]), f"{one['time'][:19]}Z", one["kind"], label(one["analyst"]) if one["analyst"] else "",
@@ -245,7 +245,7 @@ class Ledger(Framed):
         ]  # fmt: skip
         said = (f"budget: {self.budget}", f"spent: {self.spent()}", f"left: {self.remaining()}")
         head = ("", "time", "kind", "analyst", "what", "ε", "δ")
-        return Table(f"Ledger of {label(self.dataset)}", head, tuple(cells), said, frozenset({0, 5, 6}))
+        return FigureTable(f"Ledger of {label(self.dataset)}", head, tuple(cells), said, frozenset({0, 5, 6}))
 
     def __repr__(self) -> str:
         who = "" if self.analyst is None else f", analyst={self.analyst!r}"

@@ -15,6 +15,9 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.account import Account, Outcome
+from uptack.display import Ends, Record, TabularValue, line
+from uptack.display.plots import PRIVATE, caption
+from uptack.display.plots import axes as new_axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.multivariate.entrance import MISSING, Sized, framed, rows_for_scales, rows_of, sized, table_of
@@ -22,13 +25,10 @@ from uptack.multivariate.rows import Floats, Rows
 from uptack.multivariate.signs import Shape, noise_edge, whitened
 from uptack.multivariate.standardise import Frame
 from uptack.noise import Entropy
-from uptack.plot_axes import PRIVATE, caption
-from uptack.plot_axes import axes as new_axes
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.reads import COLUMNS
 from uptack.release import Advice, NoReply, Release
-from uptack.shown import Ends, Figures, Record, line
 from uptack.table.values import containers
 
 HOW = "directions of rows"
@@ -48,7 +48,7 @@ would."""
 
 
 @dataclass(frozen=True, eq=False)
-class Scatter(Figures):
+class Scatter(TabularValue):
     """A centre and a scatter matrix, which for normal rows are their mean and covariance matrix.
 
     Columns that hardly ever vary have no scale: `dropped` names them, and their entries are NaN. `unresolved` counts

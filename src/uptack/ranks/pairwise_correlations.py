@@ -13,12 +13,13 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack.account import Account, Outcome
+from uptack.display import Ends, Record, TabularValue, line
+from uptack.display.plots import axes, caption
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.labels import label
 from uptack.mechanisms.additive_noise import k_norm
 from uptack.noise import LInfBall
-from uptack.plot_axes import axes, caption
 from uptack.privacy import loss
 from uptack.progress import track
 from uptack.ranks.concordant_pairs import Floats
@@ -28,7 +29,6 @@ from uptack.ranks.rank_options import GRID, LOUDEST, RankOptions, open_account, 
 from uptack.ranks.tau import MOVES, from_tau
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.shown import Ends, Figures, Record, line
 from uptack.table.arguments import as_columns
 from uptack.table.protocol import Rows
 from uptack.table.reads import WIDE
@@ -39,7 +39,7 @@ PARTS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
-class CorrelationMatrix(Figures):
+class CorrelationMatrix(TabularValue):
     """Correlations by the names of their columns: a symmetric matrix `values` with ones on its diagonal."""
 
     names: tuple[str, ...]

@@ -12,6 +12,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account, Outcome
+from uptack.display import Ends, Record, TabularValue, line
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
@@ -31,7 +32,6 @@ from uptack.ranks.rank_options import (
 from uptack.ranks.superiority import EXAMPLE, NoisyPairs, least_rows, noisy_pairs, too_small
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.shown import Ends, Figures, Record, line
 from uptack.table.arguments import side_by_side
 from uptack.table.protocol import Rows
 from uptack.table.reads import LABELLED, ROWS
@@ -43,7 +43,7 @@ SIZES_FAIL = 1e-4
 
 
 @dataclass(frozen=True)
-class RankTest(Figures):
+class RankTest(TabularValue):
     """A noisy statistic and its p-value. It unpacks like a pair.
 
     >>> statistic, pvalue = RankTest(0.6, 0.01)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
+from uptack.display.plots import PLAIN, PRIVATE, caption, dots
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
 from uptack.labels import label
-from uptack.plot_axes import PLAIN, PRIVATE, caption, dots
 from uptack.release import Release
 
 SCALES = ("units", "errors")

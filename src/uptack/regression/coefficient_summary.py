@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.columns.table import Floats
+from uptack.display.figure_table import STAMP, FigureTable
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.labels import label
@@ -22,7 +23,6 @@ from uptack.regression.fit_model import Model
 from uptack.regression.fit_state import FitState
 from uptack.regression.sandwich import SAFE
 from uptack.release import Release
-from uptack.shown.tables import STAMP, Table
 
 PANELS = ", so not if slopes differ between people"
 """What is said of people's rows. Of them it is often not so."""
@@ -240,13 +240,13 @@ class RegressionRelease(Release[Floats]):
         body = coefficient_table.lines(called, self.value, errors.standard_errors, ends, errors.remarks())
         return [coefficient_table.head(100 * float(read(confidence))), *body]
 
-    def table(self) -> Table:
+    def table(self) -> FigureTable:
         """The same for notebooks and terminals."""
         if not isinstance(self.noise, LinearErrors):
             return super().table()
         head, *body = self._cells()
         said = [str(self.privacy), *([] if self.rows is None else [str(self.rows)]), *self.notes]
-        return Table(self.mechanism, head, tuple(body), tuple(said), frozenset(range(1, 5)), self.private)
+        return FigureTable(self.mechanism, head, tuple(body), tuple(said), frozenset(range(1, 5)), self.private)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Coefficients with their intervals, in their units or with `scale="errors"` in those of their errors: see

@@ -6,14 +6,14 @@ The module can be called: `uptack.report(table, epsilon=2)` is `uptack.report.re
 import sys
 from types import ModuleType
 
-from uptack.report.budget import Division, Part, divide
-from uptack.report.call import report
-from uptack.report.cards import Figure
-from uptack.report.output import Output, write
+from uptack.report.budget import Division, divide
+from uptack.report.column import ColumnProfile, Part
+from uptack.report.figure import Figure
+from uptack.report.output import Output, to_json, write
 from uptack.report.page import to_html
-from uptack.report.profile import ColumnProfile, Profile, plan, profile
+from uptack.report.profile import Profile, plan, profile, report
+from uptack.report.section import Section, SectionAnswer, SectionTable, register
 from uptack.report.text import to_markdown, to_text
-from uptack.report.writing import to_json
 
 __all__ = [
     "ColumnProfile",
@@ -22,9 +22,13 @@ __all__ = [
     "Output",
     "Part",
     "Profile",
+    "Section",
+    "SectionAnswer",
+    "SectionTable",
     "divide",
     "plan",
     "profile",
+    "register",
     "report",
     "to_html",
     "to_json",

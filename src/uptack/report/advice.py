@@ -14,7 +14,8 @@ from typing import Any
 from uptack.labels import label
 from uptack.privacy import tight
 from uptack.release import NoReply
-from uptack.report.budget import Division, Part, divide, losses
+from uptack.report.budget import Division, divide
+from uptack.report.column import Part
 from uptack.session import Session
 from uptack.session.requests import Made
 
@@ -53,10 +54,10 @@ class FigureAdvice:
 
 
 def _total(session: Session, division: Division, factor: Fraction) -> float:
-    """The ε of a report whose columns have so many times the ε that they have. What is beside them keeps its share."""
+    """The ε of a report whose columns have so many times the ε that they have. Sections keep their shares."""
     grown = [replace(part, unit=part.unit * factor, refusals={}) for part in division.parts]
-    price = tight(losses(session, grown), division.budget.exact_delta, session.adjacency).epsilon
-    return _rounded_up(price / float(1 - sum(one.share for one in division.beside if one.request is not None)))
+    price = tight(division.losses.of_parts(grown), division.budget.exact_delta, session.adjacency).epsilon
+    return _rounded_up(price / float(1 - sum(one.section.share for one in division.sections if one.accepted)))
 
 
 def carrying(session: Session, division: Division, choices: Mapping[str, Any]) -> dict[str, float]:
@@ -68,7 +69,7 @@ def carrying(session: Session, division: Division, choices: Mapping[str, Any]) -
         total = _rounded_up(division.budget.epsilon * GROWTH**step)
         if total > USELESS:
             break
-        larger = divide(session, total, division.budget.exact_delta, **choices, rough=True)
+        larger = divide(session, total, division.budget.exact_delta, **choices, rough=True, losses=division.losses)
         found |= {figure: total for figure in waiting if figure not in larger.left_out()}
         waiting = [figure for figure in waiting if figure not in found]
     return found
@@ -78,12 +79,12 @@ def hints(session: Session, division: Division, choices: Mapping[str, Any], unan
     """What a report leaves out, and what would help most where it answers little. `choices` are those of `divide`."""
     numeric = [part for part in division.parts if part.numeric]
     poor = [part for part in numeric if "quartiles" not in part.figures]
-    enough, said = carrying(session, division, choices), []
+    enough, lines = carrying(session, division, choices), list[str]()
     if unanswered:
-        said.append(f"{unanswered} of {len(numeric)} columns of numbers have no median.")
+        lines.append(f"{unanswered} of {len(numeric)} columns of numbers have no median.")
     elif poor:
-        said.append(f"{len(poor)} of {len(numeric)} columns of numbers have a median and no quartiles.")
-    if said:
+        lines.append(f"{len(poor)} of {len(numeric)} columns of numbers have a median and no quartiles.")
+    if lines:
         wanted = "median" if unanswered else "quartiles"
         times = max(part.lacks(wanted, division.rows) for part in numeric)
         total = (
@@ -93,8 +94,8 @@ def hints(session: Session, division: Division, choices: Mapping[str, Any], unan
             if times > 1
             else None
         )
-        said.append(_help(division, numeric, times, total))
-    return (*said, *_left_out(division, enough))
+        lines.append(_help(division, numeric, times, total))
+    return (*lines, *_left_out(division, enough))
 
 
 def _help(division: Division, numeric: list[Part], times: float, enough: float | None) -> str:

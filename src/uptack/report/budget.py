@@ -1,134 +1,106 @@
 """How a total budget is divided over the figures of a table: by public numbers and the schema alone.
 
-All draws of a report are fixed before the first of them runs, so they are composed tightly
+All draws of the columns are fixed before the first of them runs, so they are composed tightly
 (`uptack.privacy.fair_budget`): with δ > 0 fifteen columns get 1.6 times the ε each that an even split would give them.
-The regression is paid for by itself, since it is one large release.
+Sections are paid for by themselves, since each is one large release.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+import uptack.report.sections  # noqa: F401  (they register themselves)
 from uptack import checks
-from uptack.data.protocol import form_of, known
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.privacy import Privacy, tight
 from uptack.privacy.fair_budget import fair_scale
-from uptack.privacy.loss import Loss
-from uptack.release import NoReply
-from uptack.report.beside import Beside, beside
-from uptack.report.figures import DRAWS, LEVELS, TRUTH, WORTH, Asked, Draw, least_epsilon
+from uptack.privacy.guarantee import total
+from uptack.privacy.loss import Approximate, Loss
+from uptack.report.cards import FIGURES, card_of
+from uptack.report.cards.category_card import CATEGORIES
+from uptack.report.column import ColumnDraw, Part
+from uptack.report.section import SectionPlan, plan_section, registered
 from uptack.session import Request, Session
+from uptack.table.names import known
 from uptack.table.schema import Said
 from uptack.table.values.kinds import NUMERIC
-from uptack.table.values.times import TIMED, Form
-
-COUNTED = ("text", "any")
-"""Kinds whose categories nobody listed beforehand: texts, and columns without a declared type."""
+from uptack.table.values.times import TIMED
 
 SECRET_ROWS = 10_000
 """What the number of rows is taken for where it is secret: it decides which figures are asked for, and nothing else."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """What is asked of one column: its figures, and `unit`, the ε of a draw of weight 1.
+class DrawLosses:
+    """What draws do to the data, at most, for any ε of theirs. Columns that are asked alike lose alike.
 
-    `refusals` are draws that public numbers refuse: they are not made, and what they would cost goes to the others.
+    A request is completed once and priced at many ε, since the search for the largest unit tries many.
     """
 
-    name: str
-    kind: str
-    share: Fraction = Fraction(1)
-    delta: Fraction = Fraction(0)
-    plausible: tuple[Any, Any] | None = None
-    figures: tuple[str, ...] = ()
-    unit: Fraction = Fraction(0)
-    refusals: Mapping[str, NoReply] = field(default_factory=dict, hash=False, compare=False)
-    form: Form | None = None
-    keys: tuple[Any, ...] = ()
+    session: Session
+    _by_draw: dict[Any, Callable[[Fraction], Loss]] = field(default_factory=dict)
 
-    @property
-    def alike(self) -> tuple[Any, ...]:
-        """What decides, together with the unit, what its draws do to the data."""
-        return self.kind == "boolean", self.form is None, self.share, self.delta, self.figures, tuple(self.refusals)
+    def of(self, part: Part, draw: ColumnDraw) -> Loss:
+        """The loss of a draw: what `Session.loss_of` says of its request."""
+        key = (part.card.name, part.delta, draw.label, part.read_off(draw))
+        if key not in self._by_draw:
+            self._by_draw[key] = self._at(replace(part, unit=Fraction(1)).request(draw))
+        return self._by_draw[key](part.epsilon(draw))
 
-    @property
-    def numeric(self) -> bool:
-        """Whether it is a column of numbers, times or durations."""
-        return self.kind in ("integer", "number", *TIMED)
+    def _at(self, request: Request) -> Callable[[Fraction], Loss]:
+        """The loss of a request at any ε in place of its own."""
+        full, relation, rows = self.session.complete(request), self.session.adjacency, self.session.source.size
+        spends, given, delta, own = full.declaration.spends, full.given, full.cost.exact_delta, full.cost.adjacency
 
-    @property
-    def countable(self) -> bool:
-        """Whether its categories can be counted: those of a text, unless a schema has them, need some δ."""
-        return self.kind == "boolean" or (self.kind in COUNTED and (self.delta > 0 or bool(self.keys)))
+        def at(epsilon: Fraction) -> Loss:
+            cost = Privacy(epsilon, delta, own)
+            known_loss = spends(given | {"epsilon": epsilon}, cost, rows) if spends is not None else None
+            if known_loss is not None and own == relation:
+                return known_loss
+            wider = cost.under(relation)
+            return Approximate(wider.exact_epsilon, wider.exact_delta)
 
-    @property
-    def possible(self) -> tuple[str, ...]:
-        """The figures that a column of its kind can have, in the order of their worth."""
-        never = ("counts", "density") if self.kind == "duration" else ("counts",)
-        return tuple(f for f in WORTH if (f not in never if self.numeric else f == "counts" and self.countable))
+        return at
 
-    @property
-    def skipped(self) -> str:
-        """Why nothing is released; "" where something is."""
-        if self.numeric or self.countable:
-            return ""
-        if self.kind in COUNTED:
-            return "Counting categories that nobody listed beforehand needs δ > 0: pass --delta 1e-6, or list them."
-        return f"Columns of type {self.kind} are not reported."
-
-    @property
-    def levels(self) -> tuple[Fraction, ...]:
-        """The levels of the quantiles that are drawn together: the median, and the quartiles if it has them."""
-        return tuple(sorted(p for figure in ("median", "quartiles") if figure in self.figures for p in LEVELS[figure]))
-
-    @property
-    def draws(self) -> tuple[Draw, ...]:
-        """Its releases, in the order in which they are made."""
-        asked = [name for name in DRAWS if name in self.figures or (name == "quantiles" and self.levels)]
-        return tuple(DRAWS[name] for name in asked)
-
-    def epsilon(self, draw: Draw) -> Fraction:
-        """What a draw may spend."""
-        weight = TRUTH if self.kind == "boolean" else draw.weight
-        return self.unit * self.share * weight
-
-    def request(self, draw: Draw, released: Mapping[Fraction, float] | None = None) -> Request:
-        """The release of a draw, given the quantiles of its column that have been released."""
-        rest = (self.delta, self.plausible, self.levels, released or {})
-        return draw.ask(Asked(self.name, self.kind, self.epsilon(draw), *rest, form=self.form, keys=self.keys))
-
-    def lacks(self, figure: str, rows: int) -> float:
-        """How many times its budget a figure needs: at most 1 where the budget carries it."""
-        draw = DRAWS.get(figure, DRAWS["quantiles"])
-        return least_epsilon(figure, rows) / float(self.epsilon(draw))
+    def of_parts(self, parts: Sequence[Part]) -> list[Loss]:
+        """Those of all draws, in their order."""
+        keys = [(part.alike, part.unit) for part in parts]
+        first = dict(zip(reversed(keys), reversed(parts), strict=True))
+        trees = {key: [self.of(part, draw) for draw in part.accepted] for key, part in first.items()}
+        return [tree for key in keys for tree in trees[key]]
 
 
 @dataclass(frozen=True)
 class Division:
-    """A report that has been planned: its parts, what they cost together, and what there is beside them."""
+    """A report that has been planned: what is asked of each column, what that costs together, and the sections."""
 
     parts: tuple[Part, ...]
     budget: Privacy
     price: Privacy
-    beside: tuple[Beside, ...] = ()
+    losses: DrawLosses
+    sections: tuple[SectionPlan, ...] = ()
     rows: int = SECRET_ROWS
+
+    @property
+    def cost(self) -> Privacy:
+        """What the report costs, at most: the columns together, and each section."""
+        return total([self.price, *(section.cost for section in self.sections)], self.price.adjacency)
 
     def requests(self) -> list[Request]:
         """Everything that will be asked for."""
-        asked = [part.request(draw) for part in self.parts for draw in part.draws if draw.label not in part.refusals]
-        return [*asked, *(one.request for one in self.beside if one.request is not None)]
+        asked = [part.request(draw) for part in self.parts for draw in part.accepted]
+        return [*asked, *(request for section in self.sections for request in section.accepted)]
 
     def left_out(self) -> dict[str, list[str]]:
         """The columns that each figure is left out of, since the budget does not carry it."""
-        lacking = {f: [p.name for p in self.parts if f in p.possible and f not in p.figures] for f in WORTH}
-        return {figure: names for figure, names in lacking.items() if names}
+        names = [figure.name for figure in FIGURES]
+        lacking = {f: [p.name for p in self.parts if f in p.possible and f not in p.figures] for f in names}
+        return {figure: columns for figure, columns in lacking.items() if columns}
 
 
 def divide(
@@ -138,47 +110,45 @@ def divide(
     *,
     columns: Sequence[str] | None = None,
     shares: Mapping[str, Rational] | None = None,
-    target: str | None = None,
-    correlations: bool = False,
     plausible: Mapping[str, tuple[Any, Any]] | None = None,
     rough: bool = False,
+    losses: DrawLosses | None = None,
+    **options: Any,
 ) -> Division:
     """The figures of a report, and what each may spend: (ε, δ) is the budget of all of them together.
 
-    Figures are taken in the order of `WORTH`, each for all columns at once, as long as the budget carries it and all
-    that were taken before. Columns are weighed by `shares`, 1 for each that is not named. Half of δ goes to counts of
-    unknown categories, where there are such, and the rest to tight composition. `rough` finds which figures are taken,
-    and prices nothing.
+    Figures are taken in the order of their worth, each for all columns at once, as long as the budget carries it and
+    all that were taken before. Columns are weighed by `shares`, 1 for each that is not named. Half of δ goes to counts
+    of unknown categories, where there are such, and the rest to tight composition. `rough` finds which figures are
+    taken, and prices nothing; `losses` are those of another division of the same session. `options` are those of the
+    sections.
     """
     whole, slack = checks.epsilon(epsilon), checks.delta("delta", delta)
     parts = _parts(session, slack, columns, shares or {}, plausible or {})
-    others = beside(session, whole, target, correlations)
-    left = whole - sum(one.cost.exact_epsilon for one in others if one.cost is not None)
-    budget = Privacy(left, slack, session.adjacency)
-    taking = _Taking(session, budget, rough)
-    found = taking.all(parts)
-    trees = losses(session, found)
-    price = tight(trees, slack, session.adjacency) if trees and not rough else Privacy(0, 0, session.adjacency)
-    return Division(tuple(found), Privacy(whole, slack, session.adjacency), price, others, taking.rows)
+    sections = _sections(session, whole, options)
+    left = whole - sum(section.cost.exact_epsilon for section in sections)
+    rows = session.source.size if session.adjacency.size_is_public else SECRET_ROWS
+    taking = _Taking(session, Privacy(left, slack, session.adjacency), rough, losses or DrawLosses(session), rows)
+    taken = tuple(taking.all(parts))
+    price = Privacy(0, 0, session.adjacency)
+    if not rough and any(part.accepted for part in taken):
+        price = tight(taking.losses.of_parts(taken), slack, session.adjacency)
+    budget = Privacy(whole, slack, session.adjacency)
+    return Division(taken, budget, price, taking.losses, sections, rows)
 
 
-def losses(session: Session, parts: Sequence[Part]) -> list[Loss]:
-    """What all draws of the columns do to the data, in their order. Columns that are asked alike lose alike."""
-    alike: dict[Any, list[Loss]] = {}
-
-    def of(part: Part) -> list[Loss]:
-        key = (part.alike, part.unit)
-        if key not in alike:
-            draws = [draw for draw in part.draws if draw.label not in part.refusals]
-            alike[key] = [session.loss_of(part.request(draw)) for draw in draws]
-        return alike[key]
-
-    return [tree for part in parts for tree in of(part)]
-
-
-def planned_rows(session: Session) -> int:
-    """The number of rows by which figures are chosen: public, or a fixed one."""
-    return session.source.rows if session.adjacency.size_is_public else SECRET_ROWS
+def _sections(session: Session, epsilon: Fraction, options: Mapping[str, Any]) -> tuple[SectionPlan, ...]:
+    """The sections that were asked for."""
+    declared = registered()
+    for name in options:
+        if name not in {section.option for section in declared}:
+            raise TypeError(f"a report has no option {name!r}")
+    wanted = [(section, options.get(section.option)) for section in declared]
+    return tuple(
+        plan_section(session, section, value, epsilon * section.share)
+        for section, value in wanted
+        if value is not None and value is not False
+    )
 
 
 def _parts(
@@ -188,23 +158,23 @@ def _parts(
     shares: Mapping[str, Rational],
     plausible: Mapping[str, tuple[Any, Any]],
 ) -> list[Part]:
-    kinds = session.source.columns
+    kinds = session.source.kinds
     names = tuple(kinds) if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
     for name in (*names, *shares):
         known(name, kinds)
     for name in plausible:
         known(name, kinds, (*NUMERIC, *TIMED))
     listed = {name: session.schema.levels(name) if kinds[name] == "text" else () for name in names}
-    careful = sum(kinds[name] in COUNTED and not listed[name] for name in names)
-    each = delta / (2 * careful) if careful else Fraction(0)
+    unlisted = [name for name in names if kinds[name] in CATEGORIES.kinds and not listed[name]]
     parts = [
         Part(
             name,
             kinds[name],
+            card_of(kinds[name]),
             checks.positive(f"share of {name}", shares.get(name, 1)),
-            each if kinds[name] in COUNTED and not listed[name] else Fraction(0),
+            delta / (2 * len(unlisted)) if name in unlisted else Fraction(0),
             plausible.get(name) or session.schema.plausible(name),
-            form=form_of(session.source, name),
+            form=session.source.forms.get(name),
             keys=listed[name],
         )
         for name in names
@@ -223,18 +193,16 @@ class _Taking:
     session: Session
     budget: Privacy
     rough: bool
-
-    @property
-    def rows(self) -> int:
-        return planned_rows(self.session)
+    losses: DrawLosses
+    rows: int
 
     def all(self, parts: Sequence[Part]) -> list[Part]:
         """Where the budget carries all figures together, it carries each of them with those before it: units shrink."""
         taken = self._scaled([replace(part, figures=part.possible) for part in parts], rough=True)
         if len(self._carried(taken)) < sum(len(part.figures) for part in taken):
             taken = list(parts)
-            for figure in WORTH:
-                taken = self._one_more(taken, figure)
+            for figure in FIGURES:
+                taken = self._one_more(taken, figure.name)
         return taken if self.rough else self._scaled(self._refused(taken), rough=False)
 
     def _refused(self, parts: Sequence[Part]) -> list[Part]:
@@ -278,15 +246,14 @@ class _Taking:
 
     def _scaled(self, parts: list[Part], rough: bool) -> list[Part]:
         """The parts with the largest unit at which all their draws together are within the budget."""
-        if not losses(self.session, parts):
+        if not any(part.accepted for part in parts):
             return parts
-
         kinds = Counter(part.alike for part in parts)
         first = {part.alike: part for part in reversed(parts)}
 
         def build(scale: Fraction) -> list[Loss]:
-            found = [(losses(self.session, [replace(first[kind], unit=scale)]), times) for kind, times in kinds.items()]
-            return [tree for trees, times in found for tree in trees * times]
+            scaled = [(replace(first[kind], unit=scale), many) for kind, many in kinds.items()]
+            return [tree for part, many in scaled for d in part.accepted for tree in [self.losses.of(part, d)] * many]
 
         unit = fair_scale(build, self.budget, rough)
         return [replace(part, unit=unit) for part in parts]

@@ -7,13 +7,21 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from uptack.errors import InvalidArgument
-from uptack.report.package import to_package
+from uptack.report.data_package import to_package
 from uptack.report.page import to_html
-from uptack.report.profile import Profile
 from uptack.report.text import to_markdown
-from uptack.report.writing import to_json
+
+if TYPE_CHECKING:
+    from uptack.report.profile import Profile
+
+
+def to_json(profile: Profile) -> str:
+    """Plain values, exactly as they were released."""
+    return profile.to_json()
+
 
 FORMATS: dict[str, Callable[[Profile], str | bytes]] = {
     ".html": to_html,

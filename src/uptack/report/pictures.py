@@ -1,18 +1,112 @@
-"""Pictures of a report as SVG text: they scale, print, and take their colours from the page, light or dark."""
+"""Pictures of a report as SVG text: they scale, print, and take their colours from the page, light or dark.
+
+Axes come first: as many labels as fit side by side.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
-from uptack.report.axes import LETTER, RIGHT, WIDTH, Scale, Tick, powers
-from uptack.report.axes import number as number
-from uptack.report.axes import ticks as ticks
+from uptack.display.numbers import number as number
+
+WIDTH = 420
+LEFT = RIGHT = 14
+LETTER = 8.3
+"""The width of a letter of a label, at most, in the units of a picture."""
 
 HEIGHT, LOW, TOP, BOTTOM = 170, 76, 12, 28
 Ends = tuple[float, float]
+
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def ticks(low: float, high: float, about: int = 5, whole: bool = False) -> list[float]:
+    """Round numbers between two ends: multiples of 1, 2 or 5 times a power of ten, for integers `whole` ones.
+
+    >>> ticks(-3.2, 17.0)
+    [0.0, 5.0, 10.0, 15.0]
+    >>> ticks(0.9, 3.1), ticks(0.9, 3.1, whole=True)
+    ([1.0, 1.5, 2.0, 2.5, 3.0], [1.0, 2.0, 3.0])
+    """
+    rough = max((high - low) / about, 1.0 if whole else 0.0)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough)
+    return [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def powers(text: str) -> str:
+    """A power of ten as people print it.
+
+    >>> powers("1.5e-9 to 2e12"), powers("2013")
+    ('1.5 × 10⁻⁹ to 2 × 10¹²', '2013')
+    """
+    return re.sub(r"(?<=\d)e(-?\d+)", lambda found: f" × 10{found[1].translate(RAISED)}", text)
+
+
+class Tick(NamedTuple):
+    """A place on an axis, as a share of it, and what is written there."""
+
+    share: float
+    text: str
+
+
+def labelled_ticks(low: float, high: float, room: float = WIDTH - LEFT - RIGHT, whole: bool = False) -> list[Tick]:
+    """As many round numbers as fit side by side in so many units of a picture; both ends where no two of them do.
+
+    >>> [tick.text for tick in labelled_ticks(0, 4e9)]
+    ['0', '2,000,000,000', '4,000,000,000']
+    >>> [tick.text for tick in labelled_ticks(1e9 - 1e-4, 1e9 + 1e-4)]
+    ['999,999,999.9999', '1,000,000,000.0001']
+    """
+    found: list[Tick] = []
+    for about in (6, 5, 4, 3, 2, 1):
+        places = ticks(low, high, about, whole)
+        step = places[1] - places[0] if len(places) > 1 else high - low
+        found = [Tick((place - low) / (high - low), powers(number(place, step))) for place in places]
+        if sum(len(tick.text) * LETTER + 2 * LETTER for tick in found) <= room:
+            break
+    ends = [Tick(share, powers(number(end, high - low))) for share, end in ((0.0, low), (1.0, high))]
+    return found if len(found) > 1 else ends
+
+
+class PictureScale:
+    """Numbers to horizontal places on a picture."""
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high = low, high
+
+    def __call__(self, value: float) -> float:
+        """Where a number is; one beyond the axis is at its end."""
+        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+        return self.place(share)
+
+    @staticmethod
+    def place(share: float) -> float:
+        """Where a share of the axis is."""
+        return round(LEFT + share * (WIDTH - LEFT - RIGHT), 2)
+
+    def axis(self, at: float, marks: Sequence[Tick] | None = None) -> str:
+        """The axis at a height, with labels that stay inside the picture."""
+        found = labelled_ticks(self.low, self.high) if marks is None else marks
+        line = f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"/>'
+        return line + "".join(self._mark(tick, at) for tick in found)
+
+    def _mark(self, tick: Tick, at: float) -> str:
+        x, half = self.place(tick.share), len(tick.text) * LETTER / 2
+        middle = min(max(x, half), WIDTH - half)
+        return (
+            f'<line class="tick" x1="{x}" x2="{x}" y1="{at}" y2="{at + 4}"/>'
+            f'<text class="label" x="{middle}" y="{at + 18}" text-anchor="middle">{tick.text}</text>'
+        )
+
+
+# ------------------------------------------------------------------------------------------------------------ pictures
 
 
 def _svg(body: str, title: str, height: float = HEIGHT) -> Markup:
@@ -20,7 +114,7 @@ def _svg(body: str, title: str, height: float = HEIGHT) -> Markup:
     return Markup(frame).format(WIDTH, height, title, Markup(body))
 
 
-def _points(scale: Scale, x: Sequence[float], heights: Sequence[float]) -> str:
+def _points(scale: PictureScale, x: Sequence[float], heights: Sequence[float]) -> str:
     return " ".join(f"{scale(a)},{b:.2f}" for a, b in zip(x, heights, strict=True))
 
 
@@ -39,7 +133,7 @@ def density_picture(
 
     The median and its interval are marked. `marks` are those of the axis, where it has others than numbers.
     """
-    scale, base = Scale(points[0], points[-1]), HEIGHT - BOTTOM
+    scale, base = PictureScale(points[0], points[-1]), HEIGHT - BOTTOM
     top = max(*values, *(band[1] if band else ())) or 1.0
 
     def heights(of: Sequence[float]) -> list[float]:
@@ -71,7 +165,7 @@ def bars_picture(
     marks: Sequence[Tick] | None = None,
 ) -> Markup:
     """Bars around numbers far apart, on an axis as a curve has it: whiskers for the noise, the median above."""
-    scale, base = Scale(points[0] - width / 2, points[-1] + width / 2), HEIGHT - BOTTOM
+    scale, base = PictureScale(points[0] - width / 2, points[-1] + width / 2), HEIGHT - BOTTOM
     low, high = (values, values) if band is None else band
     top = max(high) or 1.0
 
@@ -91,7 +185,9 @@ def bars_picture(
     return _svg("".join(parts) + scale.axis(base, marks), title)
 
 
-def _middle(scale: Scale, points: Sequence[float], heights: Sequence[float], quartiles: Ends, base: float) -> str:
+def _middle(
+    scale: PictureScale, points: Sequence[float], heights: Sequence[float], quartiles: Ends, base: float
+) -> str:
     inside = [(x, y) for x, y in zip(points, heights, strict=True) if quartiles[0] <= x <= quartiles[1]]
     if not inside:
         return ""
@@ -99,7 +195,7 @@ def _middle(scale: Scale, points: Sequence[float], heights: Sequence[float], qua
     return f'<polygon class="middle" points="{scale(inside[0][0])},{base} {line} {scale(inside[-1][0])},{base}"/>'
 
 
-def _interval(scale: Scale, ends: Ends, at: float) -> str:
+def _interval(scale: PictureScale, ends: Ends, at: float) -> str:
     return f'<line class="interval" x1="{scale(ends[0])}" x2="{scale(ends[1])}" y1="{at}" y2="{at}"/>'
 
 
@@ -117,7 +213,11 @@ def box_picture(
     """
     beyond, coarse = (quantiles[-1] - quantiles[0]) / 20, len(quantiles) > 3
     whole = HEIGHT if coarse else LOW
-    scale, base, middle = Scale(quantiles[0] - beyond, quantiles[-1] + beyond), whole - BOTTOM, whole - BOTTOM - 22
+    scale, base, middle = (
+        PictureScale(quantiles[0] - beyond, quantiles[-1] + beyond),
+        whole - BOTTOM,
+        whole - BOTTOM - 22,
+    )
     tallest, floor = max(height for _, _, height in steps), middle - 22
     parts = []
     for low, high, height in steps if coarse else ():

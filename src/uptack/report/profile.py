@@ -1,93 +1,69 @@
-"""The private profile of a table: every figure, what it cost, and ⊥ where there is none."""
+"""The private profile of a table: it is planned, paid for, made and then shown.
+
+`report` is the call for users, `profile` the same for a session. Columns have cards (`uptack.report.cards`), and what
+is about several columns is in sections (`uptack.report.sections`).
+"""
 
 from __future__ import annotations
 
 import functools
+import html
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from uptack.display import FigureTable, Record, Tabular
 from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval, UptackError
 from uptack.exact import Rational
+from uptack.labels import json_text, label
 from uptack.privacy import Privacy
-from uptack.privacy.guarantee import total
-from uptack.privacy.loss import Loss
-from uptack.progress import Step, steps, track
+from uptack.progress import Step, steps
 from uptack.report.advice import FigureAdvice, hints
-from uptack.report.beside import Beside
-from uptack.report.budget import Division, Part, divide, losses
-from uptack.report.cards import Figure, by_level, card, drawn, in_form, with_tails
-from uptack.report.figures import CONFIDENCE, LEVELS, Draw, drawable, seen
-from uptack.report.shown import Written
+from uptack.report.budget import Division, divide
+from uptack.report.column import ColumnDraw, ColumnProfile, Part, Quantiles
+from uptack.report.figure import CONFIDENCE, Figure
+from uptack.report.output import write
+from uptack.report.page import to_html
+from uptack.report.section import SectionAnswer, SectionPlan, registered
+from uptack.report.text import to_markdown, to_text
 from uptack.session import Plan, PlannedRelease, Request, Session
+from uptack.session import open as open_session
 from uptack.session.paid import PaidPlan
 from uptack.session.requests import Made
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+DELTA = Fraction(1, 10**6)
+"""What a report takes for δ unless it is told: the command line too."""
 
-@dataclass(frozen=True)
-class ColumnProfile:
-    """What is published about one column.
-
-    `quantiles` are the released ones, by their levels, `releases` what was asked for, each with its cost: figures are
-    read off these.
-    """
-
-    part: Part
-    figures: tuple[Figure, ...]
-    density: Figure | None = None
-    quantiles: Mapping[Fraction, float] | None = None
-    releases: tuple[Figure, ...] = ()
-
-    @property
-    def scale(self) -> float:
-        """How large a difference is, in this column: its released interquartile range."""
-        found = self.quantiles or {}
-        return found[Fraction(3, 4)] - found[Fraction(1, 4)] if Fraction(1, 4) in found else 0.0
-
-    def __getitem__(self, label: str) -> Figure:
-        return next((figure for figure in self.figures if figure.label == label), Figure(label, None))
-
-    @property
-    def all_figures(self) -> tuple[Figure, ...]:
-        """The figures, the density among them."""
-        return self.figures if self.density is None else (*self.figures, self.density)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        figures = [figure.to_dict() for figure in self.all_figures]
-        bill = [
-            {"label": one.label, "how": one.how, "privacy": one.cost and one.cost.to_dict()} for one in self.releases
-        ]
-        own = {"name": self.part.name, "kind": self.part.kind, "skipped": self.part.skipped}
-        return {**own, "figures": figures, "releases": bill}
+HEIGHT = 640
+"""Pixels of a report in a notebook."""
 
 
 @dataclass(frozen=True, repr=False)
-class Profile(Written):
-    """A whole report, before it is written. `rows` counts what the `unit` of privacy is: rows, or people."""
+class Profile(Tabular):
+    """A whole report: what is published about each column, and in each section that was asked for, by its name.
+
+    `rows` counts what the `unit` of privacy is: rows, or people. Whatever is made of a report costs nothing more.
+    """
 
     title: str
     rows: int | None
     columns: tuple[ColumnProfile, ...]
-    regression: tuple[tuple[str, ...], Figure] | None
     asked: Privacy
     spent: Privacy
     private: bool
     hints: tuple[str, ...] = ()
     unit: str = "rows"
     whose: str = ""
-    correlations: tuple[tuple[str, ...], Figure] | None = None
+    sections: Mapping[str, SectionAnswer] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        found = None
-        if self.regression is not None:
-            names, figure = self.regression
-            found = {"target": names[0], "predictors": list(names[1:]), **figure.to_dict()}
+        """Plain values, for JSON. A section that was not asked for is None."""
+        answers = {section.name: self.sections.get(section.name) for section in registered()}
         return {
             "table": self.title,
             self.unit: self.rows,
@@ -96,9 +72,174 @@ class Profile(Written):
             "private": self.private,
             "hints": list(self.hints),
             "columns": [column.to_dict() for column in self.columns],
-            "regression": found,
-            "correlations": None if self.correlations is None else self.correlations[1].to_dict(),
+            **{name: None if answer is None else answer.section.to_dict(answer) for name, answer in answers.items()},
         }
+
+    def to_html(self) -> str:
+        """One self-contained page: no script, nothing from a network."""
+        return to_html(self)
+
+    def to_markdown(self) -> str:
+        """The same as Markdown."""
+        return to_markdown(self)
+
+    def to_json(self) -> str:
+        """The same as JSON, with values exactly as they were released."""
+        return json_text(self.to_dict(), indent=2) + "\n"
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as the end of the file's name says: .html, .md, .json or .zip. All of it, or nothing."""
+        return write(self, path)
+
+    def records(self) -> list[Record]:
+        """One line per number: `column`, `figure`, `category` where something is counted, then `value` and so on.
+
+        A figure without a cost was worked out from those that have one. Curves of densities are left out.
+        """
+        made = [line for column in self.columns for line in column.records()]
+        return made + [line for answer in self.sections.values() for line in answer.section.records(answer)]
+
+    def table(self) -> FigureTable:
+        """The figures for people."""
+        title, notes = f"Private profile of {label(self.title)}", [f"spent: {self.spent}", *self.hints]
+        return FigureTable.of(self.records(), title, notes, private=self.private)
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, apart from the notebook's styles. Nothing runs in it."""
+        style = "width:100%;border:1px solid currentColor"
+        content = html.escape(self.to_html())
+        return f'<iframe sandbox="" style="{style}" height="{HEIGHT}" srcdoc="{content}"></iframe>'
+
+    def __repr__(self) -> str:
+        return to_text(self)
+
+
+# ------------------------------------------------------------------------------------------------- planned, paid, made
+
+
+def report(
+    data: Any,
+    *,
+    epsilon: Rational,
+    delta: Rational = DELTA,
+    title: str = "table",
+    columns: Sequence[str] | None = None,
+    shares: Mapping[str, Rational] | None = None,
+    plausible: Mapping[str, tuple[Any, Any]] | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Profile:
+    """A private profile of a whole table: (ε, δ)-differentially private in all, and no bounds are asked for.
+
+    **Theorem.** That of `profile`, which makes it: all losses are fixed before the first release, and composed as such.
+
+    `data` is whatever `uptack.open` takes, with its options (`ledger`, `person`, `missing`, `adjacency`, `types` and so
+    on), or a session. The other options are those of `uptack report`:
+
+    - `columns`: only these; `shares`: a column's weight in the budget, such as `{"age": 2}`.
+    - `target`: also regress this column on all other numbers, for a third of ε.
+    - `correlations`: also those of all columns of numbers, by ranks, for a sixth of ε.
+    - `plausible`: guesses of where values lie, such as `{"age": (0, 120)}`. They need not be right.
+    - `progress`: whether a line shows how far it is; None shows it where standard error is a terminal.
+
+    The result has `to_html()`, `save("page.html")`, `to_markdown()`, `to_pandas()`, `to_polars()`, `to_dict()`, and is
+    a page in a notebook.
+
+    >>> import numpy as np
+    >>> from uptack import SeededEntropy
+    >>> made = report({"age": np.arange(20, 80).repeat(100)}, epsilon=1, entropy=SeededEntropy(1))
+    >>> made.columns[0]["median"].value, made.spent.epsilon <= 1
+    (49, True)
+    """
+    choices: dict[str, Any] = {"columns": columns, "shares": shares, "plausible": plausible}
+    choices |= {one.option: options.pop(one.option) for one in registered() if one.option in options}
+    session = data if isinstance(data, Session) and not options else open_session(data, **options)
+    return profile(session, epsilon, delta, title=title, progress=progress, **choices)
+
+
+def in_one_state(make: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Session, P], T]:
+    """The same, with all that is counted and released from one state of the table: columns are read once."""
+
+    @functools.wraps(make)
+    def inside(session: Session, /, *given: P.args, **named: P.kwargs) -> T:
+        with session.one_state():
+            return make(session, *given, **named)
+
+    return inside
+
+
+@in_one_state
+def plan(session: Session, /, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
+    """The costs and expected errors of a report, from public numbers alone. `choices` are those of `profile`."""
+    division = divide(session, epsilon, delta, **choices)
+    planned, free = session.plan(division.requests()), Privacy(0, 0, session.adjacency)
+    refused = [
+        PlannedRelease(part.request(draw), free, part.refusals[draw.label], "")
+        for part in division.parts
+        for draw in part.draws
+        if draw.label in part.refusals
+    ]
+    notes = hints(session, division, choices)
+    return Plan((*planned.releases, *refused), division.cost, planned.remaining, notes)
+
+
+@in_one_state
+def profile(
+    session: Session,
+    /,
+    epsilon: Rational,
+    delta: Rational = 0,
+    *,
+    title: str = "table",
+    progress: bool | None = None,
+    **choices: Any,
+) -> Profile:
+    """The private profile of a table for (ε, δ) in all. `choices` are `columns`, `shares`, `plausible` and the options
+    of sections: see `report`.
+
+    **Theorem.** The losses of all columns' releases are fixed before the first of them, and composed as such
+    (`uptack.session.paid`); what is asked may depend on released values. Sections are releases of their own, and all
+    add up to no more than what was asked for.
+    """
+    with steps("planning", 1, show=progress):
+        division = divide(session, epsilon, delta, **choices)
+    before, rows = session.spent, session.source.size if session.adjacency.size_is_public else None
+    if rows == 0:
+        raise InvalidArgument("data", "a table with at least one row", "none", "Nothing was spent.")
+    price = division.cost
+    if session.remaining is not None and not price.under(session.remaining.adjacency) <= session.remaining:
+        raise BudgetExceeded(price, session.remaining)
+    trees, paid = division.losses.of_parts(division.parts), None
+    if trees:
+        paid = session.pay(trees, division.budget.exact_delta, f"report of {len(division.parts)} columns")
+    releases = _Releases(session, division, paid)
+    with steps("figures of columns", len(division.parts) + len(division.sections), show=progress) as step:
+        columns = tuple(releases.column(part) for part in _each(division.parts, step))
+        answers = {one.section.name: releases.section(one) for one in _each(division.sections, step)}
+    unanswered = sum(column.part.numeric and column["median"].value is None for column in columns)
+    return Profile(
+        title=title,
+        rows=rows,
+        columns=columns,
+        sections=answers,
+        asked=division.budget,
+        spent=_difference(session.spent, before),
+        private=session.private,
+        hints=hints(session, division, choices, unanswered),
+        unit=session.adjacency.unit,
+        whose=session.whose,
+    )
+
+
+def _each(items: Iterable[T], step: Step) -> Iterator[T]:
+    for item in items:
+        step()
+        yield item
+
+
+def _difference(after: Privacy, before: Privacy) -> Privacy:
+    epsilon, delta = after.exact_epsilon - before.exact_epsilon, after.exact_delta - before.exact_delta
+    return Privacy(epsilon, delta, after.adjacency)
 
 
 class _Releases:
@@ -109,42 +250,39 @@ class _Releases:
     """
 
     def __init__(self, session: Session, division: Division, paid: PaidPlan | None) -> None:
-        self.session, self._words, self._paid = session, FigureAdvice(session, division), paid
+        self._session, self._losses, self._paid = session, division.losses, paid
+        self._advice = FigureAdvice(session, division)
         self._failure, self._any = "", False
-        self._trees: dict[Any, Loss] = {}
 
-    def make(self, part: Part, draw: Draw, released: Mapping[Fraction, float]) -> Figure:
+    def column(self, part: Part) -> ColumnProfile:
+        """What is published about a column."""
+        return part.card.run(part, functools.partial(self._draw, part))
+
+    def _draw(self, part: Part, draw: ColumnDraw, released: Quantiles) -> Figure:
         """One figure of a column, which uses up its loss of the plan; ⊥ for nothing where public numbers refuse it."""
         if (refusal := part.refusals.get(draw.label)) is not None:
-            return Figure.of(draw.label, refusal, None, self._advice(refusal, part, draw))
-        request, paid = part.request(draw, released), self._paid
-        tree = self._tree(part, draw)
+            return Figure.of(draw.label, refusal, None, self._advice(refusal, part.epsilon(draw)))
+        request, tree, paid = part.request(draw, released), self._losses.of(part, draw), self._paid
         assert paid is not None, "a part without draws"
         figure, made = self._tried(draw.label, request, lambda: paid.run(request, tree))
-        return figure if made is None else Figure.of(draw.label, made, figure.cost, self._advice(made, part, draw))
+        advice = self._advice(made, part.epsilon(draw)) if made is not None else ""
+        return figure if made is None else Figure.of(draw.label, made, figure.cost, advice)
 
-    def _tree(self, part: Part, draw: Draw) -> Loss:
-        """The loss that was paid for. Columns that are asked alike lose alike."""
-        key = (part.alike, draw.label)
-        if key not in self._trees:
-            self._trees[key] = self.session.loss_of(part.request(draw))
-        return self._trees[key]
-
-    def _advice(self, made: Made, part: Part, draw: Draw) -> str:
-        return self._words(made, part.epsilon(draw))
-
-    def beside(self, asked: Beside) -> tuple[tuple[str, ...], Figure]:
-        """A release of several columns, which is paid for by itself."""
-        request = asked.request
-        if request is None:
-            return asked.columns, Figure(asked.label, None, None, f"a reply needs {asked.refused}")
-        return asked.columns, self._tried(asked.label, request, lambda: self.session.run(request))[0]
+    def section(self, asked: SectionPlan) -> SectionAnswer:
+        """The figures of a section, each of which is paid for by itself."""
+        name, made = asked.section.label, []
+        for request, refusal in zip(asked.requests, asked.refusals, strict=True):
+            if refusal is not None:
+                made.append(Figure(name, None, None, f"a reply needs {refusal.advice}"))
+            else:
+                made.append(self._tried(name, request, functools.partial(self._session.run, request))[0])
+        return SectionAnswer(asked.section, asked.columns, asked.requests, tuple(made))
 
     def _tried(self, label: str, request: Request, make: Callable[[], Made]) -> tuple[Figure, Made | None]:
         """A figure, and the ⊥ that it is of."""
         if self._failure:
             return Figure(label, None, None, self._failure), None
-        cost = self.session.complete(request).cost
+        cost = self._session.complete(request).cost
         try:
             made = make()
         except UptackError as error:
@@ -167,121 +305,3 @@ def _with_interval(figure: Figure, made: Any) -> Figure:
     except NoInterval:
         return figure
     return Figure(figure.label, figure.value, (low, high), figure.note, figure.how, figure.cost)
-
-
-def in_one_state(make: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Session, P], T]:
-    """The same, with all that is counted and released from one state of the table: columns are read once."""
-
-    @functools.wraps(make)
-    def inside(session: Session, /, *given: P.args, **named: P.kwargs) -> T:
-        with session.one_state():
-            return make(session, *given, **named)
-
-    return inside
-
-
-@in_one_state
-def plan(session: Session, /, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
-    """The costs and expected errors of a report, from public numbers alone."""
-    division = divide(session, epsilon, delta, **choices)
-    planned, free = session.plan(division.requests()), Privacy(0, 0, session.adjacency)
-    refused = [
-        PlannedRelease(part.request(draw), free, part.refusals[draw.label], "")
-        for part in division.parts
-        for draw in part.draws
-        if draw.label in part.refusals
-    ]
-    said = hints(session, division, choices)
-    return Plan((*planned.releases, *refused), most(division), planned.remaining, said)
-
-
-def most(division: Division) -> Privacy:
-    """What a report costs, at most: the columns together, and what there is beside them."""
-    others = [one.cost for one in division.beside if one.cost is not None]
-    return total([division.price, *others], division.price.adjacency)
-
-
-@in_one_state
-def profile(
-    session: Session,
-    epsilon: Rational,
-    delta: Rational = 0,
-    *,
-    title: str = "table",
-    columns: Sequence[str] | None = None,
-    shares: Mapping[str, Rational] | None = None,
-    target: str | None = None,
-    correlations: bool = False,
-    plausible: Mapping[str, tuple[Any, Any]] | None = None,
-    progress: bool | None = None,
-) -> Profile:
-    """The private profile of a table for (ε, δ) in all.
-
-    **Theorem.** The losses of all columns' releases are fixed before the first of them, and composed as such
-    (`uptack.session.paid`); what is asked may depend on released values. Regression and correlations are releases of
-    their own, and all add up to no more than what was asked for.
-    """
-    choices: dict[str, Any] = {"columns": columns, "shares": shares, "plausible": plausible}
-    choices |= {"target": target, "correlations": correlations}
-    with steps("planning", 1, show=progress):
-        division = divide(session, epsilon, delta, **choices)
-    before, rows = session.spent, session.source.rows if session.adjacency.size_is_public else None
-    if rows == 0:
-        raise InvalidArgument("data", "a table with at least one row", "none", "Nothing was spent.")
-    price = most(division)
-    if session.remaining is not None and not price.under(session.remaining.adjacency) <= session.remaining:
-        raise BudgetExceeded(price, session.remaining)
-    trees = losses(session, division.parts)
-    paid = (
-        session.pay(trees, division.budget.exact_delta, f"report of {len(division.parts)} columns") if trees else None
-    )
-    releases = _Releases(session, division, paid)
-    with steps("figures of columns", len(division.parts) + len(division.beside), show=progress) as step:
-        found = tuple(_column(releases, part) for part in _each(division.parts, step))
-        others = {one.label: releases.beside(one) for one in _each(division.beside, step)}
-    spent = _difference(session.spent, before)
-    said = hints(session, division, choices, sum(map(_unanswered, found)))
-    words = (said, session.adjacency.unit, session.whose)
-    return Profile(
-        title, rows, found, others.get("regression"), division.budget, spent, session.private, *words,
-        correlations=others.get("correlations"),
-    )  # fmt: skip
-
-
-def _each(items: Iterable[T], step: Step) -> Iterator[T]:
-    for item in items:
-        step()
-        yield item
-
-
-def _difference(after: Privacy, before: Privacy) -> Privacy:
-    epsilon, delta = after.exact_epsilon - before.exact_epsilon, after.exact_delta - before.exact_delta
-    return Privacy(epsilon, delta, after.adjacency)
-
-
-def _unanswered(column: ColumnProfile) -> bool:
-    return column.part.numeric and column["median"].value is None
-
-
-def _column(releases: _Releases, part: Part) -> ColumnProfile:
-    """The figures of a column in their order, and what is worked out from them."""
-    made: dict[str, Figure] = {}
-    released: dict[Fraction, float] = {}
-    for draw in track(part.draws, part.name, inner=True):
-        if draw.label == "density" and not drawable(released):
-            made["density"] = Figure("density", None, None, "no density, since the quantiles are too close together")
-        elif draw.label == "interval" and not released:
-            made["interval"] = Figure("interval", None, None, "no interval without a median")
-        else:
-            made[draw.label] = releases.make(part, draw, released)
-        if draw.label in ("quantiles", "tails"):
-            released = by_level(part.levels, made["quantiles"])
-            released = with_tails(released, by_level(LEVELS["tails"], made.get("tails")))
-    if not part.numeric:
-        return ColumnProfile(part, tuple(made.values()), releases=tuple(made.values()))
-    levels = (*part.levels, *LEVELS["tails"]) if "tails" in part.figures else part.levels
-    shown = card(levels, released, made["quantiles"], made.get("interval"), part.kind == "integer")
-    shown = shown if part.form is None else [in_form(figure, part.form) for figure in shown]
-    shown += [made[label] for label in ("trimmed mean",) if label in made]
-    density = drawn(made["density"], *seen(released)) if "density" in made else None  # drawable where there is one
-    return ColumnProfile(part, tuple(shown), density, released, tuple(made.values()))

@@ -2,195 +2,141 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from uptack.display import numbers
+from uptack.display.align import markdown_table
 from uptack.labels import label, markdown, unmarked
-from uptack.privacy.explanation import promise
-from uptack.report.cards import RANGE, Figure
-from uptack.report.profile import ColumnProfile, Profile
-from uptack.report.writing import (
-    answered,
-    bars,
-    between,
-    coefficients,
-    counted,
-    grouped,
-    integer_bars,
-    ordered,
-    sentence,
-    short,
-    summary,
-)
-from uptack.shown.numbers import number
+from uptack.privacy.explanation import promise, short
+from uptack.report.bill import bill_lines
 
-Cell = Callable[[object], str]
-"""How a name is written."""
-
-RANGES = {
-    "quartiles": ("lower quartile", "upper quartile"),
-    "5% to 95%": ("5% quantile", "95% quantile"),
-    "IQR": (RANGE,),
-    "trimmed mean": ("trimmed mean",),
-}
-"""Columns of the table of numbers beside the median: what each is made of."""
+if TYPE_CHECKING:
+    from uptack.report.column import ColumnProfile
+    from uptack.report.profile import Profile
+    from uptack.report.section import NameText, SectionAnswer
 
 MARGIN = 3
 """A list of categories is cut off where it leaves out more than so many."""
 
 
+class TextStyle(NamedTuple):
+    """How a report is written: `name` writes names out of the data, `most` is how many lines of a list are shown.
+
+    `whole` says whether everything is in it, as in a file, or what fits on a terminal.
+    """
+
+    name: NameText
+    whole: bool = True
+    most: int | None = None
+
+    def prose(self, text: str) -> str:
+        """A sentence that may have names in it."""
+        return unmarked(text) if self.name is markdown else text
+
+    def cut(self, rows: Sequence[Sequence[str]]) -> tuple[Sequence[Sequence[str]], str]:
+        """The first lines of a table, and how many more there are."""
+        if self.most is None or len(rows) <= self.most + MARGIN:
+            return rows, ""
+        return rows[: self.most], f"and {len(rows) - self.most:,} more"
+
+
 def to_markdown(profile: Profile) -> str:
     """The whole report as Markdown: names are text in it, and never marks."""
-    return "\n".join([*_figures(profile, markdown, True), *_bill(profile, markdown)])
+    style = TextStyle(markdown)
+    return "\n".join([*_lines(profile, style), *_bill(profile, style)])
 
 
 def to_text(profile: Profile, bill: bool = False, most: int | None = None) -> str:
     """The same for a terminal, with or without what each figure cost; of categories those with `most` rows."""
-    return "\n".join([*_figures(profile, label, False, most), *(_bill(profile, label) if bill else [])])
+    style = TextStyle(label, False, most)
+    return "\n".join([*_lines(profile, style), *(_bill(profile, style) if bill else [])])
 
 
-def _figures(profile: Profile, cell: Cell, whole: bool, most: int | None = None) -> list[str]:
-    whose = f"{_prose(profile.whose, cell)} {promise(profile.spent)}".strip()
-    lines = [f"# Private profile of {cell(profile.title)}", "", whose, ""]
+def _lines(profile: Profile, style: TextStyle) -> list[str]:
+    whose = f"{style.prose(profile.whose)} {promise(profile.spent)}".strip()
+    lines = [f"# Private profile of {style.name(profile.title)}", "", whose, ""]
     lines += [" · ".join(summary(profile)), ""]
-    lines += [line for hint in profile.hints for line in (_prose(hint, cell), "")]
+    lines += [line for hint in profile.hints for line in (style.prose(hint), "")]
     if not profile.private:
         lines += ["**Not private**: the noise was drawn from a seeded source, for tests.", ""]
-    lines += _numbers([c for c in profile.columns if c.part.numeric and answered(c)], cell)
+    lines += _overview([column for column in profile.columns if column.answered], style)
     for column in profile.columns:
-        figure = counted(column) if column.part.numeric else column.figures[0] if answered(column) else None
-        if figure is not None and (whole or not column.part.numeric):
-            lines += [f"## {cell(column.part.name)}", "", *_counts(column, figure, cell, profile.unit, most), ""]
-    lines += _silent([column for column in profile.columns if not answered(column)], cell)
-    if profile.regression is not None:
-        target = cell(profile.regression[0][0])
-        lines += [f"## Regression of {target}", "", *_regression_lines(profile.regression, cell), ""]
-    if profile.correlations is not None:
-        lines += ["## Correlations", "", *_correlation_lines(profile.correlations[1], cell, most), ""]
+        if details := column.part.card.details(column, style, profile.unit):
+            lines += [f"## {style.name(column.part.name)}", "", *details, ""]
+    lines += _silent([column for column in profile.columns if not column.answered], style)
+    for answer in profile.sections.values():
+        lines += [f"## {answer.title(style.name)}", "", *_section(answer, style), ""]
     return lines
 
 
-def _prose(text: str, cell: Cell) -> str:
-    """A sentence that may have names in it."""
-    return unmarked(text) if cell is markdown else text
+def _overview(columns: list[ColumnProfile], style: TextStyle) -> list[str]:
+    """Columns that have figures in one table: a line each, and no column of it that is empty."""
+    rows = {column.part.name: cells for column in columns if (cells := column.part.card.overview(column))}
+    heads = list(dict.fromkeys(head for cells in rows.values() for head in cells))
+    heads = [head for head in heads if any(cells.get(head) for cells in rows.values())]
+    table = [[style.name(name), *(cells.get(head, "") for head in heads)] for name, cells in rows.items()]
+    return [*markdown_table(["column", *heads], table), ""] if table else []
 
 
-def padded(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """A table of Markdown that lines up as text, too. But for `left` columns, cells are at the right.
-
-    >>> print(*padded(["ward", "rows"], [["north", "12"]]), sep="\\n")
-    | ward  | rows |
-    |-------|-----:|
-    | north |   12 |
-    """
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-
-    def line(row: Sequence[str]) -> str:
-        cells = (
-            text.ljust(w) if i < left else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
-        )
-        return f"| {' | '.join(cells)} |"
-
-    rule = ("-" * (w + 2) if i < left else "-" * (w + 1) + ":" for i, w in enumerate(widths))
-    return [line(head), f"|{'|'.join(rule)}|", *map(line, rows)]
-
-
-def _numbers(columns: list[ColumnProfile], cell: Cell) -> list[str]:
-    """All columns of numbers and times in one table: a line each, and no column of it that is empty."""
-    heads = ["median", "95% interval", *RANGES]
-    rows = [[_median(column), _interval(column), *(_range(column, of) for of in RANGES.values())] for column in columns]
-    kept = [i for i in range(len(heads)) if any(row[i] for row in rows)]
-    table = [[cell(c.part.name), *(row[i] for i in kept)] for c, row in zip(columns, rows, strict=True)]
-    return [*padded(["column", *(heads[i] for i in kept)], table), ""] if table else []
-
-
-def _median(column: ColumnProfile) -> str:
-    return _said(column["median"], column.scale)
-
-
-def _interval(column: ColumnProfile) -> str:
-    ends = column["median"].interval
-    return "" if ends is None else between(ends, column.scale)
-
-
-def _range(column: ColumnProfile, labels: Sequence[str]) -> str:
-    """One figure, or from one to another; nothing where they were not asked for."""
-    asked = [figure for figure in column.figures if figure.label in labels]
-    said = [_said(figure, column.scale) for figure in asked]
-    return said[0] if said and (len(said) == 1 or "⊥" in said) else " to ".join(said)
-
-
-def _said(figure: Figure, scale: float) -> str:
-    return "⊥" if figure.value is None else number(figure.value, scale)
-
-
-def _counts(column: ColumnProfile, figure: Figure, cell: Cell, unit: str, most: int | None) -> list[str]:
-    shown = integer_bars(figure) if column.part.numeric else bars(figure)
-    note = [_prose(sentence(figure.note), cell)] if figure.note else []
-    names = ordered(shown) if column.part.numeric else [cell(bar.name) for bar in shown]
-    rows = [
-        [name, f"{max(bar.rows, 0):,}", f"{bar.error:,}" if bar.error else ""]
-        for name, bar in zip(names, shown, strict=True)
-    ]
-    listed, more = _cut(rows, most)
-    table = padded(["value" if column.part.numeric else "category", unit, "±"], listed)
-    said = [line for line in (more, *note) if line]
-    return [*table, *([""] if said else []), *said]
-
-
-def _silent(columns: list[ColumnProfile], cell: Cell) -> list[str]:
+def _silent(columns: list[ColumnProfile], style: TextStyle) -> list[str]:
     """The columns without an answer, together by what would help."""
     groups: dict[str, list[str]] = {}
     for column in columns:
-        note = column.part.skipped or next((figure.note for figure in column.figures), "")
-        groups.setdefault(note, []).append(cell(column.part.name))
-    lines = [f"- ⊥ {', '.join(names)}: {_prose(note, cell)}" for note, names in groups.items()]
+        groups.setdefault(column.silence, []).append(style.name(column.part.name))
+    lines = [f"- ⊥ {', '.join(names)}: {style.prose(note)}" for note, names in groups.items()]
     return ["## Without an answer", "", *lines, ""] if lines else []
 
 
-def _bill(profile: Profile, cell: Cell) -> list[str]:
+def _section(answer: SectionAnswer, style: TextStyle) -> list[str]:
+    """The table of a section, and what it says of itself."""
+    if not answer.replied:
+        return [f"⊥ ({style.prose(answer.note)})"]
+    table = answer.section.table(answer, style.name)
+    rows, more = style.cut(table.rows) if answer.section.long else (table.rows, "")
+    below = [line for line in (more, style.prose(sentence(answer.note)) if answer.note else "") if line]
+    return [*markdown_table(table.head, rows, table.left), *([""] if below else []), *below]
+
+
+def _bill(profile: Profile, style: TextStyle) -> list[str]:
     table = [
-        [
-            one.charge.label,
-            one.names(cell),
-            one.charge.how,
-            *map(short, (one.charge.cost.epsilon, one.charge.cost.delta)),
-        ]
-        for one in grouped(profile)
+        [line.charge.label, line.names(style.name), line.charge.how,
+         *map(short, (line.charge.cost.epsilon, line.charge.cost.delta))]
+        for line in bill_lines(profile)
+    ]  # fmt: skip
+    lines = markdown_table(["figure", "of", "how", "ε each", "δ each"], table, left=3)
+    return ["## What each figure cost", "", *lines, "", sentence(profile.spent.explain().partition(": ")[2]), ""]
+
+
+# --------------------------------------------------------------------------------------------------------------- words
+
+
+def between(ends: tuple[Any, Any], scale: float) -> str:
+    """An interval in words, rounded outward."""
+    if not all(isinstance(end, date | timedelta) or math.isfinite(end) for end in ends):
+        return "no interval: noise covers it"
+    return numbers.between(ends, scale)
+
+
+def sentence(text: str) -> str:
+    """Remarks as sentences of their own.
+
+    >>> sentence("no density without a spread; fewer columns")
+    'No density without a spread. Fewer columns.'
+    """
+    parts = [part.strip() for part in text.replace("\n", " ").rstrip(".").split("; ")]
+    return ". ".join(part[:1].upper() + part[1:] for part in parts) + "."
+
+
+def summary(profile: Profile) -> list[str]:
+    """What a reader should know first: how much was answered, of how many rows, for how much."""
+    rows = f"a secret number of {profile.unit}" if profile.rows is None else f"{profile.rows:,} {profile.unit}"
+    rows = {"1 rows": "1 row", "1 people": "1 person"}.get(rows, rows)
+    delta = f", δ = {short(profile.spent.delta)}" if profile.spent.delta else ""
+    return [
+        f"{sum(column.answered for column in profile.columns)} of {len(profile.columns)} columns answered",
+        rows,
+        f"ε = {short(profile.spent.epsilon)} of {short(profile.asked.epsilon)} spent{delta}",
     ]
-    bill = padded(["figure", "of", "how", "ε each", "δ each"], table, left=3)
-    return ["## What each figure cost", "", *bill, "", sentence(profile.spent.explain().partition(": ")[2]), ""]
-
-
-def _regression_lines(regression: tuple[tuple[str, ...], Figure], cell: Cell) -> list[str]:
-    if regression[1].value is None:
-        return [f"⊥ ({_prose(regression[1].note, cell)})"]
-    rows = [
-        [cell(row.name), number(row.value, row.scale), "" if row.ends is None else between(row.ends, row.scale)]
-        for row in coefficients(regression)
-    ]
-    note = [_prose(sentence(regression[1].note), cell)] if regression[1].note else []
-    return [*padded(["coefficient", "value", "95% interval"], rows), *([""] if note else []), *note]
-
-
-def _correlation_lines(figure: Figure, cell: Cell, most: int | None) -> list[str]:
-    """The largest first: of many pairs these are read."""
-    if figure.value is None:
-        return [f"⊥ ({_prose(figure.note, cell)})"]
-    names, values, ends = figure.value.names, figure.value.values, figure.interval
-    pairs = sorted(itertools.combinations(range(len(names)), 2), key=lambda pair: -abs(float(values[pair])))
-    rows = [
-        [cell(names[i]), cell(names[j]), f"{values[i, j]:.2f}"]
-        + ([] if ends is None else [f"{ends[0][i][j]:.2f} to {ends[1][i][j]:.2f}"])
-        for i, j in pairs
-    ]
-    shown, more = _cut(rows, most)
-    head = ["column", "column", "correlation", *([] if ends is None else ["95% interval"])]
-    return [*padded(head, shown, left=2), *(["", more] if more else [])]
-
-
-def _cut(rows: list[list[str]], most: int | None) -> tuple[list[list[str]], str]:
-    """The first lines of a table, and how many more there are."""
-    if most is None or len(rows) <= most + MARGIN:
-        return rows, ""
-    return rows[:most], f"and {len(rows) - most:,} more"

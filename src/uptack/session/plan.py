@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from uptack.display import FigureTable, Record, Tabular
+from uptack.display.plots import bars, caption
 from uptack.labels import label
-from uptack.plot_axes import bars, caption
 from uptack.privacy import Privacy, tight
 from uptack.privacy.explanation import short
 from uptack.privacy.loss import Loss
 from uptack.release import NoReply
 from uptack.session.requests import Request
-from uptack.shown import Framed, Record, Table
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PlannedRelease:
 
 
 @dataclass(frozen=True, repr=False)
-class Plan(Framed):
+class Plan(Tabular):
     """Several releases, fixed before any of them is made."""
 
     releases: tuple[PlannedRelease, ...]
@@ -76,7 +76,7 @@ class Plan(Framed):
         """One line per release: what is asked of which columns, what it costs, how far off it will be, and a note."""
         return [one.record() for one in self.releases]
 
-    def table(self) -> Table:
+    def table(self) -> FigureTable:
         """The same for people, with what all of it costs together."""
         cells = [
             (label(one["statistic"]), ", ".join(map(label, line.request.columns)), short(one["epsilon"]),
@@ -85,7 +85,7 @@ class Plan(Framed):
         ]  # fmt: skip
         said = [f"in all: {self.total}", *([] if self.remaining is None else [f"left: {self.remaining}"]), *self.notes]
         head = ("release", "columns", "ε", "δ", "expected error")
-        return Table("Plan: nothing is spent yet", head, tuple(cells), tuple(said), frozenset({2, 3}))
+        return FigureTable("Plan: nothing is spent yet", head, tuple(cells), tuple(said), frozenset({2, 3}))
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """The shares of ε that the releases have, as bars. Returns the axes.

@@ -17,10 +17,10 @@ from uptack.progress import track
 from uptack.session.columns import SessionColumn, asking, several, spread
 from uptack.session.filters import check_fits, looked_at, narrowed, one_line
 from uptack.session.kinds import told
+from uptack.session.overview import SessionOverview
 from uptack.session.paid import PaidPlan, Spending
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request
-from uptack.session.shown import ShownSession
 from uptack.table.conditions import Condition
 from uptack.table.names import hidden, known
 from uptack.table.protocol import Table
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from uptack.ledger import Ledger
 
 
-class Session(ShownSession):
+class Session(SessionOverview):
     """Releases from one source, paid from one budget. Made by `uptack.open`."""
 
     def __init__(

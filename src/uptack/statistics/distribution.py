@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uptack import checks
+from uptack.display import Ends, Record, TabularValue, line
+from uptack.display.plots import PRIVATE, axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import IntegerLaplace
-from uptack.plot_axes import PRIVATE, axes
 from uptack.reach.protocol import Floats
-from uptack.shown import Ends, Figures, Record, line
 from uptack.statistics.running_noise import RunningNoise
 
 SAMPLING, COUNTS, ROWS = Fraction(7, 10), Fraction(1, 5), Fraction(1, 10)
@@ -41,7 +41,7 @@ class Band:
 
 
 @dataclass(frozen=True, eq=False)
-class Ecdf(Figures):
+class Ecdf(TabularValue):
     """A private estimate of the share of rows up to each number.
 
     `knots` are numbers, `shares` the estimated shares of rows up to them, `n` the public number of rows, `step` the

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from uptack.account import Outcome
+from uptack.display.numbers import SHOWN
 from uptack.exact import Rational
 from uptack.release import Noise
-from uptack.shown.numbers import SHOWN
 from uptack.table.values.times import Form
 
 

@@ -6,10 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from uptack.data.counting import can_be_an_id
-from uptack.data.people import PeopleSource, people
-from uptack.data.protocol import Source
-from uptack.data.queries import QuerySource
+from uptack.table.protocol import Table
 from uptack.table.values.kinds import Kind
 
 IDS: tuple[Kind, ...] = ("integer", "text", "any", "other")
@@ -35,25 +32,23 @@ class Repeats:
         return {**vars(self), "names": list(self.names)}
 
 
-def repeats(source: Source | PeopleSource) -> list[Repeats]:
+def repeats(table: Table) -> list[Repeats]:
     """Which columns may be ids, and how many rows one value has: for the curator, who asks once. **Not private.**
 
-    These are the ids of a source of people; else columns of whole numbers, texts and the like with many values, one in
+    These are the ids of a table of people; else columns of whole numbers, texts and the like with many values, one in
     twenty rows or more on average, or with a name that sounds like one.
 
-    >>> from uptack.data import source
-    >>> visits = source({"patient_id": ["a", "a", "a", "b"]})
-    >>> repeats(visits)
+    >>> from uptack.table.opening import open_table
+    >>> repeats(open_table({"patient_id": ["a", "a", "a", "b"]}))
     [Repeats(names=('patient_id',), rows=4, values=2, most=3, missing=0)]
     """
-    if isinstance(source, PeopleSource):
-        return [_repeats(source)]
-    types = source.table.schema() if isinstance(source, QuerySource) else {}
-    names = (n for n, kind in source.columns.items() if kind in IDS and (n not in types or can_be_an_id(types[n])))
-    found = [_repeats(people(source, name)) for name in names]
+    if table.unit.people:
+        return [_repeats(table)]
+    names = [name for name, kind in table.kinds.items() if kind in IDS and table.identifies(name)]
+    found = [_repeats(table.by_person([name])) for name in names]
     return [line for line in found if line.values * MANY >= line.rows or SOUNDS.search(line.names[0])]
 
 
-def _repeats(source: PeopleSource) -> Repeats:
-    rows, most = source.spread()
-    return Repeats(source.person, rows, source.rows, most, source.outer.rows - rows)
+def _repeats(table: Table) -> Repeats:
+    rows, most = table.spread()
+    return Repeats(table.unit.ids, rows, table.size, most, table.as_rows().size - rows)

@@ -14,9 +14,8 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.table.csv.rules import Types
 from uptack.table.engine import connection, files
 from uptack.table.engine.table import EngineTable
-from uptack.table.ids import of_fields
 from uptack.table.memory.table import MemoryTable
-from uptack.table.names import id_names, known
+from uptack.table.names import id_names
 from uptack.table.protocol import Table
 from uptack.table.snapshots import state
 from uptack.table.values.containers import frame, package
@@ -93,7 +92,7 @@ def open_table(
     if isinstance(data, str | os.PathLike):
         opened = files.opened(data, options)
         connection.check(opened)
-        return EngineTable.of(opened, state(connection.backend(opened)).durations, ids)
+        return _by_person(EngineTable.of(opened, state(connection.backend(opened)).durations), ids)
     home = package(data)
     framed = home in READERS and hasattr(type(data), "columns")
     in_memory = isinstance(data, Mapping | np.ndarray) or framed
@@ -102,27 +101,22 @@ def open_table(
             raise InvalidArgument(name, "left out for data that are not a file", checks.describe(value))
     kinds = types if isinstance(types, Mapping) else None
     if isinstance(data, Mapping | np.ndarray):
-        return memory_table(from_arrays(data, kinds), ids)
+        return _by_person(MemoryTable.of(from_arrays(data, kinds)), ids)
     if home == "ibis" and hasattr(data, "schema"):
         connection.check(data)
-        return EngineTable.of(data, person=ids)
+        return _by_person(EngineTable.of(data), ids)
     if home == "pyspark" and hasattr(data, "sparkSession"):
-        return EngineTable.of(registered(data), person=ids)
+        return _by_person(EngineTable.of(registered(data)), ids)
     if framed:
-        return memory_table(READERS[home](data, kinds), ids)
-    if isinstance(data, MemoryTable | EngineTable) and not ids:
-        return data
+        return _by_person(MemoryTable.of(READERS[home](data, kinds)), ids)
+    if isinstance(data, MemoryTable | EngineTable):
+        return _by_person(data, ids)
     must = "an array, a dictionary of arrays, a frame, an ibis table or the path of a file"
     raise InvalidArgument("data", must, checks.describe(data))
 
 
-def memory_table(fields: Mapping[str, Field], ids: Sequence[str] = ()) -> MemoryTable:
-    """Columns in memory; with columns of ids, the rows that are somebody's."""
-    if not ids:
-        return MemoryTable.of(fields)
-    kinds = {name: one.kind for name, one in fields.items()}
-    names = tuple(known(name, kinds) for name in ids)
-    return MemoryTable.of(fields, of_fields([(name, fields[name]) for name in names]), names)
+def _by_person(table: Table, ids: Sequence[str]) -> Table:
+    return table.by_person(ids) if ids else table
 
 
 def from_arrays(x: Any, types: Mapping[str, Any] | None = None) -> dict[str, Field]:

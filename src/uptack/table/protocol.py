@@ -530,6 +530,18 @@ class Table(Protocol):
         """
         ...
 
+    def by_person(self, ids: Sequence[str]) -> Table:
+        """The rows of the people that columns of ids name, which are hidden from now on; people are the unit."""
+        ...
+
+    def identifies(self, name: str) -> bool:
+        """Whether a column can say whose a row is, by its declared type."""
+        ...
+
+    def as_rows(self) -> Table:
+        """The table that was opened, with rows as the unit and ids among its columns. For the curator only."""
+        ...
+
     def weighted(self, unit: Unit) -> Table:
         """The same rows, which share units in another way."""
         ...

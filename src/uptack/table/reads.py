@@ -133,9 +133,9 @@ class Reads:
             known(name, table.kinds, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
         for name in by:
             known(name, table.kinds, COUNTED)
-        labels = given.get("groups") if self.shape == "labelled" else None
-        for group in labels if isinstance(labels, list | tuple) else ():
-            comparable(names[-1], table.kinds[names[-1]], group)
+        if self.shape == "labelled" and isinstance(given.get("groups"), list | tuple):
+            for group in given["groups"]:  # whether rows can have such labels is public
+                comparable(names[1], table.kinds[names[1]], group)
 
     def named(self, names: Names, given: Given) -> Names:
         """The columns that are asked about: those named."""

@@ -59,7 +59,8 @@ class Said:
 
 @dataclass(frozen=True)
 class Schema:
-    """What a curator has written down of a file. `dialect` has the options of `uptack.data.source` by their names."""
+    """What a curator has written down of a file. `dialect` has the options of `uptack.table.open_table` by their
+    names."""
 
     name: str = ""
     columns: Mapping[str, Said] = field(default_factory=dict)

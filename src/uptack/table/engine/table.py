@@ -88,21 +88,27 @@ class EngineTable:
     kept: tuple[connection.Kept, ...] = ()
 
     @staticmethod
-    def of(opened: Any, durations: frozenset[str] = frozenset(), person: Sequence[str] = ()) -> EngineTable:
-        """A table that was opened; with columns of ids, the rows that are somebody's.
+    def of(opened: Any, durations: frozenset[str] = frozenset()) -> EngineTable:
+        """A table that was opened."""
+        return EngineTable(opened, durations=durations, outer=opened)
 
-        Whether a column can be an id is said by its declared type.
-        """
-        table = EngineTable(opened, durations=durations, outer=opened)
-        if not person:
-            return table
-        ids = tuple(known(name, table.kinds) for name in person)
-        types = table.table.schema()
-        for name in ids:
-            if not can_be_an_id(types[name]):
-                raise InvalidArgument("person", MUST, f"a column of type {types[name]}", FIX)
-        table = replace(table, unit=Unit(ids, "people"), id_columns=ids)
+    def by_person(self, ids: Sequence[str]) -> EngineTable:
+        """The rows that are somebody's, as columns of ids say. Whether one can be an id is said by its declared
+        type."""
+        names = tuple(known(name, self.kinds) for name in ids)
+        for name in names:
+            if not self.identifies(name):
+                raise InvalidArgument("person", MUST, f"a column of type {self.table.schema()[name]}", FIX)
+        table = replace(self, unit=Unit(names, "people"), id_columns=names)
         return replace(table, opened=table.table.filter([~missing(key) for key in table.ids.values()]))
+
+    def identifies(self, name: str) -> bool:
+        """Whether a column can be one of ids."""
+        return can_be_an_id(self.table.schema()[name])
+
+    def as_rows(self) -> EngineTable:
+        """The table that was opened, with rows as the unit, and ids among its columns."""
+        return EngineTable.of(self.outer, self.durations)
 
     def __repr__(self) -> str:
         whose = f", people by {' and '.join(self.unit.ids)}" if self.unit.people else ""

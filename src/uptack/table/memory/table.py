@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table.conditions import Condition
-from uptack.table.ids import Owners, numbered
+from uptack.table.ids import Owners, numbered, of_fields
 from uptack.table.memory import counts, design, per_person, where
 from uptack.table.memory.groups import MemoryGroups
 from uptack.table.memory.rows import MemoryRows
@@ -63,6 +63,7 @@ class MemoryTable:
     people: int = 0
     met: Mask | None = None
     is_part: bool = False
+    outer: MemoryTable | None = None
 
     @staticmethod
     def of(fields: Mapping[str, Field], whose: Owners | None = None, names: tuple[str, ...] = ()) -> MemoryTable:
@@ -124,6 +125,20 @@ class MemoryTable:
         """Rows that do not meet the conditions have no value."""
         met = where.met(self.fields, conditions)
         return replace(self, met=met if self.met is None else met & self.met)
+
+    def by_person(self, ids: Sequence[str]) -> MemoryTable:
+        """The rows that are somebody's, as columns of ids say."""
+        names = tuple(known(name, self.kinds) for name in ids)
+        whose = of_fields([(name, self.fields[name]) for name in names])
+        return replace(MemoryTable.of(self.fields, whose, names), outer=self)
+
+    def identifies(self, name: str) -> bool:
+        """Whether a column can be one of ids: here any can."""
+        return name in self.fields
+
+    def as_rows(self) -> MemoryTable:
+        """The table with rows as the unit, and ids among its columns."""
+        return self if self.outer is None else self.outer
 
     def weighted(self, unit: Unit) -> MemoryTable:
         """The same rows, which share units in another way."""

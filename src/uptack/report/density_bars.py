@@ -29,7 +29,7 @@ SLIVER = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Bars:
+class DensityBars:
     """Shares of the rows around multiples of a step, each divided by the `width` of its bar.
 
     Shares add up to about 1: those below 0 are 0, and the others stay as they are. Where a bar reaches beyond the box
@@ -45,56 +45,56 @@ class Bars:
         return {"points": self.points.tolist(), "values": self.values.tolist(), "width": self.width}
 
 
-def spiky(found: FourierDensity) -> bool:
+def spiky(series: FourierDensity) -> bool:
     """Whether the series is of numbers that a curve can't show."""
-    upper = found.frequencies[:, 0] > found.degree / 2
-    return found.degree >= LEAST and bool((np.abs(found.coefficients[upper]) >= SPIKY).any())
+    upper = series.frequencies[:, 0] > series.degree / 2
+    return series.degree >= LEAST and bool((np.abs(series.coefficients[upper]) >= SPIKY).any())
 
 
-def bars(found: FourierDensity, low: float, high: float) -> Bars | None:
+def bars(series: FourierDensity, low: float, high: float) -> DensityBars | None:
     """A spiky density as bars around the multiples of a step, from end to end. Any other is None.
 
     The step is the largest round number of which, as the series says, the values are multiples. If there is none it is
     the least that the series tells apart. Where that makes too many bars, an odd number of steps is one: so a multiple
     of the step is in the middle of a bar, or inside it.
     """
-    if not spiky(found):
+    if not spiky(series):
         return None
-    side = float(found.sides[0])
-    steps = [step for step in _round_numbers(side / found.degree, side / 2) if step >= side / found.degree]
-    width = next((step for step in reversed(steps) if _mean_cosine(found, step) >= STEPPED), steps[0])
+    side = float(series.sides[0])
+    steps = [step for step in _round_numbers(side / series.degree, side / 2) if step >= side / series.degree]
+    width = next((step for step in reversed(steps) if _mean_cosine(series, step) >= STEPPED), steps[0])
     fine = side / width / (MOST - 2)  # two bars may reach beyond the ends
     width *= 2 * math.ceil((fine - 1) / 2) + 1 if fine > 1 else 1
     first, last = math.floor(low / width + 0.5 + SLIVER), math.ceil(high / width - 0.5 - SLIVER)
     points: Floats = np.arange(first, last + 1) * np.float64(width)
     if points.size < 2 or not (np.diff(points) > width / 2).all():  # floats don't tell them apart
         return None
-    return Bars(points, np.maximum(_masses(found, points, width), 0.0) / width, width)
+    return DensityBars(points, np.maximum(_masses(series, points, width), 0.0) / width, width)
 
 
 def _round_numbers(least: float, most: float) -> list[float]:
     """1, 2, 2.5 and 5 times powers of 10, those from somewhat below one number up to another."""
     powers = range(math.floor(math.log10(least)), math.floor(math.log10(most)) + 1)
-    found = [float(f"{digits}e{power}") for power in powers for digits in ("1", "2", "2.5", "5")]
-    return [number for number in found if number <= most]
+    numbers = [float(f"{digits}e{power}") for power in powers for digits in ("1", "2", "2.5", "5")]
+    return [number for number in numbers if number <= most]
 
 
-def _masses(found: FourierDensity, points: Floats, width: float) -> Floats:
+def _masses(series: FourierDensity, points: Floats, width: float) -> Floats:
     """∫ f over what is in the box of intervals around points: for each frequency its part at the middle, times
     sinc(k·width)."""
-    k, side = found.frequencies[:, 0], float(found.sides[0])
-    places, half = (points - found.low[0]) / side, width / side / 2
+    k, side = series.frequencies[:, 0], float(series.sides[0])
+    places, half = (points - series.low[0]) / side, width / side / 2
     left, right = np.clip(places - half, 0.0, 1.0), np.clip(places + half, 0.0, 1.0)
     wide = right - left
-    waves = np.exp(-1j * np.pi * np.outer(left + right, k)) * np.sinc(np.outer(wide, k)) @ found.coefficients
+    waves = np.exp(-1j * np.pi * np.outer(left + right, k)) * np.sinc(np.outer(wide, k)) @ series.coefficients
     return np.asarray(wide * (1 + 2 * waves.real), np.float64)
 
 
-def _mean_cosine(found: FourierDensity, step: float) -> float:
+def _mean_cosine(series: FourierDensity, step: float) -> float:
     """∫ f(x)·cos(2πx/step) over the box, of which only the frequencies near that of the step matter."""
-    side = float(found.sides[0])
-    k = np.concatenate([-found.frequencies[:, 0], [0], found.frequencies[:, 0]])
-    c = np.concatenate([found.coefficients.conj(), [1.0], found.coefficients])
+    side = float(series.sides[0])
+    k = np.concatenate([-series.frequencies[:, 0], [0], series.frequencies[:, 0]])
+    c = np.concatenate([series.coefficients.conj(), [1.0], series.coefficients])
     off = side / step - k
-    turned = np.exp(2j * np.pi * (found.low[0] / step % 1.0)) * np.exp(1j * np.pi * off)
+    turned = np.exp(2j * np.pi * (series.low[0] / step % 1.0)) * np.exp(1j * np.pi * off)
     return float((c * turned * np.sinc(off)).sum().real)

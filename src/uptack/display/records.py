@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from uptack.display.numbers import plain
 from uptack.errors import UptackError
 from uptack.labels import label
-from uptack.shown.numbers import plain
 
 Record: TypeAlias = dict[str, Any]
 """One figure: what it is of, then `value`, `low` and `high`, then what it cost and a note. None stands for nothing."""

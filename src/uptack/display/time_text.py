@@ -56,14 +56,14 @@ def shown_step(value: timedelta) -> int:
     return HOUR if size >= DAY else 60 * SECOND if size >= HOUR else 1
 
 
-def written(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A value as JSON can hold it: NumPy's as Python's own, times as ISO 8601 has it, durations as Python writes them.
 
-    >>> written(np.array([1.5])), written([date(2024, 2, 29)]), written(timedelta(days=1.5))
+    >>> json_value(np.array([1.5])), json_value([date(2024, 2, 29)]), json_value(timedelta(days=1.5))
     ([1.5], ['2024-02-29'], '1 day, 12:00:00')
     """
     if isinstance(value, np.ndarray | np.generic):
-        return written(value.tolist())
+        return json_value(value.tolist())
     if isinstance(value, list | tuple):
-        return type(value)(written(part) for part in value)
+        return type(value)(json_value(part) for part in value)
     return value.isoformat() if isinstance(value, date) else str(value) if isinstance(value, timedelta) else value

@@ -6,9 +6,10 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from uptack.display.align import aligned
+from uptack.display.numbers import interval_text, is_number, plain, value_text
+from uptack.display.records import Record
 from uptack.labels import label, printable
-from uptack.shown.numbers import is_number, plain, shown, span
-from uptack.shown.records import Record
 
 STAMP = "NOT PRIVATE: seeded randomness"
 TEXT_LINES, HTML_LINES = 12, 60
@@ -22,12 +23,12 @@ _NOTE = "margin:.3em 0;color:inherit"
 
 
 @dataclass(frozen=True)
-class Table:
+class FigureTable:
     """Cells of text under a head, a title, and what is to be said below. `right` are the columns of numbers.
 
     Whatever is in a cell is shown as text: it is made printable, and escaped.
 
-    >>> print(Table("a title", ("", "value"), (("<b>", "1"), ("x", "20")), ("a note",), frozenset({1})).text())
+    >>> print(FigureTable("a title", ("", "value"), (("<b>", "1"), ("x", "20")), ("a note",), frozenset({1})).text())
     a title
          value
     <b>      1
@@ -45,7 +46,7 @@ class Table:
     @staticmethod
     def of(
         records: Sequence[Record], title: str, notes: Sequence[str] = (), *, percent: str = "95%", private: bool = True
-    ) -> Table:
+    ) -> FigureTable:
         """Figures with their intervals. What all of them cost together is for the notes to say."""
         names = list(dict.fromkeys(name for record in records for name in record if name not in _APART))
         heads, numeric = [*names, "value"], {i for i, name in enumerate(names) if _numbers(records, name)}
@@ -54,24 +55,20 @@ class Table:
         lines = []
         for one in records:
             ends = plain(one.get("low")), plain(one.get("high"))
-            cells = [*(_cell(one[name]) if name in one else "" for name in names), shown(one.get("value"), *ends)]
-            cells += [span(*ends)] if with_ends else []
+            cells = [*(_cell(one[name]) if name in one else "" for name in names), value_text(one.get("value"), *ends)]
+            cells += [interval_text(*ends)] if with_ends else []
             lines.append((*cells, *([str(one.get("note") or "")] if with_notes else [])))
         heads += [f"{percent} interval"] if with_ends else []
         right = frozenset(numeric | (set(range(len(names), len(heads))) if _numbers(records, "value") else set()))
-        return Table(title, (*heads, *(["note"] if with_notes else [])), tuple(lines), tuple(notes), right, private)
+        return FigureTable(
+            title, (*heads, *(["note"] if with_notes else [])), tuple(lines), tuple(notes), right, private
+        )
 
     def text(self, limit: int = TEXT_LINES) -> str:
         """Aligned lines, so many at most."""
         lines = [tuple(map(printable, cells)) for cells in (self.head, *self.lines[:limit])]
-        widths = [max(len(cells[i]) for cells in lines) for i in range(len(self.head))]
-        out = ["  ".join(self._aligned(cells, widths)).rstrip() for cells in lines]
         below = [*self._more(limit), *self.notes, *([] if self.private else [STAMP])]
-        return "\n".join([printable(self.title), *out, *map(printable, below)])
-
-    def _aligned(self, cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-        pairs = enumerate(zip(cells, widths, strict=True))
-        return [cell.rjust(width) if i in self.right else cell.ljust(width) for i, (cell, width) in pairs]
+        return "\n".join([printable(self.title), *aligned(lines, self.right), *map(printable, below)])
 
     def html(self) -> str:
         """A table of HTML in the colours of the page around it."""

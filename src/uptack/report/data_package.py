@@ -10,45 +10,55 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
+from uptack.display.numbers import plain
 from uptack.labels import json_text, label, printable
 from uptack.privacy.explanation import promise
-from uptack.report.profile import Profile
-from uptack.report.writing import bars, charges, coefficients, counted
-from uptack.shown.numbers import plain
+from uptack.report.bill import charges
+from uptack.report.cards.category_card import bars
+from uptack.report.section import CsvTable, registered
+
+if TYPE_CHECKING:
+    from uptack.report.profile import Profile
 
 Row = Mapping[str, Any]
 
-TABLES: dict[str, tuple[str, dict[str, str]]] = {
-    "figures": (
+TABLES: dict[str, CsvTable] = {
+    "figures": CsvTable(
         "Figures of the columns. No value means no reply (⊥): the note says what would help.",
         {"column": "string", "kind": "string", "figure": "string", "value": "number", "low": "number",
          "high": "number", "note": "string"},
     ),
-    "counts": (
+    "counts": CsvTable(
         "How many rows, or people, each category has; the error holds with 95% confidence, noise alone.",
         {"column": "string", "category": "string", "count": "integer", "error": "integer"},
     ),
-    "densities": (
+    "densities": CsvTable(
         "Density curves, or bars of equal width, with the band of two standard errors of the noise.",
         {"column": "string", "x": "number", "density": "number", "low": "number", "high": "number"},
     ),
-    "regression": (
-        "Coefficients of the regression, with 95% intervals; none where noise covers them.",
-        {"target": "string", "coefficient": "string", "value": "number", "low": "number", "high": "number"},
-    ),
-    "correlations": (
-        "Correlations of columns of numbers, by ranks, with 95% intervals for the noise where there are such.",
-        {"x": "string", "y": "string", "value": "number", "low": "number", "high": "number"},
-    ),
-    "costs": (
-        "What each figure cost. Together they cost what the descriptor says: a fixed plan costs less than its sum.",
-        {"column": "string", "figure": "string", "how": "string", "epsilon": "number", "delta": "number"},
-    ),
 }  # fmt: skip
-"""The tables of a package: what they hold, and the type of each field."""
+"""The tables about columns."""
+
+COSTS = CsvTable(
+    "What each figure cost. Together they cost what the descriptor says: a fixed plan costs less than its sum.",
+    {"column": "string", "figure": "string", "how": "string", "epsilon": "number", "delta": "number"},
+)
+
+
+def tables() -> dict[str, CsvTable]:
+    """The tables of a package, by the names of their files: what they hold, and the type of each field."""
+    return {**TABLES, **{section.name: section.csv for section in registered()}, "costs": COSTS}
+
+
+def rows(name: str, profile: Profile) -> Iterable[Row]:
+    """The rows of a table."""
+    if name in ROWS:
+        return ROWS[name](profile)
+    answer = profile.sections.get(name)
+    return () if answer is None else answer.section.rows(answer)
 
 
 def _figures(profile: Profile) -> Iterator[Row]:
@@ -61,11 +71,9 @@ def _figures(profile: Profile) -> Iterator[Row]:
 
 def _counts(profile: Profile) -> Iterator[Row]:
     for column in profile.columns:
-        figure = counted(column) if column.part.numeric else next(iter(column.figures), None)
-        if figure is not None and hasattr(figure.value, "items"):
-            for bar in bars(figure):
-                row = {"column": column.part.name, "category": label(bar.name)}
-                yield {**row, "count": bar.rows, "error": bar.error or None}
+        for bar in bars(column.counts) if column.counts is not None else ():
+            row = {"column": column.part.name, "category": label(bar.name)}
+            yield {**row, "count": bar.rows, "error": bar.error or None}
 
 
 def _densities(profile: Profile) -> Iterator[Row]:
@@ -77,30 +85,13 @@ def _densities(profile: Profile) -> Iterator[Row]:
                 yield {"column": column.part.name, "x": plain(x), "density": plain(y), "low": low, "high": high}
 
 
-def _regression(profile: Profile) -> Iterator[Row]:
-    if profile.regression is None or profile.regression[1].value is None:
-        return
-    for row in coefficients(profile.regression):
-        low, high = row.ends if row.ends is not None and row.told else (None, None)
-        own = {"target": profile.regression[0][0], "coefficient": row.name, "value": row.value}
-        yield {**own, "low": low, "high": high}
-
-
-def _correlations(profile: Profile) -> Iterator[Row]:
-    if profile.correlations is not None and profile.correlations[1].value is not None:
-        figure = profile.correlations[1]
-        for line in figure.value.figures(figure.interval):
-            yield {name: plain(line.get(name)) for name in ("x", "y", "value", "low", "high")}
-
-
 def _costs(profile: Profile) -> Iterator[Row]:
     for charge in charges(profile):
         own = {"column": charge.column, "figure": charge.label, "how": charge.how}
         yield {**own, "epsilon": charge.cost.epsilon, "delta": charge.cost.delta}
 
 
-ROWS = {"figures": _figures, "counts": _counts, "densities": _densities, "regression": _regression}
-ROWS |= {"correlations": _correlations, "costs": _costs}
+ROWS = {"figures": _figures, "counts": _counts, "densities": _densities, "costs": _costs}
 
 
 def cell(value: Any) -> str:
@@ -118,36 +109,36 @@ def cell(value: Any) -> str:
 
 
 def _csv(name: str, profile: Profile) -> str:
-    fields, text = list(TABLES[name][1]), io.StringIO()
+    fields, text = list(tables()[name].fields), io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(fields)
-    writer.writerows([cell(row[field]) for field in fields] for row in ROWS[name](profile))
+    writer.writerows([cell(row.get(field)) for field in fields] for row in rows(name, profile))
     return text.getvalue()
 
 
 def descriptor(profile: Profile) -> dict[str, Any]:
     """What is in the package, field by field, and what all of it cost."""
-    spent, rows = profile.spent.to_dict(), profile.rows
+    spent = profile.spent.to_dict()
     timed = any(column.part.form is not None for column in profile.columns)  # figures are then times and durations, too
     kinds = {"number": "any"} if timed else {}
     return {
         "name": "private-profile",
         "title": f"Private profile of {printable(profile.title)}",
         "description": f"{profile.whose} {promise(profile.spent)}".strip(),
-        "privacy": {"spent": spent, "private": profile.private, profile.unit: rows},
+        "privacy": {"spent": spent, "private": profile.private, profile.unit: profile.rows},
         "resources": [
             {
                 "name": name,
                 "path": f"{name}.csv",
-                "description": text,
+                "description": table.about,
                 "schema": {
                     "fields": [
                         {"name": field, "type": kinds.get(kind, kind) if name == "figures" else kind}
-                        for field, kind in fields.items()
+                        for field, kind in table.fields.items()
                     ]
                 },
             }
-            for name, (text, fields) in TABLES.items()
+            for name, table in tables().items()
         ],
     }
 
@@ -156,7 +147,7 @@ def to_package(profile: Profile) -> bytes:
     """The zip file. The same report gives the same bytes."""
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        files = {f"{name}.csv": _csv(name, profile) for name in TABLES}
+        files = {f"{name}.csv": _csv(name, profile) for name in tables()}
         files["datapackage.json"] = json_text(descriptor(profile), indent=2) + "\n"
         for name, text in files.items():
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), text.encode("utf-8"))

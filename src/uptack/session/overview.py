@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from uptack.display import FigureTable
+from uptack.display.align import aligned
 from uptack.labels import label
-from uptack.shown import Table
 
 if TYPE_CHECKING:
     from uptack.session.session import Session
 
 
-class ShownSession:
+class SessionOverview:
     """A session as people see it."""
 
     def report(self, *, epsilon: Any, **options: Any) -> Any:
         """A private profile of the whole table, paid from this session's budget: `uptack.report`, with its options."""
-        import uptack
+        from uptack.report import report  # which imports sessions
 
-        return uptack.report(self, epsilon=epsilon, **options)
+        return report(self, epsilon=epsilon, **options)
 
-    def table(self) -> Table:
+    def table(self) -> FigureTable:
         """The columns and their kinds, and the budget."""
         session = cast("Session", self)
-        cells = [(label(name), kind) for name, kind in session.source.columns.items()]
+        cells = [(label(name), kind) for name, kind in session.source.kinds.items()]
         left = session.remaining
         said = (session.whose, f"spent: {session.spent}", *(() if left is None else (f"left: {left}",)))
-        return Table(_size(session), ("column", "kind"), tuple(cells), said, private=session.private)
+        return FigureTable(_size(session), ("column", "kind"), tuple(cells), said, private=session.private)
 
     def describe(self) -> str:
         """The public side of the session: whose privacy it keeps, columns and their types, the budget.
@@ -43,10 +44,8 @@ class ShownSession:
         spent: ε = 0.0 (substitute)
         """
         session = cast("Session", self)
-        names = {name: label(name) for name in session.source.columns}
-        width = max(map(len, names.values()), default=0)
-        lines = [_size(session), session.whose]
-        lines += [f"  {names[name]:<{width}}  {kind}" for name, kind in session.source.columns.items()]
+        columns = [(label(name), kind) for name, kind in session.source.kinds.items()]
+        lines = [_size(session), session.whose, *(f"  {line}" for line in aligned(columns))]
         lines += [f"as {label(session.schema.name)} says"] if session.schema.name else []
         lines.append(f"spent: {session.spent}")
         if session.remaining is not None:
@@ -58,8 +57,8 @@ class ShownSession:
         session = cast("Session", self)
         public = session.adjacency.size_is_public
         return {
-            "columns": dict(session.source.columns),
-            session.adjacency.unit: session.source.rows if public else None,
+            "columns": dict(session.source.kinds),
+            session.adjacency.unit: session.source.size if public else None,
             "whose": session.whose,
             "where": [str(condition) for condition in session.conditions],
             "schema": session.schema.name or None,
@@ -77,5 +76,5 @@ class ShownSession:
 
 def _size(session: Session) -> str:
     """How many rows or people there are, where that is public, and under which relation."""
-    size = f"{session.source.rows:,}" if session.adjacency.size_is_public else "a secret number of"
+    size = f"{session.source.size:,}" if session.adjacency.size_is_public else "a secret number of"
     return f"{size} {session.adjacency.unit} ({session.adjacency})"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from uptack.shown.records import Ends, Record, to_pandas, to_polars
-from uptack.shown.tables import Table
+from uptack.display.figure_table import FigureTable
+from uptack.display.records import Ends, Record, to_pandas, to_polars
 
 
-class Framed(ABC):
+class Tabular(ABC):
     """An answer of one or more figures. What is shown of it is made of released values and public numbers alone."""
 
     @abstractmethod
@@ -17,7 +17,7 @@ class Framed(ABC):
         """One plain line per figure: what it is of, `value`, `low` and `high`, what it cost, and a note."""
 
     @abstractmethod
-    def table(self) -> Table:
+    def table(self) -> FigureTable:
         """The same for people."""
 
     def to_pandas(self) -> Any:
@@ -33,7 +33,7 @@ class Framed(ABC):
         return self.table().html()
 
 
-class Figures(Framed):
+class TabularValue(Tabular):
     """A released value of several figures. The release around it has their intervals."""
 
     @abstractmethod
@@ -44,12 +44,12 @@ class Figures(Framed):
         """One line per figure."""
         return self.figures()
 
-    def table(self) -> Table:
+    def table(self) -> FigureTable:
         """The same for people."""
-        return Table.of(self.figures(), type(self).__name__)
+        return FigureTable.of(self.figures(), type(self).__name__)
 
 
-class Drawn(Figures):
+class PlottedValue(TabularValue):
     """A value whose picture shows the intervals of the release around it."""
 
     @abstractmethod

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from uptack.display.time_text import DAY, SECOND, outward, shown_step, words
 from uptack.labels import label
-from uptack.shown.times import DAY, SECOND, outward, shown_step, words
 
 SHOWN = 0.95
 """The confidence of the intervals that are shown, unless a release was made with one at another."""
@@ -99,10 +99,10 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def shown(value: Any, low: Any = None, high: Any = None) -> str:
+def value_text(value: Any, low: Any = None, high: Any = None) -> str:
     """A released value as a cell of a table: a number with the digits that its interval supports, else a label.
 
-    >>> shown(15.5512345, 15.2, 15.9), shown(15.5512345, 15.551, 15.552), shown(None), shown("a\\n")
+    >>> value_text(15.5512345, 15.2, 15.9), value_text(15.5512345, 15.551, 15.552), value_text(None), value_text("a\\n")
     ('15.55', '15.55123', '⊥', "'a\\\\n'")
     """
     value = plain(value)
@@ -111,7 +111,7 @@ def shown(value: Any, low: Any = None, high: Any = None) -> str:
     return number(value, _width(low, high)) if is_number(value) else label(value)
 
 
-def span(low: Any, high: Any) -> str:
+def interval_text(low: Any, high: Any) -> str:
     """An interval as a cell of a table; "" where there is none."""
     low, high = plain(low), plain(high)
     if low is None or high is None:

@@ -1,0 +1,433 @@
+"""Cards of numbers: quantiles, an interval for the median, a density or bars, a trimmed mean.
+
+Median and quartiles are one draw, and whatever can be worked out from released quantiles is: it costs nothing more. A
+figure is asked for only where public numbers, the rows and the ε that it would have, say that a column would get a good
+answer.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date, timedelta
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from uptack.display.numbers import number
+from uptack.kernels.density_curves import DensityCurve, Floats
+from uptack.labels import label
+from uptack.mechanisms.inverse_sensitivity import FAILURE, LATTICES
+from uptack.progress import track
+from uptack.report import density_bars
+from uptack.report.cards.category_card import Bar, counts_table, ordered_bars, ordered_names
+from uptack.report.column import Card, CardView, ColumnDraw, ColumnFigure, ColumnProfile, FigureLine, Part, Quantiles
+from uptack.report.density_bars import DensityBars
+from uptack.report.figure import Figure
+from uptack.report.pictures import (
+    Tick,
+    bars_picture,
+    box_picture,
+    columns_picture,
+    density_picture,
+    labelled_ticks,
+    powers,
+)
+from uptack.report.text import TextStyle, between
+from uptack.session import Request
+from uptack.statistics.joint_quantiles import CANDIDATES
+from uptack.table.values.times import spoken
+
+# ----------------------------------------------------------------------------------------------------- what is asked
+
+LEVELS = {
+    "median": (Fraction(1, 2),),
+    "quartiles": (Fraction(1, 4), Fraction(3, 4)),
+    "tails": (Fraction(1, 20), Fraction(19, 20)),
+}
+"""The levels of quantiles. Median and quartiles are one draw. Tails are another: they need more rows, and whether they
+get a reply should not decide whether the median does."""
+
+CUT = Fraction(1, 10)
+FEW_VALUES = 64
+"""Integers in so narrow a range are counted one by one, and drawn as bars, in place of a density."""
+
+NARROWEST, RESOLVED = 1e-70, 1e-9
+"""A box for a density is wider than this, and than this part of the numbers at its ends."""
+
+
+def joint_levels(part: Part) -> tuple[Fraction, ...]:
+    """The levels of the quantiles that are drawn together: the median, and the quartiles if it has them."""
+    return tuple(sorted(p for figure in ("median", "quartiles") if figure in part.figures for p in LEVELS[figure]))
+
+
+def _quantiles(part: Part, epsilon: Fraction, levels: tuple[Fraction, ...]) -> Request:
+    guess = {} if part.plausible is None else {"plausible": part.plausible}
+    return Request("quantile", part.name, epsilon=epsilon, p=list(levels), **guess)
+
+
+def quantiles(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
+    """Median and quartiles in one draw."""
+    return _quantiles(part, epsilon, joint_levels(part))
+
+
+def tails(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
+    """Both tails in one draw."""
+    return _quantiles(part, epsilon, LEVELS["tails"])
+
+
+def interval(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
+    """An interval for the population's median, around the released one."""
+    near: Any = released.get(Fraction(1, 2), 0.0)
+    if part.form is not None:
+        near = part.form.show(near)
+    return Request("quantile_interval", part.name, epsilon=epsilon, p=Fraction(1, 2), around=near)
+
+
+def trimmed_mean(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
+    """The mean without a tenth of the rows at each end."""
+    return Request("trimmed_mean", part.name, epsilon=epsilon, cut=CUT)
+
+
+def density(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
+    """The density over a range that the released quantiles suggest; for few integers how many rows each has."""
+    low, high = box(released)
+    if part.kind == "integer" and high - low < FEW_VALUES:
+        keys = list(range(math.ceil(low), math.floor(high) + 1))
+        return Request("histogram", part.name, epsilon=epsilon, keys=keys)
+    return Request("fourier_density", part.name, epsilon=epsilon, low=low, high=high)
+
+
+def box(released: Quantiles) -> tuple[float, float]:
+    """Where a density is drawn: from tail to tail and a quarter beyond, or twice the quartiles' range beyond them."""
+    if not released:
+        return 0.0, 1.0
+    values = sorted(released.values())
+    beyond = Fraction(1, 4) if len(values) > 3 else 2
+    spread = values[-1] - values[0]
+    return values[0] - float(beyond) * spread, values[-1] + float(beyond) * spread
+
+
+def visible_box(released: Quantiles) -> tuple[float, float]:
+    """What a picture shows of that box: nothing below 0 where no released quantile is, as for ages and counts."""
+    low, high = box(released)
+    return (0.0 if low < 0 <= min(released.values(), default=-1) else low), high
+
+
+def drawable(released: Quantiles) -> bool:
+    """Whether a density can be drawn over that box: wide enough for floats to tell points of it apart."""
+    if not released:
+        return False
+    low, high = box(released)
+    width, largest = high - low, max(abs(low), abs(high))
+    return NARROWEST < width < math.inf and width > largest * RESOLVED
+
+
+# ------------------------------------------------------------------------------------------ when the budget carries it
+
+ORDINARY = 16
+"""ln of all candidates over those near the answer for an ordinary column: 8 to 22 as measured."""
+
+REFUSAL = -math.log(FAILURE) + math.log(200)
+"""⊥ is drawn once in 200 times at most."""
+
+
+def least_epsilon(candidates: float, share: Fraction) -> Callable[[int], float]:
+    """For order statistics with so much of ε: ln of their candidates, and the share of the rows beyond them.
+
+    The steps that stay inside the rows, times ε/2, outweigh ⊥ and all candidates far from the answer
+    (`uptack.mechanisms.inverse_sensitivity`): whatever the data, or for the median alone in an ordinary column. Some
+    steps are rounded up elsewhere.
+    """
+    return lambda rows: 2 * (REFUSAL + candidates) / max(float(share * rows) - 4, 1e-9)
+
+
+JOINT = math.log(CANDIDATES[-1].size)
+
+FIGURES = (
+    ColumnFigure("median", 1, "quantiles", least_epsilon(ORDINARY, Fraction(1, 2))),
+    ColumnFigure("quartiles", 3, "quantiles", least_epsilon(3 * JOINT, Fraction(1, 4))),
+    ColumnFigure("tails", 4, "tails", least_epsilon(2 * JOINT, Fraction(1, 20))),
+    ColumnFigure("interval", 5, "interval", lambda rows: 1200 / max(rows, 1)),  # its ends stay between the quartiles
+    ColumnFigure("density", 6, "density", lambda rows: 1000 / max(rows, 1)),  # it is more than noise
+    ColumnFigure("trimmed mean", 7, "trimmed mean", least_epsilon(math.log(LATTICES[-1].size), CUT)),
+)
+DRAWS = (
+    ColumnDraw("quantiles", Fraction(1), quantiles),
+    ColumnDraw("interval", Fraction(3, 4), interval),
+    ColumnDraw("tails", Fraction(3, 4), tails),
+    ColumnDraw("density", Fraction(1, 3), density),
+    ColumnDraw("trimmed mean", Fraction(1, 2), trimmed_mean),
+)
+
+
+# ------------------------------------------------------------------------------------------------------- what is said
+
+LABELS = {
+    Fraction(1, 2): "median",
+    Fraction(1, 4): "lower quartile",
+    Fraction(3, 4): "upper quartile",
+    Fraction(1, 20): "5% quantile",
+    Fraction(19, 20): "95% quantile",
+}
+"""Quantiles in the order in which they are shown."""
+
+RANGE = "interquartile range"
+TAILS = "the tails got no reply"
+GRID = 160
+"""Points of a drawn density."""
+
+USELESS = 1000.0
+"""Times all that is known of a column, in size or in range: an interval longer than that has an end that missed, which
+one of 200 does, and among numbers that are few it is then anywhere. It holds, and is not shown."""
+
+
+def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnProfile:
+    """The draws in their order, and what is worked out from them."""
+    made: dict[str, Figure] = {}
+    released: dict[Fraction, float] = {}
+    for draw in track(part.draws, part.name, inner=True):
+        if draw.label == "density" and not drawable(released):
+            made["density"] = Figure("density", None, None, "no density, since the quantiles are too close together")
+        elif draw.label == "interval" and not released:
+            made["interval"] = Figure("interval", None, None, "no interval without a median")
+        else:
+            made[draw.label] = make(draw, released)
+        if draw.label in ("quantiles", "tails"):
+            released = by_level(joint_levels(part), made["quantiles"])
+            released = with_tails(released, by_level(LEVELS["tails"], made.get("tails")))
+    levels = (*joint_levels(part), *LEVELS["tails"]) if "tails" in part.figures else joint_levels(part)
+    figures = quantile_figures(levels, released, made["quantiles"], made.get("interval"), part.kind == "integer")
+    figures = [_in_form(figure, part) for figure in figures]
+    figures += [made[label] for label in ("trimmed mean",) if label in made]
+    curve = density_curve(made["density"], *visible_box(released)) if "density" in made else None
+    return ColumnProfile(part, tuple(figures), curve, released, tuple(made.values()))
+
+
+def in_ticks(value: Any) -> float:
+    """A number as it is, and a time or a duration as its ticks."""
+    time = spoken(value) if isinstance(value, date | timedelta) else None
+    return float(value if time is None else time.ticks)
+
+
+def _in_form(figure: Figure, part: Part) -> Figure:
+    """A figure of times in ticks as the time, or for a range the duration, that it is."""
+    if figure.value is None or part.form is None:
+        return figure
+    return replace(figure, value=(part.form.spread if figure.label == RANGE else part.form).show(figure.value))
+
+
+def by_level(levels: tuple[Fraction, ...], drawn: Figure | None) -> dict[Fraction, float]:
+    """The released quantiles by their levels, times and durations in ticks; {} where there are none."""
+    if drawn is None or drawn.value is None:
+        return {}
+    return dict(zip(levels, map(in_ticks, drawn.value), strict=True))
+
+
+def with_tails(released: Quantiles, tails: Quantiles) -> dict[Fraction, float]:
+    """Quantiles of two draws in their order: a tail that came out inside the others is brought to their end."""
+    outer = {p: (min if p < Fraction(1, 2) else max)(v, *released.values()) for p, v in tails.items() if released}
+    return {**released, **outer}
+
+
+def quantile_figures(
+    levels: tuple[Fraction, ...], released: Quantiles, drawn: Figure, interval: Figure | None, whole: bool
+) -> list[Figure]:
+    """The figures that draws of quantiles give: the median first, which carries the cost of its draw.
+
+    In a column of integers they are integers. So is the population's median, and the ends of its interval are brought
+    to the integers between them.
+    """
+    shown = [
+        Figure(label, _whole(released[level]) if whole and level in released else released.get(level))
+        for level, label in LABELS.items()
+        if level in levels
+    ]
+    shown = [replace(f, note=drawn.note or TAILS) if f.value is None else f for f in shown]
+    if Fraction(1, 4) in levels:
+        spread = released[Fraction(3, 4)] - released[Fraction(1, 4)] if released else None
+        value = _whole(spread) if whole and spread is not None else spread
+        shown.append(Figure(RANGE, value, note="upper less lower quartile" if released else drawn.note))
+    ends = _ends(interval, whole, released)
+    shown[0] = replace(shown[0], how=drawn.how, cost=drawn.cost, interval=ends)
+    return [_inside(shown[0], ends, released), *shown[1:]]
+
+
+def _inside(median: Figure, ends: tuple[Any, Any] | None, released: Quantiles) -> Figure:
+    """The median within its interval, which is a draw of its own, as far as the quartiles let it: the better guess."""
+    if ends is None or median.value is None:
+        return median
+    low, high = min(released.values()), max(released.values())
+    first, last = map(in_ticks, ends)
+    return replace(median, value=type(median.value)(min(max(min(max(median.value, first), last), low), high)))
+
+
+def _ends(interval: Figure | None, whole: bool, released: Quantiles) -> tuple[Any, Any] | None:
+    """The ends of an interval, if they say something."""
+    if interval is None or interval.value is None:
+        return None
+    low, high = interval.value
+    known = max(max(released.values()) - min(released.values()), *map(abs, released.values())) or 1.0
+    if in_ticks(high) - in_ticks(low) > USELESS * known:
+        return None
+    inside = (math.ceil(low), math.floor(high)) if whole and math.isfinite(high - low) else (low, high)
+    return inside if inside[0] <= inside[1] else (low, high)
+
+
+def _whole(value: float) -> int | float:
+    return round(value) if math.isfinite(value) else value
+
+
+def density_curve(density: Figure, low: float, high: float) -> Figure:
+    """A released density as a curve over its range, nowhere below 0, in the band of its noise (two standard errors).
+
+    It is bars where the curve would be a comb (`uptack.report.density_bars`). Counts of few integers stay as they are.
+    Where the released quantiles are not below 0, neither is the picture.
+    """
+    if density.value is None or not hasattr(density.value, "at"):
+        return density
+    error, comb = 2 * density.value.standard_error, density_bars.bars(density.value, low, high)
+    if comb is not None:
+        note = f"each bar has the rows around its middle, and is {number(comb.width)} wide"
+        return replace(density, value=comb, interval=_band(comb.values, error), note=note)
+    points = np.linspace(low, high, GRID)
+    curve = np.maximum(density.value.at(points), 0.0)
+    return replace(density, value=DensityCurve.on_grid(points, curve), interval=_band(curve, error))
+
+
+def _band(heights: Floats, error: float) -> tuple[Floats, Floats]:
+    return np.maximum(heights - error, 0.0), heights + error
+
+
+# ------------------------------------------------------------------------------------------------------------- as text
+
+SPANS = {
+    "quartiles": ("lower quartile", "upper quartile"),
+    "5% to 95%": ("5% quantile", "95% quantile"),
+    "IQR": (RANGE,),
+    "trimmed mean": ("trimmed mean",),
+}
+"""Columns of the table of numbers beside the median: what each is made of."""
+
+
+def overview(column: ColumnProfile) -> dict[str, str]:
+    """The median with its interval, and the other figures."""
+    ends, scale = column["median"].interval, column.scale
+    cells = {"median": _text(column["median"], scale), "95% interval": "" if ends is None else between(ends, scale)}
+    return cells | {head: _span(column, labels) for head, labels in SPANS.items()}
+
+
+def _span(column: ColumnProfile, labels: tuple[str, ...]) -> str:
+    """One figure, or from one to another; nothing where they were not asked for."""
+    texts = [_text(figure, column.scale) for figure in column.figures if figure.label in labels]
+    return texts[0] if texts and (len(texts) == 1 or "⊥" in texts) else " to ".join(texts)
+
+
+def _text(figure: Figure, scale: float) -> str:
+    return "⊥" if figure.value is None else number(figure.value, scale)
+
+
+def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
+    """The counts of few integers, or of times, where all is written."""
+    if column.counts is None or not style.whole:
+        return []
+    shown = ordered_bars(column.counts)
+    return counts_table("value", ordered_names(shown), shown, column.counts.note, style, unit)
+
+
+# --------------------------------------------------------------------------------------------------------- on the page
+
+LISTED = 7
+"""Up to so many values with an order are listed one below the other; more are drawn side by side."""
+
+SHORT = {RANGE: "IQR"}
+"""Names of figures that would not fit in a card."""
+
+Axis = Callable[[Part, float, float], list[Tick]]
+
+
+def axis(part: Part, low: float, high: float) -> list[Tick]:
+    """Round numbers from end to end; for integers whole ones."""
+    return labelled_ticks(low, high, whole=part.kind == "integer")
+
+
+def view(anchor: str, column: ColumnProfile, unit: str, axis: Axis = axis) -> CardView:
+    """The figures, and a picture of the density or, without one, of the quantiles."""
+    figures = [_line(figure, column.scale) for figure in column.figures]
+    if not any(line.value for line in figures):
+        return CardView(anchor, column, [], note=column.figures[0].note)
+    density = column.density
+    note = "" if density is None or isinstance(density.value, DensityCurve) else density.note
+    if column.counts is None:
+        return CardView(anchor, column, figures, _picture(column, axis), None, note)
+    shown = ordered_bars(column.counts, *visible_box(column.quantiles or {}))
+    upright = _columns(column, shown, unit) if len(shown) > LISTED or column.part.form is not None else None
+    return CardView(anchor, column, figures, upright, shown, note, upright is not None)
+
+
+def _columns(column: ColumnProfile, shown: list[Bar], unit: str) -> Markup:
+    heights, errors = [bar.rows for bar in shown], [bar.error for bar in shown]
+    title = f"{unit.capitalize()} by {label(column.part.name)}"
+    return columns_picture(ordered_names(shown), heights, errors, title=title, unit=unit)
+
+
+def _line(figure: Figure, scale: float) -> FigureLine:
+    if figure.value is None:
+        return FigureLine(SHORT.get(figure.label, figure.label), "", note=figure.note)
+    ends = "" if figure.interval is None else powers(between(figure.interval, scale))
+    return FigureLine(SHORT.get(figure.label, figure.label), powers(number(figure.value, scale)), ends, figure.note)
+
+
+def _picture(column: ColumnProfile, axis: Axis) -> Markup | None:
+    median, quartiles = column["median"], (column["lower quartile"].value, column["upper quartile"].value)
+    name, part = label(column.part.name), column.part
+    if column.density is not None and column.density.value is not None:
+        curve, band = column.density.value, column.density.interval
+        x, beyond = curve.points.tolist(), curve.width / 2 if isinstance(curve, DensityBars) else 0.0
+        shown = {"band": band, "median": median.value, "interval": median.interval}
+        shown["marks"] = axis(part, x[0] - beyond, x[-1] + beyond)
+        if isinstance(curve, DensityBars):
+            return bars_picture(x, curve.values.tolist(), width=curve.width, title=f"Shares of {name}", **shown)
+        return density_picture(x, curve.values.tolist(), title=f"Density of {name}", quartiles=quartiles, **shown)
+    if None in quartiles or quartiles[0] == quartiles[1]:
+        return None
+    released = column.quantiles or {}
+    places, ends = sorted(released.values()), median.interval
+    beyond = (places[-1] - places[0]) / 20
+    low, high = places[0] - beyond, places[-1] + beyond
+    interval = None if ends is None else (in_ticks(ends[0]), in_ticks(ends[1]))
+    title = f"Quantiles of {name}"
+    return box_picture(places, coarse_density(released), interval, title=title, marks=axis(part, low, high))
+
+
+def coarse_density(released: Mapping[Fraction, float]) -> list[tuple[float, float, float]]:
+    """A density from quantiles alone: between two of them, (from, to, share of rows per unit).
+
+    >>> coarse_density({Fraction(1, 4): 0.0, Fraction(1, 2): 5.0, Fraction(3, 4): 10.0})
+    [(0.0, 5.0, 0.05), (5.0, 10.0, 0.05)]
+    """
+    levels = sorted(released)
+    steps = itertools.pairwise(levels)
+    return [
+        (released[a], released[b], float(b - a) / (released[b] - released[a]))
+        for a, b in steps
+        if released[b] > released[a]
+    ]
+
+
+NUMBERS = Card(
+    name="numbers",
+    kinds=("integer", "number"),
+    numeric=True,
+    figures=FIGURES,
+    draws=DRAWS,
+    skipped=lambda part: "",
+    run=run,
+    overview=overview,
+    details=details,
+    view=view,
+)

@@ -1,0 +1,245 @@
+"""One column of a report: what is asked of it, and what is published about it.
+
+A *card* says how, for a kind of column: `uptack.report.cards` has one for numbers, for times, and for categories. The
+releases of all columns are one plan, fixed beforehand and paid for together (`uptack.report.budget`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from uptack.display import Record
+from uptack.release import NoReply
+from uptack.report.figure import Figure
+from uptack.session import Request
+from uptack.table.values.times import Form
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from uptack.report.cards.category_card import Bar
+    from uptack.report.text import TextStyle
+
+Quantiles = Mapping[Fraction, float]
+"""Released quantiles of a column by their levels, times and durations in ticks."""
+
+
+@dataclass(frozen=True)
+class ColumnDraw:
+    """A release about a column. `weight` is its ε where the quantiles of a column have 1.
+
+    `ask(part, epsilon, released)` is the request, given the quantiles that have been released. In a plan there are
+    none, and what is asked stands for any question of the same cost.
+    """
+
+    label: str
+    weight: Fraction
+    ask: Callable[[Part, Fraction, Quantiles], Request]
+
+
+@dataclass(frozen=True)
+class ColumnFigure:
+    """What a reader may want to know of a column, by the label of its draw.
+
+    Where the budget can't carry all figures, those of the highest `rank` are left out first. `least_epsilon(rows)` is
+    the ε of the draw from which on a column of so many rows gets a good answer.
+    """
+
+    name: str
+    rank: int
+    draw: str
+    least_epsilon: Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class Card:
+    """The declaration of a card: columns of these `kinds` have these `figures`, read off these `draws`, in their order.
+
+    - `numeric`: whether it is about numbers, times or durations, which have a median.
+    - `skipped(part)`: why nothing is released; "" where something is.
+    - `run(part, make)`: the figures. `make(draw, released)` makes one draw, which is paid for.
+    - `overview(column)`: its cells in the table of all columns, by their heads; {} where it has no line there.
+    - `details(column, style, unit)`: lines of text below a heading of its own; [] where it has none.
+    - `view(anchor, column, unit)`: what the page shows.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    numeric: bool
+    figures: tuple[ColumnFigure, ...]
+    draws: tuple[ColumnDraw, ...]
+    skipped: Callable[[Part], str]
+    run: Callable[[Part, Callable[[ColumnDraw, Quantiles], Figure]], ColumnProfile]
+    overview: Callable[[ColumnProfile], dict[str, str]]
+    details: Callable[[ColumnProfile, TextStyle, str], list[str]]
+    view: Callable[[str, ColumnProfile, str], CardView]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is asked of one column: its figures, and `unit`, the ε of a draw of weight 1.
+
+    `refusals` are draws that public numbers refuse: they are not made, and what they would cost goes to the others.
+    """
+
+    name: str
+    kind: str
+    card: Card
+    share: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
+    plausible: tuple[Any, Any] | None = None
+    figures: tuple[str, ...] = ()
+    unit: Fraction = Fraction(0)
+    refusals: Mapping[str, NoReply] = field(default_factory=dict, hash=False, compare=False)
+    form: Form | None = None
+    keys: tuple[Any, ...] = ()
+
+    @property
+    def alike(self) -> tuple[Any, ...]:
+        """What decides, together with the unit, what its draws do to the data."""
+        return self.card.name, self.share, self.delta, self.figures, tuple(self.refusals)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it is a column of numbers, times or durations."""
+        return self.card.numeric
+
+    @property
+    def skipped(self) -> str:
+        """Why nothing is released; "" where something is."""
+        return self.card.skipped(self)
+
+    @property
+    def possible(self) -> tuple[str, ...]:
+        """The figures that it can have."""
+        return () if self.skipped else tuple(figure.name for figure in self.card.figures)
+
+    @property
+    def draws(self) -> tuple[ColumnDraw, ...]:
+        """Its releases, in the order in which they are made."""
+        needed = {figure.draw for figure in self.card.figures if figure.name in self.figures}
+        return tuple(draw for draw in self.card.draws if draw.label in needed)
+
+    @property
+    def accepted(self) -> tuple[ColumnDraw, ...]:
+        """Those that public numbers do not refuse."""
+        return tuple(draw for draw in self.draws if draw.label not in self.refusals)
+
+    def read_off(self, draw: ColumnDraw) -> tuple[str, ...]:
+        """The figures that are read off a draw: they decide what it asks."""
+        return tuple(one.name for one in self.card.figures if one.draw == draw.label and one.name in self.figures)
+
+    def epsilon(self, draw: ColumnDraw) -> Fraction:
+        """What a draw may spend."""
+        return self.unit * self.share * draw.weight
+
+    def request(self, draw: ColumnDraw, released: Quantiles | None = None) -> Request:
+        """The release of a draw, given the quantiles of its column that have been released."""
+        return draw.ask(self, self.epsilon(draw), released or {})
+
+    def lacks(self, figure: str, rows: int) -> float:
+        """How many times its budget a figure needs: at most 1 where the budget carries it."""
+        wanted = next(one for one in self.card.figures if one.name == figure)
+        draw = next(one for one in self.card.draws if one.label == wanted.draw)
+        return wanted.least_epsilon(rows) / float(self.epsilon(draw))
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What is published about one column.
+
+    `quantiles` are the released ones, by their levels, `releases` what was asked for, each with its cost: figures are
+    read off these.
+    """
+
+    part: Part
+    figures: tuple[Figure, ...]
+    density: Figure | None = None
+    quantiles: Quantiles | None = None
+    releases: tuple[Figure, ...] = ()
+
+    @property
+    def scale(self) -> float:
+        """How large a difference is, in this column: its released interquartile range."""
+        found = self.quantiles or {}
+        return found[Fraction(3, 4)] - found[Fraction(1, 4)] if Fraction(1, 4) in found else 0.0
+
+    def __getitem__(self, label: str) -> Figure:
+        return next((figure for figure in self.figures if figure.label == label), Figure(label, None))
+
+    @property
+    def all_figures(self) -> tuple[Figure, ...]:
+        """The figures, the density among them."""
+        return self.figures if self.density is None else (*self.figures, self.density)
+
+    @property
+    def counts(self) -> Figure | None:
+        """Its counts: of a category, or of few integers or times, where they take the place of a density."""
+        figure = self.density if self.part.numeric else next(iter(self.figures), None)
+        return figure if figure is not None and hasattr(figure.value, "items") else None
+
+    @property
+    def answered(self) -> bool:
+        """Whether a reader learns anything about it: not from counts of no category."""
+        values = [figure.value for figure in self.figures if figure.value is not None]
+        return not self.part.skipped and any(not hasattr(value, "items") or len(value) > 0 for value in values)
+
+    @property
+    def silence(self) -> str:
+        """What would help where it is not answered."""
+        return self.part.skipped or next((figure.note for figure in self.figures), "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        figures = [figure.to_dict() for figure in self.all_figures]
+        bill = [
+            {"label": one.label, "how": one.how, "privacy": one.cost and one.cost.to_dict()} for one in self.releases
+        ]
+        own = {"name": self.part.name, "kind": self.part.kind, "skipped": self.part.skipped}
+        return {**own, "figures": figures, "releases": bill}
+
+    def records(self) -> list[Record]:
+        """A line per number. Curves of densities are left out."""
+        return [line for figure in self.all_figures for line in figure.records(self.part.name)]
+
+
+# -------------------------------------------------------------------------------------------------------- on the page
+
+ROOM, INTERVAL = 9, 12
+"""Letters of a value, and of its interval, that fit in a column of a card."""
+
+
+class FigureLine(NamedTuple):
+    """A figure of a card: what it is, its value and its interval in words; no value, and what would help, for ⊥."""
+
+    label: str
+    value: str
+    interval: str = ""
+    note: str = ""
+
+    @property
+    def wide(self) -> bool:
+        """Whether it needs the room of two."""
+        return len(self.value) > ROOM or len(self.interval) > INTERVAL or not self.value
+
+
+class CardView(NamedTuple):
+    """What the page shows of a column: figures, and the picture that fits its kind."""
+
+    anchor: str
+    column: ColumnProfile
+    figures: list[FigureLine]
+    picture: Markup | None = None
+    bars: list[Bar] | None = None
+    note: str = ""
+    counted: bool = False
+    """Whether the picture is of the bars."""
+
+    @property
+    def kind(self) -> str:
+        """What the column holds."""
+        form = self.column.part.form
+        return f"{self.column.part.kind}, UTC" if form is not None and form.word == "utc" else self.column.part.kind

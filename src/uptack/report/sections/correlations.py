@@ -1,0 +1,144 @@
+"""The correlations of all columns of numbers, by ranks: a list of pairs, and on the page a map."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from uptack.display import Record
+from uptack.display.numbers import plain
+from uptack.errors import InvalidArgument
+from uptack.labels import label
+from uptack.report.section import CsvTable, NameText, Section, SectionAnswer, SectionTable, register
+from uptack.session import Request, Session
+
+if TYPE_CHECKING:
+    from uptack.report.profile import Profile
+
+
+def ask(session: Session, wanted: bool, epsilon: Fraction) -> list[Request]:
+    """The correlations of all columns of numbers; of people those of their means."""
+    names = session.numeric
+    if len(names) < 2:
+        raise InvalidArgument("correlations", "asked for where there are two columns of numbers", "fewer")
+    each = {"per_person": "mean"} if session.adjacency.person else {}
+    return [Request("correlation_matrix", *names, epsilon=epsilon, **each)]
+
+
+def table(answer: SectionAnswer, name_text: NameText) -> SectionTable:
+    """The largest first: of many pairs these are read."""
+    names, values, ends = answer.value.names, answer.value.values, answer.figure.interval
+    pairs = sorted(itertools.combinations(range(len(names)), 2), key=lambda pair: -abs(float(values[pair])))
+    rows = [
+        [name_text(names[i]), name_text(names[j]), f"{values[i, j]:.2f}"]
+        + ([] if ends is None else [f"{ends[0][i][j]:.2f} to {ends[1][i][j]:.2f}"])
+        for i, j in pairs
+    ]
+    return SectionTable(["column", "column", "correlation", *([] if ends is None else ["95% interval"])], rows, left=2)
+
+
+def records(answer: SectionAnswer) -> list[Record]:
+    """A line per pair: one column in `column`, the other in `category`."""
+    lines = answer.figure.records(answer.section.about(answer.requests[0]))
+    if answer.value is None:
+        return lines
+    pairs = [{"column": line.pop("x"), "figure": "correlation", "category": line.pop("y")} for line in lines]
+    return [{**line, **pair} for line, pair in zip(lines, pairs, strict=True)]
+
+
+def csv_rows(answer: SectionAnswer) -> Iterator[dict[str, Any]]:
+    """A row per pair."""
+    if answer.value is not None:
+        for line in answer.value.figures(answer.figure.interval):
+            yield {name: plain(line.get(name)) for name in ("x", "y", "value", "low", "high")}
+
+
+# --------------------------------------------------------------------------------------------------------- on the page
+
+
+class HeatCell(NamedTuple):
+    """A correlation of a heat map. It has a colour where noise does not cover which sign it has."""
+
+    text: str
+    title: str
+    sign: str = ""
+    much: float = 0.0
+
+
+class HeatMap(NamedTuple):
+    """Correlations as a map, and how large their noise is."""
+
+    names: list[str]
+    rows: list[list[HeatCell]]
+    error: str = ""
+    people: bool = False
+
+
+def heat_map(answer: SectionAnswer, profile: Profile) -> HeatMap | None:
+    """The correlations as a map; None for ⊥."""
+    if answer.value is None:
+        return None
+    values, names = answer.value.values, [label(name) for name in answer.value.names]
+    ends = answer.figure.interval
+    low, high = (values, values) if ends is None else map(np.asarray, ends)
+    rows = [
+        [_cell(i == j, float(values[i, j]), (float(low[i, j]), float(high[i, j]))) for j in range(len(names))]
+        for i in range(len(names))
+    ]
+    errors = [max(high[i, j] - values[i, j], values[i, j] - low[i, j]) for i in range(len(names)) for j in range(i)]
+    error = "" if ends is None else f"{math.ceil(100 * max(errors)) / 100:.2f}"
+    return HeatMap(names, rows, error, profile.unit == "people")
+
+
+def _cell(same: bool, value: float, ends: tuple[float, float]) -> HeatCell:
+    if same:
+        return HeatCell("", "", "same")
+    sign = "plus" if ends[0] > 0 else "minus" if ends[1] < 0 else ""
+    text = f"{value:.2f}".replace("-0.00", "0.00")
+    return HeatCell(text, f"{ends[0]:.2f} to {ends[1]:.2f}", sign, round(60 * value**2, 1))
+
+
+STYLE = """\
+.heat { width: auto; font-size: .86rem; } .heat td { text-align: center; padding: 5px 8px; min-width: 3.4em; border: 1px solid var(--card); white-space: nowrap; } .heat .same { background: var(--line); }
+.heat th { min-width: 6em; max-width: 12em; font-weight: 400; vertical-align: middle; } .heat th.n { text-align: center; vertical-align: bottom; min-width: 0; padding: 4px 6px; }
+.heat th[scope=row] { position: sticky; left: 0; background: var(--card); } .upright th span { writing-mode: vertical-rl; transform: rotate(180deg); max-height: 12em; overflow-wrap: anywhere; text-align: left; }
+.plus { background: color-mix(in srgb, var(--main) var(--much), transparent); } .minus { background: color-mix(in srgb, var(--warm) var(--much), transparent); }
+"""  # noqa: E501
+
+HTML = """\
+{% set heat = shown.view %}
+{% set upright = heat.names | length > 6 and heat.names | map("length") | max > 7 %}
+<div class="scroll"><table class="heat{{ " upright" if upright }}">
+<tr><th></th>{% for name in heat.names %}<th class="n" scope="col"><span>{{ name }}</span></th>{% endfor %}</tr>
+{% for row in heat.rows %}<tr><th scope="row">{{ heat.names[loop.index0] }}</th>{% for cell in row %}<td{% if cell.sign %} class="{{ cell.sign }}" style="--much: {{ cell.much }}%"{% endif %}{% if cell.title %} title="{{ cell.title }}"{% endif %}>{{ cell.text }}</td>{% endfor %}</tr>
+{% endfor %}
+</table></div>
+<p class="soft small">{% if heat.error %}Off by at most {{ heat.error }} each (95%); one without a colour may as well be 0. {% endif %}By ranks (Kendall's τ, turned into the correlation that it has in a normal law).{% if heat.people %} Of people, those of the means of their rows.{% endif %}</p>
+"""  # noqa: E501
+
+
+CORRELATIONS = register(
+    Section(
+        name="correlations",
+        place=2,
+        option="correlations",
+        help="Also the correlations of all numbers, by ranks.",
+        share=Fraction(1, 6),
+        ask=ask,
+        table=table,
+        html=HTML,
+        view=heat_map,
+        style=STYLE,
+        records=records,
+        csv=CsvTable(
+            "Correlations of columns of numbers, by ranks, with 95% intervals for the noise where there are such.",
+            {"x": "string", "y": "string", "value": "number", "low": "number", "high": "number"},
+        ),
+        csv_rows=csv_rows,
+    )
+)

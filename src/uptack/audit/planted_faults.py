@@ -106,7 +106,7 @@ def narrower(law: Any) -> Any:
 
 def unguarded() -> AbstractContextManager[None]:
     """Releases that let warnings out."""
-    return patched("uptack.registry.rim.SILENCE", lambda _: nullcontext())
+    return patched("uptack.registry.guard.SILENCE", lambda _: nullcontext())
 
 
 FAULTS = (

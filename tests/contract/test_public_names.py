@@ -20,7 +20,7 @@ NAMES = {
         quantile_difference rank_biserial ranks signed_rank superiority""",
     "uptack.ranks": """correlation correlation_matrix hodges_lehmann kendall_tau kruskal_wallis mann_whitney
         median_difference quantile_difference rank_biserial signed_rank superiority""",
-    "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram Tally count histogram
+    "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram count histogram
         margins minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
     "uptack.blocks": "BlockPlan Vote plan stable_value subsample_aggregate",
     "uptack.papers": "A_dist A_samp M R_H R_S S Scale TM",

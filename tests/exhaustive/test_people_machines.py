@@ -9,15 +9,15 @@ import pytest
 import uptack as ut
 from tests.exhaustive.people import persons
 from uptack.cli.command_support import as_text
-from uptack.columns.owners import PeopleRows
 from uptack.kernels import feature_blocks, kernel_machine
 from uptack.kernels.feature_blocks import BLOCK, TERMS, Features
 from uptack.kernels.kernel_estimators import KernelRegressor, KernelSVC
-from uptack.kernels.machine_design import Design, MachineTerms
+from uptack.kernels.machine_design import Design, MachineTerms, columns_of
 from uptack.kernels.machine_function import KernelMachine, spectrum
 from uptack.kernels.machine_minimisers import LOSSES
 from uptack.kernels.machine_release import _coefficients
 from uptack.kernels.stationary_kernels import GaussianKernel
+from uptack.table.reads import DESIGN
 
 OMEGA = spectrum(GaussianKernel(0.7), 8)
 MACHINE = KernelMachine(OMEGA, np.empty(0), 0.0, 1.0, 0.0)
@@ -29,10 +29,10 @@ def machine(people, design, adjacency=ut.SUBSTITUTE, rows=None):
     """The exact machine of people, each a tuple of rows (x, y), and its public terms."""
     values = np.array([row for person in people for row in person], float).reshape(-1, 2)
     codes = np.repeat(np.arange(len(people)), [len(person) for person in people])
-    theirs = [PeopleRows(part, codes, len(people)) for part in (values[:, :1], values[:, 1])]
+    theirs = DESIGN.enter({"x": values[:, :1], "y": values[:, 1]}, codes).arguments
     rows = rows or len(people)
     terms = MachineTerms.of(design, rows, adjacency)
-    return _coefficients(MACHINE, design.ready(design.table(*theirs)), design.penalty, rows, terms), terms
+    return _coefficients(MACHINE, design.rows(columns_of(**theirs), "error"), design.penalty, rows, terms), terms
 
 
 def designed(loss, regularization=0.05):

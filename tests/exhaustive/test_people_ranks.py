@@ -8,10 +8,10 @@ import pytest
 
 import uptack as ut
 from tests.exhaustive.people import persons
-from uptack.columns.each import HOWS
-from uptack.columns.owners import owners
-from uptack.columns.samples import complete_rows, samples
-from uptack.registry.reads import LABELLED, PAIR
+from uptack.ranks.rank_data import complete_rows, samples
+from uptack.table.arguments import side_by_side
+from uptack.table.protocol import HOWS
+from uptack.table.reads import LABELLED, ORDER, PAIR
 
 ROWS = ((0.0, 1), (1.0, 0), (3.0, 1), (np.nan, 1), (2.0, None))
 """Rows (value, label) of a tiny universe: one without a value, and one without a label."""
@@ -21,23 +21,22 @@ GROUPS = (1, 0)
 
 def owned(people):
     rows = [ROWS[i] for person in people for i in person]
-    whose = owners(np.repeat(np.arange(len(people)), [len(person) for person in people]))
+    whose = np.repeat(np.arange(len(people)), [len(person) for person in people])
     return [row[0] for row in rows], [row[1] for row in rows], whose
 
 
 def lines(people, how):
     x, labels, whose = owned(people)
     y = [np.nan if mark is None else float(mark) for mark in labels]
-    order = np.arange(len(x))
-    sides = {name: PAIR.people(name, side, whose).each(how, order) for name, side in (("x", x), ("y", y))}
-    found = complete_rows(sides, "ignore")
-    return found.size, Counter(map(tuple, found.values.tolist()))
+    sides = PAIR.enter({"x": x, "y": y}, whose, np.arange(len(x))).arguments
+    found = complete_rows(side_by_side({name: side.per_person(how, ORDER) for name, side in sides.items()}), "ignore")
+    return found.size, Counter(map(tuple, found.lines.T.tolist()))
 
 
 def labelled(people, how):
     x, labels, whose = owned(people)
-    data = LABELLED.people("x", x, whose).each(how, np.arange(len(x)))
-    found = samples(data, LABELLED.people("labels", labels, whose), GROUPS, "ignore")
+    data = LABELLED.enter({"x": x, "labels": labels}, whose, np.arange(len(x))).arguments
+    found = samples(data["x"].per_person(how, ORDER), data["labels"], GROUPS, "ignore")
     return found.size, Counter((g, v) for g, part in zip(GROUPS, found.values, strict=True) for v in part.tolist())
 
 
@@ -90,9 +89,10 @@ def test_sessions_ask_the_same_and_refuse_people_as_rows():
     spent = session.spent
     with pytest.raises(ut.InvalidArgument, match=r"^per_person must be given with person"):
         session.kendall_tau("x", "y", epsilon=2)
-    with pytest.raises(ut.InvalidArgument, match=r"^per_person must be another than 'last'"):
-        session.kendall_tau("x", "y", epsilon=2, **ways[0])
     with pytest.raises(ut.InvalidArgument, match=r"^public_labels must be False where people"):
         ut.superiority(x, label, groups=(1, 0), **own, per_person="mean", public_labels=True)
     assert session.spent == spent
     assert session.kendall_tau("x", "y", epsilon=2, per_person="mean")
+    session = ut.open(table, person="id", entropy=ut.SeededEntropy(1))
+    ours = session.kendall_tau("x", "y", epsilon=2, **ways[0])
+    assert ours.value == ut.kendall_tau(x, y, **own, **ways[1], entropy=ut.SeededEntropy(1)).value

@@ -13,36 +13,37 @@ from tests.exhaustive.panels import MOST_ROWS, added, bags, rows, substituted, t
 from tests.exhaustive.test_categories import excess, table_law
 from uptack.blocks.block_evaluation import random_blocks
 from uptack.blocks.people_blocks import rows_of
-from uptack.columns import spread
-from uptack.columns.grouped import Keys, PeopleGroups
-from uptack.columns.numeric import ArrayColumn
-from uptack.columns.owners import Owners
-from uptack.columns.people import PeopleColumn
-from uptack.columns.spread import UNIT, Weights, favourites, table
 from uptack.discrete.categories import Capped, Screen
 from uptack.discrete.count_noise import cell_noise
 from uptack.exact import ball, upper
 from uptack.noise import SeededEntropy
+from uptack.table import unit
+from uptack.table.arguments import column_field
+from uptack.table.memory import counts
+from uptack.table.memory.counts import favourites
+from uptack.table.memory.table import MemoryTable
+from uptack.table.unit import U, Unit
 
 CELLS = (0, 1, 2)
-WEIGHTS = [Weights(), Weights("one"), Weights("rows", 1), Weights("rows", 2), Weights("rows", 7)]
+IDS = ("id",)
+WEIGHTS = [Unit.of_people(IDS, *share) for share in (("people",), ("one",), ("rows", 1), ("rows", 2), ("rows", 7))]
 
 
 def units(people, weights):
     places, codes = rows(people)
-    return table(places.astype(np.int64), codes, len(people), weights, len(CELLS))
+    return counts.units(places.astype(np.int64), len(CELLS), weights, codes, len(people))
 
 
 def brute(people, weights):
     """The units by the words of the module, person by person."""
     out = [0] * len(CELLS)
     for own in people:
-        counts = Counter(own)
-        if weights.way == "one":
-            out[min(counts, key=lambda cell: (-counts[cell], cell))] += 1
+        times_in = Counter(own)
+        if weights.share == "one":
+            out[min(times_in, key=lambda cell: (-times_in[cell], cell))] += 1
         else:
-            each = min(UNIT // len(own), UNIT // (weights.at_most or 1))
-            for cell, times in counts.items():
+            each = min(U // len(own), U // (weights.at_most or 1))
+            for cell, times in times_in.items():
                 out[cell] += each * times
     return out
 
@@ -67,7 +68,7 @@ def test_one_person_moves_a_table_by_what_the_theorem_says(weights):
 
 
 @pytest.mark.parametrize("relation", [ut.SUBSTITUTE, ut.ADD_REMOVE], ids=str)
-@pytest.mark.parametrize("weights", [Weights(), Weights("one"), Weights("rows", 2)], ids=str)
+@pytest.mark.parametrize("weights", [WEIGHTS[0], WEIGHTS[1], WEIGHTS[3]], ids=str)
 def test_the_noise_of_a_table_costs_epsilon_and_no_less(relation, weights):
     """The exact log-ratio of the noisy table, Σ rise/up + Σ fall/down, over all neighbours."""
     epsilon = Fraction(3, 4)
@@ -87,7 +88,7 @@ def test_the_noise_of_a_table_costs_epsilon_and_no_less(relation, weights):
 @pytest.fixture
 def six(monkeypatch):
     """People of 6 units, so that exact laws can be written down."""
-    monkeypatch.setattr(spread, "UNIT", 6)
+    monkeypatch.setattr(unit, "U", 6)
 
 
 @pytest.mark.usefixtures("six")
@@ -95,7 +96,7 @@ def six(monkeypatch):
 @pytest.mark.parametrize("delta", [Fraction(1, 5), Fraction(1, 50)])
 def test_unknown_categories_of_people_are_private_and_no_lower_cap_is(relation, delta):
     """The screen on units: its exact hockey-stick divergence over all neighbours is at most δ, and what is said."""
-    epsilon, weights = Fraction(2), Weights()
+    epsilon, weights = Fraction(2), WEIGHTS[0]
     screen = Screen.of(epsilon, delta, relation.by_person("id"), weights)
     assert (weights.most, screen.step) == (6, 6)
     with ctx.workprec(150):
@@ -146,15 +147,14 @@ def test_favourites_are_the_first_of_the_most_frequent():
 def grouped(people):
     """Groups of (group, value) rows: how many people, and whose values, are in each."""
     pairs, codes = rows(people)
-    whose = Owners(codes, len(people))
-    x = PeopleColumn(ArrayColumn(pairs[:, 1].astype(float)), codes, len(people))
-    made = PeopleGroups(x, Keys.of(pairs[:, 0].astype(np.int64), whose))
+    fields = {"group": column_field("group", pairs[:, 0].astype(np.int64)), "x": column_field("x", pairs[:, 1] + 0.0)}
+    made = MemoryTable(fields, WEIGHTS[0], codes, len(people)).groups(["group"])
     names, sizes = made.sizes()
     held = {}
     for name, size in zip(names, sizes.tolist(), strict=True):
-        part = made.rows(name)
-        assert part.size == part.people == size
-        held[name] = sorted((tuple(part.values[part.codes == c].tolist())) for c in range(part.people))
+        part = made.part(name).column("x").rows
+        assert part.n == part.size == size
+        held[name] = sorted((tuple(part.lines[0][part.codes == c].tolist())) for c in range(part.size))
     return held
 
 
@@ -167,8 +167,8 @@ def test_a_person_is_in_one_group_and_moves_that_group_alone():
         for own in rows_of_one:
             there = grouped((*people, own))
             changed = [name for name in there if there[name] != here.get(name, [])]
-            counts = Counter(group for group, _ in own)
-            group = min(counts, key=lambda name: (-counts[name], name))
+            often = Counter(group for group, _ in own)
+            group = min(often, key=lambda name: (-often[name], name))
             assert changed == [group]
             mine = tuple(value for name, value in own if name == group)
             assert sorted([*here.get(group, []), mine]) == there[group]

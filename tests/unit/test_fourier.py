@@ -13,7 +13,6 @@ from scipy import integrate, stats
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack.columns.numeric import ArrayColumn
 from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, moments
 from uptack.densities.fourier import _FourierPlan, _kept, fourier_density
 from uptack.densities.trigonometric_moments import CELLS, UNIT, cosines, half_lattice, moment_sums
@@ -21,6 +20,7 @@ from uptack.exact import working
 from uptack.kernels.density_curves import DensityCurve, FourierDensity
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, loss
+from uptack.table.arguments import as_column
 
 RNG = np.random.default_rng(5)
 NORMAL = RNG.normal(10, 2, 20_000)
@@ -326,7 +326,7 @@ def test_missing_rows():
 
 
 def test_a_column_and_an_array_give_the_same():
-    ours, theirs = (fourier_density(x, 1, entropy=SeededEntropy(8)).value for x in (ArrayColumn(NORMAL), NORMAL))
+    ours, theirs = (fourier_density(x, 1, entropy=SeededEntropy(8)).value for x in (as_column("x", NORMAL), NORMAL))
     assert (ours.coefficients == theirs.coefficients).all()
     assert ours.low == theirs.low
 

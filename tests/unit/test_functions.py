@@ -17,7 +17,6 @@ import pytest
 from flint import arb, ctx
 
 import uptack as ut
-from uptack.columns.numeric import ArrayColumn
 from uptack.densities import kde
 from uptack.densities.kernel_density import ERROR, Bins, Density
 from uptack.errors import InvalidArgument, UptackError
@@ -39,6 +38,7 @@ from uptack.kernels.covariance_factor import CovarianceFactor, plan
 from uptack.kernels.function_storage import kernel_of
 from uptack.noise import IntegerGaussian, SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, gaussian_delta
+from uptack.table.arguments import as_column
 
 LEAVES = [GaussianKernel, ExponentialKernel, Matern32, Matern52]
 HUGE = 10**9  # an ε at which the noise is next to nothing
@@ -674,7 +674,7 @@ def test_kde_reads_what_columns_are():
     rows = np.random.default_rng(17).integers(0, 100, size=70_000)
     options = {"epsilon": HUGE, "delta": 1e-6, "bandwidth": 2.0}
     wanted = kde(rows, **options).value.at([30.0, 50.0])
-    for same in (rows.astype(float), ArrayColumn(rows), rows[:, None], rows.tolist()):
+    for same in (rows.astype(float), as_column("x", rows), rows[:, None], rows.tolist()):
         assert np.allclose(kde(same, **options).value.at([30.0, 50.0]), wanted, rtol=0, atol=1e-9)
     holes = rows.astype(float)
     holes[::2] = np.nan

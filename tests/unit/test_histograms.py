@@ -23,6 +23,7 @@ from uptack.discrete.margin_consistency import consistent
 from uptack.discrete.margin_tables import margins
 from uptack.discrete.shrinkage import posterior_medians
 from uptack.discrete.sparse_histograms import printed_cutoff, sparse_histogram
+from uptack.table.arguments import as_column
 
 HUGE = 10**6  # an ε at which the noise is 0
 NAN = float("nan")
@@ -301,15 +302,11 @@ def test_one_row_does_not_change_how_others_are_read(keys, rows, counts):
     assert found.value.counts.tolist() == counts
 
 
-def test_a_tally_and_a_column_give_what_the_rows_give():
+def test_a_column_gives_what_the_rows_give():
     rows = np.array([0, 1, 1, 2, 2, 2, 7])
-    tally = ut.discrete.Tally((0, 1, 2, 7), np.array([1, 2, 3, 1]))
-    asked = ({"keys": 3}, {"edges": [0, 2, 5]}, {"delta": 0.5})
-    for options in asked:
+    for options in ({"keys": 3}, {"edges": [0, 2, 5]}, {"delta": 0.5}):
         first, second = (
-            ut.histogram(x, epsilon=10**4, entropy=ut.SeededEntropy(1), **options).value for x in (rows, tally)
+            ut.histogram(x, epsilon=10**4, entropy=ut.SeededEntropy(1), **options).value
+            for x in (rows, as_column("x", rows))
         )
         assert dict(first) == dict(second)
-    column = ut.reach.ArrayColumn(rows)
-    first, second = (ut.histogram(x, epsilon=10**4, edges=[0, 2, 5]).value for x in (rows, column))
-    assert dict(first) == dict(second)

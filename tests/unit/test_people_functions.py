@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.columns.people import UNIT
 from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise
 from uptack.densities.kernel_density import Bins
 from uptack.densities.trigonometric_moments import half_lattice, moment_sums
@@ -15,6 +14,7 @@ from uptack.kernels.kernel_norms import KernelSum
 from uptack.noise import SeededEntropy
 from uptack.registry import declared
 from uptack.regression.block_fits import fit_people
+from uptack.table.unit import U as UNIT
 
 LOUD = 10**6
 """An ε at which there is next to no noise."""

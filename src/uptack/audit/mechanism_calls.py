@@ -104,7 +104,7 @@ NOISE = (
     "uptack.densities.caratheodory.CaratheodoryNoise.draw",
 )
 VALUES: dict[str, Callable[[Any], list[Any]]] = {
-    "uptack.discrete.histograms._counted": lambda found: [np.asarray(found[0])],
+    "uptack.discrete.histograms._counted": lambda found: [np.asarray(found)],
     "uptack.discrete.margin_tables._Call.counted": lambda found: [array.ravel() for array in found.values()],
     "uptack.densities.trigonometric_moments.moment_sums": lambda found: [found],
 }

@@ -12,44 +12,29 @@ people. The rows of a person keep their order, and people come in a random one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uptack.blocks.block_copies import number_of_rows
-from uptack.columns.owners import NOBODY, Owners
+from uptack.table.arguments import Owned
+from uptack.table.ids import NOBODY
 
 Indices = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class PeopleTable:
-    """A table from which rows can be picked, and whose its rows are."""
-
-    rows: Any
-    whose: Owners
-
-    of_people: ClassVar[bool] = True
-
-    @staticmethod
-    def of(name: str, data: Any, whose: Owners) -> Any:
-        """The data with their owners. A function of rows has none."""
-        return data if name in ("f", "g") else PeopleTable(data, whose)
-
-
 def units(data: Any) -> int:
     """How many rows, or people, there are to deal."""
-    if not isinstance(data, PeopleTable):
+    if not isinstance(data, Owned):
         return number_of_rows(data)
-    data.whose.check("data", number_of_rows(data.rows))
+    data.whose.check("data", number_of_rows(data.data))
     return data.whose.people
 
 
 def dealt_rows(data: Any, blocks: Sequence[Indices]) -> tuple[Any, Sequence[Indices]]:
     """The table, and the rows of each block of rows, or of people."""
-    return (data.rows, rows_of(blocks, data.whose.codes)) if isinstance(data, PeopleTable) else (data, blocks)
+    return (data.data, rows_of(blocks, data.whose.codes)) if isinstance(data, Owned) else (data, blocks)
 
 
 def rows_of(blocks: Sequence[Indices], codes: Indices) -> list[Indices]:

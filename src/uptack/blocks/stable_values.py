@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from uptack import checks
 from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, evaluate, functions, random_blocks
-from uptack.blocks.people_blocks import PeopleTable, dealt_rows, units
+from uptack.blocks.people_blocks import dealt_rows, units
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import distance_needed, release_if_stable
@@ -29,8 +29,8 @@ from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.reach.instability import Winner, winner
 from uptack.registry import release
-from uptack.registry.reads import Peoples
 from uptack.release import Advice, Noise, NoReply, Release
+from uptack.table.reads import OwnedData
 
 NAME = "stable value"
 
@@ -118,7 +118,7 @@ def _epsilon_for(blocks: int, epsilon: Fraction, delta: Fraction, g: int) -> flo
     return None
 
 
-@release(data=("f", "data"), people=Peoples(PeopleTable.of), examples=({"delta": 1e-6},))
+@release(data=("f", "data"), people=OwnedData(("data",)), examples=({"delta": 1e-6},))
 def stable_value(
     f: Functions,
     data: Any,

@@ -29,7 +29,7 @@ from uptack.blocks.block_evaluation import (
     functions,
     random_blocks,
 )
-from uptack.blocks.people_blocks import PeopleTable, dealt_rows, units
+from uptack.blocks.people_blocks import dealt_rows, units
 from uptack.blocks.stable_values import ShareNoise, Vote, lead_needed, released_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -42,8 +42,8 @@ from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
-from uptack.registry.reads import Peoples
 from uptack.release import Advice, NoReply, Release
+from uptack.table.reads import OwnedData
 
 Aggregator = Callable[[Any], Release[Any] | NoReply]
 NUMERIC: dict[str, Callable[..., Release[float] | NoReply]] = {
@@ -74,7 +74,7 @@ class Task:
         return SUBSTITUTE.per_person(self.moves)
 
 
-@release(data=("f", "data"), people=Peoples(PeopleTable.of), examples=({"blocks": 100},))
+@release(data=("f", "data"), people=OwnedData(("data",)), examples=({"blocks": 100},))
 def subsample_aggregate(
     f: Functions,
     data: Any,

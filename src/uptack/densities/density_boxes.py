@@ -14,9 +14,6 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns.numeric import Column
-from uptack.columns.people import PeopleColumn
-from uptack.columns.spread import added
 from uptack.densities.density_columns import features
 from uptack.densities.trigonometric_moments import CELLS, Integers
 from uptack.errors import InvalidArgument
@@ -24,6 +21,8 @@ from uptack.kernels.density_curves import Floats
 from uptack.statistics.column_options import Question
 from uptack.statistics.joint_quantiles import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
+from uptack.table.memory.counts import added
+from uptack.table.protocol import Columns
 
 BOX_SHARE = Fraction(1, 4)
 """The part of ε that goes into the box, where it is not given."""
@@ -62,11 +61,11 @@ class DensityBox:
         return DensityBox(self.low * times, self.high * times)
 
 
-def counted(columns: Sequence[Column], box: DensityBox) -> tuple[Integers, Integers]:
+def counted(columns: Columns, box: DensityBox) -> tuple[Integers, Integers]:
     """The cells that rows are in, and how many, or how many units of people, are in each."""
     low, sides = box.low, [b - a for a, b in zip(box.low, box.high, strict=True)]
-    if len(columns) == 1 and not isinstance(columns[0], PeopleColumn):
-        (counts,) = columns[0].sums(functools.partial(_cell_counts, low=low[0], side=sides[0]))
+    if len(columns) == 1 and not columns[0].unit.weighted:
+        (counts,) = columns[0].sum(functools.partial(_cell_counts, low=low[0], side=sides[0]))
         filled = np.flatnonzero(counts)
         return filled.reshape(-1, 1), counts[filled]
     values, units = features(columns)
@@ -87,7 +86,7 @@ def _least_tail(n: int) -> Fraction:
     return Fraction(min(max(max(n, 1) ** -0.4, 0.001), 0.01)).limit_denominator(10**6)
 
 
-def private_box(columns: Sequence[Column], n: int, question: Question, rows: Fraction) -> DensityBox | Outcome[Any]:
+def private_box(columns: Columns, n: int, question: Question, rows: Fraction) -> DensityBox | Outcome[Any]:
     """Two quantiles of each column, with so many rows beyond, moved outward.
 
     For a normal law the ends are then at ±3.5 standard deviations, however far in the quantiles had to be.

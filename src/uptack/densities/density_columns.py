@@ -3,53 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns.numeric import ArrayColumn, Column
-from uptack.columns.owners import PeopleRows
-from uptack.columns.people import PeopleColumn
-from uptack.columns.selection import Floats
 from uptack.errors import InvalidArgument
 from uptack.statistics.column_input import column
 from uptack.statistics.column_options import Question
-from uptack.table.values.entrance import matrix
+from uptack.table.arguments import as_columns
+from uptack.table.exact_sum import Floats
+from uptack.table.protocol import Columns, Design, Weights
+from uptack.table.values.kinds import LARGEST
 
-Integers = NDArray[np.int64]
 MOST = 3
 
 
-def coordinates(x: Any) -> list[Any]:
-    """One entry for each column, from the shape and the type alone."""
-    if isinstance(x, Column):
-        return [x]
+def coordinates(x: Any) -> Columns:
+    """The columns, from the shape and the type alone."""
     must = "a column of numbers, or a table of two or three of them"
-    if isinstance(x, PeopleRows):
-        sides = x.values[:, None] if x.values.ndim == 1 else x.values
-        if not 1 <= sides.shape[1] <= MOST:
-            raise InvalidArgument("x", must, "another number of columns")
-        return [PeopleColumn(ArrayColumn(side), x.codes, x.people) for side in sides.T]
-    table = matrix("x", x, must)
-    if table.ndim == 1:
-        return [table]
-    if not 1 <= table.shape[1] <= MOST:
-        raise InvalidArgument("x", must, checks.outline(x))
-    return list(table.T)
+    columns = as_columns("x", x, must)
+    if not 1 <= len(columns) <= MOST:
+        raise InvalidArgument("x", must, f"{len(columns)} of them" if isinstance(x, Columns) else checks.outline(x))
+    return columns
 
 
-def read(columns: list[Any], question: Question) -> list[Column]:
+def read(columns: Columns, question: Question) -> Columns:
     """The columns as floats without NaN. Where there are several, a row is dropped as a whole."""
-    if len(columns) > 1 and question.missing == "drop":
-        people = isinstance(columns[0], PeopleColumn)
-        there = np.flatnonzero(~np.isnan([c.values if people else c for c in columns]).any(axis=0))
-        columns = [c.only(there) if people else c[there] for c in columns]
-    return [column(c, question, floats=True)[0] for c in columns]
+    if len(columns) > 1 and question.missing is not None:
+        columns = _whole_rows(columns, question.missing)
+    return Columns(column(one, question, floats=True)[0] for one in columns)
 
 
-def features(columns: Sequence[Column]) -> tuple[Floats, Integers | None]:
+def _whole_rows(columns: Columns, missing: str | float) -> Columns:
+    """The same row by row: without a value in any column where one is missing, or with a number in its place."""
+    made = Design(len(columns) - 1, [one.name for one in columns], partial(_filled, missing=missing))
+    x, y = columns.table.design(made)
+    return Columns([*x, y])
+
+
+def _filled(lines: Sequence[Floats], missing: str | float) -> Sequence[Floats]:
+    gone = np.isnan(lines)
+    if missing == "drop":
+        return list(np.where(gone.any(axis=0), np.nan, lines))
+    return list(np.clip(np.where(gone, missing, lines), -LARGEST, LARGEST))
+
+
+def features(columns: Columns) -> tuple[Floats, Weights]:
     """The rows of columns in memory, one line each, and the units of each row where they are people's.
 
     **Lemma.** Let a row add its feature φ(x), and a person the mean of the features of her rows, in whole units: the
@@ -57,6 +58,5 @@ def features(columns: Sequence[Column]) -> tuple[Floats, Integers | None]:
     features of one row (a norm, a gauge, a scalar product that is never negative, the distance of two) bounds those of
     one person, whatever her rows are and however many: norms and gauges are convex, and 0 is as near as any feature. ∎
     """
-    units = columns[0].units if isinstance(columns[0], PeopleColumn) else None
-    values = [c.values.astype(np.float64) for c in columns if isinstance(c, ArrayColumn | PeopleColumn)]
-    return np.column_stack(values), units
+    rows = (columns[0].rows if len(columns) == 1 else columns.rows("clip")).in_memory()
+    return rows.lines.T, rows.weights

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,9 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns.numeric import Column
-from uptack.columns.people import UNIT as UNITS
-from uptack.columns.people import PeopleColumn
 from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, MomentNoise
 from uptack.densities.density_boxes import BOX_SHARE, MOST_TAIL, DensityBox, counted, given_ends, private_box, tail_rows
 from uptack.densities.density_columns import coordinates, read
@@ -33,11 +29,12 @@ from uptack.noise import Entropy
 from uptack.noise.integer_laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
-from uptack.registry.reads import POINTS
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, read_question
 from uptack.statistics.row_counts import COUNT_SHARE, public_size
 from uptack.statistics.statistic import least_n
+from uptack.table.protocol import Columns
+from uptack.table.reads import POINTS
 
 MOST = {1: 1000, 2: 50, 3: 10}
 """The highest degree, by dimension."""
@@ -162,12 +159,12 @@ def fourier_density(
     box = None if ends is None else ends.over(dimension)
     plan = _plan(kind, dimension, question, box is None, wanted)
     columns = read(given, question)
-    n, question = public_size(columns[0].size, question)
+    n, question = public_size(columns[0].count(), question)
     return question.account.close(_found(columns, n, box, plan, wanted, question))
 
 
 def _found(
-    columns: Sequence[Column],
+    columns: Columns,
     n: int,
     box: DensityBox | None,
     plan: _FourierPlan,
@@ -187,13 +184,12 @@ def _found(
 
 
 def _released(
-    columns: Sequence[Column], n: int, box: DensityBox, plan: _FourierPlan, wanted: int | None, question: Question
+    columns: Columns, n: int, box: DensityBox, plan: _FourierPlan, wanted: int | None, question: Question
 ) -> Outcome[FourierDensity]:
     """The noisy sums over the number of rows, turned from the edges of the cells to their centres."""
     degree, n = plan.degree(n, wanted), max(n, 1)
     noise, frequencies = plan.noise(degree), half_lattice(degree, plan.dimension)
-    one = UNITS if isinstance(columns[0], PeopleColumn) else 1
-    noisy = moment_sums(*counted(columns, box), frequencies, one) + noise.draw(question.entropy)
+    noisy = moment_sums(*counted(columns, box), frequencies, columns[0].unit.most) + noise.draw(question.entropy)
     turn = np.exp(1j * np.pi * frequencies.sum(axis=1) / CELLS)
     means, errors = turn * (noisy[:, 0] + 1j * noisy[:, 1]) / (UNIT * n), noise.squares / n**2
     kept = _kept(frequencies, means, errors + 1 / n) if wanted is None else np.full(len(means), True)

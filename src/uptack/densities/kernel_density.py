@@ -13,10 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns.numeric import Column
-from uptack.columns.people import UNIT as UNITS
-from uptack.columns.people import PeopleColumn
-from uptack.columns.units import roomy
 from uptack.densities.density_columns import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -29,12 +25,14 @@ from uptack.kernels.stationary_kernels import GaussianKernel
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
-from uptack.registry.reads import POINTS
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, read_question
 from uptack.statistics.joint_quantiles import quantiles
 from uptack.statistics.quantiles import statistic
 from uptack.statistics.row_counts import public_size
+from uptack.table.protocol import Columns
+from uptack.table.reads import POINTS
+from uptack.table.unit import roomy
 from uptack.table.values.kinds import LARGEST
 
 FINENESS = {1: 64, 2: 16, 3: 8}
@@ -166,9 +164,9 @@ def _bandwidths(value: Any, dimension: int) -> tuple[float, ...]:
 
 
 def _released(
-    columns: list[Column], question: Question, given: tuple[float, ...] | None, wanted: Floats | None, most_points: int
+    columns: Columns, question: Question, given: tuple[float, ...] | None, wanted: Floats | None, most_points: int
 ) -> Outcome[FunctionRelease]:
-    n, question = public_size(columns[0].size, question)
+    n, question = public_size(columns[0].count(), question)
     if n < 1:
         return question.refuse(HOW, Advice(n=1))
     window = None
@@ -185,7 +183,7 @@ def _released(
 
 
 def _process(
-    columns: list[Column],
+    columns: Columns,
     n: int,
     question: Question,
     bandwidths: tuple[float, ...],
@@ -199,7 +197,7 @@ def _process(
     kernel = reduce(TensorKernel, sides)
     bumps = KernelSum(kernel, Fraction(weight))
     most_rows, delta = _most_rows(n, question)
-    one = UNITS if isinstance(columns[0], PeopleColumn) else 1  # one more rounding, for which ERROR has room
+    one = columns[0].unit.most  # where it is not 1, one more rounding, for which ERROR has room
     made = release_function(
         Density(_bins(columns, bandwidths), kernel, weight / one, NEAR * bandwidths[0]),
         kernel=kernel,
@@ -228,7 +226,7 @@ def _most_rows(n: int, question: Question) -> tuple[int, Fraction]:
 
 
 def _private_bandwidths(
-    columns: list[Column], n: int, question: Question
+    columns: Columns, n: int, question: Question
 ) -> tuple[tuple[float, ...], Floats] | Outcome[Any]:
     """h_j = 0.85·σ_j·(4/((d + 2)n))^(1/(d + 4)), with σ_j the distance of two released quartiles over 1.349.
 
@@ -254,11 +252,11 @@ def _for_all(advice: Advice, share: Fraction) -> Advice:
     return replace(advice, epsilon=epsilon)
 
 
-def _bins(columns: list[Column], bandwidths: tuple[float, ...]) -> Bins:
+def _bins(columns: Columns, bandwidths: tuple[float, ...]) -> Bins:
     """Bins of all rows; of one column batch by batch, wherever it is kept."""
     steps = np.array(bandwidths) / FINENESS[len(columns)]
-    if len(columns) == 1 and not isinstance(columns[0], PeopleColumn):
-        bins: Bins = columns[0].sums(partial(_binned, steps=steps))[0]
+    if len(columns) == 1 and not columns[0].unit.weighted:
+        bins: Bins = columns[0].sum(partial(_binned, steps=steps))[0]
         return bins
     rows, units = features(columns)
     return Bins.of(rows, steps, units)

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack import checks, columns
+from uptack import checks
 from uptack.discrete.domains import Domain
 from uptack.discrete.time_binning import TimeEdges, time_edges
 from uptack.errors import InvalidArgument
 from uptack.noise.integer_laws import Integers
+from uptack.table.protocol import Column
+from uptack.table.values.entrance import HELD, column
+from uptack.table.values.kinds import NUMERIC
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Edges:
 
     def places(self, x: Any) -> Integers:
         """The number of the cell that each row is in; -1 for none."""
-        array = columns.column("x", x).floats()
+        array = column("x", x).floats()
         place = np.searchsorted(self.edges, array, side="right") - 1
         place[array == self.edges[-1]] = len(self.edges) - 2
         inside = (place >= 0) & (place < len(self.edges) - 1)
@@ -52,15 +55,11 @@ class KeyCells:
 
     def places(self, x: Any) -> Integers:
         """The number of the cell that each row is in; -1 for none."""
-        try:
-            return self.domain.encode({"x": x})
-        except InvalidArgument as error:
-            must = "a one-dimensional column of keys"
-            raise InvalidArgument("x", must, error.got, "keys=k stands for the integers from 0 to k - 1.") from None
+        return self.domain.encode({"x": x})
 
 
-def binning_of(x: Any, edges: Any, keys: Any, every: str | None, outside: str) -> Edges | KeyCells | TimeEdges:
-    """The cells that edges, keys or units of the calendar say."""
+def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str) -> Edges | KeyCells | TimeEdges:
+    """The cells that edges, keys or units of the calendar say, checked by the kind of the column alone."""
     if outside not in ("drop", "clamp"):
         raise InvalidArgument("outside", "'drop' or 'clamp'", checks.describe(outside))
     if edges is not None and keys is not None:
@@ -68,13 +67,19 @@ def binning_of(x: Any, edges: Any, keys: Any, every: str | None, outside: str) -
     if keys is not None:
         if outside == "clamp":
             raise InvalidArgument("outside", "'drop' where cells are given by keys", "'clamp'")
+        if isinstance(keys, int) and x.kind not in NUMERIC:
+            fix = "keys=k stands for the integers from 0 to k - 1."
+            raise InvalidArgument("x", "a one-dimensional column of keys", x.kind, fix)
         try:
             return KeyCells(Domain({"x": keys}))
         except InvalidArgument as error:
             raise InvalidArgument("keys", error.must, error.got) from None
-    times = time_edges(x, edges, every, outside == "clamp")
+    times = time_edges(x.form, edges, every, outside == "clamp")
     if times is not None:
         return times
+    if x.kind not in NUMERIC:
+        what, fix = HELD[x.kind]
+        raise InvalidArgument("x", "a one-dimensional column of numbers", f"a column of {what}", fix)
     ends = checks.numbers("edges", edges, (1,))
     if ends.size < 2 or not (np.diff(ends) > 0).all():
         raise InvalidArgument("edges", "two or more rising numbers", checks.describe(ends))

@@ -10,19 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from uptack.columns.spread import PeopleTally, PeopleValues, Weights
-from uptack.columns.tally import Tally
 from uptack.discrete.count_noise import cell_noise
 from uptack.exact import Real
 from uptack.noise import Entropy, IntegerLaw
 from uptack.noise.integer_laws import Integers, least
 from uptack.privacy import Adjacency
 from uptack.privacy.loss import Approximate
+from uptack.table.protocol import Column
+from uptack.table.unit import ROW, Unit
 from uptack.table.values.entrance import field
 from uptack.table.values.kinds import in_order
-
-ROWS = Weights("one")
-"""How rows count that are not said to be people's: one unit each."""
 
 # ----------------------------------------------------------------------------------------------- values and categories
 
@@ -40,21 +37,10 @@ def numbered(name: str, column: Any) -> tuple[list[Hashable], Integers]:
     return field(name, column, "a one-dimensional column of categories").codes()
 
 
-def tallied(name: str, column: Any) -> tuple[list[Hashable], Integers]:
-    """The categories of a column, or of a tally of it, and how many rows, or units of people, each has."""
-    if isinstance(column, PeopleValues):
-        cells, place = numbered(name, column.data)
-        return cells, column.table(place, len(cells))
-    counted = isinstance(column, Tally | PeopleTally)
-    cells, place = numbered(name, list(column.values) if counted else column)
-    counts = np.zeros(len(cells), column.counts.dtype if counted else np.int64)
-    np.add.at(counts, place, column.counts if counted else 1)
-    return cells, counts
-
-
-def weights_of(data: Any) -> Weights:
-    """How a person's rows count: one unit each, where rows are not said to be people's."""
-    return data.weights if isinstance(data, PeopleValues | PeopleTally) else ROWS
+def tallied(column: Column) -> tuple[list[Hashable], Integers]:
+    """The categories of a column that occur, and the units of each: of rows one, of people as its unit says."""
+    counts = column.table.counts([column])
+    return [key for (key,) in counts.keys], counts.units
 
 
 # ---------------------------------------------------------------------------------------------------------- the screen
@@ -125,7 +111,7 @@ class Screen:
     at ε = 0.1, δ = 1e-6 (ADD_REMOVE), where no method at all shows a category of fewer than 109 rows half of the time
     (Desfontaines, Voss, Gipson and Mandayam 2022).
 
-    *People.* Where counts are units of people (`uptack.columns.spread`), of which one person has at most u, in any
+    *People.* Where counts are units of people (`uptack.table.unit`), of which one person has at most u, in any
     categories, the theorem holds with g = u: units are to people what rows are, and the proof asks for no more than
     Σ a_i ≤ g. So a person who spreads over many categories is hidden as well as one who does not.
 
@@ -138,10 +124,10 @@ class Screen:
     step: int = 1
 
     @staticmethod
-    def of(epsilon: Fraction, delta: Fraction, relation: Adjacency, weights: Weights = ROWS) -> Screen:
+    def of(epsilon: Fraction, delta: Fraction, relation: Adjacency, unit: Unit = ROW) -> Screen:
         """The screen with the least cap: made from public numbers, before any data is read."""
-        law = capped(cell_noise(epsilon, relation, most=weights.most), delta, relation.rows_per_person * weights.most)
-        return Screen(law, Approximate(epsilon, delta), relation, weights.step)
+        law = capped(cell_noise(epsilon, relation, most=unit.most), delta, relation.rows_per_person * unit.most)
+        return Screen(law, Approximate(epsilon, delta), relation, unit.step)
 
     @property
     def cutoff(self) -> int:

@@ -87,7 +87,7 @@ def cell_noise(
     """Noise that makes all cells of a table of counts together ε-private: see `SkewedLaplace`.
 
     Under SUBSTITUTE `rising` is the share of ε that hides a rising count; a half gives the integer Laplace law of scale
-    2/ε. Under ADD_REMOVE either side has all of ε: scale 1/ε. For tables of units (`uptack.columns.spread`) `most` is
+    2/ε. Under ADD_REMOVE either side has all of ε: scale 1/ε. For tables of units (`uptack.table.unit`) `most` is
     how many of them a person has: units are to people what rows are.
     """
     budget = epsilon / (relation.rows_per_person * most)

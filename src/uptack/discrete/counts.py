@@ -10,7 +10,6 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack import checks
-from uptack.columns.spread import PeopleCount, PeopleValues
 from uptack.discrete.count_errors import one_count
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -22,28 +21,43 @@ from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.registry.options import PureGrouping
-from uptack.registry.reads import FLAGS
 from uptack.release import Release
+from uptack.table.protocol import Column
+from uptack.table.reads import FLAGS
+from uptack.table.unit import ROW, Unit
 from uptack.table.values.entrance import flags
 
 LARGEST = 1 << 52
 """Larger counts are read as this one, which brings no two of them further apart."""
 
 
-def _true_count(rows: Any, relation: Adjacency) -> int:
-    """What is to be counted. The type decides how, never the content: else one row could change what is counted."""
+def _true_count(rows: Any, relation: Adjacency) -> tuple[int, Unit]:
+    """What is to be counted, and in which unit. The type decides how, never the content: else one row could change
+    what is counted."""
     if isinstance(rows, Integral) and not isinstance(rows, bool | np.bool_):
-        return int(rows)
+        return int(rows), ROW
+    if isinstance(rows, Column):
+        unit, flagged = rows.unit, rows.kind in ("boolean", "any")
+        if not flagged and unit.share != "rows":
+            _check_secret(relation, "a column of truth values", rows.kind)
+        return rows.table.trues(rows.name if flagged else None, unit.at_most or 1), unit
+    if hasattr(rows, "trues"):  # a table, of which all rows are counted
+        return rows.trues(None, rows.unit.at_most or 1), rows.unit
     if isinstance(rows, str | bytes) or not isinstance(rows, Sized) or getattr(rows, "ndim", 1) == 0:
         must = "an integer, a column of truth values or, under ADD_REMOVE, any table"
         raise InvalidArgument("rows", must, checks.outline(rows))
     truths = flags(rows)
     if truths is not None:
-        return int(np.count_nonzero(truths))
+        return int(np.count_nonzero(truths)), ROW
+    _check_secret(relation, "an integer or a column of truth values", checks.outline(rows))
+    return len(rows), ROW
+
+
+def _check_secret(relation: Adjacency, must: str, got: object) -> None:
+    """A public number is not counted."""
     if relation.size_is_public:
-        fix = "Under SUBSTITUTE the number of rows is public; pass adjacency=ADD_REMOVE to count them privately."
-        raise InvalidArgument("rows", "an integer or a column of truth values", checks.outline(rows), fix)
-    return len(rows)
+        fix = f"The number of {relation.unit} is public; pass adjacency=ADD_REMOVE to count them privately."
+        raise InvalidArgument("rows", must, got, fix)
 
 
 @release(reads=FLAGS, by=per_group, people=True, data=("rows",), missing=None, plan=one_count)
@@ -77,12 +91,10 @@ def count(
     """
     checks.epsilon(epsilon)
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
-    found = rows.counted(relation.size_is_public) if isinstance(rows, PeopleValues) else rows
-    people = isinstance(found, PeopleCount)
-    true = min(max(found.count if people else _true_count(rows, relation), 0), LARGEST)
+    true, unit = _true_count(rows, relation)
     noisy = laplace(
-        true,
-        sensitivity=found.most if people else relation.rows_per_person,
+        min(max(true, 0), LARGEST),
+        sensitivity=relation.rows_per_person * (unit.at_most or 1),
         epsilon=epsilon,
         granularity=1,
         adjacency=relation,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -15,14 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.columns.numeric import Column
-from uptack.columns.spread import PeopleTally, PeopleValues, Weights
-from uptack.columns.tally import Tally
 from uptack.discrete.binning import Edges, KeyCells, binning_of
-from uptack.discrete.categories import Screen, tallied, weights_of
+from uptack.discrete.categories import Screen, tallied
 from uptack.discrete.count_errors import each_count
 from uptack.discrete.count_noise import cell_noise
-from uptack.discrete.time_binning import TimeEdges, by_calendar, check_every
+from uptack.discrete.time_binning import TimeEdges, by_calendar, check_by_itself, check_every
 from uptack.display import Ends, PlottedValue, Record, line
 from uptack.display.plots import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
@@ -34,8 +30,11 @@ from uptack.noise.integer_laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
-from uptack.registry.reads import CATEGORIES
 from uptack.release import LONG, Release
+from uptack.table.arguments import as_column
+from uptack.table.protocol import Column
+from uptack.table.reads import CATEGORIES
+from uptack.table.unit import Unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +130,9 @@ def in_steps(units: Integers, step: int) -> NDArray[Any]:
     return units if step == 1 else np.array([each / step for each in units.tolist()], np.float64)
 
 
-def check_total(total: bool, relation: Adjacency, weights: Weights) -> bool:
+def check_total(total: bool, relation: Adjacency, unit: Unit) -> bool:
     """The total may be fixed where everybody knows it."""
-    if total and weights.way == "rows":
+    if total and unit.share == "rows":
         raise InvalidArgument("total", "False where weights='rows'", "True", "The number of people's rows is secret.")
     if total and not relation.size_is_public:
         fix = "Under ADD_REMOVE the number of rows is secret."
@@ -210,7 +209,7 @@ def histogram(
 
     With `person=` people are counted. One who has rows in several cells is spread over them, in parts that add up to
     one; counts are then no whole numbers. `weights="one"` counts her once, in the cell with most of her rows, and
-    `weights="rows", at_most=g` counts rows, up to g per person. The theorem is in `uptack.columns.spread`.
+    `weights="rows", at_most=g` counts rows, up to g per person. The theorem is in `uptack.table.unit`.
 
     >>> from uptack import SeededEntropy
     >>> ages = [31, 44, 44, 52, 67, 95] * 50
@@ -223,45 +222,28 @@ def histogram(
     Release(Histogram({'flu': 295, 'gout': 94}), histogram (unknown categories, cutoff 26), ε = 1.0, δ = 1e-06
     (substitute), NOT PRIVATE: seeded randomness)
     """
-    eps, relation, weights = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person), weights_of(x)
-    check_every(every, keys, x)
+    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
+    column = as_column("x", x, None, "a one-dimensional column of categories")
+    unit = column.unit
+    check_every(every, keys, column.kind)
+    check_by_itself(x, edges, keys, every)
     if edges is None and keys is None:
-        screen, bits = Screen.of(eps, _check_unlisted(delta, outside, total), relation, weights), source(entropy)
-        return frequent(screen, *tallied("x", by_calendar(x, every)), bits)
+        screen = Screen.of(eps, _check_unlisted(delta, outside, total), relation, unit)
+        return frequent(screen, *tallied(by_calendar(column, every)), source(entropy))
     checks.delta("delta", delta)
-    binning, fixed, bits = (
-        binning_of(x, edges, keys, every, outside),
-        check_total(total, relation, weights),
-        source(entropy),
-    )
+    binning, fixed = binning_of(column, edges, keys, every, outside), check_total(total, relation, unit)
     if fixed and edges is not None and outside != "clamp":
         raise InvalidArgument("outside", "'clamp' where total=True", "'drop'", "Every row must be in some cell.")
-    law, cells = cell_noise(eps, relation, most=weights.most), binning.cells
-    counts, rows = _counted(binning, x)
-    noisy = counts + law.draw(len(cells), bits)
-    value = Histogram(cells, fitted(in_steps(noisy, weights.step), rows if fixed else None, nonnegative))
-    tree, noise = loss.Pure(eps), CountNoise(law, noisy, weights.step)
+    law, cells, bits = cell_noise(eps, relation, most=unit.most), binning.cells, source(entropy)
+    noisy = _counted(binning, column) + law.draw(len(cells), bits)
+    value = Histogram(cells, fitted(in_steps(noisy, unit.step), column.table.size if fixed else None, nonnegative))
+    tree, noise = loss.Pure(eps), CountNoise(law, noisy, unit.step)
     return Release(value, cost(tree, relation), "histogram", tree, noise, bits.private)
 
 
-def _counted(binning: Edges | KeyCells | TimeEdges, x: Any) -> tuple[Integers, int]:
-    """How many rows, or units of people, lie in each cell, and how many rows or people there are."""
-    if isinstance(x, PeopleValues):
-        return x.table(binning.places(x.data), len(binning.cells)), x.people
-    if isinstance(x, Column) and isinstance(binning, Edges | TimeEdges):
-        return x.sums(functools.partial(_edge_counts, binning))[0], x.size
-    if isinstance(x, Tally | PeopleTally) and not isinstance(binning, TimeEdges):
-        place = binning.places(x.numbers() if isinstance(binning, Edges) else list(x.values))
-        counts = np.zeros(len(binning.cells), x.counts.dtype)
-        np.add.at(counts, place[place >= 0], x.counts[place >= 0])
-        return counts, x.people if isinstance(x, PeopleTally) else x.rows
-    (counts,) = _edge_counts(binning, x)
-    return counts, len(x)
-
-
-def _edge_counts(binning: Edges | KeyCells | TimeEdges, x: Any) -> list[Integers]:
-    place = binning.places(x)
-    return [np.bincount(place[place >= 0], minlength=len(binning.cells)).astype(np.int64)]
+def _counted(binning: Edges | KeyCells | TimeEdges, column: Column) -> Integers:
+    """How many rows, or units of people, lie in each cell."""
+    return column.table.cells([column], binning.places, len(binning.cells))
 
 
 def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:

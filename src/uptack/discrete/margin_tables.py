@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns.spread import PeopleValues, Weights
-from uptack.discrete.categories import weights_of
 from uptack.discrete.count_noise import SkewedLaplace, cell_noise
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import CountNoise, check_total, histogram, in_steps
@@ -31,8 +29,10 @@ from uptack.noise.integer_laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
-from uptack.registry.reads import VALUES_OF_PEOPLE
 from uptack.release import Release
+from uptack.table.arguments import Owned
+from uptack.table.reads import OwnedData
+from uptack.table.unit import ROW, Unit
 
 WAYS = ("auto", "direct", "table", "sparse")
 LARGEST_MARGIN = 1 << 20
@@ -110,12 +110,12 @@ class _Call:
     epsilon: Fraction
     adjacency: Adjacency
     entropy: Entropy
-    people: PeopleValues | None = None
+    people: Owned | None = None
 
     @property
-    def weights(self) -> Weights:
-        """How much a person's rows count for."""
-        return weights_of(self.people)
+    def unit(self) -> Unit:
+        """Whose rows they are, and how much they count for."""
+        return ROW if self.people is None else self.people.unit
 
     def shape(self, names: Names) -> tuple[int, ...]:
         """The lengths of a margin's axes."""
@@ -141,26 +141,28 @@ class _Call:
         for names in self.chosen:
             shape = self.shape(names)
             flat = np.ravel_multi_index([np.where(inside, at[name], 0) for name in names], shape)
-            out[names] = self.people.table(np.where(inside, flat, -1), math.prod(shape)).reshape(shape)
+            out[names] = self.people.units(np.where(inside, flat, -1), math.prod(shape)).reshape(shape)
         return out
 
     def direct(self, places: Sequence[Integers], inside: NDArray[np.bool_], total: int | None) -> Made:
         """Noise on each margin, at an equal share of ε."""
-        share, weights = self.epsilon / len(self.chosen), self.weights
-        law = cell_noise(share, self.adjacency, most=weights.most)
+        share, unit = self.epsilon / len(self.chosen), self.unit
+        law = cell_noise(share, self.adjacency, most=unit.most)
         counts = self.counted(places, inside)
         noisy = {m: a + law.draw(a.size, self.entropy).reshape(a.shape) for m, a in counts.items()}
         tree = loss.Composed(tuple(loss.Pure(share) for _ in self.chosen))
-        fit = consistent({names: in_steps(array, weights.step) for names, array in noisy.items()}, total)
-        return Margins(fit, self.domain), tree, MarginNoise(law, noisy, weights.step)
+        fit = consistent({names: in_steps(array, unit.step) for names, array in noisy.items()}, total)
+        return Margins(fit, self.domain), tree, MarginNoise(law, noisy, unit.step)
 
     def joint(self, cells: Integers, way: str, total: int | None) -> Made:
         """Noise on the cells of the whole table, all of them or those that stand out, and then sums."""
         options: dict[str, Any] = {"adjacency": self.adjacency, "entropy": self.entropy}
-        size, keys = self.domain.size, cells if self.people is None else replace(self.people, data=cells)
+        size = self.domain.size
         if way == "table":
-            counts = histogram(keys, keys=size, epsilon=self.epsilon, total=total is not None, **options).value.counts
+            rows = cells if self.people is None else self.people.column(cells)
+            counts = histogram(rows, keys=size, epsilon=self.epsilon, total=total is not None, **options).value.counts
             return self._summed(np.arange(size), counts)
+        keys = cells if self.people is None else self.people.of(cells)
         kept = sparse_histogram(keys, size, self.epsilon, rule="adaptive", **options).value
         found = float(kept.counts.sum())
         return self._summed(kept.cells, kept.counts * (1.0 if total is None or not found else total / found))
@@ -204,7 +206,7 @@ def _way(sizes: Sequence[int], cells: int, scale: float, rows: int | None) -> st
     return "sparse" if rows is not None and direct > WORTHLESS * rows * len(sizes) else way
 
 
-@release(data=("columns",), people=VALUES_OF_PEOPLE)
+@release(data=("columns",), people=OwnedData(("columns",), ("weights", "at_most")))
 def margins(
     columns: Any,
     which: int | Sequence[Sequence[str]] = 1,
@@ -233,7 +235,7 @@ def margins(
     domain. Margins may be fractional, and below 0: rounding them would undo the agreement.
 
     With `person=` people are counted, as in `histogram`: the same theorems with units of people in place of rows
-    (`uptack.columns.spread`).
+    (`uptack.table.unit`).
 
     >>> from uptack import SeededEntropy
     >>> ward = {"sex": ["f", "m", "m", "f"] * 200, "smokes": [0, 1, 0, 0] * 200}
@@ -244,14 +246,14 @@ def margins(
     """
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     space: Domain = checks.instance("domain", domain, Domain, "a Domain of public categories")
-    people = columns if isinstance(columns, PeopleValues) else None
+    people = columns if isinstance(columns, Owned) else None
     call = _Call(_wanted(which, space), space, eps, relation, source(entropy), people)
     sizes = [math.prod(call.shape(names)) for names in call.chosen]
     _check_way(through, sizes, space)
-    fixed = check_total(total, relation, call.weights)
-    scale = float(cell_noise(eps / len(sizes), relation).up) / len(sizes) * (call.weights.at_most or 1)
+    fixed = check_total(total, relation, call.unit)
+    scale = float(cell_noise(eps / len(sizes), relation).up) / len(sizes) * (call.unit.at_most or 1)
     places, inside = space.indices(columns if people is None else people.data)
-    public = (inside.size if people is None else people.people) if relation.size_is_public else None
+    public = (inside.size if people is None else people.whose.people) if relation.size_is_public else None
     goal = public if fixed else None
     way = _way(sizes, space.size, scale, public) if through == "auto" else through
     if way == "direct":

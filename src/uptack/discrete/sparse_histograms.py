@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns.spread import PeopleValues
-from uptack.discrete.categories import weights_of
 from uptack.discrete.count_noise import SkewedLaplace, binomial, cell_noise
 from uptack.discrete.domains import Domain, domain_size, places
 from uptack.discrete.histograms import CountNoise, in_steps
@@ -27,8 +25,10 @@ from uptack.noise.integer_laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
-from uptack.registry.reads import VALUES_OF_PEOPLE
 from uptack.release import Release
+from uptack.table.arguments import Owned
+from uptack.table.reads import OwnedData
+from uptack.table.unit import ROW
 
 RULES = ("printed", "adaptive")
 RISING = Fraction(7, 10)
@@ -151,7 +151,7 @@ def passing(
 
 def _occupied(keys: Any, size: int, domain: Domain | None) -> tuple[Integers, Integers]:
     """The occupied cells in their order, and their counts: of rows, or of units of people."""
-    data = keys.data if isinstance(keys, PeopleValues) else keys
+    data = keys.data if isinstance(keys, Owned) else keys
     try:
         found = places(domain.encode(data) if domain else data, size)
     except InvalidArgument as error:
@@ -159,12 +159,12 @@ def _occupied(keys: Any, size: int, domain: Domain | None) -> tuple[Integers, In
             raise
         got, fix = error.got, "Give structured data as columns, with a Domain as domain_size."
         raise InvalidArgument("keys", "a one-dimensional column of integers", got, fix) from None
-    if not isinstance(keys, PeopleValues):
+    if not isinstance(keys, Owned):
         cells, counts = np.unique(found[found >= 0], return_counts=True)
         return cells, counts.astype(np.int64)
     cells, place = np.unique(found, return_inverse=True)
     outside = int(np.count_nonzero(cells < 0))
-    units = keys.table(place.reshape(-1) - outside, cells.size - outside)
+    units = keys.units(place.reshape(-1) - outside, cells.size - outside)
     return cells[outside:][units > 0], units[units > 0]
 
 
@@ -181,7 +181,7 @@ def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace, 
     return given
 
 
-@release(data=("keys",), people=VALUES_OF_PEOPLE, examples=({"domain_size": 64},))
+@release(data=("keys",), people=OwnedData(("keys",), ("weights", "at_most")), examples=({"domain_size": 64},))
 def sparse_histogram(
     keys: Any,
     domain_size: int | Domain,
@@ -218,17 +218,18 @@ def sparse_histogram(
     >>> release.value, dict(release.value), release.value[5]
     (SparseHistogram(2 of 4611686018427387904 cells kept), {3: 400, 1099511627776: 90}, 0)
     """
-    eps, relation, weights = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person), weights_of(keys)
+    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
+    unit = keys.unit if isinstance(keys, Owned) else ROW
     domain = domain_size if isinstance(domain_size, Domain) else None
     size = domain.size if domain else _size(domain_size)
-    law = cell_noise(eps, relation, RISING if rule == "adaptive" else Fraction(1, 2), weights.most)
-    least, bits = _check_cutoff(cutoff, rule, size, law, weights.step), source(entropy)
+    law = cell_noise(eps, relation, RISING if rule == "adaptive" else Fraction(1, 2), unit.most)
+    least, bits = _check_cutoff(cutoff, rule, size, law, unit.step), source(entropy)
     cells, counts = _occupied(keys, size, domain)
     cells, noisy = passing(cells, counts, size, least, law, bits)
     guess = posterior_medians(noisy, least, law, size) if rule == "adaptive" else noisy
     kept = guess > 0
-    value = SparseHistogram(cells[kept], in_steps(guess[kept], weights.step), size, domain)
-    tree, noise = loss.Pure(eps), CountNoise(law, noisy[kept], weights.step)
+    value = SparseHistogram(cells[kept], in_steps(guess[kept], unit.step), size, domain)
+    tree, noise = loss.Pure(eps), CountNoise(law, noisy[kept], unit.step)
     return Release(value, cost(tree, relation), f"sparse histogram ({rule} cutoff)", tree, noise, bits.private)
 
 

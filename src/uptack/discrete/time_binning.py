@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.columns.spread import PeopleTally, PeopleValues
-from uptack.columns.tally import Tally
-from uptack.columns.timed import TimedColumn, unlike
 from uptack.errors import InvalidArgument
 from uptack.noise.integer_laws import Integers
-from uptack.table.values.calendar import CALENDAR, begin, floored, label, tick_edges
-from uptack.table.values.entrance import field
+from uptack.table.protocol import Column
+from uptack.table.values.calendar import CALENDAR, label, tick_edges
+from uptack.table.values.entrance import HELD
 from uptack.table.values.field import Field
-from uptack.table.values.times import DAY, FIRST, LAST, TIMED, Form, Ticks
+from uptack.table.values.kinds import Kind
+from uptack.table.values.times import DAY, Form, Ticks
 
 
 @dataclass(frozen=True)
@@ -44,11 +40,11 @@ class TimeEdges:
 
     def places(self, x: Any) -> Integers:
         """The cell of every row, of a column or of a batch of ticks; -1 where there is none."""
-        if isinstance(x, np.ndarray) and x.dtype == np.float64:
-            gone, ticks, edges = np.isnan(x), x, self.edges.astype(np.float64)
+        if isinstance(x, Field):
+            ticks, gone = x.ticks()
+            edges: Any = self.edges
         else:
-            whole, gone = _known(x).ticks()
-            ticks, edges = whole, self.edges  # type: ignore[assignment]
+            ticks, gone, edges = x, np.isnan(x), self.edges.astype(np.float64)
         last = len(edges) - 2
         place = np.where(gone, last + 1, np.searchsorted(edges, ticks, side="right") - 1)
         if self.every is None:
@@ -56,10 +52,9 @@ class TimeEdges:
         return np.clip(place, 0, last) if self.clamp else np.where((place >= 0) & (place <= last), place, -1)
 
 
-def time_edges(x: Any, edges: Any, every: str | None, clamp: bool) -> TimeEdges | None:
+def time_edges(form: Form | None, edges: Any, every: str | None, clamp: bool) -> TimeEdges | None:
     """The cells between edges that are times or durations; None where edges and data are numbers."""
     found = tick_edges(edges, every)
-    form = form_of(x)
     if found is None:
         if form is not None:
             must = f"{'durations' if form.kind == 'duration' else 'times'} for a column of {form.held}"
@@ -69,77 +64,42 @@ def time_edges(x: Any, edges: Any, every: str | None, clamp: bool) -> TimeEdges 
         return None
     said, ticks = found
     if form is None:
-        raise InvalidArgument("x", "a column of times or durations, as the edges are", checks.outline(x))
+        raise InvalidArgument("x", "a column of times or durations, as the edges are", "one of another kind")
     if not all(one.fits(form) for one in said):
         fix = "Edges have a zone only where the column has one, and are durations where it holds such."
         raise InvalidArgument("edges", f"{form.held}, as x holds", "others", fix)
     return TimeEdges(ticks, clamp, form, every)
 
 
-def form_of(x: Any) -> Form | None:
-    """How a column shows its times, or durations; None for other data."""
-    if isinstance(x, PeopleValues):
-        return form_of(x.data)
-    if isinstance(x, TimedColumn):
-        return x.form
-    try:
-        found = field("x", x)
-    except InvalidArgument:  # counted already, or no column at all: whoever counts says so
-        return None
-    return found.form if found.kind in TIMED else None
-
-
-def _known(x: Any) -> Any:
-    return field("x", x)
-
-
-def check_every(every: object, keys: object, x: Any) -> None:
-    """Whether units of the calendar go together with what else was said."""
-    if every is not None:
-        checks.choice("every", every, CALENDAR)
-        if keys is not None:
-            raise InvalidArgument(
-                "keys", "left out where every is given", "some", "Units of the calendar are the cells."
-            )
-    kept = x.data if isinstance(x, PeopleValues) else x
-    timed = isinstance(kept, TimedColumn) or (isinstance(kept, Field) and kept.kind in TIMED)
-    form = kept.form if timed else None
-    if form is not None and form.kind == "duration" and every is not None:
+def check_every(every: object, keys: object, kind: Kind) -> None:
+    """Whether units of the calendar go together with what else was said, and with the kind of the column."""
+    if every is None:
+        return
+    checks.choice("every", every, CALENDAR)
+    if keys is not None:
+        fix = "Units of the calendar are the cells."
+        raise InvalidArgument("keys", "left out where every is given", "some", fix)
+    if kind == "duration":
         raise InvalidArgument("every", "left out for a column of durations", repr(every), "Pass edges.")
-    if form is not None and keys is not None:
-        raise unlike("x", form)
 
 
-def by_calendar(x: Any, every: str | None) -> Any:
-    """Data by units of the calendar, as counts of unknown categories take them: each row by itself."""
-    kept = x.data if isinstance(x, PeopleValues) else x
-    if every is None and isinstance(kept, TimedColumn | Field):  # of a table: there, no value by itself is counted
-        if kept.form.kind == "duration":
-            raise InvalidArgument("edges", "given for a column of durations", "None", "Pass two or more durations.")
-        fix = "Pass every='month', or another unit of the calendar, or edges."
-        raise InvalidArgument("every", f"given for a column of {kept.form.held}", "None", fix)
+def check_by_itself(x: Any, edges: object, keys: object, every: object) -> None:
+    """In a table, no time or duration is counted by itself."""
+    if not isinstance(x, Column) or x.form is None or edges is not None or every is not None:
+        return
+    if keys is not None:
+        what, fix = HELD[x.kind]
+        raise InvalidArgument("x", "a one-dimensional column of numbers", f"a column of {what}", fix)
+    if x.form.kind == "duration":
+        raise InvalidArgument("edges", "given for a column of durations", "None", "Pass two or more durations.")
+    fix = "Pass every='month', or another unit of the calendar, or edges."
+    raise InvalidArgument("every", f"given for a column of {x.form.held}", "None", fix)
+
+
+def by_calendar(x: Column, every: str | None) -> Column:
+    """A column as counts of unknown categories take it: times by units of the calendar."""
     if every is None:
         return x
-    if isinstance(x, Tally | PeopleTally):
+    if x.kind != "time":
         raise InvalidArgument("every", "left out for a column that holds no times", repr(every))
-    if isinstance(x, PeopleValues):
-        return replace(x, data=floored("x", x.data, every))
-    return _tallied(x, every) if isinstance(x, TimedColumn) else floored("x", x, every)
-
-
-def _tallied(x: TimedColumn, every: str) -> Tally:
-    """How many rows each unit has, wherever the rows are kept: numbers of units are added up."""
-    (counted,) = x.sums(partial(_units, every=every))
-    names = (None if tick is None else label(tick, every, x.form) for tick in counted)
-    return Tally(tuple(names), np.array(list(counted.values()), np.int64))
-
-
-def _units(ticks: NDArray[np.float64], every: str) -> list[Any]:
-    """How many of a batch of ticks are in each unit, by where it begins; None for rows without a value."""
-    gone = np.isnan(ticks)
-    whole = np.clip(ticks[~gone].astype(np.int64), FIRST, LAST)
-    starts, counts = np.unique(begin(whole, every), return_counts=True)
-    found: Counter[int | None] = Counter(dict(zip(starts.tolist(), counts.tolist(), strict=True)))
-    if gone.any():
-        found[None] = int(gone.sum())
-    return [found]
+    return x.floored(every)

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.columns.owners import numbered
-from uptack.columns.table import Table, table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.feature_blocks import KEPT
@@ -20,6 +18,13 @@ from uptack.kernels.machine_function import spectrum
 from uptack.kernels.machine_minimisers import LOSSES, Penalty, rounding
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.release import Advice
+from uptack.table.arguments import column_field, matrix_fields
+from uptack.table.exact_sum import Floats
+from uptack.table.ids import numbered
+from uptack.table.memory.table import MemoryTable
+from uptack.table.protocol import Column, Columns
+from uptack.table.unit import ROW, Integers, Unit
+from uptack.table.values.kinds import NUMERIC
 
 SLACK = Fraction(1, 100)
 """What the solver may add to the sensitivity."""
@@ -32,6 +37,45 @@ LEAST = 2.0**-20
 
 MOST_ENTRIES = KEPT
 """Numbers in the matrix of features of one row per person."""
+
+
+def columns_of(x: Any, y: Any) -> Columns:
+    """The columns of X, and last y: of a table as they are, of a caller's data as columns of one in memory."""
+    if isinstance(x, Columns):
+        return Columns([*x, y])
+    must = "a table of numbers with at least one column"
+    fields, response = matrix_fields("X", x, must), column_field("y", y, NUMERIC)
+    if not fields:
+        raise InvalidArgument("X", must, checks.outline(x))
+    if next(iter(fields.values())).size != response.size:
+        raise InvalidArgument("y", "as long as X", "another number of rows")
+    table = MemoryTable.of({**{f"X[{label}]": one for label, one in fields.items()}, "y": response})
+    return Columns(map(table.column, table.fields))
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """The complete rows of X and y, and whose each is where people are the unit, of so many people."""
+
+    x: Floats
+    y: Floats
+    whose: Integers | None = None
+    people: int = 0
+
+    @property
+    def n(self) -> int:
+        """The number of rows, or of people."""
+        return self.y.size if self.whose is None else self.people
+
+    @property
+    def p(self) -> int:
+        """The number of columns of X."""
+        return int(self.x.shape[1])
+
+    def column(self, values: Floats) -> Column:
+        """One number of each row as a column."""
+        unit = ROW if self.whose is None else Unit(("person",), "people")
+        return MemoryTable({"x": column_field("x", values)}, unit, self.whose, self.people).column("x")
 
 
 @dataclass(frozen=True)
@@ -84,24 +128,25 @@ class Design:
         """Whether the bandwidths are to be found out."""
         return self.kernel is None and self.bandwidth is None
 
-    def table(self, x: Any, y: Any, missing: str = "error") -> Table:
-        """The data, as they are."""
-        data = table(x, y, fit_intercept=False, missing=missing)
-        if self.kernel is not None and self.kernel.dimension != data.p:
+    def check(self, columns: Columns, missing: str) -> None:
+        """Whether X and y can be fitted: as many columns as the kernel takes, and no row that lacks a value."""
+        p = len(columns) - 1
+        if self.kernel is not None and self.kernel.dimension != p:
             fix = "Kernels of single columns are combined by *."
-            raise InvalidArgument("kernel", f"one of {data.p} coordinates", f"one of {self.kernel.dimension}", fix)
-        return data
+            raise InvalidArgument("kernel", f"one of {p} coordinates", f"one of {self.kernel.dimension}", fix)
+        if missing == "error" and not all(column.finite() for column in columns):
+            fix = "Pass missing='ignore' to leave each such row out of its fit."
+            raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
 
-    def ready(self, data: Table, missing: str = "error") -> Table:
+    def rows(self, columns: Columns, missing: str) -> TrainingRows:
         """The rows to be fitted, with labels where there must be labels. A row without all of it is left out."""
-        labelled = np.abs(data.y) == 1 if self.penalty.labels else data.complete
-        if missing == "error":
-            if not labelled.all():
-                raise InvalidArgument("y", "-1 or +1 in every row", "others", "KernelSVC takes any two classes.")
-            return data
-        rows = np.flatnonzero(data.complete & labelled)
-        whose, people = (None, 0) if data.whose is None else numbered(data.whose[rows])
-        return Table(data.x[rows], data.y[rows], data.complete[rows], whose, people)
+        held = columns.rows("drop").in_memory()
+        x, y = np.ascontiguousarray(held.lines[:-1].T), held.lines[-1]
+        labelled = np.abs(y) == 1 if self.penalty.labels else np.ones(y.size, bool)
+        if missing == "error" and not labelled.all():
+            raise InvalidArgument("y", "-1 or +1 in every row", "others", "KernelSVC takes any two classes.")
+        whose, people = (None, 0) if held.codes is None else numbered(held.codes[labelled])
+        return TrainingRows(x[labelled], y[labelled], whose, people)
 
     def place(self) -> tuple[float, float]:
         """The public centre and scale of y: 0 and 1 where there are none."""

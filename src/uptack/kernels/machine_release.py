@@ -11,13 +11,10 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns.numeric import ArrayColumn, Column
-from uptack.columns.people import PeopleColumn
-from uptack.columns.table import Table
 from uptack.exact import Rational
 from uptack.kernels.feature_blocks import Features
 from uptack.kernels.kernel import Floats, Kernel
-from uptack.kernels.machine_design import MOST_ENTRIES, Design, MachineTerms
+from uptack.kernels.machine_design import MOST_ENTRIES, Design, MachineTerms, TrainingRows, columns_of
 from uptack.kernels.machine_function import KernelMachine, MachineNoise, spectrum
 from uptack.kernels.machine_minimisers import Objective, Penalty, minimiser
 from uptack.kernels.stationary_kernels import GaussianKernel
@@ -25,12 +22,13 @@ from uptack.mechanisms.additive_noise import GridNoise, gaussian
 from uptack.noise import Entropy, IntegerGaussian
 from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
 from uptack.registry import release
-from uptack.registry.reads import DESIGN
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, read_question
 from uptack.statistics.joint_quantiles import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.row_counts import public_size
+from uptack.table.protocol import Columns
+from uptack.table.reads import DESIGN
 
 QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 SHARE = Fraction(1, 5)
@@ -105,13 +103,15 @@ def kernel_machine(
     question = read_question(
         "kernel machine", epsilon, {**promised, **({"missing": "drop"} if how == "ignore" else {})}
     )
-    return question.account.close(_found(design, design.table(x, y, how), how, question))
+    columns = columns_of(x, y)
+    design.check(columns, how)
+    return question.account.close(_found(design, columns, how, question))
 
 
-def _found(design: Design, data: Table, missing: str, question: Question) -> Outcome[KernelMachine]:
+def _found(design: Design, columns: Columns, missing: str, question: Question) -> Outcome[KernelMachine]:
     """The quartiles that were called for, then the coefficients with noise."""
-    data = design.ready(data, missing) if question.size_is_secret else data
-    rows, question = public_size(data.n, question)
+    data = design.rows(columns, missing) if question.size_is_secret else None
+    rows, question = public_size(columns.table.size if data is None else data.n, question)
     if rows * 2 * design.frequencies > MOST_ENTRIES:  # of the public number of rows: the other may be secret
         return question.refuse(HOW, Advice(other=f"at most {MOST_ENTRIES // (2 * rows)} frequencies"))
     rows, share = max(rows, 1), 1 - SHARE * design.measures_y - SHARE * design.measures_x
@@ -121,7 +121,7 @@ def _found(design: Design, data: Table, missing: str, question: Question) -> Out
     if advice := terms.refuse(design, rows, multiplier):
         return question.refuse(HOW, advice)
     question.entropy.bytes(0)  # rehearsals end here
-    data = data if question.size_is_secret else design.ready(data, missing)
+    data = data or design.rows(columns, missing)
     machine = _measured(design, data, rows, question)
     if isinstance(machine, Outcome):
         return machine
@@ -135,14 +135,16 @@ def own_machine(x: Any, y: Any, **design: Any) -> KernelMachine:
     What is not given is not measured: a bandwidth of 1, y as it is, and λ = 1/2n.
     """
     wanted = Design(**design)
-    data = wanted.ready(wanted.table(x, y))
+    columns = columns_of(x, y)
+    wanted.check(columns, "error")
+    data = wanted.rows(columns, "error")
     terms = MachineTerms.of(wanted, data.n)
     omega = spectrum(wanted.kernel or GaussianKernel(float(wanted.bandwidth or 1), data.p), wanted.frequencies)
     machine = KernelMachine(omega, np.empty(0), *wanted.place(), noise=0.0)
     return replace(machine, coefficients=_coefficients(machine, data, wanted.penalty, data.n, terms))
 
 
-def _measured(design: Design, data: Table, rows: int, question: Question) -> KernelMachine | Outcome[Any]:
+def _measured(design: Design, data: TrainingRows, rows: int, question: Question) -> KernelMachine | Outcome[Any]:
     """The machine but for its coefficients, with centre, scale and widths from quartiles where they were called for."""
     place, widths = design.place(), np.ones(data.p)
     kernel = design.kernel or GaussianKernel(float(design.bandwidth or 1), data.p)
@@ -151,7 +153,7 @@ def _measured(design: Design, data: Table, rows: int, question: Question) -> Ker
     found: list[tuple[float, float]] = []
     for part, values in columns:
         own = question.worth(question.epsilon * part)
-        made = quantiles(_column(values, data), rows, QUARTILES, own, quantile_statistic)
+        made = quantiles(data.column(values), rows, QUARTILES, own, quantile_statistic)
         if made.value is None:
             way = "a public centre and scale" if values is data.y else "a public bandwidth"
             return Outcome.refusal("quartiles", Advice(n=made.advice.n if made.advice else None, other=way))
@@ -163,19 +165,15 @@ def _measured(design: Design, data: Table, rows: int, question: Question) -> Ker
     return KernelMachine(spectrum(kernel, design.frequencies) / widths, np.empty(0), *place, noise=0.0)
 
 
-def _column(values: Floats, data: Table) -> Column:
-    """A column of the table, as a column of people where it has owners."""
-    column = ArrayColumn(np.ascontiguousarray(values))
-    return column if data.whose is None else PeopleColumn(column, data.whose, data.people)
-
-
 def _place(low: float, high: float) -> tuple[float, float]:
     """Centre and scale from quartiles, the scale that of a normal law; 1 where it is no positive number."""
     spread = (high - low) / 1.349
     return low / 2 + high / 2, spread if 0 < spread < math.inf else 1.0
 
 
-def _coefficients(machine: KernelMachine, data: Table, penalty: Penalty, rows: int, terms: MachineTerms) -> Floats:
+def _coefficients(
+    machine: KernelMachine, data: TrainingRows, penalty: Penalty, rows: int, terms: MachineTerms
+) -> Floats:
     with np.errstate(over="ignore"):
         y = (data.y - machine.centre) / machine.scale
     phi = Features(data.x, machine.frequencies)
@@ -183,7 +181,7 @@ def _coefficients(machine: KernelMachine, data: Table, penalty: Penalty, rows: i
     return minimiser(objective, terms.tolerance)
 
 
-def _weights(data: Table) -> Floats | None:
+def _weights(data: TrainingRows) -> Floats | None:
     """⌊2^40/m⌋/2^40 for each of the m rows of a person: floats without rounding, of one at most together."""
     if data.whose is None:
         return None

@@ -8,7 +8,6 @@ from typing import Any
 
 from uptack import checks
 from uptack.account import Outcome as Found
-from uptack.columns.selection import SCALE, OrderStatistics
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
@@ -20,6 +19,9 @@ from uptack.reach.l_statistics import quartiles
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.propose_test import SCALE_SLOPE
+from uptack.table.exact_sum import SCALE
+from uptack.table.memory.order import selected
+from uptack.table.unit import ROW
 
 ROUNDING = 1 + 1e-12
 """What floats may take off a scale and the bound that is worked out from it."""
@@ -118,7 +120,7 @@ def TM(
     bound = found.value * factor * ROUNDING / N if found.value > 0 else 0.0
     if max(found.value, bound) >= dwork_lei.MOST or 2 * level.delta + failure >= 1:
         return account.close(Found.refusal(HOW, TOO_LARGE))
-    ranked = OrderStatistics(x, [(lo + 1, lo + 1), (hi - 1, hi - 1)])
+    ranked = selected(x, [(lo + 1, lo + 1), (hi - 1, hi - 1)], ROW)
     mean = Fraction(ranked.total(lo + 1, hi - 1), N << SCALE)
     answer = dwork_lei.noisy_mean(mean, bound, level, failure, account.entropy)
     return told(account, answer, level, n, SCALE_SLOPE, dwork_lei.log_width)

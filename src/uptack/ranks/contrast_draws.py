@@ -10,16 +10,15 @@ from typing import Any
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.columns.numeric import ArrayColumn
-from uptack.columns.samples import Samples, public_groups, samples
-from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational
 from uptack.mechanisms.inverse_sensitivity import LATTICES, Refusal, inverse_loss, inverse_sensitivity
+from uptack.ranks.rank_data import Samples, public_groups, samples
 from uptack.ranks.rank_options import PUBLIC_LABELS, LabelOptions, labels_are_public
 from uptack.reach.group_difference import Difference
 from uptack.reach.l_statistics import quantile_rank
 from uptack.statistics.column_options import Question, read_question
 from uptack.statistics.release_methods import inverse_advice, sight
+from uptack.table.protocol import Column
 
 HOW = "inverse sensitivity"
 Sizes = tuple[int, int]
@@ -43,19 +42,19 @@ class Contrast:
     """
 
     question: Question
-    rows: Samples | UnreadRows
+    samples: Samples
     labelled: Sizes | None
 
     @cached_property
-    def groups(self) -> tuple[ArrayColumn, ArrayColumn]:
+    def groups(self) -> tuple[Column, Column]:
         """The values of both. In a rehearsal this is where it ends."""
-        one, other = self.rows.values
-        return ArrayColumn(one), ArrayColumn(other)
+        one, other = self.samples.parts
+        return one, other
 
     @property
     def sizes(self) -> Sizes:
         """How many values each group has: secret, unless the question says otherwise."""
-        return self.groups[0].size, self.groups[1].size
+        return self.groups[0].count(), self.groups[1].count()
 
     @property
     def known(self) -> Sizes | None:
@@ -86,7 +85,7 @@ def contrast(name: str, x: Any, labels: Any, groups: Any, epsilon: Rational, opt
     secret = missing == "ignore" or not public
     most = found.size if secret and question.adjacency.size_is_public else None
     question = replace(question, missing="drop" if secret else None, at_most=most)
-    if found.whole:
+    if found.x.integers:
         question = replace(question, granularity=question.granularity or Fraction(1))
     return Contrast(question, found, (found.sizes[0], found.sizes[1]) if public else None)
 

@@ -16,7 +16,6 @@ from uptack.ranks.contrast_draws import EXAMPLE, HOW, Contrast, ContrastOptions,
 from uptack.ranks.rank_options import sampling_note, with_noise
 from uptack.reach.group_difference import Difference
 from uptack.registry import release
-from uptack.registry.reads import LABELLED
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, level
 from uptack.statistics.quantile_intervals import (
@@ -30,6 +29,7 @@ from uptack.statistics.quantile_intervals import (
 )
 from uptack.statistics.row_counts import COUNT_SHARE
 from uptack.statistics.statistic import least_n
+from uptack.table.reads import LABELLED
 
 END_SHARE = Fraction(3, 8)
 """The part of ε that each end of an interval gets, where one is asked for: ends are what is far off."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.columns.selection import Floats
+from uptack.table.exact_sum import Floats
 
 Whole = NDArray[Any]
 """Integers of as few bits as they need."""

@@ -11,12 +11,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack.account import Account, Outcome
-from uptack.columns.samples import Samples, public_groups, samples
-from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.ranks.concordant_pairs import Floats
+from uptack.ranks.rank_data import Samples, public_groups, samples
 from uptack.ranks.rank_options import (
     GRID,
     PUBLIC_LABELS,
@@ -28,8 +27,8 @@ from uptack.ranks.rank_options import (
 )
 from uptack.ranks.rank_tests import HOW, SIZES_FAIL, RankTest, broken_ties
 from uptack.registry import release
-from uptack.registry.reads import LABELLED
 from uptack.release import Advice, NoReply, Release
+from uptack.table.reads import LABELLED
 
 DRAWS = 4999
 """How often the null law is drawn: no p-value is below one in 5,000."""
@@ -76,7 +75,7 @@ def kruskal_wallis(
     chosen = public_groups(groups, 2, MOST)
     found = samples(x, labels, chosen, missing)
     public = labels_are_public(account, options, found.in_table) and missing == "error"
-    sums = _sums(account, len(chosen), public, found.sizes)
+    sums = _sums(account, len(chosen), found.sizes if public else None)
     least = math.ceil(len(chosen) * 2 * float(sums.size.scale if sums.size else 1))
     advice = Advice(n=least, other="fewer groups")
     if account.adjacency.size_is_public and found.size < least:
@@ -93,8 +92,8 @@ class _Laws:
     public: bool
 
 
-def _sums(account: Account, k: int, public: bool, sizes: tuple[int, ...]) -> _Laws:
-    if public:
+def _sums(account: Account, k: int, sizes: tuple[int, ...] | None) -> _Laws:
+    if sizes is not None:
         total = max(sum(sizes), 1)
         moves = Fraction(4 * (total - min(sizes)), total) * GRID + k
         return _Laws(IntegerLaplace(moves * account.rows / account.epsilon), None, True)
@@ -103,7 +102,7 @@ def _sums(account: Account, k: int, public: bool, sizes: tuple[int, ...]) -> _La
     return _Laws(law, IntegerLaplace(Fraction(law.scale) / (GRID * SIZE)), False)
 
 
-def _tested(found: Samples | UnreadRows, account: Account, laws: _Laws, advice: Advice) -> Outcome[RankTest]:
+def _tested(found: Samples, account: Account, laws: _Laws, advice: Advice) -> Outcome[RankTest]:
     ranks = broken_ties(found.values, account.entropy)
     sizes = np.array([part.size for part in ranks])
     total = int(sizes.sum())

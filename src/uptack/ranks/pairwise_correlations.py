@@ -13,9 +13,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack.account import Account, Outcome
-from uptack.columns.samples import complete_table
 from uptack.display import Ends, Record, TabularValue, line
 from uptack.display.plots import axes, caption
+from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.labels import label
 from uptack.mechanisms.additive_noise import k_norm
@@ -24,11 +24,14 @@ from uptack.privacy import loss
 from uptack.progress import track
 from uptack.ranks.concordant_pairs import Floats
 from uptack.ranks.kendall_counts import net_counts
+from uptack.ranks.rank_data import complete_rows
 from uptack.ranks.rank_options import GRID, LOUDEST, RankOptions, open_account, sampling_note
 from uptack.ranks.tau import MOVES, from_tau
 from uptack.registry import release
-from uptack.registry.reads import WIDE
 from uptack.release import Advice, NoReply, Release
+from uptack.table.arguments import as_columns
+from uptack.table.protocol import Rows
+from uptack.table.reads import WIDE
 
 HOW = "ℓ∞ noise on the counts of pairs"
 PARTS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9)
@@ -114,7 +117,12 @@ def correlation_matrix(
     (0.7, (3, 3))
     """
     account, missing = open_account("correlation matrix", epsilon, options)
-    return account.close(_measured(complete_table(x, missing), account, missing == "ignore"))
+    must = "a table of numbers with at least 2 columns"
+    columns = as_columns("x", x, must)
+    if len(columns) < 2:
+        raise InvalidArgument("x", must, f"{len(columns)} of them")
+    names = tuple(column.name for column in columns)
+    return account.close(_measured(complete_rows(columns, missing), names, account, missing == "ignore"))
 
 
 def spread(d: int, secret: bool) -> float:
@@ -123,14 +131,15 @@ def spread(d: int, secret: bool) -> float:
     return MOVES * math.sqrt((p + 1) * (p + 2) / 3)
 
 
-def _measured(rows: Any, account: Account, dropped: bool) -> Outcome[CorrelationMatrix]:
-    d, secret = len(rows.names), dropped or not account.adjacency.size_is_public
+def _measured(rows: Rows, names: tuple[str, ...], account: Account, dropped: bool) -> Outcome[CorrelationMatrix]:
+    d, secret = len(names), dropped or not account.adjacency.size_is_public
     least = math.ceil(spread(d, secret) * account.rows / (account.epsilon * LOUDEST)) + 1
     advice = Advice(n=least, other="fewer columns")
     if account.adjacency.size_is_public and rows.size < least:
         return Outcome.refusal(HOW, advice)
-    n, p = len(rows.values), d * (d - 1) // 2
-    counts = list(track(net_counts(rows.values), "pairs", total=p, inner=True))
+    lines = rows.in_memory().lines
+    n, p = lines.shape[1], d * (d - 1) // 2
+    counts = list(track(net_counts(lines.T), "pairs", total=p, inner=True))
     unit = MOVES * GRID + 1  # what a rounded A, and unit·m, move by
     if secret:
         counts = [(4 * count * GRID + max(n - 1, 1)) // (2 * max(n - 1, 1)) for count in counts] + [unit * n]
@@ -154,7 +163,7 @@ def _measured(rows: Any, account: Account, dropped: bool) -> Outcome[Correlation
     noise = CorrelationNoise(d, tuple(taus.tolist()), m, scale * per, len(counts), off)
     if secret:
         account.bought(m, RowsNoise(len(counts), off))
-    value = CorrelationMatrix(rows.names, nearest(square(d, taus, from_tau)))
+    value = CorrelationMatrix(names, nearest(square(d, taus, from_tau)))
     return Outcome(value, HOW, noise, notes=sampling_note(account))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Unpack
 
@@ -12,14 +12,13 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.columns.samples import CompleteRows, Samples, complete_rows, public_groups, samples
-from uptack.columns.unread import UnreadRows
 from uptack.display import Ends, Record, TabularValue, line
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
 from uptack.ranks.concordant_pairs import Floats
 from uptack.ranks.null_laws import RankSum, mann_whitney_sum, signed_rank_sum
+from uptack.ranks.rank_data import complete_rows, public_groups, samples
 from uptack.ranks.rank_options import (
     GRID,
     PUBLIC_LABELS,
@@ -32,8 +31,10 @@ from uptack.ranks.rank_options import (
 )
 from uptack.ranks.superiority import EXAMPLE, NoisyPairs, least_rows, noisy_pairs, too_small
 from uptack.registry import release
-from uptack.registry.reads import LABELLED, ROWS
 from uptack.release import Advice, NoReply, Release
+from uptack.table.arguments import side_by_side
+from uptack.table.protocol import Rows
+from uptack.table.reads import LABELLED, ROWS
 
 HOW = "integer noise on the rank sum"
 SIDES = ("two-sided", "greater", "less")
@@ -120,9 +121,8 @@ def mann_whitney(
     early = too_small(found, account, public)
     if early is not None:
         return account.close(Outcome.refusal(HOW, early))
-    assert isinstance(found, Samples)
-    ranked = replace(found, values=broken_ties(found.values, account.entropy))
-    pairs = noisy_pairs(ranked, account, public, missing == "ignore")
+    ranks = broken_ties(found.values, account.entropy)
+    pairs = noisy_pairs(ranks, found.sizes if public else None, account, missing == "ignore")
     if pairs is None:
         advice = Advice(n=least_rows(account), other="groups with more rows")
         return account.close(Outcome.refusal(HOW, advice))
@@ -170,16 +170,17 @@ def signed_rank(
     """
     side = checks.choice("alternative", alternative, SIDES)
     account, missing = open_account("signed-rank test", epsilon, options)
-    rows = complete_rows({"x": x} if y is None else {"x": x, "y": y}, missing)
+    rows = complete_rows(side_by_side({"x": x, "y": y}), missing)
     return account.close(_signed(rows, account, side, missing == "ignore" or not account.adjacency.size_is_public))
 
 
-def _signed(rows: CompleteRows | UnreadRows, account: Account, side: str, secret: bool) -> Outcome[RankTest]:
+def _signed(rows: Rows, account: Account, side: str, secret: bool) -> Outcome[RankTest]:
     least = math.ceil(8 * account.rows / account.epsilon)
     advice = Advice(n=least)
     if account.adjacency.size_is_public and rows.size < least:
         return Outcome.refusal(HOW, advice)
-    values = rows.values[:, 0] if rows.values.shape[1] == 1 else rows.values[:, 0] - rows.values[:, 1]
+    x, *others = rows.in_memory().lines
+    values = x - others[0] if others else x
     (ranks,) = broken_ties([np.abs(values)], account.entropy)
     coins = 2 * account.entropy.integers(2, values.size) - 1
     total = int((np.where(values == 0, coins, np.sign(values)) * ranks).sum())

@@ -9,13 +9,12 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from uptack.account import Account, Outcome
-from uptack.columns.samples import Samples, public_groups, samples
-from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational, read
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.ranks.concordant_pairs import exceedance
 from uptack.ranks.normal_laplace import half_width
+from uptack.ranks.rank_data import Samples, public_groups, samples
 from uptack.ranks.rank_options import (
     GRID,
     LOUDEST,
@@ -28,8 +27,9 @@ from uptack.ranks.rank_options import (
 )
 from uptack.ranks.superiority_weight import DIFFERENCE, MOVES, TOTAL, weight
 from uptack.registry import release
-from uptack.registry.reads import LABELLED
 from uptack.release import Advice, NoReply, Release
+from uptack.table.exact_sum import Floats
+from uptack.table.reads import LABELLED
 
 HOW = "integer noise on the count of pairs"
 EXAMPLE = {"groups": (1, 0)}
@@ -135,8 +135,7 @@ def _told(
     early = too_small(found, account, public)
     if early is not None:
         return Outcome.refusal(HOW, early)
-    assert isinstance(found, Samples)
-    pairs = noisy_pairs(found, account, public, missing == "ignore")
+    pairs = noisy_pairs(found.values, found.sizes if public else None, account, missing == "ignore")
     if pairs is None or pairs.share(pairs.sizes)[1] > LOUDEST:
         return Outcome.refusal(HOW, Advice(n=least_rows(account), other="groups with more rows"))
     share = min(max(pairs.share(pairs.sizes)[0], 0.0), 1.0)
@@ -149,26 +148,26 @@ def least_rows(account: Account) -> int:
     return math.ceil(64 * account.rows / account.epsilon)
 
 
-def too_small(found: Samples | UnreadRows, account: Account, public: bool) -> Advice | None:
+def too_small(found: Samples, account: Account, public: bool) -> Advice | None:
     """What public numbers say against a reply; they cost nothing."""
     if not account.adjacency.size_is_public:
-        rows = None
-    elif public and isinstance(found, Samples):
-        rows = 2 * min(found.sizes)
-    else:
-        rows = found.size
-    if isinstance(found, UnreadRows) and (rows is None or rows >= least_rows(account)):
-        found.values  # noqa: B018 - the rehearsal ends where rows are needed
+        return None
+    rows = 2 * min(found.sizes) if public else found.size
     least = math.ceil(2 * account.rows / (account.epsilon * LOUDEST)) if public else least_rows(account)
-    return Advice(n=least, other="groups with more rows") if rows is not None and rows < least else None
+    return Advice(n=least, other="groups with more rows") if rows < least else None
 
 
-def noisy_pairs(found: Samples, account: Account, public: bool, dropped: bool) -> NoisyPairs | None:
-    """S with noise, and the sizes with theirs where they are secret; None where a group may have no rows at all."""
-    sign = exceedance(*found.values)
-    sizes: Sizes = (found.values[0].size, found.values[1].size)
-    if public:
-        return _with_public_labels(sign, sizes, (found.sizes[0], found.sizes[1]), account, dropped)
+def noisy_pairs(
+    values: tuple[Floats, ...], labelled: tuple[int, ...] | None, account: Account, dropped: bool
+) -> NoisyPairs | None:
+    """S with noise, and the sizes with theirs where they are secret; None where a group may have no rows at all.
+
+    `labelled` says how many rows have each label, where labels are public.
+    """
+    sign = exceedance(*values)
+    sizes: Sizes = (values[0].size, values[1].size)
+    if labelled is not None:
+        return _with_public_labels(sign, sizes, (labelled[0], labelled[1]), account, dropped)
     law = IntegerLaplace((MOVES * GRID + 1) * account.rows / account.epsilon)
     apart, total = (IntegerLaplace(Fraction(law.scale) / (GRID * part)) for part in (DIFFERENCE, TOTAL))
     noisy = with_noise(round(weight(*sizes) * sign * GRID), law, account.entropy)

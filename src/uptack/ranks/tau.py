@@ -9,17 +9,18 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from uptack.account import Account, Outcome
-from uptack.columns.samples import CompleteRows, complete_rows
-from uptack.columns.unread import UnreadRows
 from uptack.exact import Rational, read
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, loss
 from uptack.ranks.concordant_pairs import concordance, square_sum
 from uptack.ranks.normal_laplace import half_width
+from uptack.ranks.rank_data import complete_rows
 from uptack.ranks.rank_options import GRID, LOUDEST, RankOptions, open_account, sampling_note, with_noise
 from uptack.registry import release
-from uptack.registry.reads import PAIR
 from uptack.release import Advice, NoReply, Release
+from uptack.table.arguments import side_by_side
+from uptack.table.protocol import Rows
+from uptack.table.reads import PAIR
 
 HOW = "integer noise on the count of pairs"
 SPREAD_SHARE = Fraction(1, 5)
@@ -105,7 +106,8 @@ def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
     Release(0.507..., Kendall's τ by integer noise on the count of pairs, ε = 1.0 (substitute), NOT PRIVATE: ...)
     """
     account, missing = open_account("Kendall's τ", epsilon, options)
-    return account.close(noisy_tau(complete_rows({"x": x, "y": y}, missing), account, missing == "ignore"))
+    rows = complete_rows(side_by_side({"x": x, "y": y}), missing)
+    return account.close(noisy_tau(rows, account, missing == "ignore"))
 
 
 @release(reads=PAIR, people="each", data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
@@ -119,7 +121,7 @@ def correlation(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
     had without bounds: one row can carry it away. `result.interval()` is that of τ, seen through the same function.
     """
     account, missing = open_account("correlation of elliptical data", epsilon, options)
-    rows = complete_rows({"x": x, "y": y}, missing)
+    rows = complete_rows(side_by_side({"x": x, "y": y}), missing)
     return account.close(noisy_tau(rows, account, missing == "ignore", seen=from_tau))
 
 
@@ -133,15 +135,13 @@ def least_rows(account: Account) -> int:
     return math.ceil(MOVES * account.rows / (account.epsilon * (1 - SPREAD_SHARE) * LOUDEST)) + 1
 
 
-def noisy_tau(
-    rows: CompleteRows | UnreadRows, account: Account, dropped: bool, seen: Callable[[float], float] = float
-) -> Outcome[float]:
+def noisy_tau(rows: Rows, account: Account, dropped: bool, seen: Callable[[float], float] = float) -> Outcome[float]:
     """τ of the rows, or what `seen` makes of it; ⊥ where the noise would drown it."""
     least, secret = least_rows(account), dropped or not account.adjacency.size_is_public
     advice = Advice(n=least)
     if account.adjacency.size_is_public and rows.size < least:
         return Outcome.refusal(HOW, advice)
-    s = concordance(rows.values[:, 0], rows.values[:, 1])
+    s = concordance(*rows.in_memory().lines)
     first, second = account.split(1 - SPREAD_SHARE, SPREAD_SHARE)
     tau, m, scale, size = (_beside_rows if secret else _of_rows)(int(s.sum()) // 2, s.size, first)
     if tau is None or m < least:

@@ -16,9 +16,9 @@ from uptack.ranks.contrast_draws import EXAMPLE, HOW, Contrast, ContrastOptions,
 from uptack.ranks.superiority_weight import MOVES, weight
 from uptack.reach.pairwise_shift import PairwiseShift
 from uptack.registry import release
-from uptack.registry.reads import LABELLED
 from uptack.release import NoReply, Release
 from uptack.statistics.release_methods import inverse_advice, sight
+from uptack.table.reads import LABELLED
 
 COMES = Fraction(3, 2)
 """What h·S moves by where a row comes or goes: `uptack.ranks.superiority_weight`."""
@@ -81,7 +81,7 @@ def _drawn(found: Contrast) -> Outcome[float]:
         return question.refuse(HOW, advice())
     sizes, lattice = found.sizes, seen[0]
     kept, steps = bears(found, sizes), min(seen[1], sum(sizes) + 1)
-    one, other = found.rows.values
+    one, other = found.samples.values
     each = step(found, sizes) or Fraction(1)
     reach = PairwiseShift(one, other, each, steps, lattice.values, lattice.top)
     value = inverse_sensitivity(

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, declared, find
 from uptack.session.requests import Made, Request, in_tables
 
@@ -29,10 +30,10 @@ class SessionColumn:
 
     def __getattr__(self, name: str) -> Callable[..., Made]:
         """The release function of that name, of this column: whatever `uptack.registry` has for one column."""
-        if name.startswith("_") or name not in self._names():
+        declaration = _declared(name, of_columns)
+        if declaration is None:
             near = difflib.get_close_matches(name, self._names(), n=1)
             raise AttributeError(f"a column has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-        declaration = find(name, of_columns)
 
         @functools.wraps(declaration.function)
         def ask(*values: Any, **options: Any) -> Made:
@@ -50,6 +51,14 @@ class SessionColumn:
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._names()]
+
+
+def _declared(name: str, where: Callable[[Declaration], bool]) -> Declaration | None:
+    """The release function of that name, if there is one that meets a condition."""
+    try:
+        return None if name.startswith("_") else find(name, where)
+    except InvalidArgument:
+        return None
 
 
 def of_several(declaration: Declaration) -> bool:
@@ -79,14 +88,14 @@ def spread(columns: Iterable[Any]) -> tuple[Any, ...]:
 
 def asking(session: Session, name: str) -> Callable[..., Made]:
     """The release function of that name, of several columns of a session."""
-    found = {} if name.startswith("_") else several()
-    if name not in found:
-        near = difflib.get_close_matches(name, found, n=1)
+    declaration = _declared(name, of_several)
+    if declaration is None:
+        near = difflib.get_close_matches(name, several(), n=1)
         raise AttributeError(f"a session has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
-    @functools.wraps(found[name].function)
+    @functools.wraps(declaration.function)
     def ask(*columns: Any, **options: Any) -> Made:
-        own = [option.name for option in found[name].options if option.positional]
+        own = [option.name for option in declaration.options if option.positional]
         columns = spread(columns)
         named = tuple(column for column in columns if isinstance(column, str))
         if len(values := columns[len(named) :]) > len(own):

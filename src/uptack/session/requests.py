@@ -57,7 +57,7 @@ class Request:
     options: tuple[tuple[str, Any], ...]
 
     def __init__(self, statistic: str, *columns: str, **options: Any) -> None:
-        found = find(statistic, in_tables)
+        found = self.__dict__["declaration"] = find(statistic, in_tables)
         if "epsilon" not in options:
             raise InvalidArgument("epsilon", "given for every release", "nothing")
         if "entropy" in options:
@@ -72,7 +72,7 @@ class Request:
         object.__setattr__(self, "columns", found.reads.named(columns, options))
         object.__setattr__(self, "options", tuple(options.items()))
 
-    @property
+    @cached_property
     def declaration(self) -> Declaration:
         """How it is made."""
         return find(self.statistic, in_tables)

@@ -119,6 +119,20 @@ class Owned:
         """The same with units that rows share in another way."""
         return Owned(self.data, self.whose, unit)
 
+    def sharing(self, share: str, at_most: int | None = None) -> Owned:
+        """The same of people whose rows share their units so."""
+        return self.weighted(Unit.of_people(self.unit.ids, share, at_most))
+
+    def of(self, data: Any) -> Owned:
+        """Other data of the same rows."""
+        return Owned(data, self.whose, self.unit)
+
+    def column(self, values: Any) -> Column:
+        """A column that was made of the data, row by row."""
+        made = column_field("x", values)
+        self.whose.check("the data", made.size)
+        return MemoryTable.of({"x": made}, self.whose).weighted(self.unit).column("x")
+
     def units(self, cells: Integers, size: int) -> Integers:
         """The units in each of so many cells, for the cells of all rows. Rows of nobody count nowhere."""
         self.whose.check("the data", cells.size)

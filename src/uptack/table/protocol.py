@@ -223,7 +223,7 @@ class Column:
 
     def sharing(self, share: str, at_most: int | None = None) -> Column:
         """The same of people whose rows share their units so: see `uptack.table.unit`."""
-        return self.weighted(Unit.of_people(self.table.unit.ids, share, at_most))
+        return self.of(self.table.sharing(share, at_most))
 
     def of(self, table: Table) -> Column:
         """The same view of another table with such a column."""
@@ -461,6 +461,11 @@ class Table(Protocol):
         ...
 
     @property
+    def of_people(self) -> bool:
+        """Whether it says whose its rows are."""
+        ...
+
+    @property
     def kinds(self) -> Mapping[str, Kind]:
         """The kind of each column, by its type and not by its content. Columns of ids are hidden."""
         ...
@@ -539,6 +544,10 @@ class Table(Protocol):
 
     def weighted(self, unit: Unit) -> Table:
         """The same rows, which share units in another way."""
+        ...
+
+    def sharing(self, share: str, at_most: int | None = None) -> Table:
+        """The same of people whose rows share their units so: see `uptack.table.unit`."""
         ...
 
     def spread(self) -> tuple[int, int]:

@@ -12,6 +12,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.table.arguments import Owned, category_fields, column_field, matrix_fields
@@ -20,6 +22,7 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.names import comparable, hidden, known
 from uptack.table.protocol import Columns, Groups, Table
 from uptack.table.unit import Integers, Unit
+from uptack.table.values import containers
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import TIMED
@@ -186,12 +189,18 @@ class Reads:
         if _of_table(x):
             return dict(x.table.fields)
         if self.shape in ("columns", "design") and name != "y":
-            return {f"{name}[{label}]": one for label, one in matrix_fields(name, x).items()}
+            made = matrix_fields(name, x)
+            return {self._own(name, label): one for label, one in made.items()}
         if self.shape == "flags":
-            return {name: column_field(name, x, None)}
+            return {name: _row_field(name, x)}
         if self.shape == "categories" or name == "labels":
             return {name: column_field(name, x, None, "a one-dimensional column of categories")}
         return {name: column_field(name, x, self.kinds)}
+
+    def _own(self, name: str, label: str) -> str:
+        """A name that only this column has, beside y, the order and the groups."""
+        own = self.shape == "columns" and label != ORDER and not label.startswith("by ")
+        return label if own else f"{name}[{label}]"
 
     def _argument(self, name: str, x: Any, table: Table, fields: Sequence[str]) -> Any:
         if _of_table(x):
@@ -205,6 +214,12 @@ class Reads:
 def _of_table(x: Any) -> bool:
     """Whether a data argument is of a table in memory already."""
     return isinstance(getattr(x, "table", None), MemoryTable)
+
+
+def _row_field(name: str, x: Any) -> Field:
+    """A column of any kind; of a table, of which rows are counted, one number per row."""
+    table = getattr(x, "ndim", 1) == 2 or containers.frame(x) is not None
+    return column_field(name, np.zeros(len(x)) if table else x, None)
 
 
 def _ordering(order: Any, whose: Owners | None) -> Field:

@@ -114,6 +114,15 @@ class UnreadTable:
         """The same with another unit."""
         return replace(self, unit=unit)
 
+    def sharing(self, share: str, at_most: int | None = None) -> UnreadTable:
+        """The same of people whose rows share their units so."""
+        return self.weighted(Unit.of_people(self.unit.ids, share, at_most))
+
+    @property
+    def of_people(self) -> bool:
+        """Whether it says whose its rows are."""
+        return self.unit.people
+
     def snapshot(self) -> AbstractContextManager[None]:
         """Nothing is read."""
         return nullcontext()

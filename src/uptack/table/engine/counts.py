@@ -20,7 +20,7 @@ from uptack.table.exact_sum import Floats
 from uptack.table.memory import counts as memory_counts
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Counts, Floored, Name, Place, Weights
-from uptack.table.unit import Integers
+from uptack.table.unit import Integers, roomy
 from uptack.table.values.calendar import begin, label
 from uptack.table.values.field import CodedField, Field
 from uptack.table.values.kinds import NUMERIC, Kind, tidy
@@ -84,7 +84,7 @@ def _starts(every: str, lines: Floats, weights: Weights) -> list[Any]:
     many = _added(cells, None if weights is None else weights[~gone], starts.size)
     found: Counter[int | None] = Counter(dict(zip(starts.tolist(), map(int, many), strict=True)))
     if gone.any():
-        found[None] = int(gone.sum() if weights is None else _added(gone[gone] - True, weights[gone], 1)[0])
+        found[None] = int(gone.sum() if weights is None else roomy(weights[gone]).sum())
     return [found]
 
 

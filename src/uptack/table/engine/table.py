@@ -290,6 +290,15 @@ class EngineTable:
         """The same rows, which share units in another way."""
         return replace(self, unit=unit)
 
+    def sharing(self, share: str, at_most: int | None = None) -> EngineTable:
+        """The same of people whose rows share their units so."""
+        return self.weighted(Unit.of_people(self.unit.ids, share, at_most))
+
+    @property
+    def of_people(self) -> bool:
+        """Whether it says whose its rows are."""
+        return self.unit.people
+
     def part(self, table: Any, *kept: connection.Kept) -> EngineTable:
         """Some of the rows, as an expression, and those who own them."""
         return replace(self, opened=table, conditions=(), is_part=True, kept=(*self.kept, *kept))

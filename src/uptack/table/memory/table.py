@@ -144,6 +144,15 @@ class MemoryTable:
         """The same rows, which share units in another way."""
         return replace(self, unit=unit)
 
+    def sharing(self, share: str, at_most: int | None = None) -> MemoryTable:
+        """The same of people whose rows share their units so."""
+        return self.weighted(Unit.of_people(self.unit.ids, share, at_most))
+
+    @property
+    def of_people(self) -> bool:
+        """Whether it says whose its rows are."""
+        return self.unit.people
+
     def groups(self, by: Sequence[str]) -> MemoryGroups:
         """Rows by the values of columns."""
         return MemoryGroups(self, by)
@@ -267,7 +276,7 @@ class MemoryTable:
         rows = self.present if name is None else np.flatnonzero(self.field(known(name, self.kinds)).flags())
         if self.codes is None:
             return rows.size
-        return int(np.minimum(np.bincount(self.codes[rows], minlength=self.people), at_most).sum())
+        return counts.up_to(np.bincount(self.codes[rows], minlength=self.people), at_most)
 
     def spread(self) -> tuple[int, int]:
         """How many rows there are, and how many one person has at most."""

@@ -1,0 +1,113 @@
+"""What rank statistics are made from: rows side by side, and the values of public groups."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from uptack import checks
+from uptack.errors import InvalidArgument
+from uptack.table.arguments import column_field
+from uptack.table.exact_sum import Floats
+from uptack.table.memory.table import MemoryTable
+from uptack.table.protocol import Column, Columns, Groups, Rows
+from uptack.table.values.kinds import NUMERIC, canonical
+
+MUST = "a one-dimensional column of labels"
+
+
+def complete_rows(columns: Columns, missing: str) -> Rows:
+    """The rows that have all their values, with ±inf as ±the largest float; it is an error that some lack one, if so
+    asked.
+
+    **Lemma.** Where people are one number each, rows that lack a value are left out first, and then each column is one
+    number per person. So a person's line is a function of her rows alone: replacing her rows replaces one line, or
+    takes it away, or adds it. What is private for one row of lines is private for one person. ∎
+    """
+    if missing == "error":
+        _check_finite(columns)
+    return columns.rows("clip")
+
+
+def _check_finite(columns: Iterable[Column]) -> None:
+    """Tells the curator where rows must have a value and some have none."""
+    if not all(column.finite() for column in columns):
+        fix = "Pass missing='ignore': such a row then takes part in nothing."
+        raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The values of each of some public groups. A row with another label, or with none, takes part in nothing.
+
+    Each person is in one group at most (`uptack.table.protocol.Groups`): her label and her number are functions of her
+    rows alone, as a row's are. `in_table` says that the labels are a column of a table, as in a session, where an
+    analyst can't declare them public.
+    """
+
+    x: Column
+    labels: Column
+    groups: tuple[Hashable, ...]
+    in_table: bool
+
+    @property
+    def size(self) -> int:
+        """All rows of the table, or all its people."""
+        return self.x.table.size
+
+    @cached_property
+    def _grouped(self) -> Groups:
+        return self.x.table.groups([self.labels.name])
+
+    @cached_property
+    def parts(self) -> tuple[Column, ...]:
+        """The values of each group, without those that are missing. A rehearsal stops here."""
+        return tuple(self.x.of(self._grouped.part(group)).drop() for group in self.groups)
+
+    @cached_property
+    def values(self) -> tuple[Floats, ...]:
+        """The same in memory."""
+        return tuple(part.rows.in_memory().lines[0] for part in self.parts)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many rows have each label, those without a value too: public where labels are."""
+        labels, sizes = self._grouped.sizes()
+        found = {canonical(label): int(size) for label, size in zip(labels, sizes, strict=True)}
+        return tuple(found.get(group, 0) for group in self.groups)
+
+
+def samples(x: Any, labels: Any, groups: tuple[Hashable, ...], missing: str) -> Samples:
+    """The values of each group: of columns of a table, or of a caller's data."""
+    found = _labelled(x, labels, groups)
+    if missing == "error" and not found.x.finite():  # in some group, or in none
+        _check_finite(found.parts)
+    return found
+
+
+def _labelled(x: Any, labels: Any, groups: tuple[Hashable, ...]) -> Samples:
+    if isinstance(x, Column):
+        return Samples(x, labels, groups, in_table=True)
+    values, marks = column_field("x", x, NUMERIC), column_field("labels", labels, None, MUST)
+    if values.size != marks.size:
+        raise InvalidArgument("labels", f"as long as x, {values.size} rows", f"{marks.size} rows")
+    table = MemoryTable.of({"x": values, "labels": marks})
+    return Samples(table.column("x"), table.column("labels"), groups, in_table=False)
+
+
+def public_groups(groups: Any, least: int, most: int) -> tuple[Hashable, ...]:
+    """So many distinct public labels."""
+    number = str(least) if least == most else f"{least} to {most}"
+    must = f"a list of {number} distinct labels"
+    if isinstance(groups, str) or not isinstance(groups, list | tuple | np.ndarray):
+        raise InvalidArgument("groups", must, checks.describe(groups), "They are public: fixed before data are seen.")
+    found = tuple(canonical(group) for group in groups)
+    if len(set(found)) != len(found) or not least <= len(found) <= most:
+        raise InvalidArgument("groups", must, f"{len(found)} of them")
+    if None in found:
+        raise InvalidArgument("groups", must, "a missing value", "A row without a label is in no group.")
+    return found

@@ -246,11 +246,6 @@ def both_rising(
 # -------------------------------------------------------------------------------------------------------------- people
 
 
-def every_row_weighs_one(original: Any) -> Any:
-    """The units of rows, where how many a person has is forgotten."""
-    return lambda weights, codes, people: np.full(codes.size, weights.step)
-
-
 def rows_are_dealt(original: Any) -> Any:
     """Blocks of rows in place of people: those of one person are in several."""
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from uptack.audit.fault_changes import (
     after,
     all_units_each,
@@ -30,7 +28,6 @@ from uptack.audit.fault_changes import (
     cut_by_ranks,
     direct,
     divide,
-    every_row_weighs_one,
     fail,
     fail_behind,
     given,
@@ -58,7 +55,6 @@ from uptack.audit.fault_changes import (
     without_a_cap,
 )
 from uptack.audit.patches import patched
-from uptack.columns.people import UNIT
 from uptack.discrete.categories import Capped
 from uptack.privacy import ADD_REMOVE, Privacy
 from uptack.reach.l_statistics import spread_ranks
@@ -110,7 +106,7 @@ def narrower(law: Any) -> Any:
 
 def unguarded() -> AbstractContextManager[None]:
     """Releases that let warnings out."""
-    return patched("uptack.registry.rim.SILENCE", lambda _: nullcontext())
+    return patched("uptack.registry.guard.SILENCE", lambda _: nullcontext())
 
 
 FAULTS = (
@@ -248,13 +244,13 @@ FAULTS = (
     PlantedFault("groups: each at ε for ε/g", "uptack.groups._one_row", lambda f: lambda epsilon, delta, relation: Privacy(epsilon, delta, ADD_REMOVE), INNER, "groups, 2 rows"),
     PlantedFault("coins: a digit twice, as of two threads", "uptack.noise.coins.Coin.digit", lambda f: lambda coin, place: f(coin, max(place - 1, 0)), INNER, "Laplace noise"),
     # -------------------------------------------------------------------------------------------------- people
-    PlantedFault("people: rows that weigh one each", "uptack.columns.spread.Weights.units", every_row_weighs_one, INNER, "histogram, people"),
-    PlantedFault("people: categories of rows that weigh one each", "uptack.columns.spread.Weights.units", every_row_weighs_one, INNER, "categories, people"),
-    PlantedFault("people: a median of rows that weigh one each", "uptack.columns.people.PeopleColumn.units", lambda p: property(lambda c: p.func(c) * 0 + UNIT), INNER, "median, people"),
-    PlantedFault("people: densities of rows that weigh one each", "uptack.columns.people.PeopleColumn.units", lambda p: property(lambda c: p.func(c) * 0 + UNIT), INNER, "density, people"),
-    PlantedFault("people: moments of rows that weigh one each", "uptack.columns.people.PeopleColumn.units", lambda p: property(lambda c: p.func(c) * 0 + UNIT), INNER, "moments, Laplace noise, people"),
-    PlantedFault("people: a cap that is not applied", "uptack.columns.spread.up_to", lambda f: without_a_cap, INNER, "count of rows, people"),
-    PlantedFault("people: counted by their rows", "uptack.columns.spread.up_to", lambda f: without_a_cap, INNER, "count, people"),
+    PlantedFault("people: rows that weigh one each", "uptack.table.unit.Unit.weights", lambda f: all_units_each, INNER, "histogram, people"),
+    PlantedFault("people: categories of rows that weigh one each", "uptack.table.unit.Unit.weights", lambda f: all_units_each, INNER, "categories, people"),
+    PlantedFault("people: a median of rows that weigh one each", "uptack.table.unit.Unit.weights", lambda f: all_units_each, INNER, "median, people"),
+    PlantedFault("people: densities of rows that weigh one each", "uptack.table.unit.Unit.weights", lambda f: all_units_each, INNER, "density, people"),
+    PlantedFault("people: moments of rows that weigh one each", "uptack.table.unit.Unit.weights", lambda f: all_units_each, INNER, "moments, Laplace noise, people"),
+    PlantedFault("people: a cap that is not applied", "uptack.table.memory.counts.up_to", lambda f: without_a_cap, INNER, "count of rows, people"),
+    PlantedFault("people: counted by their rows", "uptack.table.memory.counts.up_to", lambda f: without_a_cap, INNER, "count, people"),
     PlantedFault("people: units of half a person", "uptack.discrete.count_noise.cell_noise", told(most=lambda m: m // 2), INNER, "histogram, people"),
     PlantedFault("people: a screen for half a person", "uptack.discrete.categories.capped", given(2, lambda g: g // 2), INNER, "categories, people"),
     PlantedFault("people: rows of one in two blocks", "uptack.blocks.people_blocks.rows_of", rows_are_dealt, INNER, "block median, people"),
@@ -262,8 +258,8 @@ FAULTS = (
     PlantedFault("people: gradients of rows that weigh one each", "uptack.table.unit.Unit.weights", lambda f: all_units_each, INNER, "linear, people"),
     PlantedFault("people: directions of rows that weigh one each", "uptack.table.unit.Unit.weights", lambda f: all_units_each, INNER, "scatter, people"),
     PlantedFault("people: a machine of rows that weigh one each", "uptack.kernels.machine_release._weights", after(lambda made, *_: made if made is None else made * 0 + 1), INNER, "kernel machine, people"),
-    PlantedFault("people: ranks of rows", "uptack.columns.samples.numbered", after(lambda made, *_: (np.arange(made[0].size), made[0].size)), INNER, "tau, people"),
-    PlantedFault("people: in each of their groups", "uptack.columns.spread.favourites", in_every_group, INNER, "unknown groups, people"),
+    PlantedFault("people: ranks of rows", "uptack.table.memory.per_person.numbers", lambda f: lambda values, *_: values, INNER, "tau, people"),
+    PlantedFault("people: in each of their groups", "uptack.table.memory.groups.favourites", in_every_group, INNER, "unknown groups, people"),
     # ------------------------------------------------------------------------------------------ what can be seen
     PlantedFault("a label is the first row's", "uptack.table.values.kinds.canonical", lambda f: lambda value: value, "replay", "uptack.histogram(epsilon=20, delta=0.01): equal decimals"),
     PlantedFault("a warning", "uptack.statistics.column_input.column", before(warn), "replay", "uptack.median(epsilon=20): 1e308", unguarded),
@@ -274,7 +270,7 @@ FAULTS = (
     PlantedFault("a line on the screen", "uptack.statistics.column_input.column", before(show), "replay", "uptack.median(epsilon=20): 1e308"),
     PlantedFault("a dtype that follows one row", "uptack.statistics.quantiles.median", after(narrow), "replay", "uptack.median(epsilon=20): 1e308"),
     PlantedFault("a note", "uptack.statistics.quantiles.median", after(note), "replay", "uptack.median(epsilon=20): 1e308"),
-    PlantedFault("a session shows a secret number of rows", "uptack.session.session.Session.describe", after(lambda text, s: f"{s.source.rows} {text}"), "replay", "uptack.session.SessionColumn.median(epsilon=20, adjacency=Adjacency('add/remove'), missing='drop'): 2^53"),
+    PlantedFault("a session shows a secret number of rows", "uptack.session.session.Session.describe", after(lambda text, s: f"{s.source.size} {text}"), "replay", "uptack.session.SessionColumn.median(epsilon=20, adjacency=Adjacency('add/remove'), missing='drop'): 2^53"),
     # ------------------------------------------------------------------------------------------------- samplers
     PlantedFault("noise that is not added", "uptack.noise.grid.Grid.move", lambda f: lambda grid, x, noise: f(grid, x, 0 * noise), "drawn", "count: 5 and 6"),
     PlantedFault("integer Laplace noise of half its scale", "uptack.noise.integer_laplace.IntegerLaplace.draw", lambda f: lambda law, size, e: f(type(law)(law.scale / 2), size, e), "drawn", "count: 5 and 6"),

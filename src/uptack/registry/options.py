@@ -70,7 +70,7 @@ GROUPING = ("by", "groups", "share")
 """What a release by group can be told beside."""
 
 PEOPLE = ("person", "per_person", "weights", "at_most", "order")
-"""What a release that is proved for people can be told beside: see `uptack.registry.people`."""
+"""What a release that is proved for people can be told beside: see `uptack.registry.person_options`."""
 
 HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
 """What can be made of a person's rows: see `uptack.table.protocol.HOWS`."""

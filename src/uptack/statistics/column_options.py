@@ -210,7 +210,7 @@ class MeanOptions(Promises, total=False):
       unknown ones, which need δ. `share` is the part of ε that finds them. See `uptack.per_group`.
     - `person`: whose rows they are, a column of ids or a tuple of several. The release then protects people with all
       their rows, who weigh alike; with `weights="rows"` rows do, up to `at_most` per person. `per_person` makes one
-      number of each person's rows first, and `order` says which is the last. See `uptack.registry.people`.
+      number of each person's rows first, and `order` says which is the last. See `uptack.registry.person_options`.
     """
 
     missing: str | Rational

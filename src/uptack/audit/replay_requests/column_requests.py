@@ -11,7 +11,7 @@ from uptack.audit.replay_requests.request_options import COUNTED, DELTA, LABELS,
 from uptack.discrete import Domain, minimax_count_mechanism
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
-from uptack.registry.reads import COLUMN, MOMENTS
+from uptack.table.reads import COLUMN, MOMENTS
 
 
 def statistic(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:

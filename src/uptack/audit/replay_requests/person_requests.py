@@ -12,7 +12,7 @@ from uptack.audit.replay_requests.request_options import COUNTED, EPSILON, LABEL
 from uptack.discrete import Domain
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
-from uptack.registry.reads import COLUMN, LABELLED, MOMENTS, PAIR, ROWS, WIDE
+from uptack.table.reads import COLUMN, LABELLED, MOMENTS, PAIR, ROWS, WIDE
 
 WAYS: list[dict[str, Any]] = [{}, {"weights": "one"}, {"weights": "rows", "at_most": 2}]
 """How people count in tables."""

@@ -9,7 +9,7 @@ from uptack.audit import callers
 from uptack.audit.replay_request import Ask
 from uptack.audit.replay_requests.request_options import COUNTED, LOUD, SECRET
 from uptack.registry import Declaration, declared
-from uptack.registry.reads import LABELLED
+from uptack.table.reads import LABELLED
 
 
 def ranks() -> list[Ask]:

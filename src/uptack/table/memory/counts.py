@@ -68,3 +68,8 @@ def favourites(cells: Integers, codes: Integers) -> tuple[Integers, Integers]:
     best = np.lexsort((cell, -rows, code))
     first = np.flatnonzero(np.append(True, code[best][1:] != code[best][:-1])[: code.size])
     return code[best][first], cell[best][first]
+
+
+def up_to(rows: Integers, most: int) -> int:
+    """Σ min(rows of a person, most)."""
+    return int(np.minimum(rows, most).sum())

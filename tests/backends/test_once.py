@@ -7,11 +7,16 @@ import pyarrow.parquet
 import pytest
 
 import uptack as ut
-from uptack.columns.selection import OrderStatistics
-from uptack.data import held, source
-from uptack.data.query_columns import QueryColumn
+from tests.answers import part
 from uptack.report.profile import plan, profile
 from uptack.table import snapshots
+from uptack.table.engine import held
+from uptack.table.engine.rows import EngineRows
+from uptack.table.engine.table import EngineTable
+from uptack.table.memory.order import Selection, selected
+from uptack.table.memory.rows import MemoryRows
+from uptack.table.opening import open_table
+from uptack.table.unit import ROW
 
 ROWS = 3000
 TYPES = {"age": "integer", "cost": "number", "ward": "text", "ill": "boolean"}
@@ -90,20 +95,20 @@ def test_what_is_held_is_bounded_by_the_number_of_rows(tmp_path, asked, monkeypa
     names = [f"c{i}" for i in range(4)]
     session = put(tmp_path, "parquet", pa.table({name: np.arange(float(ROWS)) for name in names}))
     with session.source.snapshot():
-        found = [session.source.column(name) for name in (*names, "c3", "c2", "c0")]
+        found = [session.source.column(name).rows for name in (*names, "c3", "c2", "c0")]
         assert len(asked) == 1 + 5  # c3 and c2 are still there, c0 is not
         assert len(snapshots.state(session.source._con).held) == 2
-    assert found[3].pile is found[4].pile
-    assert found[0].pile is not found[6].pile
+    assert found[3].held[0] is found[4].held[0]
+    assert found[0].held[0] is not found[6].held[0]
 
 
 def test_groups_of_a_large_table_stay_with_the_engine(tmp_path, monkeypatch):
     """Else the number of rows in a group, which is secret, would decide what is read."""
     table = put(tmp_path, "parquet", rows()).source
-    assert isinstance(table.restricted("ward", "north").column("cost"), held.HeldColumn)
+    assert isinstance(part(table, "ward", "north").column("cost").rows, MemoryRows)
     monkeypatch.setattr(held, "COLUMN", 8 * ROWS - 1)
-    assert isinstance(table.restricted("ward", "nowhere").column("cost"), QueryColumn)
-    assert isinstance(table.column("cost").present(), QueryColumn)
+    assert isinstance(part(table, "ward", "nowhere").column("cost").rows, EngineRows)
+    assert isinstance(table.column("cost").drop().rows, EngineRows)
 
 
 def test_a_report_sees_one_state(tmp_path, monkeypatch):
@@ -114,29 +119,29 @@ def test_a_report_sees_one_state(tmp_path, monkeypatch):
     base = ibis.duckdb.connect(tmp_path / "rows.duckdb")
     base.con.execute(f"CREATE TABLE visits AS FROM '{tmp_path}/rows.parquet'")
     table = base.table("visits")
-    other, column = base.con.cursor(), type(source(table)).column
+    other, column = base.con.cursor(), EngineTable.column
 
     def add(self, name):
         other.execute("INSERT INTO visits SELECT * FROM visits")
         return column(self, name)
 
     before = made(ut.open(table, entropy=ut.SeededEntropy(3)))
-    monkeypatch.setattr(type(source(table)), "column", add)
+    monkeypatch.setattr(EngineTable, "column", add)
     assert made(ut.open(table, entropy=ut.SeededEntropy(3))) == before
-    assert source(table).rows > ROWS
+    assert open_table(table).size > ROWS
 
 
 def test_figures_from_before_a_file_changed_stay(tmp_path, monkeypatch):
     """A report was paid for. What was released before the file changed is in it, and no more."""
     session, table = put(tmp_path, "parquet", rows()), rows(2)
-    column = type(session.source).column
+    column = EngineTable.column
 
     def replaced(self, name):
         if name == "cost":
             pa.parquet.write_table(table, tmp_path / "rows.parquet")
         return column(self, name)
 
-    monkeypatch.setattr(type(session.source), "column", replaced)
+    monkeypatch.setattr(EngineTable, "column", replaced)
     age, cost, _, ill = profile(session, 9, progress=False).columns
     assert age["median"].value is not None
     assert cost["median"].value is None
@@ -169,12 +174,14 @@ def test_windows_one_after_the_other_are_those_of_a_sort():
 
 
 def check(values: np.ndarray, asked: list[list[tuple[int, int]]]) -> None:
-    pile, known = held.Pile(values.copy()), list[tuple[int, int]]()
+    held, known = Selection(values.copy()), list[tuple[int, int]]()
     for windows in asked:
-        pile.order(windows)
+        held.order(windows, ROW)
         known += windows
-        ours, plain = OrderStatistics(pile.values, ()), OrderStatistics(values, known)
+        ours, plain = held.order(known, ROW), selected(values, known, ROW)
         for a, b in known:
             ranks = np.arange(a, b + 1)
             np.testing.assert_array_equal(ours.at(ranks), plain.at(ranks))
-    np.testing.assert_array_equal(np.sort(pile.values), np.sort(values))
+            whole = np.r_[-np.inf, np.sort(values), np.inf][np.clip(ranks, 0, values.size + 1)]
+            np.testing.assert_array_equal(ours.at(ranks), whole)
+    np.testing.assert_array_equal(np.sort(held.values), np.sort(values))

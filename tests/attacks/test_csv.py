@@ -6,11 +6,12 @@ import itertools
 import pytest
 
 import uptack as ut
+from tests.answers import categories
 from uptack.cli import main
-from uptack.data import source
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table.csv.inspector import look
 from uptack.table.engine.files import Options, guess_types
+from uptack.table.opening import open_table
 
 TYPES = {"n": "integer", "x": "number", "b": "boolean:ja/nein", "w": "text"}
 HOW = {"delimiter": ";", "decimal": ",", "thousands": ".", "na": ["NA", "-"]}
@@ -41,8 +42,8 @@ def made(path, row, place, encoding):
     lines.insert(place, row + "\n")
     path.write_bytes(("n;x;b;w\n" + "".join(lines)).encode(encoding, "replace"))
     said = None if encoding in ("utf-8", "utf-16") else encoding
-    rows = source(path, types=TYPES, encoding=said, **HOW)
-    return dict(rows.columns), rows.rows, {name: rows.categories(name) for name in TYPES}
+    rows = open_table(path, types=TYPES, encoding=said, **HOW)
+    return dict(rows.kinds), rows.size, {name: categories(rows, name) for name in TYPES}
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -73,9 +74,9 @@ def test_broken_bytes_are_one_missing_cell(tmp_path, encoding):
             cells = ["n,w\n1,".encode(encoding), broken, "\n2,B\n".encode(encoding)]
             whole = [*cells[:1], cells[2][len("\n".encode(encoding)) :], "3,".encode(encoding), broken]
             path.write_bytes(b"".join(cells) if not last else "n,w\n1,C\n".encode(encoding) + b"".join(whole[1:]))
-            rows = source(path, types={"n": "integer"}, encoding=encoding)
-            names = rows.categories("w")
-            assert rows.categories("n") == ({1: 1, 2: 1, 3: 1} if last else {1: 1, 2: 1})
+            rows = open_table(path, types={"n": "integer"}, encoding=encoding)
+            names = categories(rows, "w")
+            assert categories(rows, "n") == ({1: 1, 2: 1, 3: 1} if last else {1: 1, 2: 1})
             assert names == ({"B": 1, "C": 1, None: 1} if last else {"B": 1, None: 1})
 
 
@@ -94,9 +95,9 @@ def test_first_bytes_of_a_row_decide_nothing(tmp_path):
         b'"\n"',
     ):
         path.write_bytes(start + b",A\n2,B\n3,B\n")
-        rows = source(path, types={"n": "integer", "w": "text"}, header=False)
-        assert (rows.rows, rows.categories("w")) == (3, {"A": 1, "B": 2})
-        assert {2, 3} <= set(rows.categories("n"))
+        rows = open_table(path, types={"n": "integer", "w": "text"}, header=False)
+        assert (rows.size, categories(rows, "w")) == (3, {"A": 1, "B": 2})
+        assert {2, 3} <= set(categories(rows, "n"))
 
 
 def test_a_schema_is_read_off_no_row(tmp_path, capsys):
@@ -135,7 +136,7 @@ def test_a_packed_file_that_breaks_off(tmp_path):
     whole = gzip.compress(b"n,w\n" + b"".join(b"%d,secret%d\n" % (i, i * 7919) for i in range(4000)))
     for cut in (12, len(whole) // 2, len(whole) - 4):
         path.write_bytes(whole[:cut])
-        for read in (lambda: source(path, types={}), lambda: guess_types(path), lambda: look(str(path), Options())):
+        for read in (lambda: open_table(path, types={}), lambda: guess_types(path), lambda: look(str(path), Options())):
             with pytest.raises(UptackError) as error:
                 read()
             assert "secret" not in str(error.value)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.data import source
+from tests.answers import categories, matrix
+from uptack.table.opening import open_table
 
 pd = pytest.importorskip("pandas")
 AGES = list(range(20, 80)) * 100
@@ -35,16 +36,16 @@ def test_one_row_does_not_change_a_column_of_truth_values(other):
 
 
 def test_declared_texts_and_numbers():
-    table = source({"t": ["a", None, 3], "n": [1, "b", None]}, types={"t": "text", "n": "number"})
-    assert dict(table.columns) == {"t": "text", "n": "number"}
-    assert table.categories("t") == {"a": 1, None: 2}
-    assert np.isnan(table.matrix(["n"])[:, 0]).tolist() == [False, True, True]
+    table = open_table({"t": ["a", None, 3], "n": [1, "b", None]}, types={"t": "text", "n": "number"})
+    assert dict(table.kinds) == {"t": "text", "n": "number"}
+    assert categories(table, "t") == {"a": 1, None: 2}
+    assert np.isnan(matrix(table, "n")[:, 0]).tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize("types", [{"y": "integer"}, {"x": "money"}, "guess"])
 def test_what_can_not_be_declared_is_named(types):
     with pytest.raises(ut.InvalidArgument, match="types"):
-        source({"x": [1, 2]}, types=types)
+        open_table({"x": [1, 2]}, types=types)
 
 
 class Text(str):

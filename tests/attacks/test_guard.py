@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.columns.unread import Touched
 from uptack.errors import Failed, InvalidArgument
 from uptack.registry.guard import SILENCE, guarded
+from uptack.table.unread import Touched
 
 SECRET = 48151623.42
 

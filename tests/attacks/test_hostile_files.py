@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 
 import uptack as ut
-from uptack.data import source
 from uptack.errors import InvalidArgument
 from uptack.table.csv import cells, recoding, rules
+from uptack.table.opening import open_table
 
 TIMES = {
     "date": ["0000-01-01", "0001-01-01", "9999-12-31", "2024-02-29", "2024-02-30"],
@@ -35,7 +35,7 @@ def test_a_day_that_there_is_not_moves_one_row_of_a_file(tmp_path):
     def present(last: str) -> int:
         path = tmp_path / "rows.csv"
         path.write_text("when\n" + "0000-01-01\n" * 300 + "2024-01-01\n" * 300 + f"{last}\n")
-        return int(source(path, types={"when": "date"}).column("when").present().size)
+        return int(open_table(path, types={"when": "date"}).column("when").drop().count())
 
     assert abs(present("2024-01-01") - present("2024-02-30")) <= 1
 
@@ -98,7 +98,7 @@ def test_a_short_row_of_broken_bytes_stops_no_reading(tmp_path, capfd):
     path = tmp_path / "rows.csv"
     for row in (b"\xff", b"1,2,\xe2\x28\xa1", b"\xed\xa0\x80", b"\0,\0,\0,\xff"):
         path.write_bytes(b"a,b\n" + b"1,2\n" * 5 + row + b"\n" + b"3,4\n" * 5)
-        assert source(path, types={"a": "integer"}).rows == 11
+        assert open_table(path, types={"a": "integer"}).size == 11
     assert capfd.readouterr() == ("", "")
 
 

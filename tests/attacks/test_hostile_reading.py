@@ -9,15 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import uptack
+from tests.answers import categories, in_order
+from tests.backends.test_many_people import categories_with
 from uptack import ADD_REMOVE, Ledger, NoReply, SeededEntropy, histogram, linear_regression
-from uptack.columns.people import UNIT
-from uptack.columns.spread import PeopleTally, Weights
-from uptack.data import source
 from uptack.discrete.histograms import in_steps
 from uptack.errors import InvalidArgument
 from uptack.regression.formulas import formula_designs, grammar
 from uptack.regression.formulas.category_levels import CategoryLevels
 from uptack.table.engine import connection, plain
+from uptack.table.opening import open_table
+from uptack.table.unit import U, Unit
 
 
 def test_a_view_of_times_says_the_same_before_and_after_ibis(tmp_path, monkeypatch):
@@ -27,11 +28,11 @@ def test_a_view_of_times_says_the_same_before_and_after_ibis(tmp_path, monkeypat
     with duckdb.connect(str(path)) as con:
         con.execute("CREATE TABLE t AS SELECT TIMESTAMPTZ '2024-01-01 02:00:00+00' AS t")
         con.execute("CREATE VIEW v AS SELECT extract(hour FROM t) AS h, CAST(t AS VARCHAR) AS s FROM t")
-    rows = source(path, table="v")
-    assert isinstance(rows._given, plain.Plain)
+    rows = open_table(path, table="v")
+    assert isinstance(rows.opened, plain.Plain)
     for _ in range(2):
-        assert (rows.categories("h"), rows.categories("s")) == ({2: 1}, {"2024-01-01 02:00:00+00": 1})
-        assert rows.column("h").pile.values.tolist() == [2.0]
+        assert (categories(rows, "h"), categories(rows, "s")) == ({2: 1}, {"2024-01-01 02:00:00+00": 1})
+        assert in_order(rows.column("h")).tolist() == [2.0]
         assert rows.table is not None
 
 
@@ -40,7 +41,7 @@ def test_a_thread_that_needs_ibis_waits_for_one_that_reads(tmp_path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"a": np.arange(1_000_000) / 7}), path)
     assert connection.ibis()  # to import it takes longer than to read the rows
-    rows, found = source(path), []
+    rows, found = open_table(path), []
     other = threading.Thread(target=lambda: found.append(rows.table.columns))
 
     def fold(batches):
@@ -53,7 +54,7 @@ def test_a_thread_that_needs_ibis_waits_for_one_that_reads(tmp_path):
             total += batch.num_rows
         return total
 
-    assert connection.folded(rows._given.floats("a"), fold) == 1_000_000
+    assert connection.folded(rows.opened.floats("a"), fold) == 1_000_000
     other.join()
     assert list(found[0]) == ["a"]
 
@@ -66,8 +67,8 @@ def test_one_broken_text_changes_no_other_whatever_columns_are_called(tmp_path, 
         raw = pa.array(["ä".encode(), last], pa.binary())
         texts = pa.StringArray.from_buffers(2, raw.buffers()[1], raw.buffers()[2])
         pq.write_table(pa.table([[1, 2], texts], names=["a", name]), tmp_path / "rows.parquet")
-        rows = source(tmp_path / "rows.parquet")
-        told.append((dict(rows.columns), rows.categories(list(rows.columns)[1])))
+        rows = open_table(tmp_path / "rows.parquet")
+        told.append((dict(rows.kinds), categories(rows, list(rows.kinds)[1])))
     (columns, plain), (others, mended) = told
     assert columns == others
     assert (plain, mended) == ({"q": 1, "ä": 1}, {"ä": 1, None: 1})
@@ -77,22 +78,22 @@ def test_two_columns_of_one_name_are_refused(tmp_path):
     """Arrow can't tell them apart, so one broken text was an error."""
     within = pa.array([{"a": 1, "b": {"a": 2}}])
     pq.write_table(pa.table([within, pa.array([1])], names=["b", "a"]), tmp_path / "rows.parquet")
-    assert source(tmp_path / "rows.parquet").rows == 1
+    assert open_table(tmp_path / "rows.parquet").size == 1
     pq.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "rows.parquet")
     with pytest.raises(InvalidArgument, match=r"data must be .* different names"):
-        source(tmp_path / "rows.parquet")
+        open_table(tmp_path / "rows.parquet")
 
 
 def test_how_many_units_there_are_in_all_changes_no_count_and_no_type():
     """From 2^62 units on there is no room for sums in 64 bits. Floats of them were rounded once more than others."""
     units = np.random.default_rng(3).integers(1 << 54, 1 << 61, 1000)
-    assert in_steps(units, UNIT).tobytes() == in_steps(units.astype(object), UNIT).tobytes()
+    assert in_steps(units, U).tobytes() == in_steps(units.astype(object), U).tobytes()
     told = {"keys": ["a", "b"], "epsilon": 1, "adjacency": ADD_REMOVE.by_person("id")}
-    for some in (np.array([7, 5]) * UNIT, np.array([10**10, 5]).astype(object) * UNIT):
-        tally = PeopleTally(("a", "b"), some, 10**10, Weights("rows", UNIT // 2))
-        assert histogram(tally, **told, entropy=SeededEntropy(1)).value.counts.dtype == np.float64
+    for some in (np.array([7, 5]) * U, np.array([10**10, 5]).astype(object) * U):
+        column = categories_with(some, Unit.of_people(("id",), "rows", U // 2))
+        assert histogram(column, **told, entropy=SeededEntropy(1)).value.counts.dtype == np.float64
     with pytest.raises(InvalidArgument, match=r"at_most must be at most"):
-        Weights("rows", UNIT)
+        Unit.of_people(("id",), "rows", U)
 
 
 def test_a_ledger_keeps_no_guess_that_nobody_asked_for(tmp_path):
@@ -102,11 +103,11 @@ def test_a_ledger_keeps_no_guess_that_nobody_asked_for(tmp_path):
         (tmp_path / "rows.csv").write_text(f"a,b\n1,1\n2,{last}\n")
         book = Ledger(tmp_path / f"{last}.db", 1)
         opened = uptack.open(tmp_path / "rows.csv", ledger=book, types={"a": "guess", "b": "text"})
-        seen.append((dict(opened.source.columns), [line.what for line in book.entries()]))
+        seen.append((dict(opened.source.kinds), [line.what for line in book.entries()]))
     assert seen[0] == seen[1]
     assert seen[0][0] == {"a": "integer", "b": "text"}
     again = uptack.open(tmp_path / "rows.csv", ledger=book, types="guess")
-    assert dict(again.source.columns) == {"a": "integer", "b": "text"}
+    assert dict(again.source.kinds) == {"a": "integer", "b": "text"}
 
 
 @pytest.mark.parametrize("told", [{"na": "\ud800"}, {"types": {"a": "boolean:\ud800/no"}}])
@@ -114,7 +115,7 @@ def test_words_that_no_file_can_have_are_refused_by_name(tmp_path, told):
     """They were taken for rows that can't be read."""
     (tmp_path / "rows.csv").write_text("a\n1\n")
     with pytest.raises(InvalidArgument, match=next(iter(told))):
-        source(tmp_path / "rows.csv", **{"types": {"a": "integer"}, **told})
+        open_table(tmp_path / "rows.csv", **{"types": {"a": "integer"}, **told})
 
 
 @pytest.mark.parametrize(
@@ -143,9 +144,9 @@ def test_tables_of_other_schemas_are_none_that_there_are(tmp_path):
         con.execute("CREATE TABLE s.hidden AS SELECT 1 AS a")
         con.execute("CREATE TABLE s.seen AS SELECT 1 AS a")
         con.execute("CREATE TABLE seen AS SELECT 2 AS a")
-    assert source(tmp_path / "rows.duckdb").categories("a") == {2: 1}
+    assert categories(open_table(tmp_path / "rows.duckdb"), "a") == {2: 1}
     with pytest.raises(InvalidArgument, match=r"^table must be a table that there is, got 'hidden'"):
-        source(tmp_path / "rows.duckdb", table="hidden")
+        open_table(tmp_path / "rows.duckdb", table="hidden")
 
 
 def test_products_of_found_levels_are_counted_before_they_are_made(monkeypatch):

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from uptack.columns.owners import NOBODY, owners
+from uptack.columns.people import PeopleColumn
+from uptack.registry.reads import WIDE
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack.columns.owners import NOBODY, owners
-from uptack.columns.people import PeopleColumn
 from uptack.errors import Incomparable
 from uptack.registry import declared
-from uptack.registry.reads import WIDE
 
 N = 3000
 RNG = np.random.default_rng(11)

@@ -9,12 +9,12 @@ import pytest
 import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack import ADD_REMOVE, SUBSTITUTE, SeededEntropy
-from uptack.data import source
 from uptack.errors import Incomparable, InvalidArgument, UptackError
 from uptack.registry import declared
 from uptack.session import Request
 from uptack.session.requests import in_tables
 from uptack.table.id_candidates import repeats
+from uptack.table.opening import open_table
 
 PEOPLE = 900
 RNG = np.random.default_rng(3)
@@ -213,7 +213,7 @@ def test_who_opens_says_whose_rows_they_are_once():
     ):
         with pytest.raises(InvalidArgument, match=word):
             ut.open(table(), **options)
-    assert ut.open(table(), adjacency=SUBSTITUTE.by_person("id")).source.rows == PEOPLE
+    assert ut.open(table(), adjacency=SUBSTITUTE.by_person("id")).source.size == PEOPLE
 
 
 def test_the_words_say_whose_privacy_is_meant():
@@ -259,5 +259,5 @@ def test_ids_of_types_without_one_equality_are_refused_by_their_type(name):
             with pytest.raises(InvalidArgument, match=r"^person must be a column of .* got a column of type") as raised:
                 ut.open(con.table("t"), person=person)
             said.append(str(raised.value))
-        assert all("id" not in line.names for line in repeats(source(con.table("t"))))
+        assert all("id" not in line.names for line in repeats(open_table(con.table("t"))))
     assert len(set(said)) == 1

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 import uptack as ut
-from uptack.data import source
+from tests.answers import categories, part_size
 from uptack.statistics.column_input import in_memory
+from uptack.table.opening import open_table
 from uptack.table.values.entrance import column, field, matrix, numbers
 
 NAN = float("nan")
@@ -87,15 +88,21 @@ HOLES = {
 }
 
 
+def held(data):
+    """The values of a column as they are held, before they are rounded to floats."""
+    (values,) = data.rows.values
+    return values
+
+
 @pytest.mark.parametrize("name", HOLES)
 def test_one_missing_row_makes_no_floats_of_the_others(name):
     data = in_memory(HOLES[name])
     assert data.integers
     assert not data.finite()
-    assert data.present().values.tolist() == [BIG + 1, BIG + 3]
-    assert data.filled(7.0).values.tolist() == [BIG + 1, 7, BIG + 3]
-    assert data.filled(float(np.finfo(float).max)).values[1] == 2**63 - 1
-    assert np.isnan(data.floats().values[1])
+    assert held(data.drop()).tolist() == [BIG + 1, BIG + 3]
+    assert held(data.filled(7.0)).tolist() == [BIG + 1, 7, BIG + 3]
+    assert held(data.filled(float(np.finfo(float).max)))[1] == 2**63 - 1
+    assert np.isnan(held(data.floats())[1])
     assert field("x", HOLES[name]).codes()[0] == [BIG + 1, BIG + 3, None]
     by_group = ut.median(HOLES[name], by=["a"] * 3, groups=["a"], epsilon=1, missing="drop")
     assert list(by_group.value) == ["a"]
@@ -202,8 +209,8 @@ def test_integers_of_128_bits():
     rows = pl.DataFrame({"n": pl.Series([2**100, None, -(2**100), 5] * 500, dtype=pl.Int128)})
     session = ut.open(rows, entropy=ut.SeededEntropy(1))
     assert session["n"].median(epsilon=4).value == 5
-    assert source(rows).categories("n") == {-(2**100): 500, 5: 500, 2**100: 500, None: 500}
-    assert source(rows).restricted("n", 2**100).rows == 500
+    assert categories(open_table(rows), "n") == {-(2**100): 500, 5: 500, 2**100: 500, None: 500}
+    assert part_size(open_table(rows), "n", 2**100) == 500
 
 
 def test_times_are_counted_in_one_zone_and_by_kind():
@@ -216,7 +223,7 @@ def test_times_are_counted_in_one_zone_and_by_kind():
     assert {when.tzinfo for when in field("x", pd.Series(TIMES)).codes()[0]} == {None}
     far = np.array([2**62, 0], "M8[s]")  # years beyond Python's: NumPy's own cast wraps around to 1970
     assert len(field("x", far).codes()[0]) == 2
-    assert dict(source({"t": TIMES.to_numpy(), "d": np.array([1] * 5, "m8[s]")}).columns) == {
+    assert dict(open_table({"t": TIMES.to_numpy(), "d": np.array([1] * 5, "m8[s]")}).kinds) == {
         "t": "time",
         "d": "duration",
     }

@@ -20,11 +20,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import uptack as ut
+from tests.answers import categories, in_order, matrix, part_size
+from tests.answers import part as group
 from uptack.cli import main
-from uptack.data import source
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table import snapshots
 from uptack.table.engine import private_folders
+from uptack.table.opening import open_table
 
 SECRET = "Ada-has-the-flu"
 
@@ -51,12 +53,11 @@ def base():
 def test_spellings_are_different_keys_whatever_the_collation(base, first):
     base.raw_sql("CREATE TABLE t (dx VARCHAR COLLATE NOCASE, x DOUBLE)")
     base.con.executemany("INSERT INTO t VALUES (?, 1)", [[first], *[["flu"]] * 300, *[["FLU"]] * 20])
-    rows = source(base.table("t"))
-    assert rows.categories("dx") == {"flu": 300 + (first == "flu"), "FLU": 20} | ({first: 1} if first == "Flu" else {})
-    assert rows.restricted("dx", "FLU").rows == 20
-    assert rows.restricted("dx", "fLU").rows == 0
-    blocks = rows.blocks(["x"], 10**6, id="dx")[0]
-    assert len(set(blocks)) == (3 if first == "Flu" else 2)
+    rows = open_table(base.table("t"))
+    assert categories(rows, "dx") == {"flu": 300 + (first == "flu"), "FLU": 20} | ({first: 1} if first == "Flu" else {})
+    assert part_size(rows, "dx", "FLU") == 20
+    assert part_size(rows, "dx", "fLU") == 0
+    assert open_table(base.table("t"), person="dx").size == (3 if first == "Flu" else 2)
     session = ut.open(rows, entropy=ut.SeededEntropy(1))
     assert abs(session["dx"].histogram(keys=["flu"], epsilon=1).value.counts[0] - 300) < 40
 
@@ -64,10 +65,10 @@ def test_spellings_are_different_keys_whatever_the_collation(base, first):
 def test_texts_of_any_kind_can_be_asked_for(tmp_path):
     texts = ["", "a'b", "\\x66", "a\0b", "⊥ ü", '"']
     pq.write_table(pa.table({"s": texts}), tmp_path / "t.parquet")
-    rows = source(tmp_path / "t.parquet")
+    rows = open_table(tmp_path / "t.parquet")
     for text in texts:
-        assert rows.restricted("s", text).rows == 1, text
-    assert rows.restricted("s", "\udcff").rows == 0
+        assert part_size(rows, "s", text) == 1, text
+    assert part_size(rows, "s", "\udcff") == 0
 
 
 CASTS = f"CREATE VIEW v AS SELECT CAST(s AS DOUBLE) AS x, s AS s FROM (VALUES ('1'), ('{SECRET}'), ('2')) AS t(s)"
@@ -80,10 +81,10 @@ def test_a_view_that_casts_shows_no_cell(base, tmp_path, capsys):
         lambda: session["x"].median(epsilon=1),
         lambda: session.plan([ut.Request("median", "x", epsilon=1)]),
         session.describe,
-        lambda: session.source.rows,
-        lambda: session.source.matrix(["x"]),
-        lambda: session.source.categories("x"),
-        lambda: session.source.column("x").sums(lambda x: [float(x.sum())]),
+        lambda: session.source.size,
+        lambda: matrix(session.source, "x"),
+        lambda: categories(session.source, "x"),
+        lambda: session.source.column("x").sum(lambda x: [float(x.sum())]),
     ):
         with pytest.raises(UptackError) as error:
             ask()
@@ -120,13 +121,13 @@ def test_bytes_that_are_no_text_are_missing(tmp_path):
     pq.write_table(table, tmp_path / "t.parquet")
     pyarrow.feather.write_feather(table, str(tmp_path / "t.feather"))
     for name in ("t.parquet", "t.feather"):
-        rows = source(tmp_path / name)
-        assert dict(rows.columns) == {"dx": "text", "x": "integer", "ward": "text", "long": "text"}
-        assert rows.categories("dx") == rows.categories("long") == {"cold": 999, "flu": 4000, None: 1}
-        assert rows.categories("ward") == {"A": 2500, "B": 2500}
-        assert rows.restricted("dx", None).column("x").ordered([(1, 1)]).at(np.array([1])).tolist() == [4000.0]
-        assert rows.restricted("dx", "flu").rows == 4000
-        assert rows.categories("x")[7] == 1
+        rows = open_table(tmp_path / name)
+        assert dict(rows.kinds) == {"dx": "text", "x": "integer", "ward": "text", "long": "text"}
+        assert categories(rows, "dx") == categories(rows, "long") == {"cold": 999, "flu": 4000, None: 1}
+        assert categories(rows, "ward") == {"A": 2500, "B": 2500}
+        assert in_order(group(rows, "dx", None).column("x")).tolist() == [4000.0]
+        assert part_size(rows, "dx", "flu") == 4000
+        assert categories(rows, "x")[7] == 1
         session = ut.open(tmp_path / name, entropy=ut.SeededEntropy(1))
         assert session["dx"].histogram(keys=["flu"], epsilon=5).value.counts[0] > 0
         found = session["x"].median(epsilon=8, by="dx", groups=["flu"])
@@ -139,11 +140,11 @@ def test_types_are_not_the_first_files(tmp_path):
     for part, cell in enumerate((1, SECRET)):
         pyarrow.feather.write_feather(pa.table({"x": [cell]}), str(tmp_path / f"part-{part}.feather"))
     with pytest.raises(InvalidArgument, match=r"part-1\.feather"):
-        source(tmp_path / "part-*.feather")
+        open_table(tmp_path / "part-*.feather")
     for name in ("part-*.parquet", ""):
         place = tmp_path / name if name else tmp_path.rename(tmp_path.with_name(tmp_path.name + ".parquet"))
         with pytest.raises(InvalidArgument, match=r"part-1\.parquet") as error:
-            source(place)
+            open_table(place)
         bare(error.value)
 
 
@@ -151,11 +152,11 @@ def test_folders_are_no_columns_unless_asked(tmp_path):
     for ward in ("ward=1", "ward=2", "ward=n%2Fa"):
         (tmp_path / "t.parquet" / ward).mkdir(parents=True)
         pq.write_table(pa.table({"x": [1], "s": invalid([b"\xff"])}), tmp_path / "t.parquet" / ward / "a.parquet")
-    assert dict(source(tmp_path / "t.parquet").columns) == {"x": "integer", "s": "text"}
-    rows = source(tmp_path / "t.parquet", hive=True)
-    assert dict(rows.columns) == {"x": "integer", "s": "text", "ward": "text"}
-    assert rows.categories("ward") == {"1": 1, "2": 1, "n/a": 1}
-    assert rows.counts(["s", "ward"])[0] == [(None, "1"), (None, "2"), (None, "n/a")]
+    assert dict(open_table(tmp_path / "t.parquet").kinds) == {"x": "integer", "s": "text"}
+    rows = open_table(tmp_path / "t.parquet", hive=True)
+    assert dict(rows.kinds) == {"x": "integer", "s": "text", "ward": "text"}
+    assert categories(rows, "ward") == {"1": 1, "2": 1, "n/a": 1}
+    assert list(categories(rows, "s", "ward")) == [(None, "1"), (None, "2"), (None, "n/a")]
 
 
 @pytest.mark.parametrize("end", ["parquet", "feather", "csv", "duckdb"])
@@ -175,9 +176,9 @@ def test_names_are_names(tmp_path, end):
     more = {"types": {"x": "integer"}} if end == "csv" else {}
     for value, name in enumerate((f"data1.{end}", f"data[1].{end}", f"da*a.{end}", f"a::b.{end}")):
         put(name, value)
-        assert source(tmp_path / name, **more).categories("x") == {value: 1}
+        assert categories(open_table(tmp_path / name, **more), "x") == {value: 1}
     with pytest.raises(InvalidArgument, match="a file that exists"):
-        source(tmp_path / f"nothing[1].{end}", **more)
+        open_table(tmp_path / f"nothing[1].{end}", **more)
 
 
 def test_engines_are_checked_before_a_debit(tmp_path):
@@ -224,19 +225,19 @@ def test_spilled_rows_are_private_and_go_away(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "t.csv"
     path.write_text("x\n1\n")
-    rows = source(path, types={"x": "integer"})
+    rows = open_table(path, types={"x": "integer"})
     folder = snapshots.state(rows._con).folder
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert folder.stat().st_uid == os.getuid()
     ((where,),) = rows._con.con.execute("SELECT current_setting('temp_directory')").fetchall()
     assert Path(where).parent == folder
     assert (folder / "rows.parquet").exists()
-    other = source(path, types={"x": "integer"})  # a sweep leaves folders of living processes alone
-    assert rows.rows == other.rows == 1
+    other = open_table(path, types={"x": "integer"})  # a sweep leaves folders of living processes alone
+    assert rows.size == other.size == 1
     del rows
     gc.collect()
     assert not folder.exists()
-    assert other.rows == 1
+    assert other.size == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["t.csv"]
 
 
@@ -246,7 +247,7 @@ def test_a_killed_process_is_swept_up_after(tmp_path, monkeypatch):
     code = "\n".join(
         [
             "import os, signal, pathlib, sys",
-            "from uptack.data import private",
+            "from uptack.table.engine import private_folders as private",
             "class Owner: pass",
             "owner = Owner()",
             "(private.folder(owner) / 'rows').write_text('secret')",
@@ -271,26 +272,26 @@ def test_each_release_counts_the_rows_anew(base):
     base.raw_sql("INSERT INTO t SELECT 10000 + i FROM range(6000) AS r(i)")
     assert abs(session["x"].median(epsilon=1).value - 12000) < 200
     assert "8,000 rows" in session.describe()
-    assert session.source.rows == 8000
+    assert session.source.size == 8000
 
 
 def test_a_release_reads_one_state(base, tmp_path):
     base.raw_sql("CREATE TABLE t AS SELECT i * 1.0 AS x FROM range(2000) AS r(i)")
-    rows, other = source(base.table("t")), base.con.cursor()
+    rows, other = open_table(base.table("t")), base.con.cursor()
     with rows.snapshot():
-        assert rows.rows == 2000
+        assert rows.size == 2000
         other.execute("INSERT INTO t SELECT i FROM range(500) AS r(i)")
-        assert rows.rows == 2000
-        assert rows.column("x").size == 2000
-        assert rows.matrix(["x"]).shape == (2000, 1)
-        assert rows.column("x").sums(lambda x: [x.size]) == [2000]
-    assert rows.rows == 2500
+        assert rows.size == 2000
+        assert rows.column("x").count() == 2000
+        assert matrix(rows, "x").shape == (2000, 1)
+        assert rows.column("x").sum(lambda x: [x.size]) == [2000]
+    assert rows.size == 2500
     base.con.begin()
     with rows.snapshot():
-        assert rows.rows == 2500
+        assert rows.size == 2500
     base.con.execute("INSERT INTO t VALUES (1)")  # the owner's own transaction goes on
     base.con.rollback()
-    assert rows.rows == 2500
+    assert rows.size == 2500
 
 
 def test_files_that_change_are_noticed(tmp_path):
@@ -308,10 +309,10 @@ def test_files_that_change_are_noticed(tmp_path):
 
 def test_without_transactions_the_rows_are_counted_before_and_after(base, monkeypatch):
     base.raw_sql("CREATE TABLE t AS SELECT i * 1.0 AS x FROM range(2000) AS r(i)")
-    rows = source(base.table("t"))
+    rows = open_table(base.table("t"))
     monkeypatch.setattr(snapshots, "_transaction", lambda con: nullcontext(False))
     with rows.snapshot():
-        assert rows.rows == 2000
+        assert rows.size == 2000
     with pytest.raises(UptackError, match="changed while it was read") as error, rows.snapshot():
         base.raw_sql("INSERT INTO t VALUES (1)")
     bare(error.value)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.data import source
+from tests.answers import categories, part_size
+from uptack.table.opening import open_table
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 ROWS = [float(i % 9) for i in range(1500)]
@@ -17,12 +18,12 @@ def parquet(tmp_path):
 
 
 def test_it_is_dropped_filled_and_counted_as_missing(parquet):
-    column = source(parquet).column("x")
-    assert column.present().size == 1500
+    column = open_table(parquet).column("x")
+    assert column.drop().count() == 1500
     assert not column.finite()
-    assert column.filled(5.0).sums(lambda x: [int(np.isnan(x).sum())]) == [0]
-    assert source(parquet).categories("x")[None] == 1
-    assert source(parquet).restricted("x", None).rows == 1
+    assert column.filled(5.0).sum(lambda x: [int(np.isnan(x).sum())]) == [0]
+    assert categories(open_table(parquet), "x")[None] == 1
+    assert part_size(open_table(parquet), "x", None) == 1
 
 
 @pytest.mark.parametrize("adjacency", [ut.SUBSTITUTE, ut.ADD_REMOVE])

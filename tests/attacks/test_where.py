@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from uptack.data.filtered import FilteredSource
 
 import uptack as ut
 from uptack import ADD_REMOVE, SUBSTITUTE
 from uptack.audit.replay import Shown, TapeEntropy, differences, flaws, observe
-from uptack.data.filtered import FilteredSource
 from uptack.session import Request
 
 ROWS = 240

@@ -10,8 +10,9 @@ import psycopg
 import pytest
 
 import uptack as ut
-from uptack.data import source
+from tests.answers import categories, matrix, part, part_size
 from uptack.errors import UptackError
+from uptack.table.opening import open_table
 
 SECRET = "Ada-has-the-flu"
 
@@ -37,14 +38,14 @@ def table(postgres_uri):
 def test_numbers_beyond_floats(table):
     odd = ["'NaN'", "1e400", "-1e400", "1e-400", "-1e-400", "2.4e-324", "4.9e-324", "1.7976931348623157e308", "NULL"]
     cells = ", ".join(f"({cell}::numeric)" for cell in [*odd, *["10008"] * 9])
-    rows = source(table(f"SELECT * FROM (VALUES {cells}) AS t(x)")[0])
+    rows = open_table(table(f"SELECT * FROM (VALUES {cells}) AS t(x)")[0])
     expected = {np.inf: 1, -np.inf: 1, 0.0: 3, 5e-324: 1, 1.7976931348623157e308: 1, 10008.0: 9, None: 2}
-    assert rows.categories("x") == expected
-    assert rows.column("x").present().size == 16
-    assert rows.restricted("x", None).rows == 2
-    found = np.sort(rows.matrix(["x"])[:, 0])
+    assert categories(rows, "x") == expected
+    assert rows.column("x").drop().count() == 16
+    assert part_size(rows, "x", None) == 2
+    found = np.sort(matrix(rows, "x")[:, 0])
     assert np.isnan(found[-2:]).all()
-    assert rows.column("x").filled(0.0).ordered([(18, 18)]).at(np.array([18])).tolist() == [1.7976931348623157e308]
+    assert rows.column("x").filled(0.0).order([(18, 18)]).at(np.array([18])).tolist() == [1.7976931348623157e308]
 
 
 @pytest.mark.xdist_group("postgres")
@@ -63,13 +64,13 @@ def test_a_view_that_casts_shows_no_cell(table):
         lambda: session["x"].median(epsilon=1),
         lambda: session.plan([ut.Request("median", "x", epsilon=1)]),
         session.describe,
-        lambda: session.source.matrix(["x"]),
+        lambda: matrix(session.source, "x"),
     ):
         with pytest.raises(UptackError) as error:
             ask()
         assert error.value.__context__ is None
         assert SECRET not in str(error.value)
-    assert ut.open(table("SELECT 1.5::float8 AS x")[0]).source.rows == 1
+    assert ut.open(table("SELECT 1.5::float8 AS x")[0]).source.size == 1
 
 
 @pytest.mark.xdist_group("postgres")
@@ -84,10 +85,10 @@ def test_spellings_are_different_keys(table):
     query = f"SELECT {cell} AS dx FROM generate_series(1, 300) i"
     expression, name = table(query)
     assert table.writer.execute(f"SELECT count(DISTINCT dx) FROM {name}").fetchall() == [(1 if collation else 2,)]
-    rows = source(expression)
-    assert "CONVERT_TO(" in ibis.to_sql(rows.restricted("dx", "flu").table)
-    assert rows.categories("dx") == {"Flu": 1, "flu": 299}
-    assert rows.restricted("dx", "Flu").rows == 1
+    rows = open_table(expression)
+    assert "CONVERT_TO(" in ibis.to_sql(part(rows, "dx", "flu").table)
+    assert categories(rows, "dx") == {"Flu": 1, "flu": 299}
+    assert part_size(rows, "dx", "Flu") == 1
 
 
 @pytest.mark.xdist_group("postgres")
@@ -96,11 +97,11 @@ def test_texts_of_any_kind_can_be_asked_for(table):
     expression, name = table("SELECT ''::text AS s WHERE false")
     for text in texts:
         table.writer.execute(f"INSERT INTO {name} VALUES (%s)", [text])
-    rows = source(expression)
-    assert rows.categories("s") == dict.fromkeys(sorted(texts), 1)
+    rows = open_table(expression)
+    assert categories(rows, "s") == dict.fromkeys(sorted(texts), 1)
     for text in texts:
-        assert rows.restricted("s", text).rows == 1, text
-    assert rows.restricted("s", "a\0b").rows == rows.restricted("s", "\udcff").rows == 0
+        assert part_size(rows, "s", text) == 1, text
+    assert part_size(rows, "s", "a\0b") == part_size(rows, "s", "\udcff") == 0
 
 
 @pytest.mark.xdist_group("postgres")
@@ -108,16 +109,16 @@ def test_texts_of_any_kind_can_be_asked_for(table):
 def test_a_release_reads_one_state(table, postgres_uri, autocommit):
     name = table("SELECT i::float8 AS x FROM generate_series(1, 2000) i")[1]
     con = ibis.postgres.from_connection(psycopg.connect(postgres_uri, autocommit=autocommit))
-    rows = source(con.table(name))
+    rows = open_table(con.table(name))
     session = ut.open(rows, entropy=ut.SeededEntropy(1))
     assert abs(session["x"].median(epsilon=1).value - 1000) < 100
     with rows.snapshot():
-        assert rows.rows == 2000
+        assert rows.size == 2000
         table.writer.execute(f"INSERT INTO {name} SELECT 10000 + i FROM generate_series(1, 6000) i")
-        assert rows.rows == 2000
-        assert rows.matrix(["x"]).shape == (2000, 1)
-        assert rows.column("x").sums(lambda x: [x.size]) == [2000]
-    assert rows.rows == 8000
+        assert rows.size == 2000
+        assert matrix(rows, "x").shape == (2000, 1)
+        assert rows.column("x").sum(lambda x: [x.size]) == [2000]
+    assert rows.size == 8000
     assert abs(session["x"].median(epsilon=1).value - 12_000) < 200
     con.disconnect()
 
@@ -156,10 +157,10 @@ def test_spellings_and_bytes_in_spark(spark):
     cell = "CASE WHEN id = 0 THEN 'Flu' WHEN id = 1 THEN CAST(X'FF' AS STRING) ELSE 'flu' END"
     texts = f"SELECT {cell} AS dx FROM range(9)"
     for query in (texts, f"SELECT dx COLLATE UTF8_LCASE AS dx FROM ({texts})"):
-        rows = source(session.sql(query))
-        assert dict(rows.columns) == {"dx": "text"}
-        assert rows.categories("dx") == {"Flu": 1, "flu": 7, None: 1}
-        assert rows.restricted("dx", "Flu").rows == 1
-        assert rows.restricted("dx", None).rows == 1
+        rows = open_table(session.sql(query))
+        assert dict(rows.kinds) == {"dx": "text"}
+        assert categories(rows, "dx") == {"Flu": 1, "flu": 7, None: 1}
+        assert part_size(rows, "dx", "Flu") == 1
+        assert part_size(rows, "dx", None) == 1
         with rows.snapshot():
-            assert rows.rows == 9
+            assert rows.size == 9

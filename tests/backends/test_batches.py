@@ -11,9 +11,6 @@ import psycopg
 import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
-
-import uptack
-from tests.backends.engines import PLACES
 from uptack.columns.batched import Batched, UnreadTable
 from uptack.columns.unread import Touched
 from uptack.data import ordering, people_batches, source
@@ -21,11 +18,14 @@ from uptack.data.batches import Layout, QueryRows
 from uptack.data.computed import QueryDesign
 from uptack.data.people import people
 from uptack.data.queries import QuerySource
-from uptack.errors import InvalidArgument, UptackError
-from uptack.multivariate import pairs, rows
 from uptack.multivariate.people import PeopleMatrix, StreamedPeople
 from uptack.multivariate.rows import MatrixRows
 from uptack.multivariate.streams import StreamedRows
+
+import uptack
+from tests.backends.engines import PLACES
+from uptack.errors import InvalidArgument, UptackError
+from uptack.multivariate import pairs, rows
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
 from uptack.regression import block_assignment, formulas

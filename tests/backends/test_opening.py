@@ -8,49 +8,53 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from uptack.data import held, ordering, scans, source
+from tests.answers import categories, matrix, part_size
 from uptack.errors import InvalidArgument, UptackError
+from uptack.table import search
+from uptack.table.engine import held
 from uptack.table.engine.files import guess_types
+from uptack.table.engine.order import QueryScans
+from uptack.table.opening import open_table
 
 
 def test_arrays():
-    assert dict(source(np.arange(3)).columns) == {"x": "integer"}
-    table = source(np.array([[1.0, 2.0], [3.0, np.nan]]))
-    assert dict(table.columns) == {"x0": "number", "x1": "number"}
-    np.testing.assert_array_equal(table.matrix(["x1", "x0"]), [[2, 1], [np.nan, 3]])
+    assert dict(open_table(np.arange(3)).kinds) == {"x": "integer"}
+    table = open_table(np.array([[1.0, 2.0], [3.0, np.nan]]))
+    assert dict(table.kinds) == {"x0": "number", "x1": "number"}
+    np.testing.assert_array_equal(matrix(table, "x1", "x0"), [[2, 1], [np.nan, 3]])
     records = np.array([(1, "a"), (2, "b")], dtype=[("n", "i4"), ("s", "U1")])
-    assert source(records).counts(["s", "n"])[0] == [("a", 1), ("b", 2)]
+    assert list(categories(open_table(records), "s", "n")) == [("a", 1), ("b", 2)]
 
 
 def test_masked_values_are_not_read():
     secret = np.ma.MaskedArray([1, 999, 3], [False, True, False])
-    table = source({"x": secret})
-    assert table.categories("x") == {1: 1, 3: 1, None: 1}
-    assert np.isnan(table.matrix(["x"])[1, 0])
+    table = open_table({"x": secret})
+    assert categories(table, "x") == {1: 1, 3: 1, None: 1}
+    assert np.isnan(matrix(table, "x")[1, 0])
     assert table.column("x").integers
 
 
 def test_times():
     times = np.array(["2024-02-29T12:00", "NaT"], "datetime64[ns]")
-    table = source({"t": times})
-    assert dict(table.columns) == {"t": "time"}
-    assert [str(key) for key in table.categories("t")] == ["2024-02-29 12:00:00", "None"]
+    table = open_table({"t": times})
+    assert dict(table.kinds) == {"t": "time"}
+    assert [str(key) for key in categories(table, "t")] == ["2024-02-29 12:00:00", "None"]
 
 
 def test_categorical_types():
     texts = pd.DataFrame({"c": pd.Categorical(["a", "b", None]), "n": pd.Categorical([1, 2, 2])})
-    assert dict(source(texts).columns) == {"c": "text", "n": "text"}
-    assert source(texts).categories("c") == {"a": 1, "b": 1, None: 1}
-    assert source(texts).restricted("n", 2).rows == 2
+    assert dict(open_table(texts).kinds) == {"c": "text", "n": "text"}
+    assert categories(open_table(texts), "c") == {"a": 1, "b": 1, None: 1}
+    assert part_size(open_table(texts), "n", 2) == 2
     arrow = pa.table({"c": pa.array(["a", "b", "a"]).dictionary_encode()})
-    assert source(arrow).categories("c") == {"a": 2, "b": 1}
+    assert categories(open_table(arrow), "c") == {"a": 2, "b": 1}
     polars = pl.DataFrame({"c": pl.Series(["a", None], dtype=pl.Categorical)})
-    assert source(polars).categories("c") == {"a": 1, None: 1}
+    assert categories(open_table(polars), "c") == {"a": 1, None: 1}
 
 
 def test_lazy_frames_and_record_batches():
-    assert source(pl.LazyFrame({"x": [1, 2]}).filter(pl.col("x") > 1)).rows == 1
-    assert source(pa.RecordBatch.from_pydict({"x": [1, 2]})).column("x").integers
+    assert open_table(pl.LazyFrame({"x": [1, 2]}).filter(pl.col("x") > 1)).size == 1
+    assert open_table(pa.RecordBatch.from_pydict({"x": [1, 2]})).column("x").integers
 
 
 @pytest.mark.parametrize(
@@ -72,53 +76,53 @@ def test_lazy_frames_and_record_batches():
 )
 def test_misuse(data, options, word):
     with pytest.raises(InvalidArgument, match=word):
-        source(data, **options)
+        open_table(data, **options)
 
 
 def test_types_of_a_csv_file_look_at_every_row(tmp_path):
     path = tmp_path / "late.csv"
     path.write_text("n,s\n" + "1,x\n" * 50_000 + "n/a,y\n")
     assert guess_types(path) == {"n": "integer", "s": "text"}
-    assert dict(source(path, types="guess").columns) == {"n": "integer", "s": "text"}
+    assert dict(open_table(path, types="guess").kinds) == {"n": "integer", "s": "text"}
     with path.open("a") as file:
         file.write("soon,z\n")
     assert guess_types(path) == {"n": "text", "s": "text"}
-    stated = source(path, types={"n": "integer"})
-    assert dict(stated.columns) == {"n": "integer", "s": "text"}
-    assert stated.categories("n") == {1: 50_000, None: 2}
-    assert stated.column("n").filled(0.0).ordered([(2, 3)]).at(np.array([2, 3])).tolist() == [0.0, 1.0]
+    stated = open_table(path, types={"n": "integer"})
+    assert dict(stated.kinds) == {"n": "integer", "s": "text"}
+    assert categories(stated, "n") == {1: 50_000, None: 2}
+    assert stated.column("n").filled(0.0).order([(2, 3)]).at(np.array([2, 3])).tolist() == [0.0, 1.0]
     with pytest.raises(InvalidArgument, match="Did you mean 'n'"):
-        source(path, types={"nn": "integer"})
+        open_table(path, types={"nn": "integer"})
     with pytest.raises(InvalidArgument, match="one of 'integer'"):
-        source(path, types={"n": "int"})
+        open_table(path, types={"n": "int"})
 
 
 def test_a_csv_file_with_another_dialect(tmp_path):
     path = tmp_path / "rows.tsv"
     path.write_text("a\tb c\n1\t'x, y'\n2\tz\n")
-    rows = source(path, types={"a": "integer"})
-    assert rows.categories("a") == {1: 1, 2: 1}
-    assert rows.categories("b c") == {"'x, y'": 1, "z": 1}
+    rows = open_table(path, types={"a": "integer"})
+    assert categories(rows, "a") == {1: 1, 2: 1}
+    assert categories(rows, "b c") == {"'x, y'": 1, "z": 1}
 
 
 def test_tables_of_a_database(tmp_path):
     path = str(tmp_path / "base.duckdb")
     with duckdb.connect(path) as con:
         con.execute("CREATE TABLE patients AS SELECT 7 AS age")
-    assert source(path).categories("age") == {7: 1}
-    assert source(path, table="patients").rows == 1
+    assert categories(open_table(path), "age") == {7: 1}
+    assert open_table(path, table="patients").size == 1
     with pytest.raises(InvalidArgument, match="Did you mean 'patients'"):
-        source(f"{path}::patient")
+        open_table(f"{path}::patient")
     with duckdb.connect(path) as con:
         con.execute("CREATE TABLE visits AS SELECT 1 AS x")
     with pytest.raises(InvalidArgument, match="There are 'patients', 'visits'"):
-        source(path)
+        open_table(path)
 
 
 def test_a_pattern_of_files(tmp_path):
     for part in range(3):
         pyarrow.parquet.write_table(pa.table({"x": [part, part]}), tmp_path / f"visits-{part}.parquet")
-    assert source(f"{tmp_path}/visits-[01].parquet").categories("x") == {0: 2, 1: 2}
+    assert categories(open_table(f"{tmp_path}/visits-[01].parquet"), "x") == {0: 2, 1: 2}
 
 
 def test_sorted_files(tmp_path, monkeypatch):
@@ -126,21 +130,22 @@ def test_sorted_files(tmp_path, monkeypatch):
     rows, fetched = np.sort(np.random.default_rng(2).normal(size=400_000)), []
     pyarrow.parquet.write_table(pa.table({"x": rows}), tmp_path / "sorted.parquet", row_group_size=20_000)
     monkeypatch.setattr(held, "COLUMN", 20_000)
-    monkeypatch.setattr(ordering, "FETCHED", 20_000)
-    monkeypatch.setattr(ordering, "SMALL", 20_000)
-    fetch = scans.QueryScans.fetch
-    monkeypatch.setattr(scans.QueryScans, "fetch", lambda self, gaps: fetched.append(fetch(self, gaps)) or fetched[-1])
-    middle = source(tmp_path / "sorted.parquet").column("x").ordered([(199_900, 200_100)])
+    monkeypatch.setattr(search, "FETCHED", 20_000)
+    monkeypatch.setattr(search, "SMALL", 20_000)
+    fetch = QueryScans.fetch
+    monkeypatch.setattr(QueryScans, "fetch", lambda self, gaps: fetched.append(fetch(self, gaps)) or fetched[-1])
+    middle = open_table(tmp_path / "sorted.parquet").column("x").order([(199_900, 200_100)])
     np.testing.assert_array_equal(middle.at(np.arange(199_900, 200_101)), rows[199_899:200_100])
-    assert sum(part.values.size for part in fetched) <= 20_000
+    assert sum(found[0].values.size for found in fetched) <= 20_000
 
 
-def test_rows_without_an_owner_are_one_owners(tmp_path):
-    rows = pa.table({"x": np.arange(4000.0), "who": pa.array([float("nan"), None] * 2000)})
+def test_rows_without_an_owner_are_nobodys(tmp_path):
+    rows = pa.table({"x": np.arange(4000.0), "who": pa.array([float("nan"), None, 1.0, -0.0, 0.0] * 800)})
     pyarrow.parquet.write_table(rows, tmp_path / "rows.parquet")
-    for table in (source(rows), source(tmp_path / "rows.parquet")):
-        assert len(set(table.blocks(["x"], 1000, id="who")[0])) == 1
-        assert len(set(table.blocks(["x"], 1000)[0])) > 900
+    for data in (rows, tmp_path / "rows.parquet"):
+        people = open_table(data, person="who")
+        assert people.size == people.trues(None) == 2
+        assert people.spread() == (2400, 1600)
 
 
 def test_engines_that_lack_what_we_ask_are_refused_when_opened(tmp_path):
@@ -151,7 +156,7 @@ def test_engines_that_lack_what_we_ask_are_refused_when_opened(tmp_path):
     con = ibis.sqlite.connect(tmp_path / "table.sqlite")
     con.raw_sql("create table t (x real)").close()
     with pytest.raises(UptackError, match="sqlite"):
-        source(con.table("t"))
+        open_table(con.table("t"))
 
 
 def test_integers_beyond_signed_ones_can_be_groups(tmp_path):
@@ -159,6 +164,6 @@ def test_integers_beyond_signed_ones_can_be_groups(tmp_path):
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"k": pa.array([2**64 - 1] * 4 + [1], pa.uint64())}), tmp_path / "t.parquet")
-    rows = source(tmp_path / "t.parquet")
-    assert rows.restricted("k", 2**64 - 1).rows == 4
-    assert rows.restricted("k", -1).rows == 0
+    rows = open_table(tmp_path / "t.parquet")
+    assert part_size(rows, "k", 2**64 - 1) == 4
+    assert part_size(rows, "k", -1) == 0

@@ -3,9 +3,9 @@
 import duckdb
 import numpy as np
 import pytest
-
 from uptack.data import source
 from uptack.data.queries import QuerySource
+
 from uptack.table.engine import plain
 
 REALS = ["NULL", "'NaN'", "'Infinity'", "'-Infinity'", "-0.0", "0.0", "0.1", "3e38", "-1e-40"]

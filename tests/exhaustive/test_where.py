@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from uptack.registry.reads import CATEGORIES, DESIGN, FLAGS
 
 from tests.exhaustive.people import FOLLOWING, LATTICE, Law, private
 from uptack import open as open_session
 from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay
-from uptack.registry.reads import CATEGORIES, DESIGN, FLAGS
 
 RHO = decay(Fraction(1))
 ROWS = [("in", 1.0), ("in", 3.0), ("in", 7.0), ("in", None), ("out", 1.0), ("out", 7.0)]

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 import uptack as ut
+from tests.answers import categories
 from uptack.cli import main
-from uptack.data import source
 from uptack.errors import InvalidArgument
 from uptack.table.csv import cell_bytes, cells, rules
 from uptack.table.csv.inspector import look
 from uptack.table.engine.files import Options, guess_types
+from uptack.table.opening import open_table
 
 TYPES = {"größe": "number", "n": "integer", "raucher": "boolean:ja/nein", "ort": "text"}
 HOW = {"decimal": ",", "thousands": ".", "na": ["NA", "-"]}
@@ -28,8 +29,8 @@ READ = {
 
 
 def read(path, **options):
-    rows = source(path, types=TYPES, **HOW, **options)
-    return {name: rows.categories(name) for name in TYPES}
+    rows = open_table(path, types=TYPES, **HOW, **options)
+    return {name: categories(rows, name) for name in TYPES}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_packed_files(tmp_path, end, pack):
 def refusal(path, text, **options):
     path.write_bytes(text)
     with pytest.raises(InvalidArgument) as error:
-        source(path, **{"types": {}, **options})
+        open_table(path, **{"types": {}, **options})
     assert error.value.__cause__ is None
     assert "secret" not in str(error.value)
     return str(error.value)
@@ -85,31 +86,31 @@ def test_errors_name_the_option_that_helps(tmp_path):
     for name, value in (("decimal", ";"), ("thousands", "3"), ("delimiter", "§")):
         assert f"{name} must be" in refusal(plain, rows.encode(), **{name: value})
     with pytest.raises(InvalidArgument, match="decimal must be left out"):
-        source({"x": [1, 2]}, decimal=",")
+        open_table({"x": [1, 2]}, decimal=",")
 
 
 def test_names_are_made_unlike_by_a_rule(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("age,,Age,age_2,age, \n1,2,3,4,5,6\n")
-    rows = source(path, types={"age_4": "integer"})
-    assert list(rows.columns) == ["age", "column_2", "Age_3", "age_2", "age_4", "column_6"]
-    assert rows.categories("age_4") == {5: 1}
-    assert list(source(path, types=dict.fromkeys("abcdef", "text"), header=False).columns) == list("abcdef")
+    rows = open_table(path, types={"age_4": "integer"})
+    assert list(rows.kinds) == ["age", "column_2", "Age_3", "age_2", "age_4", "column_6"]
+    assert categories(rows, "age_4") == {5: 1}
+    assert list(open_table(path, types=dict.fromkeys("abcdef", "text"), header=False).kinds) == list("abcdef")
 
 
 def test_a_name_may_have_a_line_break(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text('"age\n(years)",x\n31,1\n')
-    assert source(path, types={"age\n(years)": "integer"}).categories("age\n(years)") == {31: 1}
+    assert categories(open_table(path, types={"age\n(years)": "integer"}), "age\n(years)") == {31: 1}
 
 
 def test_words_are_kept_as_written_unless_declared(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("ill,n\nyes,NA\nno,3\nN/A,-\n,4\n")
     assert guess_types(path) == {"ill": "text", "n": "integer"}
-    assert source(path, types={}).categories("ill") == {"N/A": 1, "no": 1, "yes": 1, None: 1}
-    assert source(path, types={}, na="N/A").categories("ill") == {"no": 1, "yes": 1, None: 2}
-    assert source(path, types={"ill": "boolean"}).categories("ill") == {False: 1, True: 1, None: 2}
+    assert categories(open_table(path, types={}), "ill") == {"N/A": 1, "no": 1, "yes": 1, None: 1}
+    assert categories(open_table(path, types={}, na="N/A"), "ill") == {"no": 1, "yes": 1, None: 2}
+    assert categories(open_table(path, types={"ill": "boolean"}), "ill") == {False: 1, True: 1, None: 2}
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_the_command_line_has_the_options(tmp_path, capsys):
     told = ["--no-header", "--delimiter", ";", "--type", "age=integer", "--type", "n=integer"]
     assert main(["median", str(path), "age", "-e", "2", *told]) == 0
     session = ut.open(path, types={"age": "integer", "n": "integer"}, header=False, delimiter=";", na="31")
-    assert session.source.categories("age") == {None: 300}
+    assert categories(session.source, "age") == {None: 300}
 
 
 def test_the_look_at_a_nasty_file(tmp_path):
@@ -171,8 +172,8 @@ def test_the_look_at_penguins():
     kinds = {column.name: (column.kind, column.granularity) for column in seen.columns}
     assert kinds["bill_length_mm"] == ("number", Fraction(1, 10))
     assert kinds["body_mass_g"] == ("integer", 5)
-    rows = source(path, types={column.name: column.kind for column in seen.columns}, na=seen.dialect["na"])
-    assert rows.categories("sex") == {"female": 165, "male": 168, None: 11}
+    rows = open_table(path, types={column.name: column.kind for column in seen.columns}, na=seen.dialect["na"])
+    assert categories(rows, "sex") == {"female": 165, "male": 168, None: 11}
 
 
 def test_the_look_at_utf_16_without_a_mark(tmp_path):
@@ -186,8 +187,8 @@ def test_long_rows_in_another_encoding(tmp_path, monkeypatch):
     monkeypatch.setattr(rules, "BLOCK", 64)
     path = tmp_path / "rows.csv"
     path.write_bytes(("n,x\n" + "".join(f"{i},{'ä' * i}\n" for i in range(300))).encode("utf-16"))
-    rows = source(path, types={"n": "integer"})
-    assert (rows.rows, len(rows.categories("n")), len(rows.categories("x"))) == (300, 300, 300)
+    rows = open_table(path, types={"n": "integer"})
+    assert (rows.size, len(categories(rows, "n")), len(categories(rows, "x"))) == (300, 300, 300)
 
 
 @pytest.mark.parametrize("form", [cells.Numbers(), cells.Numbers(",")])
@@ -253,7 +254,7 @@ def test_bytes_tell_numbers_as_their_pattern_does():
 def test_copies_keep_integers_to_their_ends(tmp_path):
     ends = [-(1 << 63), (1 << 63) - 1, 0, -1] * 300
     (tmp_path / "rows.csv").write_text("n\n" + "\n".join(map(str, ends)))
-    assert source(tmp_path / "rows.csv", types="guess").categories("n") == dict.fromkeys(sorted(ends), 300)
+    assert categories(open_table(tmp_path / "rows.csv", types="guess"), "n") == dict.fromkeys(sorted(ends), 300)
 
 
 LATER = {  # what the first rows seem to hold, and what the last row is
@@ -276,8 +277,8 @@ def test_a_guess_holds_for_rows_of_all_batches(tmp_path, monkeypatch, last):
     kinds = guess_types(path)
     if last:
         assert kinds == {name: name for name in LATER}
-    guessed, stated = source(path, types="guess"), source(path, types=kinds)
-    assert guessed.rows == len(rows)
-    assert dict(guessed.columns) == dict(stated.columns)
+    guessed, stated = open_table(path, types="guess"), open_table(path, types=kinds)
+    assert guessed.size == len(rows)
+    assert dict(guessed.kinds) == dict(stated.kinds)
     for name in LATER:
-        assert guessed.categories(name) == stated.categories(name)
+        assert categories(guessed, name) == categories(stated, name)

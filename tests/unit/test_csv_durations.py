@@ -7,11 +7,12 @@ import pyarrow as pa
 import pytest
 
 import uptack as ut
-from uptack.data import source
+from tests.answers import categories, part_size
 from uptack.errors import InvalidArgument
 from uptack.table.csv import cells
 from uptack.table.csv.inspector import look
 from uptack.table.engine.files import Options
+from uptack.table.opening import open_table
 from uptack.table.values.times import Form, objects_as_ticks
 
 SECOND = 10**6
@@ -57,23 +58,23 @@ def both(tmp_path_factory):
     lines = zip(wards, ids, np.where(gone, "?", texts), strict=True)
     path.write_text("ward,id,wait\n" + "".join(f"{ward},{one},{wait}\n" for ward, one, wait in lines))
     waits = np.where(gone, np.timedelta64("NaT"), waits.astype("m8[us]"))
-    file = source(path, types={"wait": "duration", "id": "integer"})
-    return file, source({"ward": wards.tolist(), "id": ids, "wait": waits}, types={"ward": "text"})
+    file = open_table(path, types={"wait": "duration", "id": "integer"})
+    return file, open_table({"ward": wards.tolist(), "id": ids, "wait": waits}, types={"ward": "text"})
 
 
 def test_a_file_and_a_frame_hold_the_same(both):
     file, frame = both
-    assert dict(file.columns) == dict(frame.columns) == {"ward": "text", "id": "integer", "wait": "duration"}
+    assert dict(file.kinds) == dict(frame.kinds) == {"ward": "text", "id": "integer", "wait": "duration"}
     assert file.forms["wait"] == Form("duration")
-    keys, counts = file.counts(["wait"])
-    assert (keys, counts.tolist()) == (frame.counts(["wait"])[0], frame.counts(["wait"])[1].tolist())
-    one = next(key for (key,) in keys if key is not None)
+    counted = categories(file, "wait")
+    assert list(counted.items()) == list(categories(frame, "wait").items())
+    one = next(key for key in counted if key is not None)
     assert isinstance(one, timedelta)
-    assert file.restricted("wait", one).rows == frame.restricted("wait", one).rows > 0
-    assert file.restricted("wait", None).rows == frame.restricted("wait", None).rows > 0
+    assert part_size(file, "wait", one) == part_size(frame, "wait", one) > 0
+    assert part_size(file, "wait", None) == part_size(frame, "wait", None) > 0
+    assert part_size(file, "wait", 3) == part_size(frame, "wait", 3) == 0
     with pytest.raises(InvalidArgument, match="duration"):
-        file.restricted("wait", 3)
-    assert file.mixed(["id"], ["wait"])[1][0].codes()[0] == [key for (key,) in keys]
+        ut.open(file).where(wait=3)
 
 
 @pytest.mark.parametrize("people", [{}, {"person": "id"}])
@@ -106,7 +107,7 @@ def test_what_a_curator_is_told(tmp_path, written, kind):
     path = tmp_path / "waits.csv"
     path.write_text("wait,n\n" + "".join(f"{cell},1\n" for cell in written))
     assert look(str(path), Options()).columns[0].kind == kind
-    assert source(path, types="guess").columns["wait"] == "text"
+    assert open_table(path, types="guess").kinds["wait"] == "text"
     assert look(str(path), Options(types={"wait": "duration"})).columns[0].kind == "duration"
 
 

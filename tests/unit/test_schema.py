@@ -9,12 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import uptack as ut
+from tests.answers import categories
 from uptack.cli import main
-from uptack.data import source
 from uptack.errors import InvalidArgument
 from uptack.table import schema
 from uptack.table.csv.inspector import look
-from uptack.table.engine.files import Options, schema_of
+from uptack.table.engine.files import Options, guess_types, schema_of
+from uptack.table.opening import open_table
 from uptack.table.schema import Said, Schema
 
 TOML = """
@@ -48,11 +49,11 @@ def visits(tmp_path):
 
 def test_whoever_opens_the_file_reads_it(visits, capsys):
     session = ut.open(visits, entropy=ut.SeededEntropy(1))
-    assert dict(session.source.columns) == {"größe": "number", "ort": "text"}
+    assert dict(session.source.kinds) == {"größe": "number", "ort": "text"}
     assert session.adjacency == ut.ADD_REMOVE.by_person("id")
     assert session.noun == "visit"
     assert "as visits.csv.uptack.toml says" in session.describe()
-    assert source(visits).categories("ort") == {"Bonn": 1000, "Köln": 1000, None: 1000}
+    assert categories(open_table(visits), "ort") == {"Bonn": 1000, "Köln": 1000, None: 1000}
     assert main(["describe", str(visits), "--json"]) == 0
     found = capsys.readouterr()
     assert json.loads(found.out)["schema"] == "visits.csv.uptack.toml"
@@ -61,10 +62,10 @@ def test_whoever_opens_the_file_reads_it(visits, capsys):
 
 def test_what_is_said_explicitly_wins(visits):
     session = ut.open(visits, types={"größe": "text"}, person="größe", noun="stay", adjacency=ut.SUBSTITUTE, na="Bonn")
-    assert dict(session.source.columns) == {"id": "integer", "ort": "text"}
+    assert dict(session.source.kinds) == {"id": "integer", "ort": "text"}
     assert session.adjacency == ut.SUBSTITUTE.by_person("größe")
-    assert (session.noun, ("NA",) in session.source.groups("ort")[0]) == ("stay", True)
-    assert dict(source(visits, types="guess").columns) == {"id": "integer", "größe": "number", "ort": "text"}
+    assert (session.noun, "NA" in categories(session.source, "ort")) == ("stay", True)
+    assert dict(open_table(visits, types="guess").kinds) == {"id": "integer", "größe": "number", "ort": "text"}
 
 
 def test_requests_are_told_what_it_says(visits):
@@ -252,7 +253,7 @@ def test_files_with_types_and_files_without_names(tmp_path, capsys):
     pq.write_table(pa.table({"id": np.arange(300) // 2, "x": np.arange(300.0)}), tmp_path / "a.parquet")
     place = tmp_path / "a.parquet.uptack.toml"
     place.write_text("person = 'id'\n[columns.id]\n[columns.x]\nplausible = [0, 300]\n")
-    assert ut.open(tmp_path / "a.parquet").source.rows == 150
+    assert ut.open(tmp_path / "a.parquet").source.size == 150
     for text in (
         "[columns.id]\n",
         "[columns.id]\nkind = 'text'\n[columns.x]\n",
@@ -263,7 +264,7 @@ def test_files_with_types_and_files_without_names(tmp_path, capsys):
             ut.open(tmp_path / "a.parquet")
     (tmp_path / "b.csv").write_text("1,A\n2,B\n")
     (tmp_path / "b.csv.uptack.toml").write_text("[file]\nheader = false\n[columns.n]\nkind = 'integer'\n[columns.w]\n")
-    assert ut.open(tmp_path / "b.csv").source.categories("n") == {1: 1, 2: 1}
+    assert categories(ut.open(tmp_path / "b.csv").source, "n") == {1: 1, 2: 1}
     assert main(["describe", str(tmp_path / "b.csv")]) == 0
 
 
@@ -280,7 +281,7 @@ def test_the_look_writes_a_schema(tmp_path, capsys):
     assert "größe: number in steps of 0.5" in found.out
     session = ut.open(path)
     assert session.adjacency.person == ("patient_id",)
-    assert session.source.rows == 200
+    assert session.source.size == 200
     assert main(["describe", str(path), "--curator", "--write"]) == 2
     assert "remove it first" in capsys.readouterr().err
     assert main(["describe", str(path), "--curator", "--json"]) == 0
@@ -301,7 +302,7 @@ def test_init_asks(tmp_path, capsys, monkeypatch):
     assert made.exit_code == 0, made.output
     session = ut.open(path, ledger=ut.Ledger(tmp_path / "own.db"))
     assert session.remaining == ut.Privacy(2, 0, ut.ADD_REMOVE.by_person("who"))
-    assert dict(session.source.columns) == {"x": "number", "b": "boolean"}
+    assert dict(session.source.kinds) == {"x": "number", "b": "boolean"}
     assert session.schema.columns["x"].granularity == Fraction(1, 2)
     assert session.schema.dialect["na"] == ("-", "x")
     assert main(["init", str(path)]) == 2
@@ -328,9 +329,9 @@ def test_the_look_and_a_guess_find_dates(tmp_path):
     rows = [f"2024-02-{day:02},2024-02-{day:02} 10:30,{zoned},2024-02-3{day % 2}" for day in range(1, 29)]
     path.write_text("day,hour,zoned,no\n" + "\n".join(rows), "utf-8")
     wanted = {"day": "date", "hour": "datetime", "zoned": "datetime-utc", "no": "text"}
-    assert ut.data.guess_types(path) == wanted
+    assert guess_types(path) == wanted
     assert main(["init", str(path), "--yes"]) == 0
-    assert dict(ut.data.source(path).columns) == {"day": "time", "hour": "time", "zoned": "time", "no": "text"}
+    assert dict(open_table(path).kinds) == {"day": "time", "hour": "time", "zoned": "time", "no": "text"}
 
 
 @pytest.mark.parametrize(("text", "sign"), [("3,x,1.5\n4,y,2\n", ","), ("3;x;1,5\n4;y;2\n", ";")])

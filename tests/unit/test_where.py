@@ -7,10 +7,14 @@ import pandas as pd
 import pytest
 
 import uptack as ut
+from tests.answers import categories, matrix
 from uptack.cli.main import main
 from uptack.errors import InvalidArgument
 from uptack.session import Request
 from uptack.table.conditions import conditions
+from uptack.table.memory import table as memory_table
+from uptack.table.memory.where import met
+from uptack.table.opening import open_table
 
 ROWS = 600
 
@@ -83,18 +87,18 @@ def test_rows_that_do_not_meet_conditions_are_rows_without_values(said, file):
     given, meets = CONDITIONS[said]
     kept = by_hand(meets)
     whole = opened(TABLE)
-    values = np.where(kept[:, None], whole.source.matrix(NUMBERS), np.nan)
-    wards = opened(TABLE[kept]).source.categories("ward")
+    values = np.where(kept[:, None], matrix(whole.source, *NUMBERS), np.nan)
+    wards = categories(opened(TABLE[kept]).source, "ward")
     for data in (TABLE, file):
         session = opened(data).where(given)
-        assert session.source.rows == ROWS
-        assert np.array_equal(session.source.matrix(NUMBERS), values, equal_nan=True)
-        assert session.source.categories("ward") == wards
+        assert session.source.size == ROWS
+        assert np.array_equal(matrix(session.source, *NUMBERS), values, equal_nan=True)
+        assert categories(session.source, "ward") == wards
         assert f"Only rows where {said} are looked at; how many there are is secret." in session.describe()
     theirs = opened(TABLE, person="id").where(given).source
-    assert theirs.rows == TABLE.id.nunique()
-    assert np.array_equal(theirs.points(NUMBERS).values, values, equal_nan=True)
-    assert theirs.counted(None).count == TABLE.id[kept].nunique()
+    assert theirs.size == TABLE.id.nunique()
+    assert np.array_equal(matrix(theirs, *NUMBERS), values, equal_nan=True)
+    assert theirs.trues(None) == TABLE.id[kept].nunique()
 
 
 @pytest.mark.parametrize("person", [None, "id"])
@@ -136,7 +140,7 @@ def test_the_engine_counts_and_groups_the_rows_that_are_left(file):
 
 def test_a_condition_is_the_same_row_by_row_in_a_column_without_a_type():
     rows = [3, 3.0, True, "3", None, float("nan"), 2.5, b"x", 10**400, (1,), "é"]
-    data = ut.data.source({"x": rows})
+    data = open_table({"x": rows})
     truth = {
         (3): {0, 1},
         ("!=", 3): {2, 3, 6, 7, 8, 9, 10},
@@ -147,7 +151,7 @@ def test_a_condition_is_the_same_row_by_row_in_a_column_without_a_type():
     }
     for what, places in truth.items():
         (condition,) = conditions({"x": what}, {"x": "any"})
-        assert set(np.flatnonzero(condition.rows(data.field("x"))).tolist()) == places
+        assert set(np.flatnonzero(met(data.fields, [condition])).tolist()) == places
 
 
 def test_the_ledger_and_what_was_spent_are_shared(tmp_path):
@@ -169,9 +173,7 @@ def test_the_ledger_and_what_was_spent_are_shared(tmp_path):
 
 def test_nothing_is_read_before_it_is_paid_for(tmp_path, monkeypatch):
     session = opened(TABLE, ledger=ut.Ledger(tmp_path / "b.db", epsilon=1))
-    from uptack.data.arrays import MemorySource
-
-    monkeypatch.setattr(MemorySource, "met", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr(memory_table.where, "met", lambda *_: pytest.fail("rows were read"))
     part = session.where(age=(">=", 18), ward="Surgery").where(died=None)
     part.describe(), part.plan([Request("median", "cost", epsilon=1)]), repr(part.source)
     with pytest.raises(ut.BudgetExceeded):
@@ -339,7 +341,7 @@ def test_times_are_compared_in_memory_and_in_an_engine(tmp_path):
     }
     for given, left in cases.values():
         for data in (frame, tmp_path / "t.parquet"):
-            held = ut.open(data).where(given).source.matrix(["x"])[:, 0]
+            held = matrix(ut.open(data).where(given).source, "x")[:, 0]
             np.testing.assert_array_equal(~np.isnan(held), left.to_numpy())
     for wrong in ({"day": ("<", 3)}, {"day": "2024-01-01T00:00+00:00"}, {"day": ("<", "soon")}):
         with pytest.raises(InvalidArgument, match="where"):

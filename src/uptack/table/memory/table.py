@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ Values = tuple[NDArray[Any], Mask | None, bool]
 
 @dataclass(frozen=True, eq=False)
 class MemoryTable:
-    """Fields by name; rows of nobody are gone. `met` are the rows that meet the conditions; None for all of them.
+    """Fields by name; rows of nobody are gone. `mask` tells which rows meet the conditions, once somebody asks.
 
     `codes` numbers the people 0, 1, ..., people - 1, in the order of their ids; None where rows are their own. A `part`
     of a table has no public size.
@@ -61,7 +61,7 @@ class MemoryTable:
     unit: Unit = ROW
     codes: Integers | None = None
     people: int = 0
-    met: Mask | None = None
+    mask: Callable[[], Mask] | None = None
     is_part: bool = False
     outer: MemoryTable | None = None
 
@@ -123,8 +123,12 @@ class MemoryTable:
 
     def where(self, conditions: Sequence[Condition]) -> MemoryTable:
         """Rows that do not meet the conditions have no value."""
-        met = where.met(self.fields, conditions)
-        return replace(self, met=met if self.met is None else met & self.met)
+        return replace(self, mask=cache(partial(_met, self.fields, tuple(conditions), self.mask)))
+
+    @property
+    def met(self) -> Mask | None:
+        """Which rows meet the conditions; None for all of them."""
+        return None if self.mask is None else self.mask()
 
     def by_person(self, ids: Sequence[str]) -> MemoryTable:
         """The rows that are somebody's, as columns of ids say."""
@@ -181,7 +185,7 @@ class MemoryTable:
     def design(self, wanted: Design) -> tuple[Columns, Column]:
         """X and y, row by row."""
         fields = design.fields(wanted, {name: self.field(name) for name in self.fields}, self._rows)
-        made = replace(self, fields=fields, met=None)
+        made = replace(self, fields=fields, mask=None)
         *x, y = (made.column(name) for name in fields)
         return Columns(x), y
 
@@ -291,6 +295,12 @@ class MemoryTable:
     def one_state(self) -> AbstractContextManager[object]:
         """What is in memory has one state."""
         return nullcontext()
+
+
+def _met(fields: Mapping[str, Field], conditions: Sequence[Condition], before: Callable[[], Mask] | None) -> Mask:
+    """Which rows meet conditions, and those from before."""
+    found = where.met(fields, conditions)
+    return found if before is None else found & before()
 
 
 def _finite(values: NDArray[Any]) -> bool:

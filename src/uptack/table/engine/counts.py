@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from uptack.table.engine.weights import added, plain_zero, units, weighed
 from uptack.table.exact_sum import Floats
 from uptack.table.memory import counts as memory_counts
 from uptack.table.memory.table import MemoryTable
-from uptack.table.protocol import Column, Counts, Floored, Name, Place, Weights
+from uptack.table.protocol import Column, Counts, Floored, Place, Weights
 from uptack.table.unit import Integers, roomy
 from uptack.table.values.calendar import begin, label
 from uptack.table.values.field import CodedField, Field
@@ -215,8 +214,7 @@ def trues(table: EngineTable, name: str | None, at_most: int) -> int:
         if name is None:
             return left.count()
         if left.plain is not None:
-            column = Column(left, Name(name), left.kinds[name])
-            counted = counts(replace(left), [column])
+            counted = counts(left, [left.column(name)])
             return sum(int(many) for (key,), many in zip(counted.keys, counted.units, strict=True) if key is True)
         return connection.tally(left.table, [left.table[name].fill_null(False)])[0]
     people = left.everybody()

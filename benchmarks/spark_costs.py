@@ -35,11 +35,13 @@ from pyspark import cloudpickle
 from spark_workers import cluster, in_parts
 
 import uptack
-from uptack.data import source
-from uptack.data.batches import QueryRows
 from uptack.multivariate.bounded import bounded, second_moments
-from uptack.multivariate.rows import Floats, around_median, summed
+from uptack.multivariate.entrance import complete_rows
+from uptack.multivariate.steps import Sample
 from uptack.table.engine import connection
+from uptack.table.exact_sum import Floats
+from uptack.table.opening import open_table
+from uptack.table.protocol import Columns
 
 SIZES, PARTITIONS, COLUMNS = (10**6, 10**7, 3 * 10**7), (2, 8, 32), (1, 5)
 NAMES = [*(f"x{i}" for i in range(max(COLUMNS))), "y"]
@@ -104,30 +106,33 @@ def _directions(batch: Floats) -> list[Floats]:
     return [bounded(batch)]
 
 
+def _sample(frame: Any, names: list[str]) -> Sample:
+    return complete_rows(Columns(map(open_table(frame).column, names)), "drop")
+
+
 def median(frame: Any, columns: int) -> object:
     """A release of one column."""
-    return uptack.open(source(frame))["x0"].median(epsilon=1)
+    return uptack.open(frame)["x0"].median(epsilon=1)
 
 
 def medians(frame: Any, columns: int) -> object:
     """Order statistics of several columns side by side, as a regression asks for them."""
-    rows = QueryRows.of(source(frame), NAMES[:columns])
-    return rows.ordered(0, [around_median(rows.count(), REACH)])
+    return _sample(frame, [*NAMES[:columns]]).ordered(0, REACH)
 
 
 def step(frame: Any, columns: int) -> object:
     """A step of a regression: what a row contributes is a direction, of whole numbers."""
-    return QueryRows.of(source(frame), [*NAMES[:columns], "y"]).sums(partial(summed, second_moments(_directions)))
+    return _sample(frame, [*NAMES[:columns], "y"]).sums(second_moments(_directions))
 
 
 def report(frame: Any, columns: int) -> object:
     """All figures of a report."""
-    return uptack.report(source(frame.select(*NAMES[:columns])), epsilon=3.0)
+    return uptack.report(frame.select(*NAMES[:columns]), epsilon=3.0)
 
 
 def regression(frame: Any, columns: int) -> object:
     """All steps of a regression."""
-    return uptack.open(source(frame)).regression("y", NAMES[:columns], epsilon=1.0)
+    return uptack.open(frame).regression("y", NAMES[:columns], epsilon=1.0)
 
 
 Release = Callable[[Any, int], object]

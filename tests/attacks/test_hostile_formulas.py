@@ -10,13 +10,13 @@ import uptack as ut
 from tests.helpers import designed
 from uptack import progress
 from uptack.cli.main import main
-from uptack.data import source
-from uptack.data.computed import QueryDesign
 from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
 from uptack.regression.formulas import Draft
 from uptack.report.budget import divide
 from uptack.table import schema
+from uptack.table.opening import open_table
+from uptack.table.protocol import Category, Design
 from uptack.table.values.field import CodedField
 
 ROWS = 600
@@ -145,14 +145,14 @@ def test_a_text_with_more_levels_than_a_fit_takes_stops_no_report(tmp_path):
 
 def test_a_query_with_many_levels_does_not_grow_with_their_square(both, monkeypatch):
     """400 levels took half a minute, after the debit, before a row was read."""
-    table, asked = source(both[1]), []
+    table, asked = open_table(both[1]), []
     has = type(table).has
     monkeypatch.setattr(type(table), "has", lambda self, name, value: asked.append(value) or has(self, name, value))
     levels = tuple(range(40))
-    response = ("y", None, "", 0)
-    x, _ = QueryDesign(table).selected(response, [("k", levels, "missing", level) for level in levels])
+    k = Category("k", levels, "missing")
+    x, _ = table.design(Design(40, ["y", k], list, [("y", None), *((k, level) for level in levels)]))
     assert asked == list(levels)
-    (found,) = x.sums(lambda batch: [batch.sum(axis=1)])
+    (found,) = x.rows().sum(lambda batch, weights: [batch.sum(axis=1)])
     whole = both[0]["k"].drop_null().to_numpy()
     assert found.tolist() == np.bincount(whole, minlength=40).tolist()
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.columns import units
 from uptack.discrete.count_noise import SkewedLaplace
 from uptack.discrete.shrinkage import posterior_medians
 from uptack.regression import bounded_sums
 from uptack.regression.hessian import Hessian
 from uptack.regression.huber_loss import HuberLoss
 from uptack.regression.newton_steps import NewtonStep
+from uptack.table import unit as units
 
 RNG = np.random.default_rng(3)
 ROWS = RNG.integers(0, 6, size=900)

@@ -13,17 +13,18 @@ import pytest
 
 from tests.backends.engines import PLACES, Place, spark_session
 from tests.backends.tables import KINDS, table
-from uptack.data import Source, source
+from uptack.table.opening import open_table
+from uptack.table.protocol import Table
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A table and the source that was made of it."""
+    """Rows, the table that was made of them, and how another one is made."""
 
-    table: pa.Table
-    source: Source
+    rows: pa.Table
+    table: Table
     kinds: dict[str, str]
-    put: Callable[[pa.Table], Source]
+    put: Callable[[pa.Table], Table]
 
     @property
     def numbers(self) -> list[str]:
@@ -34,7 +35,7 @@ class Kept:
 def spark(tmp_path_factory) -> Iterator[Place]:
     """One session for the whole run."""
     session = spark_session(tmp_path_factory.mktemp("spark"))
-    yield Place(lambda rows, _: source(session.createDataFrame(rows)), without=("unsigned",))
+    yield Place(lambda rows, _: open_table(session.createDataFrame(rows)), without=("unsigned",))
     session.stop()
 
 
@@ -60,8 +61,8 @@ def postgres(postgres_uri) -> Iterator[Place]:
 
     con = ibis.postgres.from_connection(psycopg.connect(postgres_uri))
 
-    def put(rows: pa.Table, _: Path) -> Source:
-        return source(con.create_table(f"table {uuid4().hex}", rows))
+    def put(rows: pa.Table, _: Path) -> Table:
+        return open_table(con.create_table(f"table {uuid4().hex}", rows))
 
     yield Place(put, without=("unsigned",))
     con.disconnect()
@@ -71,7 +72,7 @@ NAMES = [*PLACES, *(pytest.param(name, marks=pytest.mark.xdist_group(name)) for 
 
 
 @pytest.fixture(scope="session", params=NAMES)
-def panel(request, tmp_path_factory) -> Callable[[pa.Table], Source]:
+def panel(request, tmp_path_factory) -> Callable[[pa.Table], Table]:
     """A function that puts a table of people's rows into one place."""
     place = PLACES.get(request.param) or request.getfixturevalue(request.param)
     return lambda rows: place.put(rows, tmp_path_factory.mktemp("panel"))
@@ -82,7 +83,7 @@ def kept(request, tmp_path_factory) -> Kept:
     """The table of `tests.backends.tables` in one place."""
     place = PLACES.get(request.param) or request.getfixturevalue(request.param)
 
-    def put(rows: pa.Table) -> Source:
+    def put(rows: pa.Table) -> Table:
         return place.put(rows, tmp_path_factory.mktemp("rows"))
 
     rows = place.alter(table()).drop_columns(list(place.without))

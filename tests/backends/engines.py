@@ -20,20 +20,21 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
-from uptack.data import Source, source
+from uptack.table.opening import open_table
+from uptack.table.protocol import Table
 
 
 @dataclass(frozen=True)
 class Place:
     """How to put a table somewhere; which of its columns can't be kept there, and which get another kind."""
 
-    put: Callable[[pa.Table, Path], Source]
+    put: Callable[[pa.Table, Path], Table]
     without: tuple[str, ...] = ()
     kinds: tuple[tuple[str, str], ...] = ()
     alter: Callable[[pa.Table], pa.Table] = lambda table: table
 
 
-def masked(table: pa.Table, _: Path) -> Source:
+def masked(table: pa.Table, _: Path) -> Table:
     """NumPy arrays, masked where there is no value."""
 
     def array(column: pa.ChunkedArray) -> np.ndarray:
@@ -47,35 +48,35 @@ def masked(table: pa.Table, _: Path) -> Source:
         plain = [0 if v is None else v for v in values]
         return np.ma.MaskedArray(np.array(plain, column.type.to_pandas_dtype()), missing)
 
-    return source({name: array(table.column(name)) for name in table.column_names})
+    return open_table({name: array(table.column(name)) for name in table.column_names})
 
 
-def pandas(table: pa.Table, _: Path) -> Source:
-    return source(table.to_pandas())
+def pandas(table: pa.Table, _: Path) -> Table:
+    return open_table(table.to_pandas())
 
 
-def pandas_nullable(table: pa.Table, _: Path) -> Source:
+def pandas_nullable(table: pa.Table, _: Path) -> Table:
     import pandas as pd
 
     types = {pa.int64(): pd.Int64Dtype(), pa.int32(): pd.Int32Dtype(), pa.bool_(): pd.BooleanDtype()}
     types |= {pa.uint64(): pd.UInt64Dtype(), pa.string(): pd.StringDtype()}
-    return source(table.to_pandas(types_mapper=types.get))
+    return open_table(table.to_pandas(types_mapper=types.get))
 
 
-def pandas_arrow(table: pa.Table, _: Path) -> Source:
+def pandas_arrow(table: pa.Table, _: Path) -> Table:
     import pandas as pd
 
-    return source(table.to_pandas(types_mapper=pd.ArrowDtype))
+    return open_table(table.to_pandas(types_mapper=pd.ArrowDtype))
 
 
-def csv_file(table: pa.Table, folder: Path) -> Source:
+def csv_file(table: pa.Table, folder: Path) -> Table:
     path = folder / "o'clock table.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(table.column_names)
         for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
             writer.writerow(["" if v is None else repr(v) if isinstance(v, float) else v for v in row])
-    return source(path, types="guess")
+    return open_table(path, types="guess")
 
 
 def as_texts(table: pa.Table) -> pa.Table:
@@ -84,35 +85,35 @@ def as_texts(table: pa.Table) -> pa.Table:
     return table.set_column(table.column_names.index("text"), "text", pa.array(texts))
 
 
-def parquet(table: pa.Table, folder: Path) -> Source:
+def parquet(table: pa.Table, folder: Path) -> Table:
     pyarrow.parquet.write_table(table, folder / "it's a table.parquet", row_group_size=100)
-    return source(folder / "it's a table.parquet", memory="500MB", threads=2)
+    return open_table(folder / "it's a table.parquet", memory="500MB", threads=2)
 
 
-def parquet_folder(table: pa.Table, folder: Path) -> Source:
+def parquet_folder(table: pa.Table, folder: Path) -> Table:
     (folder / "many.parquet").mkdir()
     for part in range(2):
         rows = table.slice(part * table.num_rows // 2, table.num_rows // 2)
         pyarrow.parquet.write_table(rows, folder / "many.parquet" / f"part-{part}.parquet")
-    return source(folder / "many.parquet")
+    return open_table(folder / "many.parquet")
 
 
-def feather(table: pa.Table, folder: Path) -> Source:
+def feather(table: pa.Table, folder: Path) -> Table:
     pyarrow.feather.write_feather(table, str(folder / "table.feather"))
-    return source(str(folder / "table.feather"))
+    return open_table(str(folder / "table.feather"))
 
 
-def duckdb_file(table: pa.Table, folder: Path) -> Source:
+def duckdb_file(table: pa.Table, folder: Path) -> Table:
     path = folder / "base.duckdb"
     with duckdb.connect(str(path)) as con:
         con.register("given", table)
         con.execute('CREATE TABLE "the ""patients""" AS SELECT * FROM given')
         con.execute("CREATE TABLE another AS SELECT 1 AS x")
-    return source(f'{path}::the "patients"')
+    return open_table(f'{path}::the "patients"')
 
 
-def memtable(table: pa.Table, _: Path) -> Source:
-    return source(ibis.memtable(table))
+def memtable(table: pa.Table, _: Path) -> Table:
+    return open_table(ibis.memtable(table))
 
 
 def java_home(folder: Path) -> None:
@@ -159,8 +160,8 @@ PLACES = {
     "pandas": Place(pandas, without=("price's", 'a "flag"'), kinds=(("visits", "number"), ("day", "any"))),
     "pandas nullable": Place(pandas_nullable, without=("price's",), kinds=(("day", "any"),)),
     "pandas arrow": Place(pandas_arrow),
-    "polars": Place(lambda table, _: source(polars.from_arrow(table))),
-    "arrow": Place(lambda table, _: source(table)),
+    "polars": Place(lambda table, _: open_table(polars.from_arrow(table))),
+    "arrow": Place(lambda table, _: open_table(table)),
     "csv": Place(csv_file, without=("unsigned",), alter=as_texts),
     "parquet": Place(parquet),
     "parquet folder": Place(parquet_folder),

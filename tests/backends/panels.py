@@ -8,7 +8,7 @@ from datetime import date, timedelta
 import numpy as np
 import pyarrow as pa
 
-from uptack.columns.people import UNIT
+from uptack.table.unit import U
 from uptack.table.values.kinds import LARGEST
 
 ROWS = 700
@@ -69,13 +69,11 @@ def pseudo(people: dict[tuple, list], at_most: int | None = None) -> tuple[list[
     units = Counter()
     for rows in people.values():
         for value in rows:
-            units[value] += UNIT // len(rows) if at_most is None else min(UNIT // len(rows), UNIT // at_most)
+            units[value] += U // len(rows) if at_most is None else min(U // len(rows), U // at_most)
     values = sorted(units)
     sums = np.cumsum([units[v] for v in values]).tolist() if values else []
-    n = len(people) if at_most is None else (sum(units.values()) + UNIT // 2) // UNIT
-    ranked = [
-        next(v for v, f in zip(values, sums, strict=True) if 2 * f >= (2 * r - 1) * UNIT) for r in range(1, n + 1)
-    ]
+    n = len(people) if at_most is None else (sum(units.values()) + U // 2) // U
+    ranked = [next(v for v, f in zip(values, sums, strict=True) if 2 * f >= (2 * r - 1) * U) for r in range(1, n + 1)]
     return ranked, values, sums
 
 

@@ -6,34 +6,37 @@ import numpy as np
 import pytest
 
 import uptack
+from tests.answers import categories, in_order
 from tests.backends.panels import IDS, by_person, floats, owners, pseudo, sequential, table
 from uptack import ADD_REMOVE, SeededEntropy
-from uptack.columns.people import UNIT, People
-from uptack.columns.selection import exact_sum
-from uptack.columns.spread import Weights
-from uptack.data import ordering
-from uptack.data.people import PeopleSource, people
 from uptack.errors import InvalidArgument
+from uptack.table import search
+from uptack.table.engine.table import EngineTable
+from uptack.table.exact_sum import exact_sum
 from uptack.table.id_candidates import repeats
+from uptack.table.opening import open_table
+from uptack.table.protocol import Columns
+from uptack.table.unit import U, Unit
 from uptack.table.values.kinds import LARGEST
 
 TABLE = table()
-pytestmark = pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+CLUSTERS = ("spark", "postgres")
+PLACES = [(place, name) for place in ("arrays", "duckdb") for name in IDS]
+PLACES += [(place, "text") for place in ("pandas", "polars", "csv", "parquet", *CLUSTERS)]
+CASES = [
+    pytest.param(place, IDS[name], id=f"{place}, {name}", marks=[pytest.mark.xdist_group(place)] * (place in CLUSTERS))
+    for place, name in PLACES
+]
+"""All kinds of ids in memory and in an engine; elsewhere those of one kind."""
 
-
-@pytest.fixture(autouse=True)
-def one_kind_of_id_per_format(request, ids):
-    """All kinds of ids in memory and in an engine; in each file format, frame and cluster those of one kind."""
-    everywhere = request.node.callspec.id.split("-")[0] in ("arrays", "duckdb")
-    if not everywhere and ids != next(iter(IDS.values())):
-        pytest.skip("this kind of id is checked in memory and in an engine")
+pytestmark = pytest.mark.parametrize(("panel", "ids"), CASES, indirect=["panel"])
 
 
 @pytest.fixture
 def few(monkeypatch):
     """Samples and fetches so small that a table of 700 rows needs several."""
-    monkeypatch.setattr(ordering, "SMALL", 150)
-    monkeypatch.setattr(ordering, "FETCHED", 250)
+    monkeypatch.setattr(search, "SMALL", 150)
+    monkeypatch.setattr(search, "FETCHED", 250)
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +45,23 @@ def put(panel):
     return panel(TABLE)
 
 
+@pytest.fixture
+def people(put, ids):
+    """The same by person."""
+    return open_table(put, person=ids)
+
+
+def on_spark(table):
+    return isinstance(table, EngineTable) and table.table.get_backend().name == "pyspark"
+
+
 def check_order(column, theirs, at_most=None):
     """z, its sums and F against a count of every row."""
     ranked, values, sums = pseudo(theirs, at_most)
     n = len(ranked)
     windows = [(-2, 3), (n // 2 - 4, n // 2 + 4), (n - 2, n + 3)]
-    order = column.ordered(windows)
-    assert column.size == order.n == n
+    order = column.order(windows)
+    assert column.count() == order.n == n
     padded = np.array([-np.inf, *ranked, np.inf])
     for first, last in windows:
         ranks = np.arange(first, last + 1)
@@ -61,34 +74,40 @@ def check_order(column, theirs, at_most=None):
     assert order.total(first, last) == exact_sum(np.array(ranked[first - 1 : last]))
 
 
-@pytest.mark.parametrize("name", ["x", "visits", "seen"])
-def test_weights_of_people(put, ids, name, few):
-    table = getattr(people(put, ids).outer, "table", None)
-    if name == "x" and table is not None and table.get_backend().name == "pyspark":
+@pytest.mark.parametrize("name", ["x", "visits"])
+def test_weights_of_people(people, ids, name, few):
+    if name == "x" and on_spark(people):
         pytest.skip("floats are asked for in four engines; in Spark that takes half a minute")
-    theirs, column = people(put, ids), people(put, ids).column(name)
+    column = people.column(name)
     whose, values = owners(TABLE, ids), floats(TABLE[name])
-    assert isinstance(theirs, PeopleSource)
-    assert isinstance(column, People)
-    assert column.integers == (theirs.columns[name] != "number")
-    assert theirs.rows == len(set(whose) - {None}) == column.size
+    assert column.of_people
+    assert column.unit == Unit(ids, "people")
+    assert column.integers == (people.kinds[name] != "number")
+    assert people.size == len(set(whose) - {None}) == column.count()
     check_order(column.filled(-1.5), by_person(whose, [-1.5 if v is None else v for v in values]))
     there = by_person([None if v is None else who for who, v in zip(whose, values, strict=True)], values)
-    check_order(column.present(), there)
-    check_order(column.by_rows(3).present(), there, at_most=3)
+    check_order(column.drop(), there)
+    check_order(column.sharing("rows", 3).drop(), there, at_most=3)
 
 
-def test_ids_are_hidden(put, ids):
-    theirs = people(put, ids)
-    assert not set(ids) & set(theirs.columns)
-    for ask in (theirs.column, theirs.tally, theirs.settled, theirs.groups, lambda name: theirs.restricted(name, 1)):
-        with pytest.raises(InvalidArgument, match="another one than the ids of people"):
-            ask(ids[0])
+def test_ids_are_hidden(people, ids):
+    assert not set(ids) & set(people.kinds)
+    session = uptack.open(people)
+    with pytest.raises(InvalidArgument, match="column must be"):
+        people.column(ids[0])
+    for ask in (
+        lambda: session[ids[0]],
+        lambda: session["x"].median(epsilon=1, by=ids[0], groups=[1]),
+        lambda: session.where({ids[0]: None}),
+    ):
+        with pytest.raises(InvalidArgument, match="column must be"):
+            ask()
+    assert set(ids) <= set(people.as_rows().kinds)
 
 
-def test_one_number_per_person(put, ids):
+def test_one_number_per_person(people, ids):
     whose, values = owners(TABLE, ids), floats(TABLE["x"])
-    column, days = people(put, ids).column("x"), TABLE["day"].to_pylist()
+    column, days = people.column("x"), TABLE["day"].to_pylist()
     ways = {
         "mean": lambda rows: sequential(rows) / len(rows),
         "sum": sequential,
@@ -98,49 +117,57 @@ def test_one_number_per_person(put, ids):
         "max": max,
     }
     for missing in (None, 0.25):
+        asked = column.drop() if missing is None else column.filled(missing)
         filled = [missing if v is None else v for v in values]
         theirs = by_person([None if v is None else who for who, v in zip(whose, filled, strict=True)], filled)
         for how, way in ways.items():
-            made = column.each(how)
-            found = made.present() if missing is None else made.filled(missing)
             wanted = [max(min(way(rows), LARGEST), -LARGEST) for rows in theirs.values()]
-            np.testing.assert_array_equal(np.sort(found.values), np.sort(wanted), err_msg=how)
-        last = column.each("last", people(put, ids).order("day"))
+            np.testing.assert_array_equal(in_order(asked.per_person(how)), np.sort(wanted), err_msg=how)
         dated = by_person(whose, list(zip(days, filled, strict=True)))
         wanted = [
             max(pair for pair in rows if pair[1] is not None)[1] for person, rows in dated.items() if person in theirs
         ]
-        found = last.present() if missing is None else last.filled(missing)
-        np.testing.assert_array_equal(np.sort(found.values), np.sort(wanted))
+        np.testing.assert_array_equal(in_order(asked.per_person("last", "day")), np.sort(wanted))
+    assert asked.per_person("mean").unit == Unit(ids)
 
 
-def test_means_of_people(put, ids):
+def test_means_of_people(people, ids):
     theirs = by_person(owners(TABLE, ids), [0.5 if v is None else v for v in floats(TABLE["x"])])
-    column = people(put, ids).column("x").filled(0.5)
+    column = people.column("x").filled(0.5)
     terms = {who: [min(max(v, -2.0), 3.0) - 0.7 for v in rows] for who, rows in theirs.items()}
     for at_most in (None, 4):
-        asked = column if at_most is None else column.by_rows(at_most)
+        asked = column if at_most is None else column.sharing("rows", at_most)
         each = [sequential(rows) / max(len(rows), at_most or 1) for rows in terms.values()]
-        assert np.sort(asked.averaged(lambda v: np.clip(v, -2.0, 3.0) - 0.7)).tolist() == sorted(each)
-        values, up_to = asked.cumulated()
-        assert values.tolist() == sorted(v for rows in theirs.values() for v in rows)
-        unit, held, outside, _ = asked.inside(-2.0, 3.0)
-        assert held + outside == up_to[-1] <= len(theirs) * unit
+        assert np.sort(asked.person_means(lambda v: np.clip(v, -2.0, 3.0) - 0.7)).tolist() == sorted(each)
+        _, values, sums = pseudo(theirs, at_most)
+        shares = dict(zip(values, np.diff([0, *sums]).tolist(), strict=True))
+        inside, outside, tied = asked.mass(-2.0, 3.0)
+        held = [units for value, units in shares.items() if -2.0 <= value <= 3.0]
+        assert (inside, outside, tied) == (sum(held), sums[-1] - sum(held), max(held))
 
 
-def test_units_of_categories(put, ids):
+@pytest.mark.parametrize("share", ["people", "rows", "one"])
+def test_units_of_categories(people, ids, share):
+    unit = Unit.of_people(ids, share, 3 if share == "rows" else None)
     whose = owners(TABLE, ids)
     for name in ("ward", "visits"):
-        theirs = by_person(whose, TABLE[name].to_pylist())
-        for weights in (Weights(), Weights("rows", 3)):
-            wanted = Counter()
-            for rows in theirs.values():
+        theirs, wanted = by_person(whose, TABLE[name].to_pylist()), Counter()
+        for rows in theirs.values():
+            if share == "one":
+                wanted[favourite(rows)] += 1
+            else:
+                wanted.update(dict.fromkeys(rows, 0))
                 for value in rows:
-                    wanted[value] += min(UNIT // len(rows), weights.step)
-            tally = people(put, ids).tally(name, weights)
-            assert dict(zip(tally.values, tally.counts.tolist(), strict=True)) == wanted
-            assert tally.people == len(theirs)
-    assert people(put, ids).tally("ward").values[-1] is None
+                    wanted[value] += min(U // len(rows), unit.step)
+        found = categories(people.weighted(unit), name)
+        assert found == wanted
+    if share != "one":
+        assert list(categories(people.weighted(unit), "ward"))[-1] is None
+
+
+def favourite(rows):
+    """The value that most rows have, of several the first."""
+    return min(Counter(rows).items(), key=lambda pair: (-pair[1], pair[0] is None, pair[0] or ""))[0]
 
 
 def test_bins(put, ids):
@@ -156,46 +183,39 @@ def test_bins(put, ids):
         np.testing.assert_array_equal(made[0].value.counts, made[1].value.counts)
 
 
-def test_counts_of_people(put, ids):
+def test_counts_of_people(people, ids):
     theirs = by_person(owners(TABLE, ids), TABLE["seen"].to_pylist())
-    for at_most in (None, 3):
-        found = people(put, ids).counted("seen", at_most)
-        assert found.count == sum(min(sum(rows), at_most or 1) for rows in theirs.values())
-        assert people(put, ids).counted(None, at_most).count == sum(min(len(r), at_most or 1) for r in theirs.values())
+    for at_most in (1, 3):
+        assert people.trues("seen", at_most) == sum(min(sum(rows), at_most) for rows in theirs.values())
+        assert people.trues(None, at_most) == sum(min(len(rows), at_most) for rows in theirs.values())
 
 
-def test_points(put, ids):
-    found = people(put, ids).points(["x", "visits"])
-    pairs = zip(TABLE["x"].to_pylist(), TABLE["visits"].to_pylist(), strict=True)
-    plain = [tuple(-99.0 if v is None else float(v) for v in pair) for pair in pairs]
-    wanted = by_person(owners(TABLE, ids), plain)
-    groups: list[list] = [[] for _ in range(found.people)]
-    for code, row in zip(
-        found.codes, np.nan_to_num(found.values, nan=-99.0, posinf=np.inf, neginf=-np.inf), strict=True
-    ):
-        groups[code].append(tuple(row.tolist()))
-    assert sorted(map(sorted, groups)) == sorted(map(sorted, wanted.values()))
+def test_rows_side_by_side(people, ids):
+    found = Columns([people.column("visits"), people.column("x")]).rows("drop").in_memory()
+    pairs = zip(TABLE["visits"].to_pylist(), TABLE["x"].to_pylist(), strict=True)
+    complete = [None if None in pair or np.isinf(pair[1]) else tuple(map(float, pair)) for pair in pairs]
+    whose = [None if pair is None else who for who, pair in zip(owners(TABLE, ids), complete, strict=True)]
+    wanted = by_person(whose, complete)
+    groups = by_person([(code,) for code in found.codes.tolist()], [tuple(row) for row in found.lines.T.tolist()])
+    assert found.n == len(wanted)
+    assert sorted(map(sorted, groups.values())) == sorted(map(sorted, wanted.values()))
 
 
-def test_every_person_in_one_group(put, ids):
+def test_every_person_in_one_group(people, ids):
     theirs = by_person(owners(TABLE, ids), TABLE["ward"].to_pylist())
-    best = {
-        who: min(Counter(rows).items(), key=lambda pair: (-pair[1], pair[0] is None, pair[0] or ""))[0]
-        for who, rows in theirs.items()
-    }
-    settled = people(put, ids).settled("ward")
-    assert settled.rows == len(theirs)
-    keys, sizes = settled.groups("ward")
-    assert dict(zip((ward for (ward,) in keys), sizes.tolist(), strict=True)) == Counter(best.values())
+    best = {who: favourite(rows) for who, rows in theirs.items()}
+    groups = people.groups(["ward"])
+    found, sizes = groups.sizes()
+    assert dict(zip(found, sizes.tolist(), strict=True)) == Counter(best.values())
     for ward in (None, "a", "B"):
-        part = settled.restricted("ward", ward)
-        assert part.rows == sum(other == ward for other in best.values())
+        part = groups.part(ward)
+        assert part.trues(None) == sum(other == ward for other in best.values())
         assert part.spread()[0] == sum(theirs[who].count(ward) for who, other in best.items() if other == ward)
 
 
-def test_the_curator_can_ask(put, ids):
+def test_the_curator_can_ask(people, ids):
     theirs = by_person(owners(TABLE, ids), TABLE["ward"].to_pylist())
-    (line,) = repeats(people(put, ids))
+    (line,) = repeats(people)
     sizes = [len(rows) for rows in theirs.values()]
     assert (line.rows, line.values, line.most) == (sum(sizes), len(sizes), max(sizes))
     assert line.missing == len(TABLE) - sum(sizes)
@@ -203,14 +223,14 @@ def test_the_curator_can_ask(put, ids):
 
 def test_an_empty_table(panel, ids):
     kept = panel(TABLE.slice(0, 0))
-    if kept.columns["x"] != "number":
+    if kept.kinds["x"] != "number":
         return  # a CSV file without rows does not tell its types
-    theirs = people(kept, ids)
-    assert theirs.rows == 0
-    assert theirs.column("x").filled(0.0).ordered([(-1, 2)]).at(np.arange(0, 2)).tolist() == [-np.inf, np.inf]
-    assert theirs.column("x").each("mean").filled(0.0).size == 0
-    assert theirs.tally("ward").counts.size == 0
-    assert theirs.points(["x", "visits"]).people == 0
+    people = open_table(kept, person=ids)
+    assert people.size == 0
+    assert people.column("x").filled(0.0).order([(-1, 2)]).at(np.arange(0, 2)).tolist() == [-np.inf, np.inf]
+    assert people.column("x").filled(0.0).per_person("mean").count() == 0
+    assert categories(people, "ward") == {}
+    assert Columns([people.column("x"), people.column("visits")]).rows().in_memory().n == 0
 
 
 def test_releases_are_those_of_arrays(put, ids):

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from tests.answers import matrix
 from tests.backends.tables import ROWS, keys
-from uptack.data.filtered import filtered
-from uptack.data.queries import QuerySource
 from uptack.table.conditions import conditions
-from uptack.table.engine import connection
+from uptack.table.engine import connection, where
+from uptack.table.engine.table import EngineTable
+from uptack.table.memory.where import met as met_in_memory
 from uptack.table.values.kinds import canonical
 
 HUGE = 90071992547409931
@@ -29,28 +30,28 @@ WANTED = [
 ]
 
 
-def met(source, wanted):
+def met(table, wanted):
     """For each condition the rows that meet it: an engine is asked once for all."""
-    if not isinstance(source, QuerySource):
-        rows = source.matrix(["row"])[:, 0]
-        return [sorted(rows[one.rows(source.field(one.column))].tolist()) for one in wanted]
-    parts = {f"c{i}": one.expression(source.key(one.column)) for i, one in enumerate(wanted)}
-    lines = connection.whole(source.table.select("row", **parts))
+    if not isinstance(table, EngineTable):
+        rows = matrix(table, "row")[:, 0]
+        return [sorted(rows[met_in_memory(table.fields, [one])].tolist()) for one in wanted]
+    parts = {f"c{i}": where.met(lambda one: table.key(one.column), [one]) for i, one in enumerate(wanted)}
+    lines = connection.whole(table.table.select("row", **parts))
     assert all(line[name] in (True, False) for line in lines for name in parts)
     return [sorted(line["row"] for line in lines if line[name]) for name in parts]
 
 
 def test_conditions_hold_for_the_same_rows_everywhere(kept):
     given = [(name, what) for name, what in WANTED if name in kept.kinds]
-    wanted = [conditions({name: what}, kept.source.columns)[0] for name, what in given]
-    for condition, found in zip(wanted, met(kept.source, wanted), strict=True):
-        values = keys(kept.table[condition.column])
+    wanted = [conditions({name: what}, kept.table.kinds)[0] for name, what in given]
+    for condition, found in zip(wanted, met(kept.table, wanted), strict=True):
+        values = keys(kept.rows[condition.column])
         if condition.kind == "number":  # in pandas integers with a gap are floats
             values = [None if value is None else float(value) for value in values]
-        rows = zip(kept.table["row"].to_pylist(), values, strict=True)
+        rows = zip(kept.rows["row"].to_pylist(), values, strict=True)
         assert found == sorted(row for row, value in rows if condition.met_by(canonical(value))), condition
         assert 0 < len(found) < ROWS or condition.column in ("one; value", "select", "unsigned")
-    part = filtered(kept.source, wanted[:2])
-    found = part.matrix(["row"])[:, 0]
-    assert found.size == part.rows == ROWS
-    assert np.count_nonzero(~np.isnan(found)) == part.left.rows
+    narrowed = kept.table.where(wanted[:2])
+    found = matrix(narrowed, "row")[:, 0]
+    assert found.size == narrowed.size == ROWS
+    assert np.count_nonzero(~np.isnan(found)) == narrowed.trues(None)

@@ -11,7 +11,7 @@ from uptack.account import Account
 from uptack.discrete.categories import Capped
 from uptack.noise import IntegerLaplace, SeededEntropy
 from uptack.regression.formulas import category_levels
-from uptack.table.values.entrance import field
+from uptack.table.arguments import as_column
 
 EPSILON, DELTA = Fraction(4), Fraction(1, 5)
 VALUES = ("a", "b", None)
@@ -50,7 +50,8 @@ def law_of(rows, relation, monkeypatch):
             patch.setattr(Capped, "draw", lambda law, *more, noise=noise: noise(law, *more))
             patch.setattr(IntegerLaplace, "draw", lambda law, *more, noise=noise: noise(law, *more))
             account = Account.open("fit", EPSILON, DELTA, adjacency=relation, entropy=SeededEntropy(1))
-            outcome = category_levels.find_levels("x", field("x", list(rows)), "any", account)
+            column = as_column("x", list(rows), None)
+            outcome = category_levels.find_levels("x", column.table.counts([column]), column.kind, account)
             spent = ut.privacy.cost(ut.privacy.loss.Composed(account.spent), relation)
             assert (spent.exact_epsilon, spent.exact_delta) == (EPSILON, DELTA)
         found[outcome] = found.get(outcome, 0.0) + noise.chance

@@ -168,8 +168,7 @@ DESIGNS = {
 }  # fmt: skip
 
 
-# -----------------------------------------------------------------------------------------------------------
-# comparisons
+# --------------------------------------------------------------------------------------------------------- comparisons
 
 
 class Comparison:
@@ -186,7 +185,7 @@ class Comparison:
 
     def tables(self, ours: Table, theirs: Table) -> None:
         """Every question."""
-        assert dict(ours.kinds) == dict(theirs.kinds)
+        assert dict(ours.kinds) == dict(theirs.kinds), ours.kinds
         assert dict(ours.forms) == dict(theirs.forms)
         same("size", ours.size, theirs.size)
         same("spread", ours.spread(), theirs.spread())

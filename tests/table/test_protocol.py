@@ -1,13 +1,22 @@
 """A table of an engine answers as the same table in memory does, to the last bit, and both as a plain definition."""
 
+import functools
+from collections import Counter, defaultdict
+from fractions import Fraction
+
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from tests.table.questions import CONDITIONS, PERSON, Comparison, made, narrowed
 from uptack.table import search
 from uptack.table.engine import held, rows
+from uptack.table.engine.rows import EngineRows
 from uptack.table.memory import order
+from uptack.table.memory.rows import MemoryRows
 from uptack.table.opening import open_table
+from uptack.table.unit import U, Unit
+from uptack.table.values.kinds import LARGEST
 
 
 @pytest.fixture(params=["held", "few at a time", "engine"])
@@ -41,3 +50,88 @@ def test_an_engine_answers_as_memory_does(tmp_path, place, person, where):
     ours, theirs = (narrowed(table, where) for table in tables)
     with ours.snapshot():
         Comparison(seed, 0.1 if ours.unit.people else 0.3).tables(ours, theirs)
+
+
+def brute(values, whose, unit):
+    """The definition in plain Python: n, z(1), ..., z(n) of rows with a value, and the values with their units."""
+    m, units = Counter(whose), Counter()
+    for value, person in zip(values, whose, strict=True):
+        each = U // m[person] if unit.people else 1
+        units[value] += each if unit.at_most is None else min(each, U // unit.at_most)
+    total, most = sum(units.values()), U if unit.people else 1
+    n = len(m) if unit.people and unit.at_most is None else (total + most // 2) // most
+    up_to, found = 0, []
+    for value in sorted(units):
+        up_to += units[value]
+        found += [value] * (min((2 * up_to + most) // (2 * most) if unit.people else up_to, n) - len(found))
+    return n, found, units
+
+
+@pytest.mark.parametrize("unit", [Unit(), Unit(("id",), "people"), Unit(("id",), "rows", 4)])
+@pytest.mark.parametrize("name", ["x", "i"])
+def test_order_statistics_and_exact_sums_are_the_definition(tmp_path, place, unit, name):
+    table = made(4, 400)
+    lines = zip(table[name].to_pylist(), table["id"].to_pylist(), strict=True)
+    lines = [(x, who) for x, who in lines if (who is not None or not unit.people) and x is not None and x == x]
+    n, ordered, _ = brute([min(max(float(x), -LARGEST), LARGEST) for x, _ in lines], [who for _, who in lines], unit)
+    a, b = n // 4, n - n // 4
+    for one in opened(tmp_path, 4, 400, "id" if unit.people else None):
+        with one.snapshot():
+            column = one.weighted(unit).column(name).drop()
+            found, apart = column.order([(1, n)]), column.order([(a, a), (b, b)])
+            assert column.count() == found.n == n
+            assert found.at(np.arange(1, n + 1)).tolist() == [v + 0.0 for v in ordered]
+            assert found.total(1, n) == sum(map(Fraction, ordered)) * 2**1074
+            assert apart.total(a, b) == sum(map(Fraction, ordered[a - 1 : b])) * 2**1074  # between two windows
+
+
+@pytest.mark.parametrize("unit", [Unit(), Unit(("id",), "people"), Unit(("id",), "rows", 4), Unit(("id",), "one")])
+def test_counts_are_the_definition(tmp_path, place, unit):
+    table, wanted, theirs = made(6, 300), Counter(), defaultdict(Counter)
+    lines = zip(table["g"].to_pylist(), table["id"].to_pylist(), strict=True)
+    lines = [(g or "", who) for g, who in lines if who is not None or not unit.people]
+    for g, who in lines:
+        theirs[who][g] += 1
+    if unit.share == "one":
+        for cells in theirs.values():
+            wanted[min(cells, key=lambda g, cells=cells: (-cells[g], g == "", g))] += 1
+    else:
+        wanted = brute(*zip(*lines, strict=True), unit)[2]
+    wanted = {key or None: units for key, units in wanted.items()}
+    for one in opened(tmp_path, 6, 300, "id" if unit.people else None):
+        with one.snapshot():
+            found = one.weighted(unit).counts([one.column("g")])
+            assert {key: int(units) for (key,), units in zip(found.keys, found.units, strict=True)} == wanted
+            if unit.share == "one":
+                assert dict(zip(*one.groups(["g"]).sizes(), strict=True)) == wanted
+
+
+def added(rows):
+    """From the least on."""
+    return functools.reduce(float.__add__, rows, 0.0)
+
+
+@pytest.mark.parametrize("how", ["mean", "sum", "median", "count", "min", "max"])
+def test_numbers_of_people_are_the_definition(tmp_path, place, how):
+    table, theirs = made(9, 300), defaultdict(list)
+    for y, who in zip(table["y"].to_pylist(), table["id"].to_pylist(), strict=True):
+        if who is not None:
+            theirs[who].append(y)
+    made_of = {
+        "sum": added, "count": len, "min": min, "max": max, "mean": lambda rows: added(rows) / len(rows),
+        "median": lambda rows: rows[(len(rows) - 1) // 2],
+    }[how]  # fmt: skip
+    wanted = sorted(made_of(sorted(rows)) for rows in theirs.values())
+    for one in opened(tmp_path, 9, 300, "id"):
+        with one.snapshot():
+            found = one.column("y").drop().per_person(how).order([(1, len(wanted))])
+            assert found.at(np.arange(1, len(wanted) + 1)).tolist() == wanted
+
+
+def test_small_tables_are_read_and_large_ones_stay(tmp_path, place):
+    one, _ = opened(tmp_path, 2, 100, None)
+    with one.snapshot():
+        rows = one.column("x").drop().rows
+        assert isinstance(rows, MemoryRows if place == "held" else EngineRows)
+        if place == "held":
+            assert one.column("x").drop().rows.held[0] is rows.held[0]  # figures share the work

@@ -10,7 +10,7 @@ from tests.attacks.hostile import TABLES, VALUES
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
 from uptack.regression.block_fits import fit_blocks
-from uptack.regression.design_matrix import design_matrix
+from uptack.regression.design_matrix import finite
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.regression.predictor_coordinates import Coordinates
 
@@ -37,7 +37,7 @@ def test_coefficients_come_back_in_the_units_of_the_table(leading):
     rng = np.random.default_rng(1)
     x, beta = rng.normal(size=(50, 2)) * [3, 0.2] + [1, 2], np.array([1.0, -2.0, 3.0])[0 if leading else 1 :]
     start = np.column_stack([np.ones(50), x]) if leading else x
-    data = design_matrix(x, start @ beta, fit_intercept=leading, missing="error")
+    data = finite(x, start @ beta, leading)
     frame = FRAME if leading else Frame((0, 1), FRAME.units, np.zeros(2), leading=False)
     turned = Coordinates(frame, TURNED.matrix if leading else TURNED.matrix[1:, 1:], Fraction(0))
     fit = np.linalg.lstsq(turned.turned(data).x, data.y, rcond=None)[0]
@@ -47,15 +47,15 @@ def test_coefficients_come_back_in_the_units_of_the_table(leading):
 @pytest.mark.parametrize("name", TABLES)
 def test_a_row_has_the_same_coordinates_beside_any_others(name):
     x, y = TABLES[name](64)
-    data = design_matrix(x[:, :2], y, fit_intercept=True, missing="ignore")
+    data = finite(x[:, :2], y, True)
     z = TURNED.turned(data).x
     assert np.isfinite(z).all()
     for value in VALUES:
         other = data.x.copy()
         other[5, 1:] = value
-        changed = TURNED.turned(design_matrix(other[:, 1:], y, fit_intercept=True, missing="ignore")).x
+        changed = TURNED.turned(finite(other[:, 1:], y, True)).x
         assert (changed[np.arange(64) != 5] == z[np.arange(64) != 5]).all()
-    part = design_matrix(x[9:20, :2], y[9:20], fit_intercept=True, missing="ignore")
+    part = finite(x[9:20, :2], y[9:20], True)
     assert (TURNED.turned(part).x == z[9:20]).all()
 
 

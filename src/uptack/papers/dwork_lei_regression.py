@@ -27,7 +27,7 @@ from uptack.reach.l_statistics import quartiles
 from uptack.registry import release
 from uptack.regression.block_assignment import BlockedDesign
 from uptack.regression.block_fits import fit_blocks
-from uptack.regression.design_matrix import matrix_of
+from uptack.regression.design_matrix import in_memory
 from uptack.regression.hampel import MOST, SHORTCUT, WIDTHS
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.regression.hampel_test import LONGER, STEPS, RowTest, cells, passes
@@ -119,7 +119,7 @@ def _cascade(
     """One test for each of the 2^p grids, and the answer of the first that passes."""
     p, answer = data.p, loss.Answer(level.epsilon)
     needed = [test.needs(account.entropy) for _ in range(2**p)]
-    rows = matrix_of(data.rows, data.leading)
+    rows = in_memory(data.rows, data.leading)
     u, y = normalised(rows.x, rows.y)
     beta = minimiser(u, y)
     passed = passes(u, y, cells(beta, widths, 2), needed)  # the noises are alike: it does not matter whose is whose

@@ -49,7 +49,7 @@ def rows_needed(p: int, question: Question) -> float:
 def settle_rows(groups: Indices, data: DesignMatrix, rows: Indices) -> Indices:
     """The order of some rows by their groups, and in each group by the bits of y, then of x.
 
-    So it does not hang on the order in which rows come, but for rows that are equal to the last bit.
+    So it does not depend on the order in which rows come, but for rows that are equal to the last bit.
     """
     y = data.y[rows].view(np.int64)
     order = np.lexsort((y, groups))
@@ -175,7 +175,7 @@ class BlockedDesign:
         (`uptack.blocks.people_blocks`), for any order of a scan. Under SUBSTITUTE all people are dealt, evenly, and
         rows that are not complete are then left out. Under ADD_REMOVE each person who has a complete row chooses her
         block by herself. People are numbered in the order of their ids, and the rows of a person are in the order of
-        their bits: so nothing hangs on the order in which they are read.
+        their bits: so nothing depends on the order in which they are read.
         """
         public = account.adjacency.size_is_public
         people = self.n if public else self.rows.n

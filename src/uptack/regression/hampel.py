@@ -36,7 +36,7 @@ from uptack.registry import release
 from uptack.regression import block_ranges
 from uptack.regression.block_assignment import BlockedDesign, rows_needed
 from uptack.regression.block_fits import fit_blocks
-from uptack.regression.design_matrix import check_complete, matrix_of
+from uptack.regression.design_matrix import check_complete, in_memory
 from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.regression.hampel_test import LONGER, RowTest, cells, passes
 from uptack.regression.regression_options import coefficient_names
@@ -150,7 +150,7 @@ def _tested(data: BlockedDesign, n: int, scales: Floats, question: Question) -> 
     tests = _tests(question)
     answer = loss.Answer(question.epsilon * (1 - SCALES - sum(part for part, _ in RUNGS)))
     needed = [test.needs(question.entropy) for test in tests]
-    rows = matrix_of(data.rows, data.leading)
+    rows = in_memory(data.rows, data.leading)
     u, y = normalised(rows.x, rows.y)
     beta, shifts = minimiser(u, y), SHIFTS[data.p]
     for least, (_, times) in zip(needed, RUNGS, strict=True):

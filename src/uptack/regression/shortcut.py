@@ -89,7 +89,7 @@ def shortcut_regression(
 
     `block_fit` is "huber" (default), "lad", "hampel" or "ols"; the robust ones survive gross errors in single rows, of
     which one percent reaches a good part of all blocks. "hampel" minimises Σ|y - x·β|/|x| in each block, so also gross
-    errors in x count for little; it hangs on units unless `coordinates="scatter"`. `blocks` is chosen from n, the
+    errors in x count for little; it depends on units unless `coordinates="scatter"`. `blocks` is chosen from n, the
     number of coefficients and ε if left out.
 
     `coordinates="scatter"` spends a quarter of ε on coordinates in which the predictors are about round, takes medians

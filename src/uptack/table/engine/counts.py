@@ -101,14 +101,15 @@ def _added(cells: Integers, weights: Weights, size: int) -> Integers:
 def cells(table: EngineTable, columns: Sequence[Column], place: Place, size: int) -> Integers:
     """The units in each of so many cells.
 
-    Of one column of numbers they are added up batch by batch, of another one by its counts. Which of several cells has
-    most of a person's rows is found in memory, and so are the cells of several columns.
+    Of one column of floats they are added up batch by batch, of another one by its counts: a whole number as a float
+    may stand for several. Which of several cells has most of a person's rows is found in memory, and so are the cells
+    of several columns.
     """
     left = table.left()
     if len(columns) > 1 or left.unit.share == "one":
         return in_memory(left, columns).cells(columns, place, size)
     (column,) = columns
-    if column.kind in (*NUMERIC, *TIMED):
+    if column.kind in (*NUMERIC, *TIMED) and not column.integers:
         (found,) = left.rows([left.column(column.name)]).sum(partial(_placed, place, size))
         made: Integers = found
         return made

@@ -20,7 +20,7 @@ import numpy as np
 from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import connection
-from uptack.table.engine.expressions import as_floats, missing
+from uptack.table.engine.expressions import as_floats, missing, number
 from uptack.table.engine.files import parquet
 from uptack.table.exact_sum import Floats
 from uptack.table.protocol import Category, Design, Read
@@ -87,7 +87,9 @@ def _dummy(place: Any, level: int | None) -> Any:
     ibis = connection.ibis()
     if level is None:
         return place.cast("float64")
-    return ibis.ifelse(place.isnull(), ibis.null().cast("float64"), ibis.ifelse(place == level, 1.0, 0.0))
+    return ibis.ifelse(
+        place.isnull(), ibis.null().cast("float64"), ibis.ifelse(place == level, number(1.0), number(0.0))
+    )
 
 
 # -------------------------------------------------------------------------------------------------- made by Python

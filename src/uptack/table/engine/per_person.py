@@ -47,7 +47,9 @@ def _there(rows: EngineRows) -> Integers | None:
     theirs, everybody = rows.people.table, rows.everybody.table
     theirs = theirs.select(**{f"p{i}": theirs[k] for i, k in enumerate(rows.ids)}, complete=theirs.m).view()
     both = everybody.left_join(theirs, [everybody[k] == theirs[f"p{i}"] for i, k in enumerate(rows.ids)])
-    there = both.order_by(rows.ids).select(there=both.complete.notnull().cast("float64"))
+    there = both.order_by(rows.ids).select(
+        there=connection.ibis().ifelse(both.complete.isnull(), number(0.0), number(1.0))
+    )
     places = np.flatnonzero(connection.read(there))
     return None if places.size == rows.size else places
 

@@ -4,8 +4,6 @@ import typing
 
 from . import audit as audit
 from . import blocks as blocks
-from . import columns as columns
-from . import data as data
 from . import densities as densities
 from . import discrete as discrete
 from . import errors as errors
@@ -23,6 +21,7 @@ from . import reach as reach
 from . import regression as regression
 from . import report as _report
 from . import statistics as statistics
+from . import table as table
 from .blocks import stable_value as stable_value
 from .blocks import subsample_aggregate as subsample_aggregate
 from .densities import fourier_density as fourier_density

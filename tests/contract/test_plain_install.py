@@ -82,5 +82,5 @@ for name in ("rows.csv", "rows.parquet", "rows.arrow"):
 
 def test_importing_uptack_imports_no_engine():
     wanted = "('duckdb', 'pyarrow', 'ibis', 'pandas', 'sqlalchemy', 'matplotlib', 'sklearn')"
-    made = run(f"import uptack, uptack.data, uptack.session\nprint([m for m in {wanted} if m in sys.modules])")
+    made = run(f"import uptack, uptack.table, uptack.session\nprint([m for m in {wanted} if m in sys.modules])")
     assert made.stdout.strip() == "[]", made.stdout + made.stderr

@@ -9,13 +9,13 @@ NAMES = {
         KernelSVC Ledger LinearRegression LogisticRegression NoReply NoReplyError PoissonRegressor Privacy
         QuantileRegressor RandomPrivacy Release Request SUBSTITUTE SeededEntropy Session ShortcutRegression
         SystemEntropy UptackError
-        audit blocks columns count data densities discrete ecdf errors fourier_density hampel_regression histogram
+        audit blocks count densities discrete ecdf errors fourier_density hampel_regression histogram
         influence interquantile_range iqr kde kernels limits linear_regression
         logistic_regression margins poisson_regression quantile_regression
         mean mechanisms median minimax_count_mechanism
         multivariate noise open optimal_count_mechanism papers per_group plot_coefficients privacy quantile
         random_dp reach regression release_if_stable report scatter shortcut_regression sparse_histogram
-        stable_value statistics subsample_aggregate trimmed_mean winsorized_mean
+        stable_value statistics subsample_aggregate table trimmed_mean winsorized_mean
         correlation correlation_matrix hodges_lehmann kendall_tau kruskal_wallis mann_whitney median_difference
         quantile_difference rank_biserial ranks signed_rank superiority""",
     "uptack.ranks": """correlation correlation_matrix hodges_lehmann kendall_tau kruskal_wallis mann_whitney
@@ -30,8 +30,6 @@ NAMES = {
     "uptack.regression": """HampelRegression LinearRegression LogisticRegression PoissonRegressor QuantileRegressor
         ShortcutRegression hampel_regression linear_regression logistic_regression plot_coefficients
         poisson_regression quantile_regression shortcut_regression""",
-    "uptack.columns": """ArrayColumn Column Field Kind NUMERIC OrderStatistics canonical column field flags in_order
-        indexed labelled matrix numbers whole""",
     "uptack.reach": "InterquantileRange LStatistic Reach Segment",
     "uptack.statistics": "Options ecdf interquantile_range iqr mean median quantile trimmed_mean winsorized_mean",
     "uptack.noise": """Bernoulli BernoulliExp Body Box Ellipsoid Entropy Geometric Grid IntegerGaussian
@@ -46,7 +44,7 @@ NAMES = {
         SpectralRelease kernel_machine plot_regions release_function release_spectral
         sobolev_norm""",
     "uptack.densities": "fourier_density kde",
-    "uptack.data": "Source guess_types source",
+    "uptack.table": "Column MemoryTable Table guess_types open_table",
     "uptack.ledger": "Entry Fault Head Ledger Verification",
     "uptack.session": "Plan PlannedRelease Request Session SessionColumn open",
     "uptack.report": """SectionTable ColumnProfile Division Figure Output Part Profile Section SectionAnswer divide plan

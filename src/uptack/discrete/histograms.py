@@ -242,8 +242,9 @@ def histogram(
 
 
 def _counted(binning: Edges | KeyCells | TimeEdges, column: Column) -> Integers:
-    """How many rows, or units of people, lie in each cell."""
-    return column.table.cells([column], binning.places, len(binning.cells))
+    """How many rows, or units of people, lie in each cell. Between edges floats are enough; keys are exact."""
+    exact = column if isinstance(binning, KeyCells) else column.floats()
+    return column.table.cells([exact], binning.places, len(binning.cells))
 
 
 def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:

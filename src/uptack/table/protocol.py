@@ -497,7 +497,8 @@ class Table(Protocol):
         ...
 
     def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
-        """The units in each of so many cells. Hidden rows are in none."""
+        """The units in each of so many cells. Hidden rows are in none. Whole numbers are placed exactly, unless the
+        column is asked for as `floats`."""
         ...
 
     def trues(self, name: str | None, at_most: int = 1) -> int:

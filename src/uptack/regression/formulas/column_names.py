@@ -19,7 +19,7 @@ MARKED = re.compile(rf"\b{MARK}\w*")
 def escape_names(text: str) -> str:
     """A text in which names in backticks, and those that are not ASCII, are words of hexadecimal digits.
 
-    >>> marked("log(`a b`) + x")
+    >>> escape_names("log(`a b`) + x")
     'log(__named__612062) + x'
     """
     return NAMES.sub(_word, text)
@@ -41,7 +41,7 @@ def unescape_name(name: str) -> str:
 def shown(text: str) -> str:
     """A text with all names as they are written: in backticks where they are no words of Python's.
 
-    >>> shown(marked("log(`a b`) + `x`"))
+    >>> shown(escape_names("log(`a b`) + `x`"))
     'log(`a b`) + x'
     """
     return MARKED.sub(_written, text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from uptack.table.engine.weights import added, plain_zero, units, weighed
 from uptack.table.exact_sum import Floats
 from uptack.table.memory import counts as memory_counts
 from uptack.table.memory.table import MemoryTable
-from uptack.table.protocol import Column, Counts, Floored, Name, Place, Weights
+from uptack.table.protocol import Column, Counts, Floored, Place, Weights
 from uptack.table.unit import Integers, roomy
 from uptack.table.values.calendar import begin, label
 from uptack.table.values.field import CodedField, Field
@@ -101,14 +100,15 @@ def _added(cells: Integers, weights: Weights, size: int) -> Integers:
 def cells(table: EngineTable, columns: Sequence[Column], place: Place, size: int) -> Integers:
     """The units in each of so many cells.
 
-    Of one column of numbers they are added up batch by batch, of another one by its counts. Which of several cells has
-    most of a person's rows is found in memory, and so are the cells of several columns.
+    Of one column of floats they are added up batch by batch, of another one by its counts: a whole number as a float
+    may stand for several. Which of several cells has most of a person's rows is found in memory, and so are the cells
+    of several columns.
     """
     left = table.left()
     if len(columns) > 1 or left.unit.share == "one":
         return in_memory(left, columns).cells(columns, place, size)
     (column,) = columns
-    if column.kind in (*NUMERIC, *TIMED):
+    if column.kind in (*NUMERIC, *TIMED) and not column.integers:
         (found,) = left.rows([left.column(column.name)]).sum(partial(_placed, place, size))
         made: Integers = found
         return made
@@ -214,8 +214,7 @@ def trues(table: EngineTable, name: str | None, at_most: int) -> int:
         if name is None:
             return left.count()
         if left.plain is not None:
-            column = Column(left, Name(name), left.kinds[name])
-            counted = counts(replace(left), [column])
+            counted = counts(left, [left.column(name)])
             return sum(int(many) for (key,), many in zip(counted.keys, counted.units, strict=True) if key is True)
         return connection.tally(left.table, [left.table[name].fill_null(False)])[0]
     people = left.everybody()

@@ -84,15 +84,11 @@ class QueryScans:
             start += len(some)
         return found
 
-    @staticmethod
-    def _units_of(pivots: Sequence[tuple[int, float]]) -> functools.partial[list[Any]]:
-        return functools.partial(_units, pivots)
-
     def _units(self, weigh: Weigh, pivots: Sequence[tuple[str, float]]) -> list[list[int]]:
         """Units below each pivot of a column and up to it, and so many rows."""
         names = list(dict.fromkeys(name for name, _ in pivots))
         nothing = [np.zeros((4, len(pivots)), object)]
-        read = self._units_of([(names.index(name), pivot) for name, pivot in pivots])
+        read = functools.partial(_units, [(names.index(name), pivot) for name, pivot in pivots])
         (found,) = connection.batch_sums(weigh(self.rows).select(*names, "w"), read, nothing) if pivots else nothing
         lines: list[list[int]] = found.tolist()
         return lines

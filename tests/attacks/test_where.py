@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from uptack.data.filtered import FilteredSource
 
 import uptack as ut
 from uptack import ADD_REMOVE, SUBSTITUTE
 from uptack.audit.replay import Shown, TapeEntropy, differences, flaws, observe
 from uptack.session import Request
+from uptack.table.memory.table import MemoryTable
 
 ROWS = 240
 RNG = np.random.default_rng(8)
@@ -91,7 +91,7 @@ def test_neighbours_inside_and_outside_look_alike(request_):
 
 
 def test_a_session_that_shows_how_many_rows_are_left_is_caught(monkeypatch):
-    monkeypatch.setattr(FilteredSource, "rows", property(lambda source: source.left.rows))
+    monkeypatch.setattr(MemoryTable, "size", property(lambda table: table.trues(None)))
     one, other = (seen(row, REQUESTS[0], CONDITION, None, SUBSTITUTE) for row in (INSIDE, NEIGHBOURS["outside"]))
     assert differences(one, other, FREE)
 

@@ -3,10 +3,13 @@
 import duckdb
 import numpy as np
 import pytest
-from uptack.data import source
-from uptack.data.queries import QuerySource
 
-from uptack.table.engine import plain
+from tests.answers import categories, matrix
+from uptack.table import snapshots
+from uptack.table.engine import plain as words
+from uptack.table.engine.counts import in_memory
+from uptack.table.engine.table import EngineTable
+from uptack.table.opening import open_table
 
 REALS = ["NULL", "'NaN'", "'Infinity'", "'-Infinity'", "-0.0", "0.0", "0.1", "3e38", "-1e-40"]
 ROWS = {
@@ -14,7 +17,7 @@ ROWS = {
     "VARCHAR": ["NULL", "''", "'a'", "'A'", "'ä'", "'a '", "chr(0)", "'1'"],
     "FLOAT": REALS,
     "DOUBLE": [*REALS, "1e308", "5e-324", "9007199254740993"],
-    **{kind: ["NULL", "0", "1", "127", "0"] for kind in plain.WHOLE},
+    **{kind: ["NULL", "0", "1", "127", "0"] for kind in words.WHOLE},
     "BIGINT": ["NULL", "9223372036854775807", "-9223372036854775808", "9007199254740993", "9007199254740993"],
     "UBIGINT": ["NULL", "18446744073709551615", "0"],
 }
@@ -26,57 +29,61 @@ def called(kind: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory) -> QuerySource:
+def plain(tmp_path_factory) -> EngineTable:
     """Each type has a column, with a name that must be quoted."""
     path = tmp_path_factory.mktemp("plain") / "rows.duckdb"
-    columns = ", ".join(f"{plain.quoted(called(kind))} {kind}" for kind in ROWS)
+    columns = ", ".join(f"{words.quoted(called(kind))} {kind}" for kind in ROWS)
     padded = [[*cells, *["NULL"] * (LONGEST - len(cells))] for cells in ROWS.values()]
     with duckdb.connect(str(path)) as con:
         con.execute(f'CREATE TABLE "ro""ws" ({columns})')
         for row in zip(*padded, strict=True):
             con.execute(f'INSERT INTO "ro""ws" VALUES ({", ".join(row)})')
-    return source(path)
+    return open_table(path)
 
 
 def test_every_usual_type_is_here(plain):
-    assert ROWS.keys() == plain.KINDS.keys()
-    assert isinstance(plain._given, plain.Plain)
+    assert ROWS.keys() == words.KINDS.keys()
+    assert isinstance(plain.plain, words.Plain)
 
 
 def test_both_ways_say_the_same(plain):
-    other = QuerySource(plain.table)
-    assert (plain.rows, list(plain.columns.items())) == (other.rows, list(other.columns.items()))
-    assert plain.rows == LONGEST
-    for name, kind in plain.columns.items():
+    other = EngineTable.of(plain.table)
+    assert other.plain is None
+    assert (plain.size, list(plain.kinds.items())) == (other.size, list(other.kinds.items()))
+    assert plain.size == LONGEST
+    for name, kind in plain.kinds.items():
         for names in ([name], [name, called("DOUBLE")], [called("VARCHAR"), name]):
-            (keys, counts), (others, numbers) = plain.counts(names), other.counts(names)
-            assert repr((keys, counts.tolist())) == repr((others, numbers.tolist()))
+            assert repr(categories(plain, *names)) == repr(categories(other, *names))
         if kind != "text":
-            ours, theirs = plain.column(name), other.column(name)
-            assert ours.integers == theirs.integers
-            assert ours.pile.values.tobytes() == theirs.pile.values.tobytes()
+            assert plain.column(name).integers == other.column(name).integers
+            assert matrix(plain, name).tobytes() == matrix(other, name).tobytes()
 
 
 def test_rows_side_by_side_are_the_same(plain):
-    other = QuerySource(plain.table)
-    numbers = [name for name, kind in plain.columns.items() if kind != "text"]
-    (ours, codes), (theirs, others) = (each.coded(numbers, list(plain.columns)) for each in (plain, other))
-    assert ours.tobytes() == theirs.tobytes()
-    assert [code.numbers().tolist() for code in codes] == [code.numbers().tolist() for code in others]
-    assert plain.matrix(numbers).tobytes() == ours.tobytes()
+    other = EngineTable.of(plain.table)
+    numbers = [name for name, kind in plain.kinds.items() if kind != "text"]
+    assert matrix(plain, *numbers).tobytes() == matrix(other, *numbers).tobytes()
+    columns = [plain.column(name) for name in plain.kinds]
+    ours, theirs = (in_memory(table, columns) for table in (plain, other))
+    for name in plain.kinds:
+        (labels, codes), (others, numbered) = (table.fields[name].codes() for table in (ours, theirs))
+        assert repr(labels) == repr(others)
+        assert codes.tolist() == numbered.tolist()
 
 
 def test_they_are_one_connection(plain):
     """What ibis is told of has the same state: the same transaction, and nothing is read twice at once."""
-    other = QuerySource(plain.table)
-    assert (other._state, other._con.con) == (plain._state, plain._con.con)
+    other = EngineTable.of(plain.table)
+    state = snapshots.state(plain._con)
+    assert (snapshots.state(other._con), other._con.con) == (state, plain._con.con)
     with plain.one_state(), other.snapshot():
-        assert np.isnan(plain.column(called("FLOAT")).pile.values[0])
-        assert len(plain._state.held) == 1
+        assert np.isnan(matrix(plain, called("FLOAT"))[0, 0])
+        assert len(state.held) == 1
 
 
 def test_another_type_makes_no_plain_table(tmp_path):
     path = tmp_path / "rows.parquet"
     duckdb.sql(f"COPY (SELECT 1 AS n, DATE '2024-02-29' AS day) TO '{path}'")
-    assert dict(source(path).columns) == {"n": "integer", "day": "time"}
-    assert not isinstance(source(path)._given, plain.Plain)
+    table = open_table(path)
+    assert dict(table.kinds) == {"n": "integer", "day": "time"}
+    assert table.plain is None

@@ -5,11 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from uptack.registry.reads import CATEGORIES, DESIGN, FLAGS
 
+from tests.answers import categories, matrix
 from tests.exhaustive.people import FOLLOWING, LATTICE, Law, private
 from uptack import open as open_session
 from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay
+from uptack.table.reads import CATEGORIES, DESIGN, FLAGS
 
 RHO = decay(Fraction(1))
 ROWS = [("in", 1.0), ("in", 3.0), ("in", 7.0), ("in", None), ("out", 1.0), ("out", 7.0)]
@@ -32,8 +33,8 @@ def owned(table):
 
 def law(source, statistic):
     """The law of an order statistic of the column x, where rows without a value are dropped."""
-    present = source.column("x").present()
-    n = present.size
+    present = source.column("x").drop()
+    n = present.count()
     shells = boxes([statistic.build(present, n, STEPS, 1)], STEPS, LATTICE, nonnegative=statistic.scale)
     return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(n, n), True, FAILURE)))
 
@@ -83,11 +84,10 @@ def test_counts_move_as_they_do_without_a_condition(of_people):
     seen = {}
     for table in all_tables(3, universe):
         asked = session(*(owned(table) if of_people else (table,))).source
-        (tally,) = CATEGORIES.read(asked, ("x",), {})
-        count, step = FLAGS.read(asked, (), {})[0], tally.weights.step if of_people else 1
-        cells = dict(zip(tally.values, tally.counts / step, strict=True))
-        seen[table] = count.count if of_people else count, [cells.get(v, 0.0) for v in (1.0, 3.0, 7.0, None)]
-        assert asked.rows == 3
+        (column,), (flags,) = CATEGORIES.read(asked, ("x",), {}), FLAGS.read(asked, (), {})
+        cells = {value: units / asked.unit.step for value, units in categories(asked, column.name).items()}
+        seen[table] = flags.trues(None), [cells.get(v, 0.0) for v in (1.0, 3.0, 7.0, None)]
+        assert asked.size == 3
     for one, other in replaced(seen, universe):
         (n, cells), (m, others) = seen[one], seen[other]
         moved = np.array(others) - cells
@@ -98,4 +98,4 @@ def test_counts_move_as_they_do_without_a_condition(of_people):
 def test_a_table_has_as_many_rows_as_before_and_nothing_in_those_outside():
     for table in all_tables(3, ROWS):
         _, y = DESIGN.read(session(table).source, ("x", "x"), {})
-        assert [v == v for v in y.tolist()] == [part == "in" and v is not None for part, v in table]
+        assert [v == v for v in matrix(y.table, y.name)[:, 0]] == [p == "in" and v is not None for p, v in table]

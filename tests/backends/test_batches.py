@@ -11,30 +11,33 @@ import psycopg
 import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
-from uptack.columns.batched import Batched, UnreadTable
-from uptack.columns.unread import Touched
-from uptack.data import ordering, people_batches, source
-from uptack.data.batches import Layout, QueryRows
-from uptack.data.computed import QueryDesign
-from uptack.data.people import people
-from uptack.data.queries import QuerySource
-from uptack.multivariate.people import PeopleMatrix, StreamedPeople
-from uptack.multivariate.rows import MatrixRows
-from uptack.multivariate.streams import StreamedRows
 
 import uptack
 from tests.backends.engines import PLACES
 from uptack.errors import InvalidArgument, UptackError
-from uptack.multivariate import pairs, rows
+from uptack.multivariate import pairs, steps
+from uptack.multivariate.steps import Sample
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import SeededEntropy
 from uptack.regression import block_assignment, formulas
-from uptack.table import snapshots
-from uptack.table.engine import connection
+from uptack.table import search, snapshots
+from uptack.table.engine import connection, held, rows
+from uptack.table.engine.rows import EngineRows, Layout
+from uptack.table.engine.table import EngineTable
+from uptack.table.opening import open_table
+from uptack.table.protocol import Columns, Design
+from uptack.table.unit import ROW
+from uptack.table.unread import Touched, UnreadTable
 
 ROWS = 4002
 ENGINES = ["parquet", *(pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("spark", "postgres"))]
 NAMES = ["y", "plain", "whole", "gaps", "odd", "flag"]
+
+
+@pytest.fixture(autouse=True)
+def streamed(monkeypatch):
+    """Small tables are not read into memory either."""
+    monkeypatch.setattr(held, "COLUMN", 0)
 
 
 def table(n=ROWS):
@@ -98,7 +101,7 @@ ASKS = {
 
 @cache
 def in_memory(ask):
-    return shown(source(table()), ask)
+    return shown(open_table(table()), ask)
 
 
 def shown(data, ask):
@@ -116,15 +119,19 @@ def test_the_same_randomness_gives_the_same_release_wherever_rows_are(kept, ask,
 
     (A scan of Spark takes a while, so it is asked for one release.)
     """
-    if kept.table.get_backend().name == "pyspark" and ask != "scatter":
+    if on_spark(kept) and ask != "scatter":
         return
     if kept.table.get_backend().name == "postgres" and ask in ("logistic", "quantile", "columns, people"):
         return  # its rows are read as those of other regressions
-    monkeypatch.setattr(QuerySource, "coded", None)
+    monkeypatch.setattr(EngineRows, "in_memory", None)
     monkeypatch.setattr(block_assignment, "TOGETHER", 1000)
     apply = Layout.apply
     monkeypatch.setattr(Layout, "apply", lambda self, f, batch: apply(self, loads(cloudpickle.dumps(f)), batch))
     assert shown(kept, ask) == in_memory(ask)
+
+
+def on_spark(table):
+    return table.table.get_backend().name == "pyspark"
 
 
 @pytest.mark.parametrize("place", ["pandas", "polars", "arrow"])
@@ -137,68 +144,63 @@ def test_batches_do_not_matter(sizes, tmp_path, monkeypatch):
     """Neither those of the engine, nor the parts of them that are added up at once, nor the files."""
     wanted, kept = in_memory("scatter"), PLACES["parquet folder"].put(table(), tmp_path)
     monkeypatch.setattr(connection, "BATCH", sizes[0])
-    monkeypatch.setattr(rows, "BATCH", sizes[1])
+    monkeypatch.setattr(steps, "BATCH", sizes[1])
     assert shown(kept, "scatter") == wanted
 
 
 FORMULA = "I(y**3) ~ log(odd)*flag + kind:plain + I(odd*1e300) + I(whole/odd) + exp(odd) + sqrt(-gaps)"
-HOSTILE = {"formula": FORMULA, "levels": {"kind": ["b", "é", "B"]}}
+LEVELS = {"kind": ["b", "é", "B"]}
+
+
+def every_row(columns):
+    """All rows of columns, one line per column, those without a value among them."""
+    return columns[0].table.rows(columns).in_memory().lines
 
 
 def test_what_is_computed_of_rows_is_what_it_is_in_memory(kept):
     """Overflows, roots and logarithms of what has none, gaps and infinities: row by row, to the last bit."""
-    names = formulas.read(FORMULA).columns
-    here = formulas.of_source(source(table()), names, HOSTILE)
-    there = formulas.of_engine(kept, names, HOSTILE, QueryDesign(kept))
-    x, y, public = formulas.designed(FORMULA, here, HOSTILE["levels"])
-    far, response, same = formulas.designed(FORMULA, there, HOSTILE["levels"])
-    rows = far.beside(response)
-    assert (same, rows.size, rows.width) == (public, ROWS, 11)
-    wanted = np.column_stack([x, y]).T
-    assert np.array_equal(rows.taken(np.arange(ROWS), complete=False), wanted, equal_nan=True)
+    x, y, public = formulas.designed(FORMULA, open_table(table()), LEVELS)
+    far, response, same = formulas.designed(FORMULA, kept, LEVELS)
+    made = Columns([*far, response])
+    wanted, found = every_row(Columns([*x, y])), every_row(made)
+    assert (same, found.shape) == (public, (11, ROWS))
+    assert np.array_equal(found, wanted, equal_nan=True)
     complete = np.isfinite(wanted).all(axis=0)
-    assert 100 < rows.count() == complete.sum() < ROWS
-    if not rows.on_spark:
-        folder = connection.folder(connection.backend(rows.source.table))
+    assert 100 < made.rows().n == complete.sum() < ROWS
+    if not on_spark(kept):
+        folder = connection.folder(connection.backend(made.table.table))
         assert [file.name for file in folder.iterdir() if file.suffix] == ["made.parquet"]
-        del far, response, rows, there
+        del far, response, made
         gc.collect()
         assert not folder.exists()
 
 
 def test_a_table_without_rows_is_computed(tmp_path):
     kept = PLACES["parquet"].put(table(20).slice(0, 0), tmp_path)
-    for ids in ((), ("who",)):
-        x, y = QueryDesign(kept, ids).computed([("plain", None, "", 0)], lambda lines: [*lines, *lines], 1)
-        assert (x.size, x.beside(y).count()) == (0, 0)
+    for data in (kept, open_table(kept, person="who")):
+        x, y = data.design(Design(1, ["plain"], lambda lines: [*lines, *lines]))
+        rows = Columns([*x, y]).rows()
+        assert (rows.size, rows.n, rows.width) == (0, 0, 2)
 
 
-def streamed(kept, names=NAMES, truth=()):
-    return QueryRows.of(kept, names).clipped(truth)
+def beside(data, names=NAMES, truth=()):
+    """Columns side by side, some of them brought to between 0 and 1."""
+    return Columns(data.column(n).clipped() if i in truth else data.column(n) for i, n in enumerate(names)).rows()
 
 
-def memory(names=NAMES, truth=()):
-    values = source(table()).matrix(names)
-    values[:, list(truth)] = np.clip(values[:, list(truth)], 0, 1)
-    return values
-
-
-def test_rows_of_an_engine_answer_as_rows_in_memory(kept):
-    """An infinite value in a column that is declared to be 0 or 1 is one of the two."""
+def test_an_infinite_value_of_a_column_that_is_0_or_1_is_one_of_the_two(kept):
+    counts = []
     for truth in ((), (4,)):
-        ours, theirs = streamed(kept, truth=truth), MatrixRows.of(memory(truth=truth))
-        assert (ours.size, ours.width, ours.count()) == (ROWS, 6, theirs.count())
-    assert ours.count() == MatrixRows.of(memory()).count() + 2
-    places = np.array([ROWS - 1, 0, 5, 2000, 2001, 1999])
-    assert np.array_equal(ours.taken(places, complete=False), memory(truth=truth)[places].T, equal_nan=True)
-    places = np.array([7, theirs.count() - 1, 0])
-    assert (ours.taken(places, complete=True) == theirs._kept[:, places]).all()
+        ours, theirs = (beside(data, truth=truth) for data in (kept, open_table(table())))
+        assert (ours.size, ours.width, ours.n) == (ROWS, 6, theirs.n)
+        counts.append(ours.n)
+    assert counts[1] == counts[0] + 2
 
 
 def test_medians_of_all_columns_share_their_scans(kept, monkeypatch):
     """A sample, a count, and a fetch of a few rows: for six columns as for one."""
-    monkeypatch.setattr(ordering, "SMALL", 100)
-    ours, theirs, scans = StreamedRows(streamed(kept)), MatrixRows.of(memory()), []
+    monkeypatch.setattr(search, "SMALL", 100)
+    ours, theirs, scans = (*(Sample.of(beside(data)) for data in (kept, open_table(table()))), [])
     assert (ours.size, ours.count()) == (theirs.size, theirs.count())
     run = snapshots.run
     monkeypatch.setattr(snapshots, "run", lambda con, read: (scans.append(con), run(con, read))[1])
@@ -219,15 +221,13 @@ def test_people_of_an_engine_are_as_people_in_memory(kept, ids, monkeypatch):
 
     (Spark is asked for the ones that are worked out where its rows are.)
     """
-    spark = kept.table.get_backend().name == "pyspark"
+    spark = on_spark(kept)
     if spark and ids != IDS[0]:
         return
-    monkeypatch.setattr(ordering, "SMALL", 100)
-    monkeypatch.setattr(people_batches, "BATCH", 700)
-    found = people(source(table()), ids).points(NAMES)
-    values = np.where(np.arange(6) == 4, np.clip(found.values, 0, 1), found.values)
-    theirs = PeopleMatrix.of(values, found.codes, found.people)
-    ours = StreamedPeople(people(kept, ids).batched(NAMES).clipped([4]))
+    monkeypatch.setattr(search, "SMALL", 100)
+    monkeypatch.setattr(rows, "BATCH", 700)
+    people = [open_table(data, person=ids) for data in (kept, table())]
+    ours, theirs = (Sample.of(beside(data, truth=[4])) for data in people)
     for one, other in zip(ours.sums(moments), theirs.sums(moments), strict=True):
         assert (one == other).all()
     for slots in (700,) if spark else (None, 700):
@@ -237,11 +237,11 @@ def test_people_of_an_engine_are_as_people_in_memory(kept, ids, monkeypatch):
     if not spark:
         assert (ours.size, ours.width, ours.count()) == (theirs.size, theirs.width, theirs.count())
         assert (ours.size > ours.count()) == (ids != ("all",))
-        assert ours.table.lacking()
-        assert not people(kept, ids).batched(["y", "plain"]).lacking()
+        assert ours.rows.lacking()
+        assert not beside(people[0], ["y", "plain"]).lacking()
         ranks = theirs.count() // 2 + np.arange(-20, 20)
-        for held in (1 << 25, 200):
-            monkeypatch.setattr(people_batches, "HELD", held)
+        for most in (1 << 25, 200):
+            monkeypatch.setattr(rows, "HELD", most)
             for column in (0, 2, 3, 5):
                 assert (ours.ordered(column, 20).at(ranks) == theirs.ordered(column, 20).at(ranks)).all()
         ends = ranks[[3, 9]] if ids != ("all",) else (1, 1)
@@ -250,25 +250,28 @@ def test_people_of_an_engine_are_as_people_in_memory(kept, ids, monkeypatch):
 
 def test_rows_and_people_are_dealt_wherever_they_are(kept):
     """Each to its slot, one partition of Spark after the other, and never all of them in memory."""
-    found = people(source(table()), "who").points(["y", "gaps"])
-    complete = np.isfinite(found.values).all(axis=1)
-    there = found.people - 1 - found.codes[complete]
-    for plain, size, wanted, ours in (
-        (memory(["y", "gaps"]), ROWS, ROWS - 1 - np.arange(ROWS), streamed(kept, ["y", "gaps"])),
-        (found.values[complete], found.people, there, people(kept, "who").batched(["y", "gaps"])),
-    ):
-        parts = list(ours.dealt(np.arange(size)[::-1], 700, -(-size // 700), complete=False))
-        assert all((slots // 700 == part).all() for part, (slots, _) in enumerate(parts))
-        slots, values = (np.concatenate(side, axis=-1) for side in zip(*parts, strict=True))
-        one, other = np.lexsort((*values, slots)), np.lexsort((*plain.T, wanted))
-        assert (slots[one] == wanted[other]).all()
-        assert np.array_equal(values[:, one], plain[other].T, equal_nan=True)
+    for person in (None, "who"):
+        ours, theirs = (beside(open_table(data, person=person), ["y", "gaps"]) for data in (kept, table()))
+        size = theirs.size
+        slots = np.arange(size)[::-1].copy()
+        dealt = [list(each.deal(slots, 700, -(-size // 700), "all")) for each in (ours, theirs)]
+        for parts in dealt:
+            assert all((slots // 700 == part).all() for part, (slots, _) in enumerate(parts))
+        for (one, values), (other, wanted) in zip(*dealt, strict=True):
+            here, there = np.lexsort((*values, one)), np.lexsort((*wanted, other))
+            assert (one[here] == other[there]).all()
+            assert (values[:, here] == wanted[:, there]).all()
 
 
 def moments(batch):
     """Whole numbers of every column, and their products."""
     whole = np.rint(np.clip(batch, -1e3, 1e3))
     return [Vectors(whole), Squares(whole)]
+
+
+def ones(batch):
+    """One for each row."""
+    return [Vectors(np.ones(batch.shape[1]))]
 
 
 def listed(one, other):
@@ -280,15 +283,14 @@ def listed(one, other):
 def test_tables_without_rows_and_with_one(tmp_path):
     for n, name in ((0, "none"), (1, "one")):
         (tmp_path / name).mkdir()
-        ours = StreamedRows(QueryRows.of(PLACES["parquet"].put(table(20).slice(10, n), tmp_path / name), NAMES[:2]))
-        assert (ours.size, ours.count()) == (n, n)
-        for slots in (None, 1, 3):
-            (found,) = ours.pairs(lambda a, b: [np.ones(a.shape[1]).sum()], slots, SeededEntropy(1))
-            assert found == 0
-        assert ours.sums(lambda b: [Vectors(np.ones(b.shape[1]))])[0] == n
-        whose = people(ours.table.source, "all").batched(NAMES[:2])
-        assert (whose.size, whose.count(), whose.lacking()) == (n, n, False)
-        assert StreamedPeople(whose).sums(lambda b: [Vectors(np.ones(b.shape[1]))])[0] == n
+        kept = PLACES["parquet"].put(table(20).slice(10, n), tmp_path / name)
+        for data in (kept, open_table(kept, person="all")):
+            ours = Sample.of(beside(data, NAMES[:2]))
+            assert (ours.size, ours.count(), ours.rows.lacking()) == (n, n, False)
+            for slots in (None, 1, 3):
+                (found,) = ours.pairs(lambda a, b: [np.ones(a.shape[1]).sum()], slots, SeededEntropy(1))
+                assert found == 0
+            assert ours.sums(ones)[0] == n
 
 
 def test_an_error_about_missing_values_is_for_the_curator(tmp_path):
@@ -298,39 +300,45 @@ def test_an_error_about_missing_values_is_for_the_curator(tmp_path):
     assert session.regression("y", ["plain"], epsilon=9, binary=[]).value.size == 2
 
 
+def by_first(slots, lines):
+    """A key that is of no use where rows are their own."""
+    return np.zeros(slots.size, np.uint64)
+
+
 def test_a_table_that_changes_is_an_error(tmp_path, monkeypatch):
-    ours = streamed(PLACES["parquet"].put(table(), tmp_path), NAMES[:2])
-    monkeypatch.setattr(QueryRows, "size", ROWS + 1)
-    with pytest.raises(UptackError, match=snapshots.CHANGED):
-        ours.taken(np.array([3]), complete=False)
+    kept = PLACES["parquet"].put(table(), tmp_path)
     for n in (ROWS - 1, ROWS + 1):
         with pytest.raises(UptackError, match=snapshots.CHANGED):
-            next(ours.dealt(np.arange(n), ROWS, 2, complete=False))
+            next(beside(kept, NAMES[:2]).deal(np.arange(n), ROWS, 2, "all"))
+    monkeypatch.setattr(EngineTable, "count", lambda table: ROWS + 1)
+    for ask in (lambda rows: rows.pick(np.array([3]), by_first, "all"), EngineRows.in_memory):
+        with pytest.raises(UptackError, match=snapshots.CHANGED):
+            ask(beside(kept, NAMES[:2]))
 
 
 @pytest.mark.xdist_group("postgres")
 def test_all_scans_see_one_state_of_the_table(postgres_uri, monkeypatch):
     """Somebody empties the table after the first scan: the release is that of the rows that there were."""
     con = ibis.postgres.from_connection(psycopg.connect(postgres_uri, autocommit=True))
-    kept, run, gone = source(con.create_table("emptied", table())), snapshots.run, []
+    kept, run, gone = open_table(con.create_table("emptied", table())), snapshots.run, []
 
     def disturbed(con, read):
         found = run(con, read)
-        if kept._state.reading is not None and not gone:
+        if snapshots.state(con).reading is not None and not gone:
             with psycopg.connect(postgres_uri, autocommit=True) as other:
                 gone.append(other.execute("DELETE FROM emptied").rowcount)
         return found
 
     monkeypatch.setattr(snapshots, "run", disturbed)
     assert shown(kept, "scatter") == in_memory("scatter")
-    assert (gone, kept.rows) == ([ROWS], 0)
+    assert (gone, kept.size) == ([ROWS], 0)
     con.disconnect()
 
 
 def test_an_order_that_changes_from_scan_to_scan():
     """Sums are the same, and no row is in two pairs."""
     plain = ibis.memtable(pa.table({"x": np.arange(999.0), "y": -np.arange(999.0)}))
-    data = StreamedRows(QueryRows.of(source(plain.order_by(ibis.random())), ["x", "y"]))
+    data = Sample.of(beside(open_table(plain.order_by(ibis.random())), ["x", "y"]))
 
     def listed(slots):
         seen = []
@@ -345,16 +353,18 @@ def test_an_order_that_changes_from_scan_to_scan():
             assert np.unique(found[:, 0]).size == found[:, 0].size > (900 if slots is None else 400)
     assert data.sums(lambda b: [Vectors(b)])[0].tolist() == [499 * 999, -499 * 999]
     slots = np.where(np.arange(999) % 3, np.random.default_rng(0).permutation(999), -1)
-    parts = list(data.table.dealt(slots, 100, 10, complete=False))
+    parts = list(data.rows.deal(slots, 100, 10, "all"))
     assert [slot.tolist() for slot, _ in parts] == [[s for s in slots if s // 100 == part] for part in range(10)]
-    assert np.unique(np.concatenate([rows[0] for _, rows in parts])).size == 666
+    assert np.unique(np.concatenate([lines[0] for _, lines in parts])).size == 666
 
 
 def test_a_rehearsal_makes_nothing_of_the_size_of_the_table():
-    unread: Batched = UnreadTable(10**15, 3)
-    assert unread.beside(UnreadTable(10**15, 1)).clipped([0]).width == 4
-    assert unread.coded(0, 1) is unread
-    for ask in (unread.count, unread.lacking, lambda: unread.ordered(0, [])):
+    unread = UnreadTable(dict.fromkeys("abc", "number"), {}, ROW, 10**15)
+    x, y = unread.design(Design(3, ["a", "b", "c"], list))
+    rows = Columns([*x, y.clipped()]).rows()
+    assert (rows.width, rows.size, rows.n) == (4, 10**15, 10**15)
+    assert unread.column("a").coded(0, 1).count() == 10**15
+    for ask in (rows.lacking, lambda: rows.order(0, []), lambda: rows.sum(ones), lambda: rows.in_memory()):
         with pytest.raises(Touched):
             ask()
 

@@ -34,9 +34,8 @@ from scale import write
 from scipy.optimize import nnls
 
 import uptack
-from uptack.data import held
-from uptack.data.ordering import DEVIATIONS, FETCHED, SMALL, sampled
-from uptack.table.engine import connection
+from uptack.table.engine import connection, held
+from uptack.table.search import DEVIATIONS, FETCHED, SMALL, sampled
 
 SIZES = (2 * 10**5, 10**6, 2 * 10**6, 5 * 10**6, 10**7)
 """The first is mostly the price of queries."""

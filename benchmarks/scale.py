@@ -39,8 +39,7 @@ import pyarrow.parquet as pq
 from common import Row, best_seconds, machine, table, with_ratios, write_json
 
 import uptack
-from uptack.data import source
-from uptack.data.people import people
+from uptack.table.opening import open_table
 
 SIZES = (10**6, 10**7, 10**8)
 ON_SPARK = 2 * 10**7
@@ -96,7 +95,7 @@ def ours(path: str, statistic: str) -> tuple[float, float]:
     """Best seconds of a release, and the peak of the process in GB."""
 
     def release() -> None:
-        column = source(path, memory=MEMORY, threads=THREADS).column("x")
+        column = open_table(path, memory=MEMORY, threads=THREADS).column("x")
         assert getattr(uptack, statistic)(column, epsilon=1.0)
 
     return best_seconds(release, ROUNDS), peak()
@@ -106,7 +105,7 @@ def peoples(path: str, statistic: str) -> tuple[float, float]:
     """The same of a release with people as the unit."""
 
     def release() -> None:
-        column = people(source(path, memory=MEMORY, threads=THREADS), "id").column("x")
+        column = open_table(path, person="id", memory=MEMORY, threads=THREADS).column("x")
         assert getattr(uptack, statistic)(column, epsilon=1.0, adjacency=uptack.SUBSTITUTE.by_person("id"))
 
     return best_seconds(release, ROUNDS), peak()
@@ -123,7 +122,7 @@ def duckdbs(path: str, statistic: str) -> tuple[float, float]:
 
 def streamed(path: str, statistic: str) -> tuple[float, float]:
     """Seconds of one release of all columns, and the peak of the process in GB."""
-    return best_seconds(lambda: of_all_columns(source(path, memory=MEMORY, threads=THREADS), statistic), 1), peak()
+    return best_seconds(lambda: of_all_columns(open_table(path, memory=MEMORY, threads=THREADS), statistic), 1), peak()
 
 
 def of_all_columns(rows: Any, statistic: str) -> None:
@@ -159,7 +158,7 @@ def spark_session() -> Any:
 def streamed_on_spark(path: str, statistic: str) -> tuple[float, float]:
     """Seconds of one release of all columns on Spark, and the peak of the driver's Python in GB."""
     session = spark_session()
-    seconds = best_seconds(lambda: of_all_columns(source(session.read.parquet(path)), statistic), 1)
+    seconds = best_seconds(lambda: of_all_columns(open_table(session.read.parquet(path)), statistic), 1)
     session.stop()
     return seconds, peak()
 
@@ -170,7 +169,7 @@ def on_spark(path: str) -> dict[str, tuple[float, float]]:
     for statistic, levels in LEVELS.items():
 
         def release(statistic: str = statistic) -> None:
-            assert getattr(uptack, statistic)(source(session.read.parquet(path)).column("x"), epsilon=1.0)
+            assert getattr(uptack, statistic)(open_table(session.read.parquet(path)).column("x"), epsilon=1.0)
 
         def approximate(levels: list[float] = levels) -> None:
             array = ", ".join(map(str, levels))

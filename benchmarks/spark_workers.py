@@ -26,7 +26,7 @@ from common import Row, machine, table, write_json
 from scale import CHUNK, PREDICTORS, write_regression
 
 import uptack
-from uptack.data import source
+from uptack.table.opening import open_table
 
 WORKERS, MEGABYTES, ROWS_EACH = 2, 1024, 10
 
@@ -87,7 +87,7 @@ def workers(frame: Any) -> int:
 
 def fitted(rows: Any, person: str | None) -> tuple[float, list[float]]:
     """Seconds of a release, and the coefficients."""
-    session, start = uptack.open(source(rows), person=person, entropy=uptack.SeededEntropy(1)), time.perf_counter()
+    session, start = uptack.open(open_table(rows), person=person, entropy=uptack.SeededEntropy(1)), time.perf_counter()
     found = session.regression("y", [f"x{i}" for i in range(PREDICTORS)], epsilon=1.0)
     return time.perf_counter() - start, found.value.tolist() if found else []
 

@@ -10,11 +10,11 @@ from typing import Any, Unpack
 
 import uptack as ut
 from uptack.registry import release
-from uptack.registry.reads import COLUMN
 from uptack.statistics import Options
+from uptack.table.reads import COLUMN
 
 
-@release(reads=COLUMN, by=True)
+@release(reads=COLUMN, by=ut.per_group)
 def midrange_of_quarters(x: Any, *, epsilon: Any, **options: Unpack[Options]) -> ut.Release[float] | ut.NoReply:
     """The middle of the lower and the upper quartile, with no bounds on the data.
 

@@ -29,7 +29,7 @@ def column(x: Any, question: Question, floats: bool = False, times: str = "") ->
     A column of times or durations is one of ticks from here on (`uptack.table.values.times`). `times` says what an
     answer in ticks is: "place", a moment among the rows, "spread", a duration, or "" where ticks are of no use.
     """
-    data = x if isinstance(x, Column) else in_memory(x)
+    data = in_memory(x)
     form = data.form
     if form is not None and not times:
         what, fix = HELD[form.kind]

@@ -17,7 +17,7 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns
 from uptack.table.unit import Integers, Unit
 from uptack.table.values import containers
-from uptack.table.values.entrance import field, numeric
+from uptack.table.values.entrance import HELD, field, numeric
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import TIMED
@@ -34,8 +34,14 @@ def column_field(name: str, x: Any, kinds: Sequence[Kind] | None = None, must: s
 
 
 def as_column(name: str, x: Any, kinds: Sequence[Kind] | None = NUMERIC, must: str = NUMBERS) -> Column:
-    """A column of a table as it is; anything else like a column as one of a table in memory."""
+    """A column of a table as it is; anything else like a column as one of a table in memory.
+
+    What is of another kind is refused by its declared type.
+    """
     if isinstance(x, Column):
+        if kinds is not None and x.kind not in kinds:
+            what, fix = HELD[x.kind]
+            raise InvalidArgument(name, must, f"a column of {what}", fix)
         return x
     return MemoryTable.of({name: column_field(name, x, kinds, must)}).column(name)
 

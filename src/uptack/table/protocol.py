@@ -214,8 +214,8 @@ class Column:
             must = "another than 'sum' for a column of times"
             raise InvalidArgument("per_person", must, "'sum'", "Times don't add up.")
         whole = how == "count" or (self.integers and how != "mean")
-        form = None if how == "count" else self.form
-        return replace(self, expr=PerPerson(self.expr, how, order), integers=whole, form=form)
+        form, kind = (None, "integer") if how == "count" else (self.form, self.kind)
+        return replace(self, expr=PerPerson(self.expr, how, order), kind=kind, integers=whole, form=form)
 
     def weighted(self, unit: Unit) -> Column:
         """The same with units that rows share in another way."""

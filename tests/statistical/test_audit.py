@@ -11,7 +11,7 @@ import pytest
 
 import uptack as ut
 from tests.helpers import FALSE_ALARM
-from uptack.audit import Case, ExactCase, audit_run, cases, controls, delta_lower_bound, epsilon_lower_bound
+from uptack.audit import Case, ExactCase, cases, controls, delta_lower_bound, epsilon_lower_bound, run
 from uptack.audit.broken_mechanisms import DELTA, FIFTH, LOW, ONE, ZERO, printed_cutoff, two_grids, unit_noise
 from uptack.audit.fault_detection import trace
 from uptack.audit.neighbours import two_values
@@ -99,7 +99,7 @@ def test_bad_arguments(argument, call):
 
 @pytest.mark.parametrize("case", controls(), ids=lambda case: f"{type(case).__name__} {case.name}")
 def test_what_is_broken_on_purpose_is_caught(case):
-    report = audit_run([case], draws=1000, confidence=SURE)
+    report = run([case], draws=1000, confidence=SURE)
     assert report.ok, report.table()
     assert report.findings[0].verdict == "caught"
 
@@ -141,7 +141,7 @@ REPAIRED = {
 @pytest.mark.parametrize("name", REPAIRED)
 def test_the_repaired_ones_are_clean(name):
     mechanism, pair, claimed = REPAIRED[name]
-    report = audit_run([Case(name, mechanism, pair, claimed)], draws=600, confidence=SURE)
+    report = run([Case(name, mechanism, pair, claimed)], draws=600, confidence=SURE)
     assert report.ok, report.table()
 
 
@@ -155,7 +155,7 @@ def test_noise_of_scale_one_over_epsilon_is_clean():
 
 
 def test_unit_noise_is_what_a_larger_epsilon_allows():
-    report = audit_run([Case("unit noise", unit_noise, (0.0, 1.0), Privacy(1))], draws=1000, confidence=SURE)
+    report = run([Case("unit noise", unit_noise, (0.0, 1.0), Privacy(1))], draws=1000, confidence=SURE)
     assert report.ok
 
 
@@ -173,7 +173,7 @@ def test_a_planted_fault_that_only_draws_show_is_found(fault):
 def test_every_promise_in_a_small_audit():
     """A small version of `python -m uptack.audit`: gross breaks only."""
     drawn_ones = [case for case in cases() if not isinstance(case, ExactCase)]
-    report = audit_run(drawn_ones, draws=20, confidence=SURE)
+    report = run(drawn_ones, draws=20, confidence=SURE)
     assert report.ok, report.table()
 
 
@@ -184,5 +184,5 @@ POWER = ["count: 5 and 6", "median of integers: from 7 to 8", "release if stable
 def test_the_audit_has_power_on_what_is_right(name):
     """It finds a good part of what is claimed, so that a mechanism with twice the loss would not pass."""
     case = next(case for case in cases() if case.name == name and isinstance(case, Case))
-    found = audit_run([case], draws=2000, confidence=SURE).findings[0]
+    found = run([case], draws=2000, confidence=SURE).findings[0]
     assert 0.2 * case.claimed.epsilon < found.epsilon <= case.claimed.epsilon

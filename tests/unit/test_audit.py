@@ -17,13 +17,13 @@ from uptack.audit import (
     ExactCase,
     Finding,
     Report,
-    audit_run,
     cases,
     controls,
     family,
     hostile,
     least_epsilon,
     released,
+    run,
 )
 from uptack.audit.answer_events import LEAST, ZERO_BIT, Event, Score, candidates, counted, tables
 from uptack.audit.battery import exact_cases
@@ -183,7 +183,7 @@ def test_choices_have_their_laws():
 
 
 def test_every_exact_law_keeps_its_promise_and_some_are_tight():
-    report = audit_run(exact_cases.cases())
+    report = run(exact_cases.cases())
     assert report.ok, report.failures
     assert sum(f.epsilon > 0.999 * f.claimed.epsilon for f in report.findings) >= 8
     assert all(f.draws is None for f in report.findings)
@@ -204,23 +204,21 @@ def one_row(value, entropy):
 def test_a_report_depends_on_its_seed_alone():
     pairs = {"one row": (0, 1), "two rows": (0, 2)}
     made = family("sum", one_row, pairs, Privacy(1), only=("one row",)) + family("sum", one_row, pairs, Privacy(2))[1:]
-    first = audit_run(made, draws=300, seed=3)
-    assert first.to_dict() == audit_run(made, draws=300, seed=3, workers=2).to_dict()
-    assert first.to_dict() == audit_run(made[::-1], draws=300, seed=3).to_dict() | {
-        "findings": first.to_dict()["findings"]
-    }
-    assert first.to_dict() != audit_run(made, draws=300, seed=4).to_dict()
+    first = run(made, draws=300, seed=3)
+    assert first.to_dict() == run(made, draws=300, seed=3, workers=2).to_dict()
+    assert first.to_dict() == run(made[::-1], draws=300, seed=3).to_dict() | {"findings": first.to_dict()["findings"]}
+    assert first.to_dict() != run(made, draws=300, seed=4).to_dict()
 
 
 def test_the_draws_of_a_case_do_not_depend_on_the_others():
     made = [Case(name, one_row, (0, 1), Privacy(1)) for name in ("a", "b")]
-    both, alone = audit_run(made, draws=500), audit_run(made[1:], draws=500, confidence=0.9995)
+    both, alone = run(made, draws=500), run(made[1:], draws=500, confidence=0.9995)
     assert both.findings[1].epsilon == alone.findings[0].epsilon > 0
 
 
 def test_slow_cases_get_their_share():
     made = [Case("slow", one_row, (0, 1), Privacy(1), share=0.25)]
-    assert audit_run(made, draws=400).findings[0].draws == 100
+    assert run(made, draws=400).findings[0].draws == 100
 
 
 def finding(claimed, found, broken=False, draws=100):
@@ -251,12 +249,12 @@ def test_a_report_in_every_form():
 @pytest.mark.parametrize(
     ("argument", "call"),
     [
-        ("draws", lambda: audit_run([], draws=1)),
-        ("seed", lambda: audit_run([], seed=-1)),
-        ("workers", lambda: audit_run([], workers=0)),
-        ("confidence", lambda: audit_run([], confidence=1)),
-        ("cases", lambda: audit_run([Case("a", one_row, (0, 1), Privacy(1))] * 2)),
-        ("cases", lambda: audit_run([Case("a", lambda x, e: x, (0, 1), Privacy(1))], draws=20, workers=2)),
+        ("draws", lambda: run([], draws=1)),
+        ("seed", lambda: run([], seed=-1)),
+        ("workers", lambda: run([], workers=0)),
+        ("confidence", lambda: run([], confidence=1)),
+        ("cases", lambda: run([Case("a", one_row, (0, 1), Privacy(1))] * 2)),
+        ("cases", lambda: run([Case("a", lambda x, e: x, (0, 1), Privacy(1))], draws=20, workers=2)),
     ],
 )
 def test_bad_arguments(argument, call):

@@ -25,6 +25,9 @@ from uptack.groups import PlainGroups, per_group
 from uptack.noise import IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, cost, loss
 from uptack.release import Advice, NoReply, Release
+from uptack.table.memory.groups import MemoryGroups
+from uptack.table.opening import open_table
+from uptack.table.reads import Grouped
 
 NAN = float("nan")
 HUGE = 10**6  # an ε at which the noise is 0
@@ -269,7 +272,7 @@ def test_rows_may_be_of_several_columns():
 def test_every_row_is_in_exactly_one_group(by):
     groups = PlainGroups.of(np.arange(len(by)), by)
     cells, counts = groups.sizes()
-    rows = [groups.rows(cell).tolist() for cell in cells]
+    rows = [groups.rows(cell)[0].tolist() for cell in cells]
     assert [len(r) for r in rows] == counts.tolist()
     assert sorted(itertools.chain(*rows)) == list(range(len(by)))
 
@@ -378,27 +381,18 @@ def test_missing_values_of_x_are_the_statistics_business():
     assert per_group(ut.median, x, by, groups=["b"], epsilon=1, missing="low").value["b"].value == 1
 
 
-class Shelves:
-    """Groups that are kept elsewhere, and of which only those that are asked for are read."""
+def test_only_groups_that_are_shown_are_read():
+    table = open_table({"g": np.array(["x"] * 500 + ["y"] * 2), "v": np.zeros(502)})
+    read, part = [], MemoryGroups.part
 
-    def __init__(self):
-        self.read = []
+    class Watched(MemoryGroups):
+        def part(self, group):
+            read.append(group)
+            return part(self, group)
 
-    def sizes(self):
-        return ["x", "y"], np.array([500, 2])
-
-    def rows(self, group):
-        self.read.append(group)
-        return np.zeros(500)
-
-    def nothing(self):
-        return np.zeros(0)
-
-
-def test_groups_that_are_kept_elsewhere():
-    shelves = Shelves()
-    assert list(per_group(spy, shelves, epsilon=1, delta=1e-6).value) == ["x"]
-    assert shelves.read == ["x"]
+    shelves = Grouped(Watched(table, ["g"]), (table.column("v"),), of_people=False)
+    assert list(per_group(ut.median, shelves, epsilon=1, delta=1e-6).value) == ["x"]
+    assert read == ["x"]
 
 
 @pytest.mark.parametrize(

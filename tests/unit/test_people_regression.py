@@ -174,7 +174,8 @@ def test_a_report_of_people_has_the_regression_of_any_session():
     age = rng.integers(20, 80, ids.size)
     session = ut.open({"id": ids, "age": age, "cost": 10 + 0.5 * age + rng.normal(size=ids.size)}, person="id",
                       entropy=SeededEntropy(1))  # fmt: skip
-    names, figure = session.report(epsilon=6, target="cost").regression
-    assert names == ("cost", "age")
+    answer = session.report(epsilon=6, target="cost").sections["regression"]
+    figure = answer.figure
+    assert answer.columns == ("cost", "age")
     assert "bounded sums" in figure.how
     assert pytest.approx(list(figure.value), abs=0.5) == [10, 0.5]

@@ -25,7 +25,8 @@ VECTOR, TEXT = b"v", b"t"
 def encode_answer(value: Any) -> bytes:
     """An accepted value as bytes; TypeError where it is not plain.
 
-    >>> unpacked(packed((1, 2.5, frozenset({"b", "a"}), Decimal("1.50")))) == (1, 2.5, {"a", "b"}, Decimal("1.5"))
+    >>> value = (1, 2.5, frozenset({"b", "a"}), Decimal("1.50"))
+    >>> decode_answer(encode_answer(value)) == value
     True
     """
     if isinstance(value, np.ndarray):

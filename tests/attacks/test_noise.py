@@ -12,10 +12,11 @@ from scipy import stats
 
 import uptack as ut
 from tests.helpers import FALSE_ALARM
-from uptack import checks, columns, discrete, kernels, limits, mechanisms, papers, privacy, random_dp
+from uptack import checks, discrete, kernels, limits, mechanisms, papers, privacy, random_dp
 from uptack.exact import read
 from uptack.noise import Ellipsoid, Grid, IntegerLaplace, L1Ball, SampledBody, SeededEntropy
 from uptack.reach.instability import median_distance
+from uptack.table.values.entrance import numbers
 
 ROWS = np.random.default_rng(0).normal(size=200)
 CODES = np.arange(200) % 3
@@ -84,16 +85,16 @@ OTHERS = [
 
 @pytest.mark.parametrize("first", [1, 2**53, 2**60 + 1, 2**63, 2**64, -(2**63), 0.25, float("inf"), None, "a"])
 def test_no_entry_changes_how_another_is_read(first):
-    read_alone = columns.numbers("value", [first])[0]
+    read_alone = numbers("value", [first])[0]
     for other in OTHERS:
-        assert columns.numbers("value", [first, other])[0] == read_alone
-        assert columns.numbers("value", [other, first])[1] == read_alone
-        assert columns.numbers("value", np.array([first, other], object))[0] == read_alone
+        assert numbers("value", [first, other])[0] == read_alone
+        assert numbers("value", [other, first])[1] == read_alone
+        assert numbers("value", np.array([first, other], object))[0] == read_alone
 
 
 def test_numbers_are_never_pulled_apart_by_their_reading():
     values = [2**53 - 2, 2**53, 2**53 + 1, 2**60, 2**63 - 1, 2**63, 2**64, 10**400]
-    made = columns.numbers("value", values)
+    made = numbers("value", values)
     assert (made == [2**53 - 2] + [2**53] * 7).all()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.reach.protocol import Floats
-from uptack.table.arguments import as_column
+from uptack.table.arguments import ORDERED, as_column
 from uptack.table.protocol import Column
 
 Data = Column | NDArray[np.generic]
@@ -37,7 +37,7 @@ class Difference:
         moves = np.arange(steps * rows_per_person + 1)
         ends = []
         for data, rank in ((a, ranks[0]), (b, ranks[1])):
-            found = as_column("x", data).order([(rank - int(moves[-1]), rank + int(moves[-1]))])
+            found = as_column("x", data, ORDERED).order([(rank - int(moves[-1]), rank + int(moves[-1]))])
             ends.append((found.at(rank - moves), found.at(rank + moves)))
         (self._a_low, self._a_high), (self._b_low, self._b_high) = ends
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.reach.protocol import Floats
-from uptack.table.arguments import as_column
+from uptack.table.arguments import ORDERED, as_column
 from uptack.table.protocol import Column
 from uptack.table.search import Window
 
@@ -23,7 +23,7 @@ class InterquantileRange:
     def __init__(
         self, x: Column | NDArray[np.generic], ranks: tuple[int, int], steps: int, rows_per_person: int = 1
     ) -> None:
-        data = as_column("x", x).order(self.windows(ranks, steps, rows_per_person))
+        data = as_column("x", x, ORDERED).order(self.windows(ranks, steps, rows_per_person))
         moves = np.arange(steps * rows_per_person + 1)
         self._low_out, self._low_in = data.at(ranks[0] - moves), data.at(ranks[0] + moves)
         self._high_in, self._high_out = data.at(ranks[1] - moves), data.at(ranks[1] + moves)

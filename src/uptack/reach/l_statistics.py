@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.reach.protocol import Floats
-from uptack.table.arguments import as_column
+from uptack.table.arguments import ORDERED, as_column
 from uptack.table.exact_sum import as_floats, as_integers
 from uptack.table.protocol import Column
 from uptack.table.search import Order, Window
@@ -45,7 +45,7 @@ class LStatistic:
     @classmethod
     def of(cls, x: Data, segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1) -> Self:
         """The statistic of a column, ready for so many steps."""
-        selected = as_column("x", x).order(cls.windows(segments, steps, rows_per_person))
+        selected = as_column("x", x, ORDERED).order(cls.windows(segments, steps, rows_per_person))
         return cls(selected, segments, rows_per_person)
 
     @staticmethod

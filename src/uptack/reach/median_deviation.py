@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.reach.protocol import Floats
-from uptack.table.arguments import as_column
+from uptack.table.arguments import ORDERED, as_column
 from uptack.table.protocol import Column
 from uptack.table.search import Order, Window
 
@@ -34,7 +34,7 @@ class MedianDeviation:
 
     def __init__(self, x: Column | NDArray[np.generic], rank: int, steps: int, rows_per_person: int = 1) -> None:
         self._rank, self._g = rank, rows_per_person
-        column, most = as_column("x", x), steps * rows_per_person
+        column, most = as_column("x", x, ORDERED), steps * rows_per_person
         middle = column.order(self.windows(rank, steps, rows_per_person))
         moves = np.arange(most + 1)
         self._left, self._right = _tame(middle.at(rank - moves)), _tame(middle.at(rank + moves))

@@ -9,7 +9,7 @@ import numpy as np
 
 from uptack.reach.interquantile_range import InterquantileRange
 from uptack.reach.protocol import Floats, Reach
-from uptack.table.arguments import as_column
+from uptack.table.arguments import ORDERED, as_column
 from uptack.table.protocol import Column
 from uptack.table.search import Window
 from uptack.table.unit import Integers, U
@@ -104,7 +104,7 @@ def _differences(high: Floats, low: Floats) -> Floats:
 
 def range_reach(x: Any, ranks: tuple[int, int], steps: int, rows_per_person: int = 1) -> Reach:
     """The reach of an interquantile range of rows, or of people's rows where these have weights."""
-    column = as_column("x", x)
+    column = as_column("x", x, ORDERED)
     if column.unit.weighted:
         return PeopleRange(column, ranks, steps)
     return InterquantileRange(column, ranks, steps, rows_per_person)

@@ -11,11 +11,10 @@ from uptack.errors import InvalidArgument
 from uptack.statistics.column_options import Question
 from uptack.statistics.time_options import CENTURIES, check_times
 from uptack.statistics.time_outcomes import in_form
-from uptack.table.arguments import as_column
+from uptack.table.arguments import ORDERED, as_column
 from uptack.table.protocol import Column
 from uptack.table.values.entrance import HELD, field
-from uptack.table.values.kinds import NUMERIC
-from uptack.table.values.times import TIMED, Form
+from uptack.table.values.times import Form
 
 
 def column(x: Any, question: Question, floats: bool = False, times: str = "") -> tuple[Column, Question]:
@@ -80,4 +79,4 @@ def _in_ticks(question: Question, form: Form, times: str, floats: bool) -> Quest
 
 def in_memory(x: Any) -> Column:
     """Anything like a column of numbers, times or durations, by its declared type: see `uptack.table.values`."""
-    return as_column("x", x, (*NUMERIC, *TIMED))
+    return as_column("x", x, ORDERED)

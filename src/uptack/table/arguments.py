@@ -24,6 +24,9 @@ from uptack.table.values.times import TIMED
 
 NUMBERS = "a one-dimensional column of numbers"
 
+ORDERED: tuple[Kind, ...] = (*NUMERIC, *TIMED)
+"""Kinds of columns that have order statistics: numbers, and times and durations, which are ticks."""
+
 
 def column_field(name: str, x: Any, kinds: Sequence[Kind] | None = None, must: str = NUMBERS) -> Field:
     """A column of one of the kinds, or of any; `name` is what it is called in an error."""

@@ -9,6 +9,7 @@ import uptack as ut
 from uptack.registry import declared
 from uptack.session import Request
 from uptack.session.requests import in_tables
+from uptack.table.memory.table import MemoryTable
 
 KINDS = [declaration.also or name for name, declaration in declared().items() if in_tables(declaration)]
 
@@ -332,20 +333,18 @@ def test_expected_errors_hold_on_hostile_data():
 
 def test_a_list_is_read_without_any_row_deciding():
     for rows in ([1, 2, 3], [1, 2.5, None], [True, False], ["a", 1]):
-        assert ut.data.source({"x": rows}).columns["x"] == "any"
+        assert ut.table.open_table({"x": rows}).kinds["x"] == "any"
 
 
 def test_an_engines_error_shows_no_row(tmp_path):
     book = ut.Ledger(tmp_path / "budget.db", epsilon=5, delta=1e-5)
     session = seeded(ledger=book)
 
-    class Broken:
-        rows, columns = session.source.rows, session.source.columns
-
-        def counts(self, names):
+    class Broken(MemoryTable):
+        def counts(self, columns):
             raise ValueError("the row of alice is broken")
 
-    session.source = Broken()
+    session.source = Broken(session.source.fields)
     with pytest.raises(ut.UptackError) as caught:
         session["town"].histogram(epsilon=1, delta=1e-6)
     assert "alice" not in str(caught.value)

@@ -181,7 +181,7 @@ def test_a_list_of_times_has_no_type():
         ut.median([date(2024, 1, 1)] * 500, epsilon=1)
     rows = {"day": [*DAYS.tolist(), None, "2024-06-01", "soon", 5]}
     session = ut.open(rows, types={"day": "date"}, entropy=seeded())
-    assert session.source.columns["day"] == "time"
+    assert session.source.kinds["day"] == "time"
     assert type(session["day"].median(epsilon=1).value) is date
 
 
@@ -286,7 +286,7 @@ def test_csv_files_and_the_command_line(tmp_path, capsys):
     cells = [f"{day},{clock}Z" for day, clock in zip(DAYS, CLOCK, strict=True)]
     path.write_text("\n".join(["day,clock", *cells, "2024-02-30,soon", ","]))
     session = ut.open(path, types={"day": "date", "clock": "datetime-utc"}, entropy=seeded())
-    assert dict(session.source.columns) == {"day": "time", "clock": "time"}
+    assert dict(session.source.kinds) == {"day": "time", "clock": "time"}
     assert abs(session["day"].median(epsilon=1).value - date(2024, 6, 8)) < timedelta(days=20)
     assert session["clock"].median(epsilon=1).value.tzinfo is UTC
 

@@ -25,7 +25,7 @@ from uptack.densities import kde
 from uptack.densities.fourier import fourier_density
 from uptack.discrete import Domain
 from uptack.discrete.categories import Screen
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.kernels.kernel_estimators import KernelRegressor, KernelSVC
 from uptack.kernels.machine_function import plot_regions
 from uptack.kernels.machine_release import own_machine

@@ -14,7 +14,7 @@ from uptack.regression import formulas
 from uptack.table.ids import Owners
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns
-from uptack.table.unit import ROW, Unit
+from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values import containers
 from uptack.table.values.entrance import field
 
@@ -68,7 +68,7 @@ def sampled(values: Any, codes: Any = None, people: int = 0) -> Sample:
     """The complete rows of a matrix, and whose they are."""
     rows = np.asarray(values, np.float64)
     fields = {str(i): containers.of_numpy(np.ascontiguousarray(column)) for i, column in enumerate(rows.T)}
-    unit = ROW if codes is None else Unit(("person",), "people")
+    unit = ROW if codes is None else PrivacyUnit(("person",), "people")
     table = MemoryTable(fields, unit, codes, people)
     return complete_rows(Columns(map(table.column, fields)), "drop")
 

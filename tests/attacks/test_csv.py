@@ -10,7 +10,7 @@ from tests.answers import categories
 from uptack.cli import main
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table.csv.inspector import look
-from uptack.table.engine.files import Options, guess_types
+from uptack.table.engine.files import FileOptions, guess_types
 from uptack.table.opening import open_table
 
 TYPES = {"n": "integer", "x": "number", "b": "boolean:ja/nein", "w": "text"}
@@ -136,7 +136,11 @@ def test_a_packed_file_that_breaks_off(tmp_path):
     whole = gzip.compress(b"n,w\n" + b"".join(b"%d,secret%d\n" % (i, i * 7919) for i in range(4000)))
     for cut in (12, len(whole) // 2, len(whole) - 4):
         path.write_bytes(whole[:cut])
-        for read in (lambda: open_table(path, types={}), lambda: guess_types(path), lambda: look(str(path), Options())):
+        for read in (
+            lambda: open_table(path, types={}),
+            lambda: guess_types(path),
+            lambda: look(str(path), FileOptions()),
+        ):
             with pytest.raises(UptackError) as error:
                 read()
             assert "secret" not in str(error.value)

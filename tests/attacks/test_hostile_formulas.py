@@ -16,7 +16,7 @@ from uptack.regression.formulas import Draft
 from uptack.report.budget import divide
 from uptack.table import schema
 from uptack.table.opening import open_table
-from uptack.table.protocol import Category, Design
+from uptack.table.protocol import Category, RowDesign
 from uptack.table.values.field import CodedField
 
 ROWS = 600
@@ -150,7 +150,7 @@ def test_a_query_with_many_levels_does_not_grow_with_their_square(both, monkeypa
     monkeypatch.setattr(type(table), "has", lambda self, name, value: asked.append(value) or has(self, name, value))
     levels = tuple(range(40))
     k = Category("k", levels, "missing")
-    x, _ = table.design(Design(40, ["y", k], list, [("y", None), *((k, level) for level in levels)]))
+    x, _ = table.design(RowDesign(40, ["y", k], list, [("y", None), *((k, level) for level in levels)]))
     assert asked == list(levels)
     (found,) = x.rows().sum(lambda batch, weights: [batch.sum(axis=1)])
     whole = both[0]["k"].drop_null().to_numpy()

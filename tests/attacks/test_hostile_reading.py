@@ -18,7 +18,7 @@ from uptack.regression.formulas import formula_designs, grammar
 from uptack.regression.formulas.category_levels import CategoryLevels
 from uptack.table.engine import connection, plain
 from uptack.table.opening import open_table
-from uptack.table.unit import U, Unit
+from uptack.table.unit import PrivacyUnit, U
 
 
 def test_a_view_of_times_says_the_same_before_and_after_ibis(tmp_path, monkeypatch):
@@ -90,10 +90,10 @@ def test_how_many_units_there_are_in_all_changes_no_count_and_no_type():
     assert in_steps(units, U).tobytes() == in_steps(units.astype(object), U).tobytes()
     told = {"keys": ["a", "b"], "epsilon": 1, "adjacency": ADD_REMOVE.by_person("id")}
     for some in (np.array([7, 5]) * U, np.array([10**10, 5]).astype(object) * U):
-        column = categories_with(some, Unit.of_people(("id",), "rows", U // 2))
+        column = categories_with(some, PrivacyUnit.of_people(("id",), "rows", U // 2))
         assert histogram(column, **told, entropy=SeededEntropy(1)).value.counts.dtype == np.float64
     with pytest.raises(InvalidArgument, match=r"at_most must be at most"):
-        Unit.of_people(("id",), "rows", U)
+        PrivacyUnit.of_people(("id",), "rows", U)
 
 
 def test_a_ledger_keeps_no_guess_that_nobody_asked_for(tmp_path):

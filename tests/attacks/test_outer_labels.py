@@ -14,7 +14,7 @@ import uptack as ut
 from uptack.cli import command_support, main
 from uptack.cli.command_support import as_text
 from uptack.discrete import Histogram
-from uptack.groups import Groups
+from uptack.grouping import Groups
 from uptack.labels import MISSING, json_text, label, lines, markdown, printable
 from uptack.privacy import Privacy, loss
 from uptack.release import Release

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import uptack as ut
-from uptack.groups import PlainGroups
+from uptack.grouping import PlainGroups
 from uptack.reach.instability import mode_distance, winner
 from uptack.table.opening import open_table
 from uptack.table.values.kinds import canonical

@@ -22,10 +22,10 @@ from uptack.noise import SeededEntropy
 from uptack.regression import block_assignment, formulas
 from uptack.table import search, snapshots
 from uptack.table.engine import connection, held, rows
-from uptack.table.engine.rows import EngineRows, Layout
+from uptack.table.engine.rows import BatchLayout, EngineRows
 from uptack.table.engine.table import EngineTable
 from uptack.table.opening import open_table
-from uptack.table.protocol import Columns, Design
+from uptack.table.protocol import Columns, RowDesign
 from uptack.table.unit import ROW
 from uptack.table.unread import Touched, UnreadTable
 
@@ -125,8 +125,8 @@ def test_the_same_randomness_gives_the_same_release_wherever_rows_are(kept, ask,
         return  # its rows are read as those of other regressions
     monkeypatch.setattr(EngineRows, "in_memory", None)
     monkeypatch.setattr(block_assignment, "TOGETHER", 1000)
-    apply = Layout.apply
-    monkeypatch.setattr(Layout, "apply", lambda self, f, batch: apply(self, loads(cloudpickle.dumps(f)), batch))
+    apply = BatchLayout.apply
+    monkeypatch.setattr(BatchLayout, "apply", lambda self, f, batch: apply(self, loads(cloudpickle.dumps(f)), batch))
     assert shown(kept, ask) == in_memory(ask)
 
 
@@ -178,7 +178,7 @@ def test_what_is_computed_of_rows_is_what_it_is_in_memory(kept):
 def test_a_table_without_rows_is_computed(tmp_path):
     kept = PLACES["parquet"].put(table(20).slice(0, 0), tmp_path)
     for data in (kept, open_table(kept, person="who")):
-        x, y = data.design(Design(1, ["plain"], lambda lines: [*lines, *lines]))
+        x, y = data.design(RowDesign(1, ["plain"], lambda lines: [*lines, *lines]))
         rows = Columns([*x, y]).rows()
         assert (rows.size, rows.n, rows.width) == (0, 0, 2)
 
@@ -360,7 +360,7 @@ def test_an_order_that_changes_from_scan_to_scan():
 
 def test_a_rehearsal_makes_nothing_of_the_size_of_the_table():
     unread = UnreadTable(dict.fromkeys("abc", "number"), {}, ROW, 10**15)
-    x, y = unread.design(Design(3, ["a", "b", "c"], list))
+    x, y = unread.design(RowDesign(3, ["a", "b", "c"], list))
     rows = Columns([*x, y.clipped()]).rows()
     assert (rows.width, rows.size, rows.n) == (4, 10**15, 10**15)
     assert unread.column("a").coded(0, 1).count() == 10**15

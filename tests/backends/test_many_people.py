@@ -26,12 +26,12 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.opening import open_table
 from uptack.table.protocol import Columns
 from uptack.table.search import Piece, Weighed, crossed
-from uptack.table.unit import ROOM, U, Unit, wide
+from uptack.table.unit import ROOM, PrivacyUnit, U, wide
 from uptack.table.values.entrance import field
 
 MANY = 1 << 61
 """Units of a person, of which four are beyond 64 bits."""
-PEOPLE = Unit(("id",), "people")
+PEOPLE = PrivacyUnit(("id",), "people")
 CLUSTERS = [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("spark", "postgres")]
 
 
@@ -128,7 +128,7 @@ class Counted(MemoryTable):
         return found
 
 
-def categories_with(units: Any, shared: Unit = PEOPLE) -> Any:
+def categories_with(units: Any, shared: PrivacyUnit = PEOPLE) -> Any:
     """A column of categories a, b, ... that have so many units."""
     names = [chr(ord("a") + i) for i in range(len(units))]
     return Counted({"c": field("c", names)}, shared, np.arange(len(units)), 10**10, given=units).column("c")

@@ -12,9 +12,9 @@ from uptack.table import search
 from uptack.table.exact_sum import exact_sum
 from uptack.table.memory.order import selected
 from uptack.table.search import Counted, Size, Weighed, crossed, orders
-from uptack.table.unit import ROW, U, Unit
+from uptack.table.unit import ROW, PrivacyUnit, U
 
-PEOPLE = Unit(("id",), "people")
+PEOPLE = PrivacyUnit(("id",), "people")
 
 
 def inside(rows, gaps):

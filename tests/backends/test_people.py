@@ -16,7 +16,7 @@ from uptack.table.exact_sum import exact_sum
 from uptack.table.id_candidates import repeats
 from uptack.table.opening import open_table
 from uptack.table.protocol import Columns
-from uptack.table.unit import U, Unit
+from uptack.table.unit import PrivacyUnit, U
 from uptack.table.values.kinds import LARGEST
 
 TABLE = table()
@@ -81,7 +81,7 @@ def test_weights_of_people(people, ids, name, few):
     column = people.column(name)
     whose, values = owners(TABLE, ids), floats(TABLE[name])
     assert column.of_people
-    assert column.unit == Unit(ids, "people")
+    assert column.unit == PrivacyUnit(ids, "people")
     assert column.integers == (people.kinds[name] != "number")
     assert people.size == len(set(whose) - {None}) == column.count()
     check_order(column.filled(-1.5), by_person(whose, [-1.5 if v is None else v for v in values]))
@@ -128,7 +128,7 @@ def test_one_number_per_person(people, ids):
             max(pair for pair in rows if pair[1] is not None)[1] for person, rows in dated.items() if person in theirs
         ]
         np.testing.assert_array_equal(in_order(asked.per_person("last", "day")), np.sort(wanted))
-    assert asked.per_person("mean").unit == Unit(ids)
+    assert asked.per_person("mean").unit == PrivacyUnit(ids)
 
 
 def test_means_of_people(people, ids):
@@ -148,7 +148,7 @@ def test_means_of_people(people, ids):
 
 @pytest.mark.parametrize("share", ["people", "rows", "one"])
 def test_units_of_categories(people, ids, share):
-    unit = Unit.of_people(ids, share, 3 if share == "rows" else None)
+    unit = PrivacyUnit.of_people(ids, share, 3 if share == "rows" else None)
     whose = owners(TABLE, ids)
     for name in ("ward", "visits"):
         theirs, wanted = by_person(whose, TABLE[name].to_pylist()), Counter()

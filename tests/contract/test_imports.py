@@ -12,7 +12,7 @@ import pytest
 SRC = Path(__file__).parents[2] / "src" / "uptack"
 GROUND = {"errors", "exact", "checks", "labels", "progress"}
 KERNEL = {"noise", "privacy", "release", "registry", "table", "reach", "mechanisms"}
-FITS = GROUND | KERNEL | {"account", "statistics", "blocks", "display", "groups"}
+FITS = GROUND | KERNEL | {"account", "statistics", "blocks", "display", "grouping"}
 ALLOWED = {
     "errors": set(),
     "exact": set(),
@@ -29,9 +29,9 @@ ALLOWED = {
     "account": GROUND | {"noise", "noisy_size", "privacy", "release"},
     "reach": GROUND | {"table"},
     "mechanisms": GROUND | KERNEL,
-    "discrete": GROUND | KERNEL | {"display", "groups"},
-    "groups": GROUND | KERNEL | {"display", "discrete"},
-    "statistics": GROUND | KERNEL | {"account", "display", "groups"},
+    "discrete": GROUND | KERNEL | {"display", "grouping"},
+    "grouping": GROUND | KERNEL | {"display", "discrete"},
+    "statistics": GROUND | KERNEL | {"account", "display", "grouping"},
     "blocks": GROUND | KERNEL | {"statistics"},
     "multivariate": FITS,
     "regression": FITS | {"discrete", "multivariate"},
@@ -43,7 +43,7 @@ ALLOWED = {
     "limits": GROUND | {"discrete"},
     "influence": GROUND | {"display", "reach", "registry", "statistics"},
     "ledger": GROUND | {"display", "privacy"},
-    "session": GROUND | KERNEL | {"display", "groups", "ledger", "statistics"},
+    "session": GROUND | KERNEL | {"display", "grouping", "ledger", "statistics"},
     "report": GROUND | KERNEL | {"display", "kernels", "session", "statistics"},
     "samples": {"errors"},
     "audit": None,  # attacks everything
@@ -94,14 +94,14 @@ def test_rooms_have_an_order():
     used = {room: set() for room in arrows}
     for path in SRC.rglob("*.py"):
         used[layer(path)] |= imported_layers(path) - {layer(path)}
-    used["discrete"] -= {"groups"}  # counts are asked per group, and unknown groups are counted
+    used["discrete"] -= {"grouping"}  # counts are asked per group, and unknown groups are counted
     used["session"] -= {"report"}
     graphlib.TopologicalSorter(used).prepare()
 
 
 def test_the_test_sees_imports():
     assert imported_layers(SRC / "mechanisms" / "additive_noise.py") >= {"noise", "privacy", "release"}
-    assert imported(ast.parse("importlib.import_module('uptack.groups')").body[0].value) == {"uptack.groups"}
+    assert imported(ast.parse("importlib.import_module('uptack.grouping')").body[0].value) == {"uptack.grouping"}
 
 
 NEEDLESS = (

@@ -22,11 +22,13 @@ from uptack.table.arguments import column_field
 from uptack.table.memory import counts
 from uptack.table.memory.counts import favourites
 from uptack.table.memory.table import MemoryTable
-from uptack.table.unit import U, Unit
+from uptack.table.unit import PrivacyUnit, U
 
 CELLS = (0, 1, 2)
 IDS = ("id",)
-WEIGHTS = [Unit.of_people(IDS, *share) for share in (("people",), ("one",), ("rows", 1), ("rows", 2), ("rows", 7))]
+WEIGHTS = [
+    PrivacyUnit.of_people(IDS, *share) for share in (("people",), ("one",), ("rows", 1), ("rows", 2), ("rows", 7))
+]
 
 
 def units(people, weights):

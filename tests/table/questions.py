@@ -12,8 +12,8 @@ import pytest
 
 from uptack.errors import UptackError
 from uptack.table.conditions import conditions
-from uptack.table.protocol import HOWS, Category, Column, Columns, Design, Table
-from uptack.table.unit import Unit
+from uptack.table.protocol import HOWS, Category, Column, Columns, RowDesign, Table
+from uptack.table.unit import PrivacyUnit
 
 NUMBERS = ("x", "i", "y", "t", "b")
 MISSING = ("keep", "drop", 7.0)
@@ -163,8 +163,8 @@ def _dummies(reads: Any) -> list[Any]:
 
 LEVELS = Category("g", ("b", "a"), "own")
 DESIGNS = {
-    "made": Design(2, ["y", "x", LEVELS], make),
-    "selected": Design(3, ["y", "x", LEVELS], _dummies, [("y", None), ("x", None), (LEVELS, 1), (LEVELS, 2)]),
+    "made": RowDesign(2, ["y", "x", LEVELS], make),
+    "selected": RowDesign(3, ["y", "x", LEVELS], _dummies, [("y", None), ("x", None), (LEVELS, 1), (LEVELS, 2)]),
 }  # fmt: skip
 
 
@@ -190,16 +190,16 @@ class Comparison:
         same("size", ours.size, theirs.size)
         same("spread", ours.spread(), theirs.spread())
         people = theirs.unit.people
-        for unit in [theirs.unit, *([Unit(theirs.unit.ids, "rows", 3)] if people else [])]:
+        for unit in [theirs.unit, *([PrivacyUnit(theirs.unit.ids, "rows", 3)] if people else [])]:
             self._unit(unit, ours.weighted(unit), theirs.weighted(unit))
         if people:
-            one = Unit(theirs.unit.ids, "one")
+            one = PrivacyUnit(theirs.unit.ids, "one")
             self.counts("one", ours.weighted(one), theirs.weighted(one))
             self.per_person(ours, theirs)
         self.groups(ours, theirs)
         self.designs(ours, theirs)
 
-    def _unit(self, unit: Unit, ours: Table, theirs: Table) -> None:
+    def _unit(self, unit: PrivacyUnit, ours: Table, theirs: Table) -> None:
         for (label, one), (_, other) in zip(columns(ours), columns(theirs), strict=True):
             if self._asked():
                 same(f"{label} finite", one.finite(), other.finite())

@@ -15,7 +15,7 @@ from uptack.table.engine.rows import EngineRows
 from uptack.table.memory import order
 from uptack.table.memory.rows import MemoryRows
 from uptack.table.opening import open_table
-from uptack.table.unit import U, Unit
+from uptack.table.unit import PrivacyUnit, U
 from uptack.table.values.kinds import LARGEST
 
 
@@ -67,7 +67,7 @@ def brute(values, whose, unit):
     return n, found, units
 
 
-@pytest.mark.parametrize("unit", [Unit(), Unit(("id",), "people"), Unit(("id",), "rows", 4)])
+@pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(("id",), "people"), PrivacyUnit(("id",), "rows", 4)])
 @pytest.mark.parametrize("name", ["x", "i"])
 def test_order_statistics_and_exact_sums_are_the_definition(tmp_path, place, unit, name):
     table = made(4, 400)
@@ -85,7 +85,10 @@ def test_order_statistics_and_exact_sums_are_the_definition(tmp_path, place, uni
             assert apart.total(a, b) == sum(map(Fraction, ordered[a - 1 : b])) * 2**1074  # between two windows
 
 
-@pytest.mark.parametrize("unit", [Unit(), Unit(("id",), "people"), Unit(("id",), "rows", 4), Unit(("id",), "one")])
+@pytest.mark.parametrize(
+    "unit",
+    [PrivacyUnit(), PrivacyUnit(("id",), "people"), PrivacyUnit(("id",), "rows", 4), PrivacyUnit(("id",), "one")],
+)
 def test_counts_are_the_definition(tmp_path, place, unit):
     table, wanted, theirs = made(6, 300), Counter(), defaultdict(Counter)
     lines = zip(table["g"].to_pylist(), table["id"].to_pylist(), strict=True)

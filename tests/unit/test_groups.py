@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import uptack as ut
 from tests.helpers import CountingEntropy, assert_fits
 from uptack.discrete.categories import Capped, Screen, numbered
-from uptack.discrete.counts import count
 from uptack.discrete.histograms import histogram
-from uptack.groups import PlainGroups, per_group
+from uptack.discrete.private_count import count
+from uptack.grouping import PlainGroups, per_group
 from uptack.noise import IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, cost, loss
 from uptack.release import Advice, NoReply, Release

@@ -14,7 +14,7 @@ from uptack.cli import main
 from uptack.errors import InvalidArgument
 from uptack.table import schema
 from uptack.table.csv.inspector import look
-from uptack.table.engine.files import Options, guess_types, schema_of
+from uptack.table.engine.files import FileOptions, guess_types, schema_of
 from uptack.table.opening import open_table
 from uptack.table.schema import Said, Schema
 
@@ -359,5 +359,5 @@ def test_a_look_at_a_file_without_names_proposes_them(tmp_path, capsys, text, si
 def test_the_step_of_numbers_is_as_coarse_as_it_can_be(tmp_path, cells, step):
     path = tmp_path / "rows.csv"
     path.write_text("x\n" + "\n".join(cells * 50) + "\n", "utf-8")
-    (seen,) = look(str(path), Options()).columns
+    (seen,) = look(str(path), FileOptions()).columns
     assert (seen.kind, None if seen.granularity is None else float(seen.granularity)) == ("number", step)

@@ -22,7 +22,7 @@ MORE = 4
 """Rows of the person in question, where she has several."""
 
 
-class Owned(NamedTuple):
+class PersonRows(NamedTuple):
     """Rows, and whose each is."""
 
     rows: Any
@@ -38,11 +38,11 @@ def peopled(pairs: Pairs, secret: bool = False) -> Pairs:
     return made
 
 
-def _owned(data: Any, times: int) -> Owned:
+def _owned(data: Any, times: int) -> PersonRows:
     """The last row so many times, all of them hers, and the others in twos."""
     n = _length(data)
     rows = np.r_[np.arange(n - 1), np.full(times, n - 1)].astype(np.int64)
-    return Owned(_taken(data, rows), np.where(rows == n - 1, n, rows // 2))
+    return PersonRows(_taken(data, rows), np.where(rows == n - 1, n, rows // 2))
 
 
 def _length(data: Any) -> int:
@@ -68,6 +68,6 @@ def of_people(make: Callable[..., Any]) -> Callable[..., Any]:
     return partial(_of_people, make)
 
 
-def _of_people(make: Callable[..., Any], function: Any, options: Any, data: Owned, entropy: Entropy) -> Any:
+def _of_people(make: Callable[..., Any], function: Any, options: Any, data: PersonRows, entropy: Entropy) -> Any:
     told = {**options, "person": data.ids} | ({"order": np.arange(len(data.ids))} if "order" in options else {})
     return make(function, told, data.rows, entropy)

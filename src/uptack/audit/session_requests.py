@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from uptack import session as sessions
-from uptack.audit.person_neighbours import PEOPLES, Owned
+from uptack.audit.person_neighbours import PEOPLES, PersonRows
 from uptack.audit.replay import Shown
 from uptack.audit.replay_request import Ask
 from uptack.errors import UptackError
@@ -66,7 +66,7 @@ def _whole() -> list[Ask]:
 
 def _tabled(statistic: str, data: Any) -> Any:
     """The data as named columns; a matrix as one. The owners of rows are a column too."""
-    if isinstance(data, Owned):
+    if isinstance(data, PersonRows):
         return _tabled(statistic, data.rows) | {"id": data.ids, "at": np.arange(len(data.ids))}
     if isinstance(data, tuple):
         x, y = data
@@ -88,7 +88,7 @@ def _types(statistic: str, table: Any) -> dict[str, str] | None:
 
 def asked(statistic: str, function: Any, options: dict[str, Any], data: Any, entropy: Entropy) -> Shown:
     """One request, as an analyst asks it: `function` is a method of the session, or of its column."""
-    table, person = _tabled(statistic, data), "id" if isinstance(data, Owned) else None
+    table, person = _tabled(statistic, data), "id" if isinstance(data, PersonRows) else None
     relation = ADD_REMOVE if "by" in table else options.get("adjacency", SUBSTITUTE)
     kinds = _types(statistic, table)
     opened = sessions.open(table, adjacency=relation, entropy=entropy, types=kinds, person=person)
@@ -140,7 +140,7 @@ def one_request(function: Any, options: dict[str, Any], data: Any, entropy: Entr
 
 def narrowing(function: Any, options: dict[str, Any], data: Any, entropy: Entropy) -> Shown:
     """A request about the rows that meet a condition."""
-    table, person = _tabled("median", data), "id" if isinstance(data, Owned) else None
+    table, person = _tabled("median", data), "id" if isinstance(data, PersonRows) else None
     part, request = (
         function(sessions.open(table, entropy=entropy, person=person), options),
         Request("median", "x", epsilon=20),

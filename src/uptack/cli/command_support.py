@@ -142,7 +142,7 @@ def _types(data: str | Path, own: dict[str, Any]) -> dict[str, str] | None:
     stated: dict[str, str] = own["types"]
     if not files.is_text(data) or own["header"] is False or files.schema_of(data) is not None:
         return stated or None
-    names = files.text_layout(data, files.Options(types=GUESS, **written(own)))[1].names
+    names = files.text_layout(data, files.FileOptions(types=GUESS, **written(own)))[1].names
     return {**dict.fromkeys(names, GUESS), **stated}
 
 

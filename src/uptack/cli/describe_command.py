@@ -77,7 +77,7 @@ def looked(path: str, options: dict[str, Any]) -> Look | None:
     say(f"uptack: {WARNING}", err=True)
     if path == "-" or not files.is_text(path):
         return None
-    given = files.Options(types=options["types"] or None, **written(options))
+    given = files.FileOptions(types=options["types"] or None, **written(options))
     told = files.schema_of(path)
     with steps(f"looking at {Path(path).name}", 1):
         seen = look(path, given if told is None else told.filled(given))

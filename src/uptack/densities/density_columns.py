@@ -14,7 +14,7 @@ from uptack.statistics.column_input import column
 from uptack.statistics.column_options import Question
 from uptack.table.arguments import as_columns
 from uptack.table.exact_sum import Floats
-from uptack.table.protocol import Columns, Design, Weights
+from uptack.table.protocol import Columns, RowDesign, Weights
 from uptack.table.values.kinds import LARGEST
 
 MOST = 3
@@ -38,7 +38,7 @@ def read(columns: Columns, question: Question) -> Columns:
 
 def _whole_rows(columns: Columns, missing: str | float) -> Columns:
     """The same row by row: without a value in any column where one is missing, or with a number in its place."""
-    made = Design(len(columns) - 1, [one.name for one in columns], partial(_filled, missing=missing))
+    made = RowDesign(len(columns) - 1, [one.name for one in columns], partial(_filled, missing=missing))
     x, y = columns.table.design(made)
     return Columns([*x, y])
 

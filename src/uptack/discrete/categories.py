@@ -17,7 +17,7 @@ from uptack.noise.integer_laws import Integers, least
 from uptack.privacy import Adjacency
 from uptack.privacy.loss import Approximate
 from uptack.table.protocol import Column
-from uptack.table.unit import ROW, Unit
+from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values.entrance import field
 from uptack.table.values.kinds import in_order
 
@@ -124,7 +124,7 @@ class Screen:
     step: int = 1
 
     @staticmethod
-    def of(epsilon: Fraction, delta: Fraction, relation: Adjacency, unit: Unit = ROW) -> Screen:
+    def of(epsilon: Fraction, delta: Fraction, relation: Adjacency, unit: PrivacyUnit = ROW) -> Screen:
         """The screen with the least cap: made from public numbers, before any data is read."""
         law = capped(cell_noise(epsilon, relation, most=unit.most), delta, relation.rows_per_person * unit.most)
         return Screen(law, Approximate(epsilon, delta), relation, unit.step)

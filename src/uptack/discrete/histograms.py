@@ -34,7 +34,7 @@ from uptack.release import LONG, Release
 from uptack.table.arguments import as_column
 from uptack.table.protocol import Column
 from uptack.table.reads import CATEGORIES
-from uptack.table.unit import Unit
+from uptack.table.unit import PrivacyUnit
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ def in_steps(units: Integers, step: int) -> NDArray[Any]:
     return units if step == 1 else np.array([each / step for each in units.tolist()], np.float64)
 
 
-def check_total(total: bool, relation: Adjacency, unit: Unit) -> bool:
+def check_total(total: bool, relation: Adjacency, unit: PrivacyUnit) -> bool:
     """The total may be fixed where everybody knows it."""
     if total and unit.share == "rows":
         raise InvalidArgument("total", "False where weights='rows'", "True", "The number of people's rows is secret.")

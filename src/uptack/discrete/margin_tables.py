@@ -32,7 +32,7 @@ from uptack.registry import release
 from uptack.release import Release
 from uptack.table.arguments import Owned
 from uptack.table.reads import OwnedData
-from uptack.table.unit import ROW, Unit
+from uptack.table.unit import ROW, PrivacyUnit
 
 WAYS = ("auto", "direct", "table", "sparse")
 LARGEST_MARGIN = 1 << 20
@@ -113,7 +113,7 @@ class _Call:
     people: Owned | None = None
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> PrivacyUnit:
         """Whose rows they are, and how much they count for."""
         return ROW if self.people is None else self.people.unit
 

@@ -23,7 +23,7 @@ from uptack.table.exact_sum import Floats
 from uptack.table.ids import numbered
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns
-from uptack.table.unit import ROW, Integers, Unit
+from uptack.table.unit import ROW, Integers, PrivacyUnit
 from uptack.table.values.kinds import NUMERIC
 
 SLACK = Fraction(1, 100)
@@ -74,7 +74,7 @@ class TrainingRows:
 
     def column(self, values: Floats) -> Column:
         """One number of each row as a column."""
-        unit = ROW if self.whose is None else Unit(("person",), "people")
+        unit = ROW if self.whose is None else PrivacyUnit(("person",), "people")
         return MemoryTable({"x": column_field("x", values)}, unit, self.whose, self.people).column("x")
 
 

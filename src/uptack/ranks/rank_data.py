@@ -14,7 +14,7 @@ from uptack.errors import InvalidArgument
 from uptack.table.arguments import column_field
 from uptack.table.exact_sum import Floats
 from uptack.table.memory.table import MemoryTable
-from uptack.table.protocol import Column, Columns, Groups, Rows
+from uptack.table.protocol import Column, Columns, GroupedTable, Rows
 from uptack.table.values.kinds import NUMERIC, canonical
 
 MUST = "a one-dimensional column of labels"
@@ -44,9 +44,9 @@ def _check_finite(columns: Iterable[Column]) -> None:
 class Samples:
     """The values of each of some public groups. A row with another label, or with none, takes part in nothing.
 
-    Each person is in one group at most (`uptack.table.protocol.Groups`): her label and her number are functions of her
-    rows alone, as a row's are. `in_table` says that the labels are a column of a table, as in a session, where an
-    analyst can't declare them public.
+    Each person is in one group at most (`uptack.table.protocol.GroupedTable`): her label and her number are functions
+    of her rows alone, as a row's are. `in_table` says that the labels are a column of a table, as in a session, where
+    an analyst can't declare them public.
     """
 
     x: Column
@@ -60,7 +60,7 @@ class Samples:
         return self.x.table.size
 
     @cached_property
-    def _grouped(self) -> Groups:
+    def _grouped(self) -> GroupedTable:
         return self.x.table.groups([self.labels.name])
 
     @cached_property

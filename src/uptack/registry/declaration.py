@@ -30,7 +30,7 @@ class Planner(Protocol):
 
 
 Runner = Callable[..., Any]
-"""Runs a function once for every group of a table: `uptack.groups.per_group`, which is handed in, not imported."""
+"""Runs a function once for every group of a table: `uptack.grouping.per_group`, which is handed in, not imported."""
 
 
 class Spender(Protocol):

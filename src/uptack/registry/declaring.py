@@ -43,7 +43,7 @@ def release(
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Declare a release function: see the module. What is returned is the function behind the rim.
 
-    With `by=per_group` it can be asked per group: it then also takes `by`, `groups` and `share` (`uptack.groups`).
+    With `by=per_group` it can be asked per group: it then also takes `by`, `groups` and `share` (`uptack.grouping`).
     `enter` is given every call first, before rows get their owners: it may make other data of them, row by row.
     """
 

@@ -18,7 +18,7 @@ from uptack.registry.declaration import Declaration
 
 HOMES = (
     "uptack.statistics",
-    "uptack.discrete.counts",
+    "uptack.discrete.private_count",
     "uptack.discrete.histograms",
     "uptack.discrete.margin_tables",
     "uptack.discrete.sparse_histograms",
@@ -32,7 +32,7 @@ HOMES = (
     "uptack.kernels.machine_release",
     "uptack.kernels.spectral_release",
     "uptack.mechanisms",
-    "uptack.groups",
+    "uptack.grouping",
     "uptack.papers",
     "uptack.random_dp",
 )

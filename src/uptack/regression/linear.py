@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from uptack.account import Account
 from uptack.exact import Rational
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release

@@ -25,7 +25,7 @@ from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, slack_needed, steps_needed
 from uptack.multivariate.scatter import rounds_for, rows_advised
 from uptack.noise import IntegerLaplace, MachineNumbers

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uptack.privacy import Privacy
 from uptack.session.requests import Request
 from uptack.table.csv import parquet_copy, rules
-from uptack.table.engine.files import Options, is_text, text_layout
+from uptack.table.engine.files import FileOptions, is_text, text_layout
 from uptack.table.schema import Said, Schema
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ WORD = "kind of column "
 """How such a line of a ledger begins. No request's does."""
 
 
-def settled(data: Any, options: Options, ledger: Ledger | None) -> Options:
+def settled(data: Any, options: FileOptions, ledger: Ledger | None) -> FileOptions:
     """The options of a CSV file with the kinds of its columns, where a ledger keeps what was guessed of them first.
 
     A line of the ledger costs nothing and names a column and its kind. Columns that have one keep it. Those that are

@@ -14,7 +14,7 @@ from uptack.session.session import Session
 from uptack.session.units import about, called, check_ledger
 from uptack.statistics.column_options import read_question
 from uptack.table.csv.rules import Types
-from uptack.table.engine.files import Options, schema_of
+from uptack.table.engine.files import FileOptions, schema_of
 from uptack.table.opening import open_table
 from uptack.table.schema import Schema
 
@@ -77,7 +77,7 @@ def open(
     if ledger is not None:
         check_ledger(ledger, relation)
     read_question("session", 1, {"missing": missing})
-    how = Options(
+    how = FileOptions(
         table=table, types=types, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
         thousands=thousands, na=na,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from uptack.errors import InvalidArgument
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy

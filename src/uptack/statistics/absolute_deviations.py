@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from uptack.exact import Rational
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.reach import Segment
 from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.median_deviation import MedianDeviation

@@ -9,7 +9,7 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.reach import Segment
 from uptack.reach.l_statistics import trimmed_mean as trimmed_segments
 from uptack.reach.l_statistics import winsorized_mean as winsorized_segments

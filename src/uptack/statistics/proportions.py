@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from uptack.account import Outcome
 from uptack.exact import Rational, read
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.mechanisms.integer_sums import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, loss

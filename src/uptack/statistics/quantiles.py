@@ -12,7 +12,7 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.reach import Segment
 from uptack.reach.l_statistics import quantile_rank
 from uptack.registry import release

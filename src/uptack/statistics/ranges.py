@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.reach import Segment
 from uptack.reach.l_statistics import spread_ranks
 from uptack.reach.people_range import range_reach

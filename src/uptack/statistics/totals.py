@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_input import column

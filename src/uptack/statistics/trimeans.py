@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from uptack.exact import Rational
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.reach.l_statistics import trimean as segments
 from uptack.registry import release
 from uptack.release import NoReply, Release

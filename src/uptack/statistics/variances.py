@@ -12,7 +12,7 @@ import numpy as np
 
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.mechanisms.integer_sums import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss

@@ -15,7 +15,7 @@ from uptack.table.ids import Owners
 from uptack.table.memory import counts
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns
-from uptack.table.unit import Integers, Unit
+from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values import containers
 from uptack.table.values.entrance import HELD, field, numeric
 from uptack.table.values.field import Field
@@ -120,17 +120,17 @@ class Owned:
 
     data: Any
     whose: Owners
-    unit: Unit
+    unit: PrivacyUnit
 
     of_people: ClassVar[bool] = True
 
-    def weighted(self, unit: Unit) -> Owned:
+    def weighted(self, unit: PrivacyUnit) -> Owned:
         """The same with units that rows share in another way."""
         return Owned(self.data, self.whose, unit)
 
     def sharing(self, share: str, at_most: int | None = None) -> Owned:
         """The same of people whose rows share their units so."""
-        return self.weighted(Unit.of_people(self.unit.ids, share, at_most))
+        return self.weighted(PrivacyUnit.of_people(self.unit.ids, share, at_most))
 
     def of(self, data: Any) -> Owned:
         """Other data of the same rows."""

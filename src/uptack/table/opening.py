@@ -86,7 +86,7 @@ def open_table(
     uptack.errors.InvalidArgument: column must be a column that there is, got 'agee'. Did you mean 'age' or 'name'?
     """
     ids = () if person is None else id_names(person)
-    options = files.Options(
+    options = files.FileOptions(
         table, types, memory, threads, delimiter, header, hive, encoding, decimal, thousands, na
     )  # fmt: skip
     if isinstance(data, str | os.PathLike):

@@ -27,7 +27,7 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.table.conditions import Condition
 from uptack.table.exact_sum import Floats
 from uptack.table.search import Order, Window
-from uptack.table.unit import Integers, Unit
+from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values.kinds import Kind
 from uptack.table.values.times import Form
 
@@ -168,9 +168,9 @@ class Column:
         return value.name if isinstance(value, Name) else value.of.name
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> PrivacyUnit:
         """Whose its numbers are: with one number per person, people have one unit each."""
-        return self.table.unit if layers(self.expr)[2] is None else Unit(self.table.unit.ids)
+        return self.table.unit if layers(self.expr)[2] is None else PrivacyUnit(self.table.unit.ids)
 
     @property
     def of_people(self) -> bool:
@@ -217,7 +217,7 @@ class Column:
         form, kind = (None, "integer") if how == "count" else (self.form, self.kind)
         return replace(self, expr=PerPerson(self.expr, how, order), kind=kind, integers=whole, form=form)
 
-    def weighted(self, unit: Unit) -> Column:
+    def weighted(self, unit: PrivacyUnit) -> Column:
         """The same with units that rows share in another way."""
         return replace(self, table=self.table.weighted(unit))
 
@@ -323,7 +323,7 @@ class Counts:
 
     keys: list[tuple[Hashable, ...]]
     units: Integers
-    unit: Unit
+    unit: PrivacyUnit
 
 
 Additive = Callable[[Floats, Weights], list[Any]]
@@ -338,7 +338,7 @@ class Rows(Protocol):
     """The rows that a question is about, of one or several columns. People stand for rows where they are the unit."""
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> PrivacyUnit:
         """Whose they are."""
         ...
 
@@ -390,7 +390,7 @@ class Rows(Protocol):
         ...
 
 
-class Groups(Protocol):
+class GroupedTable(Protocol):
     """A table in groups by the values of columns. The group of a row depends on that row only.
 
     Where people are the unit, each person counts in one group only: that with most of her rows, and of several the
@@ -437,7 +437,7 @@ Read = str | Category
 
 
 @dataclass(frozen=True)
-class Design:
+class RowDesign:
     """X and y of a regression as made of the rows of a table: each row of them from one row.
 
     `make` makes the columns of X, so many, and y of batches of the columns that it `reads`, as floats. It must pickle,
@@ -456,7 +456,7 @@ class Table(Protocol):
     """Rows, and whose they are. Names, kinds, unit and size are public; `where` changes none of them."""
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> PrivacyUnit:
         """Whose rows they are, and how rows share the units of a person."""
         ...
 
@@ -505,11 +505,11 @@ class Table(Protocol):
         """How many rows are True, of each person so many at most; without a column, how many there are."""
         ...
 
-    def design(self, design: Design) -> tuple[Columns, Column]:
+    def design(self, design: RowDesign) -> tuple[Columns, Column]:
         """X and y, as columns of a table that is made of this one row by row."""
         ...
 
-    def groups(self, by: Sequence[str]) -> Groups:
+    def groups(self, by: Sequence[str]) -> GroupedTable:
         """The table in groups."""
         ...
 
@@ -543,7 +543,7 @@ class Table(Protocol):
         """The table that was opened, with rows as the unit and ids among its columns. For the curator only."""
         ...
 
-    def weighted(self, unit: Unit) -> Table:
+    def weighted(self, unit: PrivacyUnit) -> Table:
         """The same rows, which share units in another way."""
         ...
 

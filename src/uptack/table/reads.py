@@ -20,8 +20,8 @@ from uptack.table.arguments import Owned, category_fields, column_field, matrix_
 from uptack.table.ids import Owners, owners
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import comparable, hidden, known
-from uptack.table.protocol import Columns, Groups, Table
-from uptack.table.unit import Integers, Unit
+from uptack.table.protocol import Columns, GroupedTable, Table
+from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values import containers
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
@@ -47,7 +47,7 @@ ORDER = "order"
 class Grouped:
     """A table in groups, and the data arguments that a function gets of each of them."""
 
-    groups: Groups
+    groups: GroupedTable
     arguments: tuple[Any, ...]
     of_people: bool
 
@@ -252,7 +252,7 @@ class OwnedData:
     def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Entered:
         """The arguments, with owners."""
         whose = owners(person)
-        unit = Unit(whose.names, "people")
+        unit = PrivacyUnit(whose.names, "people")
         made = {name: Owned(x, whose, unit) if name in self.names else x for name, x in data.items()}
         return Entered(made, MemoryTable({}, unit), ())
 

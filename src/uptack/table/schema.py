@@ -83,7 +83,7 @@ class Schema:
         return self.columns.get(column, Said()).levels or ()
 
     def filled(self, options: Any) -> Any:
-        """The options of a file, with what nobody said taken from here (`uptack.table.engine.files.Options`)."""
+        """The options of a file, with what nobody said taken from here (`uptack.table.engine.files.FileOptions`)."""
         more = {name: value for name, value in self.dialect.items() if name not in options.given()}
         kinds = self.kinds
         if more.get("header", options.header) is False:  # the names are those that are listed here

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from uptack.errors import UptackError
 from uptack.table.exact_sum import Floats, as_integer, exact_sum
 from uptack.table.snapshots import CHANGED
-from uptack.table.unit import ROOM, ROW, Integers, Unit, roomy, wide
+from uptack.table.unit import ROOM, ROW, Integers, PrivacyUnit, roomy, wide
 
 Window = tuple[int, int]
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
@@ -126,7 +126,7 @@ class Order:
     n: int
     pieces: Sequence[Piece]
     between: Between
-    unit: Unit = ROW
+    unit: PrivacyUnit = ROW
     _totals: dict[Window, int] = field(default_factory=dict, repr=False)
 
     def at(self, ranks: NDArray[np.int64]) -> Floats:
@@ -179,7 +179,7 @@ class Order:
         return next(piece for piece in self.pieces if piece.first <= place <= piece.last)
 
 
-def crossed(rows: Weighed, before: int, unit: Unit) -> int:
+def crossed(rows: Weighed, before: int, unit: PrivacyUnit) -> int:
     """Σ of x(r) over the ranks whose place lies in sorted rows, after so many units, in units of 2^-1074."""
     assert rows.weights is not None
     ends = before + np.cumsum(roomy(rows.weights, before))
@@ -233,7 +233,7 @@ Questions = Generator[tuple[str, Any], Any, list[Piece]]
 """What the search in one column asks for, one thing after the other, and what it finds."""
 
 
-def orders(scans: Scans, unit: Unit, sizes: Mapping[int, Size], windows: Sequence[Window]) -> dict[int, Order]:
+def orders(scans: Scans, unit: PrivacyUnit, sizes: Mapping[int, Size], windows: Sequence[Window]) -> dict[int, Order]:
     """The same windows of several columns. Searches go on side by side: what they ask at the same time is one scan."""
     searches = {
         column: search(scans, Gap(None, None, 1, size.units, size.rows), _places(windows, size, unit))
@@ -262,7 +262,7 @@ def _between(scans: Scans, column: int) -> Between:
     return lambda low, high, before, last: scans.between(column, low, high, before, last)
 
 
-def _places(windows: Sequence[Window], size: Size, unit: Unit) -> list[Window]:
+def _places(windows: Sequence[Window], size: Size, unit: PrivacyUnit) -> list[Window]:
     """Windows of ranks as places. One that begins before all ranks has all rows from the first on."""
     wanted = [(a, b) for a, b in windows if a <= b and b >= 1 and a <= size.n]
     firsts = [unit.place(a) if a >= 1 else 1 for a, _ in wanted]

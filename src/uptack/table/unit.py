@@ -62,7 +62,7 @@ ROOM = 1 << 62
 
 
 @dataclass(frozen=True)
-class Unit:
+class PrivacyUnit:
     """Whose rows they are, and how they share the units of one person: see the module.
 
     `ids` are the public names of the columns that say whose a row is; none where each row is its own.
@@ -73,7 +73,7 @@ class Unit:
     at_most: int | None = None
 
     @staticmethod
-    def of_people(ids: tuple[str, ...], share: Any = "people", at_most: Any = None) -> Unit:
+    def of_people(ids: tuple[str, ...], share: Any = "people", at_most: Any = None) -> PrivacyUnit:
         """People's rows that share units in one of the `SHARES`. Looks at no data."""
         checks.choice("weights", share, SHARES)
         if share != "rows" and at_most is not None:
@@ -84,7 +84,7 @@ class Unit:
             raise InvalidArgument("at_most", "given where weights='rows'", "None", fix)
         if at_most is not None and checks.integer("at_most", at_most, least=1) > U // 2:  # a row has two units
             raise InvalidArgument("at_most", f"at most {U // 2:,} rows", at_most)
-        return Unit(ids, share, at_most)
+        return PrivacyUnit(ids, share, at_most)
 
     @property
     def people(self) -> bool:
@@ -120,7 +120,7 @@ class Unit:
         return (units + self.most // 2) // self.most
 
 
-ROW = Unit()
+ROW = PrivacyUnit()
 """Rows that are their own."""
 
 

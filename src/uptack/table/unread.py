@@ -16,21 +16,9 @@ from typing import NoReturn
 from uptack.table.conditions import Condition
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import known
-from uptack.table.protocol import (
-    Additive,
-    Column,
-    Columns,
-    Counts,
-    Design,
-    Infinite,
-    Keys,
-    Name,
-    Of,
-    Place,
-    Table,
-)
+from uptack.table.protocol import Additive, Column, Columns, Counts, Infinite, Keys, Name, Of, Place, RowDesign, Table
 from uptack.table.search import Order, Window
-from uptack.table.unit import Integers, Unit
+from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values.field import no_rows
 from uptack.table.values.kinds import Kind, whole
 from uptack.table.values.times import Form
@@ -46,7 +34,7 @@ class UnreadTable:
 
     kinds: Mapping[str, Kind]
     forms: Mapping[str, Form]
-    unit: Unit
+    unit: PrivacyUnit
     size: int
 
     @staticmethod
@@ -83,7 +71,7 @@ class UnreadTable:
         """Stops the rehearsal."""
         raise Touched
 
-    def design(self, design: Design) -> tuple[Columns, Column]:
+    def design(self, design: RowDesign) -> tuple[Columns, Column]:
         """As many columns of numbers."""
         names = [*map(str, range(design.width)), "y"]
         made = UnreadTable(dict.fromkeys(names, "number"), {}, self.unit, self.size)
@@ -110,13 +98,13 @@ class UnreadTable:
         """Stops the rehearsal."""
         raise Touched
 
-    def weighted(self, unit: Unit) -> UnreadTable:
+    def weighted(self, unit: PrivacyUnit) -> UnreadTable:
         """The same with another unit."""
         return replace(self, unit=unit)
 
     def sharing(self, share: str, at_most: int | None = None) -> UnreadTable:
         """The same of people whose rows share their units so."""
-        return self.weighted(Unit.of_people(self.unit.ids, share, at_most))
+        return self.weighted(PrivacyUnit.of_people(self.unit.ids, share, at_most))
 
     @property
     def of_people(self) -> bool:
@@ -136,7 +124,7 @@ class UnreadTable:
 class UnreadRows:
     """Rows that stop the rehearsal when anything but their public number is asked for."""
 
-    unit: Unit
+    unit: PrivacyUnit
     width: int
     size: int
 

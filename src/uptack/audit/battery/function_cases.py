@@ -14,7 +14,7 @@ from uptack.audit.neighbours import changed, lines, two_values
 from uptack.densities.fourier import fourier_density
 from uptack.densities.kernel_density import kde
 from uptack.discrete import histogram
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.kernels.machine_release import kernel_machine
 from uptack.noise import Entropy
 from uptack.privacy import ADD_REMOVE, Privacy

@@ -9,7 +9,7 @@ import numpy as np
 
 from uptack.audit import callers
 from uptack.audit.moving_neighbours import table_pairs
-from uptack.audit.person_neighbours import MORE, Owned, of_people
+from uptack.audit.person_neighbours import MORE, PersonRows, of_people
 from uptack.audit.replay import Replay
 from uptack.privacy import ADD_REMOVE
 
@@ -23,10 +23,10 @@ def moved(least: float = 0.0, most: float = 1.0, rows: int = MORE, n: int = N, s
     d = np.append(values, np.full(rows - 1, least))
     ids = np.append(np.arange(n), np.zeros(rows - 1, np.int64))
     if secret:
-        return Owned(d, n - ids), Owned(values[1:], n - np.arange(1, n))
+        return PersonRows(d, n - ids), PersonRows(values[1:], n - np.arange(1, n))
     e = values.copy()
     e[0] = most
-    return Owned(d, ids), Owned(e, np.arange(n))
+    return PersonRows(d, ids), PersonRows(e, np.arange(n))
 
 
 def spread(n: int = N, secret: bool = False) -> Any:
@@ -34,20 +34,20 @@ def spread(n: int = N, secret: bool = False) -> Any:
     x, ids = np.tile([0, 1, 2], n), np.repeat(np.arange(n), 3)
     rest = ids > 0
     other = np.append(x[rest], np.repeat([3, 4], 4)), np.append(ids[rest], np.zeros(8, np.int64))
-    return (Owned(*other), Owned(x[rest], ids[rest])) if secret else (Owned(x, ids), Owned(*other))
+    return (PersonRows(*other), PersonRows(x[rest], ids[rest])) if secret else (PersonRows(x, ids), PersonRows(*other))
 
 
 def alone(n: int = N) -> Any:
     """Everybody in the first cell, and one with all her rows in the second, or in the first."""
     x, ids = np.zeros(2 * n, np.int64), np.repeat(np.arange(n), 2)
-    return Owned(np.where(ids == 0, 1, x), ids), Owned(x, ids)
+    return PersonRows(np.where(ids == 0, 1, x), ids), PersonRows(x, ids)
 
 
 def flagged(n: int = N, rows: int = 9) -> Any:
     """One person with many rows that are all true, or one that is not."""
     first = np.append(np.full(rows, True), np.arange(n) % 2 == 0), np.append(np.zeros(rows, int), np.arange(1, n + 1))
     second = np.append(False, np.arange(n) % 2 == 0), np.arange(n + 1)
-    return Owned(*first), Owned(*second)
+    return PersonRows(*first), PersonRows(*second)
 
 
 def lined(n: int = 240, rows: int = MORE) -> Any:
@@ -58,7 +58,7 @@ def lined(n: int = 240, rows: int = MORE) -> Any:
     y = 2 * x[:, 0] + 0.1 * rng.normal(size=2 * n)
     rest = ids > 0
     far = np.vstack([np.full((rows, 1), 1.0), x[rest]]), np.append(np.full(rows, 50.0), y[rest])
-    return Owned((x, y), ids), Owned(far, np.append(np.zeros(rows, np.int64), ids[rest]))
+    return PersonRows((x, y), ids), PersonRows(far, np.append(np.zeros(rows, np.int64), ids[rest]))
 
 
 def leverage(n: int = 2500, rows: int = MORE, secret: bool = False) -> Any:
@@ -66,12 +66,12 @@ def leverage(n: int = 2500, rows: int = MORE, secret: bool = False) -> Any:
     (x, y), ids = lined(n)[0]
     rest = ids > 0
 
-    def beside(far: float, times: int) -> Owned:
+    def beside(far: float, times: int) -> PersonRows:
         hers = np.full((times, 1), 1e9), np.full(times, far)
         made = np.vstack([x[rest], hers[0]]), np.append(y[rest], hers[1])
-        return Owned(made, np.append(ids[rest], np.full(times, n)))
+        return PersonRows(made, np.append(ids[rest], np.full(times, n)))
 
-    return beside(1e12, rows), Owned((x[rest], y[rest]), ids[rest]) if secret else beside(-1e12, 1)
+    return beside(1e12, rows), PersonRows((x[rest], y[rest]), ids[rest]) if secret else beside(-1e12, 1)
 
 
 def turned(n: int = 2500, rows: int = MORE) -> Any:
@@ -79,16 +79,16 @@ def turned(n: int = 2500, rows: int = MORE) -> Any:
     (x, y), ids = lined(n)[0]
     table, rest = np.column_stack([x, y]), ids > 0
     far = np.vstack([table[rest], np.tile([1e9, 0.0], (rows, 1))])
-    first = Owned(np.vstack([table[rest], [[0.0, 0.0]]]), np.append(ids[rest], n))
-    return first, Owned(far, np.append(ids[rest], np.full(rows, n)))
+    first = PersonRows(np.vstack([table[rest], [[0.0, 0.0]]]), np.append(ids[rest], n))
+    return first, PersonRows(far, np.append(ids[rest], np.full(rows, n)))
 
 
 def sided(n: int = N, rows: int = MORE, secret: bool = False) -> Any:
     """A classification in which all are in one place and of one class, but for one person and her rows."""
     hers = np.append(np.ones(n - 1), np.full(rows, -1.0))
-    first = Owned((np.zeros((hers.size, 1)), hers), np.append(np.arange(n - 1), np.full(rows, n)))
+    first = PersonRows((np.zeros((hers.size, 1)), hers), np.append(np.arange(n - 1), np.full(rows, n)))
     left = n - 1 if secret else n
-    return first, Owned((np.zeros((left, 1)), np.ones(left)), np.append(np.arange(n - 1), [n])[:left])
+    return first, PersonRows((np.zeros((left, 1)), np.ones(left)), np.append(np.arange(n - 1), [n])[:left])
 
 
 def ranked(n: int = N, rows: int = MORE, label: bool = False) -> Any:
@@ -96,14 +96,14 @@ def ranked(n: int = N, rows: int = MORE, label: bool = False) -> Any:
     x, second = np.arange(float(n)), np.repeat([0, 1], n // 2) if label else np.arange(float(n))
     up = np.append(x, np.full(rows - 1, x[-1])), np.append(second, np.full(rows - 1, second[-1]))
     down = np.append(x[:-1], -1.0), np.append(second[:-1], 0 if label else second[-1])
-    return Owned(up, np.append(np.arange(n), np.full(rows - 1, n - 1))), Owned(down, np.arange(n))
+    return PersonRows(up, np.append(np.arange(n), np.full(rows - 1, n - 1))), PersonRows(down, np.arange(n))
 
 
 def in_groups(n: int = 2 * N) -> Any:
     """One person with rows in two groups, whose medians she holds, or not there. Her number is the last."""
     x, by, ids = np.tile([0.0, 1.0], n), np.repeat([0, 1], n), np.arange(2 * n)
     more = np.append(x, [0.0, 0.0, 0.0]), np.append(by, [0, 0, 1])
-    return Owned(more, np.append(ids, [2 * n] * 3)), Owned((x, by), ids)
+    return PersonRows(more, np.append(ids, [2 * n] * 3)), PersonRows((x, by), ids)
 
 
 def case(name: str, path: str, pair: Any, make: Callable[..., Any] = callers.one, **options: Any) -> Replay:

@@ -18,7 +18,7 @@ from uptack.regression.formulas.plain_designs import check_response, named
 from uptack.regression.formulas.response_classes import Classes
 from uptack.regression.formulas.row_recipes import Recipe, named_columns
 from uptack.regression.formulas.term_coding import Margin, margins
-from uptack.table.protocol import Category, Column, Columns, Design, Read, Table
+from uptack.table.protocol import Category, Column, Columns, Read, RowDesign, Table
 from uptack.table.unit import ROW
 from uptack.table.unread import UnreadTable
 from uptack.table.values.kinds import NUMERIC, Kind, canonical, labelled
@@ -104,7 +104,7 @@ class Draft:
         x, y = self.table.design(self.to_design({**self.levels, **found}, len(public.names)))
         return x, y if self.classes is None or self._of_texts else y.coded(*self.classes), public
 
-    def to_design(self, levels: Mapping[str, CategoryLevels], width: int) -> Design:
+    def to_design(self, levels: Mapping[str, CategoryLevels], width: int) -> RowDesign:
         """How X, of so many columns, and y are made of the table."""
         parts = margins(self.formula, frozenset(levels))
         response, factors = self.formula.response, [factor for plain, _ in parts for factor in plain]
@@ -117,10 +117,10 @@ class Draft:
         if not self._of_texts:
             recipe = Recipe(tuple(parts), response, numbers, categories)
             whole = None if selected is None or not response.column else [(response.column, None), *selected]
-            return Design(width, reads, recipe, whole)
+            return RowDesign(width, reads, recipe, whole)
         coded, second = self._coded()
         recipe = Recipe(tuple(parts), None, numbers, categories, second)
-        return Design(width, [*reads, coded], recipe, None if selected is None else [(coded, second), *selected])
+        return RowDesign(width, [*reads, coded], recipe, None if selected is None else [(coded, second), *selected])
 
     @property
     def _of_texts(self) -> bool:

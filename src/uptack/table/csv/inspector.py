@@ -20,7 +20,7 @@ from uptack.errors import InvalidArgument
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
-from uptack.table.engine.files import Options, local, text_layout
+from uptack.table.engine.files import FileOptions, local, text_layout
 from uptack.table.schema import Said
 from uptack.table.snapshots import guarded
 
@@ -79,12 +79,12 @@ class Look:
         return {"file": dict(self.dialect), "columns": columns, "rows": self.rows, "odd": self.odd}
 
 
-def look(path: str, options: Options) -> Look:
+def look(path: str, options: FileOptions) -> Look:
     """What a CSV file seems to be. Options that are given are taken as they are, kinds of columns among them."""
     return guarded(lambda: _looked(path, options))
 
 
-def _looked(path: str, options: Options) -> Look:
+def _looked(path: str, options: FileOptions) -> Look:
     stated = dict(options.types) if isinstance(options.types, Mapping) else {}
     encoding = options.encoding or _encoding(path, options)
     types = (stated or _numbered(path, options, encoding)) if options.header is False else rules.GUESS
@@ -109,7 +109,7 @@ def _looked(path: str, options: Options) -> Look:
     return Look(dialect, found, seen[0].rows if seen else 0, odd)
 
 
-def _encoding(path: str, options: Options) -> str:
+def _encoding(path: str, options: FileOptions) -> str:
     """What the bytes seem to be: what a mark says, UTF-16 where every other byte is null, else what decodes them."""
     name = local(path, (".csv", ".tsv"))[0]
     if (marked := recoding.found(name, None, options.header is not False)) != "utf-8":
@@ -125,7 +125,7 @@ def _encoding(path: str, options: Options) -> str:
     return "latin-1"
 
 
-def _divided(path: str, made: rules.Layout, options: Options) -> rules.Layout:
+def _divided(path: str, made: rules.Layout, options: FileOptions) -> rules.Layout:
     """The layout with the sign that seems to be between cells, where nobody says it and no line of names shows it.
 
     That is a sign which gives nearly all rows one number of cells: that of the columns, or of the names.
@@ -144,7 +144,7 @@ def _divided(path: str, made: rules.Layout, options: Options) -> rules.Layout:
     return made
 
 
-def _numbered(path: str, options: Options, encoding: str) -> dict[str, str]:
+def _numbered(path: str, options: FileOptions, encoding: str) -> dict[str, str]:
     """Names for the columns of a file that has none: as many as nearly all rows have cells, by some sign."""
     whole = _lines(path, encoding)
     for sign in BETWEEN if options.delimiter is None else (options.delimiter,):
@@ -182,7 +182,7 @@ def _decodes(path: str, encoding: str) -> bool:
     return True
 
 
-def _form(paths: Sequence[str], made: rules.Layout, options: Options) -> Numbers:
+def _form(paths: Sequence[str], made: rules.Layout, options: FileOptions) -> Numbers:
     """How numbers seem to be written: so that most columns are numbers, and then most cells."""
     import pyarrow.compute as pc
 

@@ -23,7 +23,7 @@ from uptack.table.engine import connection
 from uptack.table.engine.expressions import as_floats, missing, number
 from uptack.table.engine.files import parquet
 from uptack.table.exact_sum import Floats
-from uptack.table.protocol import Category, Design, Read
+from uptack.table.protocol import Category, Read, RowDesign
 
 if TYPE_CHECKING:
     from uptack.table.engine.table import EngineTable
@@ -35,7 +35,7 @@ Wanted = tuple[Read, int | None]
 """A column, and the number of the level that is 1; None for a column of numbers, or the number of each row's level."""
 
 
-def made(table: EngineTable, design: Design) -> Any:
+def made(table: EngineTable, design: RowDesign) -> Any:
     """An expression, or a table of a file, with the columns of X by number, y, and ids k0, k1, ..."""
     names = [*map(str, range(design.width)), "y"]
     if design.select is not None:

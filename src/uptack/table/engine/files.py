@@ -37,7 +37,7 @@ FILES = ("csv", "parquet", "arrow")
 
 
 @dataclass(frozen=True)
-class Options:
+class FileOptions:
     """How a file is to be read; the defaults are what nobody said. See `uptack.table.opening.open_table`."""
 
     table: str | None = None
@@ -77,7 +77,7 @@ ALLOWED = {
 """Which options are for which files."""
 
 
-def opened(path: str | os.PathLike[str], options: Options) -> Any:
+def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
     """The ibis table of a file, or of a table in a database. See `uptack.table.opening.open_table`."""
     told = schema_of(path)
     options = options if told is None else told.filled(options)
@@ -125,7 +125,7 @@ def guess_types(
     >>> guess_types(place)
     {'age': 'integer', 'ward': 'text'}
     """
-    how = Options(
+    how = FileOptions(
         types=rules.GUESS, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
         thousands=thousands, na=na,
     )  # fmt: skip
@@ -133,7 +133,7 @@ def guess_types(
     return parquet_copy.guess(found, made)
 
 
-def text_layout(path: str | os.PathLike[str], options: Options) -> tuple[list[str], rules.Layout]:
+def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[list[str], rules.Layout]:
     """The files of a CSV table, and what is public of them."""
     name = os.fspath(path)
     if "://" in name or _form(name) != "csv":
@@ -217,7 +217,7 @@ def _tables(con: Any) -> list[str]:
     return [name for (name,) in con.con.sql(query).fetchall()]
 
 
-def _csv(names: list[str], settings: dict[str, Any], options: Options, told: Schema | None) -> Any:
+def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, told: Schema | None) -> Any:
     """The rows are copied, with the kinds that were declared: see `uptack.table.csv.rules`."""
     if "://" in names[0]:
         raise InvalidArgument("data", "a CSV file on this machine", repr(names[0]), "Parquet files may be elsewhere.")

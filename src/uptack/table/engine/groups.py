@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from uptack.table.engine import connection, counts
 from uptack.table.memory.table import MemoryTable
-from uptack.table.unit import Integers, Unit
+from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values.field import no_rows
 from uptack.table.values.kinds import canonical
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class EngineGroups:
-    """A table by the values of columns: see `uptack.table.protocol.Groups`. It is read when sizes or rows are asked
-    for."""
+    """A table by the values of columns: see `uptack.table.protocol.GroupedTable`. It is read when sizes or rows are
+    asked for."""
 
     def __init__(self, table: EngineTable, by: Sequence[str]) -> None:
         self._table, self._by = table, tuple(by)
@@ -45,7 +45,7 @@ class EngineGroups:
         if left.ids:
             keys, many = counts.settled_sizes(left, self._by, self._best())
         else:
-            counted = counts.counts(left.weighted(Unit()), [left.column(name) for name in self._by])
+            counted = counts.counts(left.weighted(PrivacyUnit()), [left.column(name) for name in self._by])
             keys, many = counted.keys, counted.units
         return (list(keys) if len(self._by) > 1 else [key for (key,) in keys]), many
 

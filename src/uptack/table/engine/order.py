@@ -17,7 +17,7 @@ from uptack.table.engine.expressions import number
 from uptack.table.engine.weights import added, units
 from uptack.table.exact_sum import Floats, exact_sum
 from uptack.table.search import Counted, Gap, Weighed, crossed
-from uptack.table.unit import Unit, roomy
+from uptack.table.unit import PrivacyUnit, roomy
 
 if TYPE_CHECKING:
     from uptack.table.engine.rows import Weigh
@@ -33,7 +33,7 @@ class QueryScans:
     """
 
     rows: Any
-    unit: Unit
+    unit: PrivacyUnit
     weigh: Weigh | None = None
 
     @property

@@ -29,7 +29,7 @@ from uptack.table.exact_sum import Floats
 from uptack.table.memory.rows import MemoryRows, by_part, by_weight, least
 from uptack.table.protocol import Additive, Keys, Of
 from uptack.table.search import Order, Size, Window, orders
-from uptack.table.unit import Integers, Unit
+from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values.kinds import Kind
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ Sizes = dict[int, tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Layout:
+class BatchLayout:
     """How a record batch is read, here or on an executor: so many columns, and which rows are left out."""
 
     width: int
@@ -110,7 +110,7 @@ class EngineRows:
     _orders: dict[Any, dict[int, Order]] = field(default_factory=dict, repr=False)
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> PrivacyUnit:
         """Whose they are."""
         return self.table.unit
 
@@ -125,8 +125,8 @@ class EngineRows:
         return [f"v{i}" for i in range(self.width)]
 
     @property
-    def _layout(self) -> Layout:
-        return Layout(self.width, self.drops)
+    def _layout(self) -> BatchLayout:
+        return BatchLayout(self.width, self.drops)
 
     @cached_property
     def _con(self) -> Any:
@@ -353,7 +353,7 @@ class EngineRows:
 
 
 def _gathered(
-    layout: Layout, kinds: Sequence[Kind], rows: int, parts: Iterator[Any]
+    layout: BatchLayout, kinds: Sequence[Kind], rows: int, parts: Iterator[Any]
 ) -> tuple[int, Floats, list[Codes]]:
     """How many rows there are, and these, unless there are more than there were."""
     lines, start, codes = np.empty((layout.width, rows)), 0, [Codes(rows, kind) for kind in kinds]
@@ -368,7 +368,7 @@ def _gathered(
     return start, lines, codes
 
 
-def _taken(layout: Layout, wanted: Integers, of: Of, parts: Iterator[Any]) -> tuple[int, Floats]:
+def _taken(layout: BatchLayout, wanted: Integers, of: Of, parts: Iterator[Any]) -> tuple[int, Floats]:
     """How many rows there are, and those in places that are sorted."""
     found, start = np.full((layout.width, wanted.size), np.nan), 0
     for batch in parts:
@@ -381,13 +381,13 @@ def _taken(layout: Layout, wanted: Integers, of: Of, parts: Iterator[Any]) -> tu
 
 
 def _taken_in(
-    layout: Layout, wanted: dict[int, Integers], of: Of, place: int, parts: Iterator[Any]
+    layout: BatchLayout, wanted: dict[int, Integers], of: Of, place: int, parts: Iterator[Any]
 ) -> tuple[int, Floats]:
     """The same in one partition."""
     return _taken(layout, wanted.get(place, np.empty(0, np.int64)), of, parts)
 
 
-def _sized(layout: Layout, place: int, parts: Iterator[Any]) -> tuple[int, int]:
+def _sized(layout: BatchLayout, place: int, parts: Iterator[Any]) -> tuple[int, int]:
     """How many rows a partition has, and how many are complete."""
     rows = complete = 0
     for batch in parts:
@@ -396,7 +396,7 @@ def _sized(layout: Layout, place: int, parts: Iterator[Any]) -> tuple[int, int]:
     return rows, complete
 
 
-def _picked(layout: Layout, places: Integers, turn: Integers, key: Keys, parts: Iterator[Any]) -> Located:
+def _picked(layout: BatchLayout, places: Integers, turn: Integers, key: Keys, parts: Iterator[Any]) -> Located:
     """The row of each person that comes first, of rows with the places of people, batch after batch.
 
     `places` are sorted, and `turn` says which slot each of them has.
@@ -423,7 +423,7 @@ def _in_partition(fold: Callable[[Iterator[Any]], Located], place: int, parts: I
     return fold(parts)
 
 
-def _located(layout: Layout, slots: Integers, of: Of, parts: Iterator[Any]) -> Iterator[Located]:
+def _located(layout: BatchLayout, slots: Integers, of: Of, parts: Iterator[Any]) -> Iterator[Located]:
     """Batches of rows, and the slots of their places in the scan. There are too few if there are more rows.
 
     Rows that are not complete have no slot.
@@ -438,7 +438,7 @@ def _located(layout: Layout, slots: Integers, of: Of, parts: Iterator[Any]) -> I
         yield theirs, lines
 
 
-def _owned(layout: Layout, slots: Integers, parts: Iterator[Any]) -> Iterator[Located]:
+def _owned(layout: BatchLayout, slots: Integers, parts: Iterator[Any]) -> Iterator[Located]:
     """Batches of rows, and the slots of the people that they belong to."""
     for batch in parts:
         yield slots[connection.integers(batch.column(layout.width))], layout.read(batch)

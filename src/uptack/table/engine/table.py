@@ -41,15 +41,15 @@ from uptack.table.protocol import (
     Column,
     Columns,
     Counts,
-    Design,
     Infinite,
     Name,
     PerPerson,
     Place,
+    RowDesign,
     Steps,
     layers,
 )
-from uptack.table.unit import ROW, Integers, Unit
+from uptack.table.unit import ROW, Integers, PrivacyUnit
 from uptack.table.values.kinds import LARGEST, Kind, canonical
 from uptack.table.values.kinds import number as nearest
 from uptack.table.values.kinds import whole as whole_kind
@@ -79,7 +79,7 @@ class EngineTable:
     """
 
     opened: Any
-    unit: Unit = ROW
+    unit: PrivacyUnit = ROW
     id_columns: tuple[str, ...] = ()
     durations: frozenset[str] = frozenset()
     conditions: tuple[Condition, ...] = ()
@@ -99,7 +99,7 @@ class EngineTable:
         for name in names:
             if not self.identifies(name):
                 raise InvalidArgument("person", MUST, f"a column of type {self.table.schema()[name]}", FIX)
-        table = replace(self, unit=Unit(names, "people"), id_columns=names)
+        table = replace(self, unit=PrivacyUnit(names, "people"), id_columns=names)
         return replace(table, opened=table.table.filter([~missing(key) for key in table.ids.values()]))
 
     def identifies(self, name: str) -> bool:
@@ -286,13 +286,13 @@ class EngineTable:
         """Rows that do not meet the conditions have no value."""
         return replace(self, conditions=(*self.conditions, *conditions))
 
-    def weighted(self, unit: Unit) -> EngineTable:
+    def weighted(self, unit: PrivacyUnit) -> EngineTable:
         """The same rows, which share units in another way."""
         return replace(self, unit=unit)
 
     def sharing(self, share: str, at_most: int | None = None) -> EngineTable:
         """The same of people whose rows share their units so."""
-        return self.weighted(Unit.of_people(self.unit.ids, share, at_most))
+        return self.weighted(PrivacyUnit.of_people(self.unit.ids, share, at_most))
 
     @property
     def of_people(self) -> bool:
@@ -320,7 +320,7 @@ class EngineTable:
         """Rows by the values of columns."""
         return EngineGroups(self, by)
 
-    def design(self, wanted: Design) -> tuple[Columns, Column]:
+    def design(self, wanted: RowDesign) -> tuple[Columns, Column]:
         """X and y, row by row."""
         made = design.made(self._masked(), wanted)
         outer = self.outer if wanted.select is not None else made

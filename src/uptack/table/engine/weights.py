@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from uptack.table import snapshots
 from uptack.table.engine import connection
 from uptack.table.engine.expressions import number
-from uptack.table.unit import Unit
+from uptack.table.unit import PrivacyUnit
 
 HALF = 16
 """Bits of the lower parts of units, which are added up by themselves."""
@@ -30,7 +30,7 @@ def counted(rows: Any, ids: Sequence[str]) -> connection.Kept:
     return snapshots.once(connection.backend(rows), ("people", theirs.op()), lambda: connection.Kept(theirs))
 
 
-def weight(m: Any, unit: Unit) -> Any:
+def weight(m: Any, unit: PrivacyUnit) -> Any:
     """The units of each row of a person with m rows."""
     return unit.weights(m, _least).cast("int64")
 
@@ -39,7 +39,7 @@ def _least(each: Any, most: int) -> Any:
     return connection.ibis().least(each, connection.ibis().literal(most, type="int64"))
 
 
-def weighed(rows: Any, people: connection.Kept, ids: Sequence[str], unit: Unit) -> Any:
+def weighed(rows: Any, people: connection.Kept, ids: Sequence[str], unit: PrivacyUnit) -> Any:
     """Rows with their weights, w, in place of their ids. Those of people who are not there are left out."""
     theirs, values = people.table, [name for name in rows.columns if name not in ids]
     return rows.join(theirs.select(*ids, w=weight(theirs.m, unit)), list(ids)).select(*values, "w")
@@ -67,7 +67,7 @@ class Sums(NamedTuple):
     units: int
 
 
-def summed(people: connection.Kept, unit: Unit) -> Sums:
+def summed(people: connection.Kept, unit: PrivacyUnit) -> Sums:
     """The sums of people with so many rows, m."""
     theirs = people.table.mutate(w=weight(people.table.m, unit))
     (line,) = connection.whole(

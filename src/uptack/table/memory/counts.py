@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from uptack.table.unit import Integers, Unit, wide
+from uptack.table.unit import Integers, PrivacyUnit, wide
 
 HALF = 16
 """Bits of the lower halves of units, which floats add up exactly."""
@@ -27,7 +27,7 @@ def joined(columns: Sequence[Distinct]) -> tuple[list[tuple[Hashable, ...]], Int
     return [tuple(distinct[places[first]] for distinct, places in columns) for first in firsts], cells
 
 
-def units(cells: Integers, size: int, unit: Unit, codes: Integers | None, people: int) -> Integers:
+def units(cells: Integers, size: int, unit: PrivacyUnit, codes: Integers | None, people: int) -> Integers:
     """The units in each of so many cells, where a row is in no cell if its cell is -1.
 
     >>> from uptack.table.unit import ROW, U

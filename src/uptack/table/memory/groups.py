@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class MemoryGroups:
-    """A table by the values of columns: see `uptack.table.protocol.Groups`. It is read when sizes or rows are asked
-    for."""
+    """A table by the values of columns: see `uptack.table.protocol.GroupedTable`. It is read when sizes or rows are
+    asked for."""
 
     def __init__(self, table: MemoryTable, by: Sequence[str]) -> None:
         self._table, self._by = table, tuple(by)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from uptack.table.exact_sum import Floats, exact_sum
 from uptack.table.search import Counted, Gap, Order, Piece, Size, Weighed, Window, crossed, orders
-from uptack.table.unit import Integers, Unit, wide
+from uptack.table.unit import Integers, PrivacyUnit, wide
 
 SORTED = 1 << 16
 """Up to so many rows with weights all are sorted, which takes no longer than a sample and two counts."""
@@ -29,7 +29,7 @@ class Selection:
     def __init__(self, values: NDArray[Any]) -> None:
         self.values, self._cuts, self._done = values, [0, values.size], list[Window]()
 
-    def order(self, windows: Sequence[Window], unit: Unit) -> Order:
+    def order(self, windows: Sequence[Window], unit: PrivacyUnit) -> Order:
         """x(a), ..., x(b) for each window (a, b). NaN comes last."""
         n = self.values.size
         inside = merged([(max(a, 1), min(b, n)) for a, b in windows if a <= n and b >= 1])
@@ -63,12 +63,12 @@ class Selection:
             insort(self._cuts, place)
 
 
-def selected(values: NDArray[Any], windows: Sequence[Window], unit: Unit) -> Order:
+def selected(values: NDArray[Any], windows: Sequence[Window], unit: PrivacyUnit) -> Order:
     """The order statistics of an array that is left as it is."""
     return Selection(values.copy()).order(windows, unit)
 
 
-def searched(values: NDArray[Any], weights: Integers, n: int, unit: Unit, windows: Sequence[Window]) -> Order:
+def searched(values: NDArray[Any], weights: Integers, n: int, unit: PrivacyUnit, windows: Sequence[Window]) -> Order:
     """The order statistics of rows with weights. Rows that are NaN have no value."""
     floats = values.astype(np.float64, copy=False)
     if values.dtype.kind == "f" and (gone := np.isnan(floats)).any():
@@ -95,7 +95,7 @@ class ArrayScans:
 
     values: Floats
     weights: Integers
-    unit: Unit
+    unit: PrivacyUnit
 
     small = SORTED
 

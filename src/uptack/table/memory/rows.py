@@ -14,7 +14,7 @@ from uptack.table.exact_sum import Floats
 from uptack.table.memory.order import Selection, searched, selected
 from uptack.table.protocol import Additive, Keys, Of, Weights
 from uptack.table.search import Order, Window
-from uptack.table.unit import Integers, Unit, wide
+from uptack.table.unit import Integers, PrivacyUnit, wide
 
 BATCH = 1 << 16
 """Rows at a time: a column of them stays in the cache."""
@@ -29,7 +29,7 @@ class MemoryRows:
     """
 
     values: Sequence[NDArray[Any]]
-    unit: Unit
+    unit: PrivacyUnit
     size: int
     codes: Integers | None = None
     kept: Integers | None = None

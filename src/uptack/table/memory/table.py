@@ -24,16 +24,16 @@ from uptack.table.protocol import (
     Column,
     Columns,
     Counts,
-    Design,
     Floored,
     Infinite,
     Missing,
     Name,
     Place,
+    RowDesign,
     applied,
     layers,
 )
-from uptack.table.unit import ROW, Integers, Unit
+from uptack.table.unit import ROW, Integers, PrivacyUnit
 from uptack.table.values.calendar import begin, label
 from uptack.table.values.field import Field, no_rows
 from uptack.table.values.kinds import LARGEST, Kind, tidy, whole
@@ -58,7 +58,7 @@ class MemoryTable:
     """
 
     fields: Mapping[str, Field]
-    unit: Unit = ROW
+    unit: PrivacyUnit = ROW
     codes: Integers | None = None
     people: int = 0
     mask: Callable[[], Mask] | None = None
@@ -75,7 +75,7 @@ class MemoryTable:
             return MemoryTable(dict(fields))
         kept = whose.kept
         others = {name: field.taken(kept) for name, field in fields.items() if name not in names}
-        return MemoryTable(others, Unit(whose.names, "people"), whose.codes[kept], whose.people)
+        return MemoryTable(others, PrivacyUnit(whose.names, "people"), whose.codes[kept], whose.people)
 
     def __repr__(self) -> str:
         whose = f", people by {' and '.join(self.unit.ids)}" if self.unit.people else ""
@@ -144,13 +144,13 @@ class MemoryTable:
         """The table with rows as the unit, and ids among its columns."""
         return self if self.outer is None else self.outer
 
-    def weighted(self, unit: Unit) -> MemoryTable:
+    def weighted(self, unit: PrivacyUnit) -> MemoryTable:
         """The same rows, which share units in another way."""
         return replace(self, unit=unit)
 
     def sharing(self, share: str, at_most: int | None = None) -> MemoryTable:
         """The same of people whose rows share their units so."""
-        return self.weighted(Unit.of_people(self.unit.ids, share, at_most))
+        return self.weighted(PrivacyUnit.of_people(self.unit.ids, share, at_most))
 
     @property
     def of_people(self) -> bool:
@@ -178,11 +178,11 @@ class MemoryTable:
         return MemoryTable.without_rows(fields, self.unit)
 
     @staticmethod
-    def without_rows(fields: Mapping[str, Field], unit: Unit) -> MemoryTable:
+    def without_rows(fields: Mapping[str, Field], unit: PrivacyUnit) -> MemoryTable:
         """A part of a table that has no rows: fields of its kinds that have none."""
         return MemoryTable(fields, unit, np.zeros(0, np.int64) if unit.people else None, 0, is_part=True)
 
-    def design(self, wanted: Design) -> tuple[Columns, Column]:
+    def design(self, wanted: RowDesign) -> tuple[Columns, Column]:
         """X and y, row by row."""
         fields = design.fields(wanted, {name: self.field(name) for name in self.fields}, self._rows)
         made = replace(self, fields=fields, mask=None)
@@ -213,7 +213,9 @@ class MemoryTable:
         made = [per_person.numbers(v, codes, self.people, own.how, order) for v in values]
         made = [applied(steps, v) for (_, _, _, steps), v in zip(each, made, strict=True)]
         there = np.flatnonzero(np.bincount(codes, minlength=self.people))
-        return MemoryRows(made, Unit(self.unit.ids), self.people, None, None if there.size == self.people else there)
+        return MemoryRows(
+            made, PrivacyUnit(self.unit.ids), self.people, None, None if there.size == self.people else there
+        )
 
     def finite(self, column: Column) -> bool:
         """Whether no row is missing, NaN or infinite."""

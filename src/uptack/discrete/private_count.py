@@ -13,7 +13,7 @@ from uptack import checks
 from uptack.discrete.count_errors import one_count
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.groups import per_group
+from uptack.grouping import per_group
 from uptack.mechanisms import laplace
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
@@ -24,14 +24,14 @@ from uptack.registry.options import PureGrouping
 from uptack.release import Release
 from uptack.table.protocol import Column
 from uptack.table.reads import FLAGS
-from uptack.table.unit import ROW, Unit
+from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values.entrance import flags
 
 LARGEST = 1 << 52
 """Larger counts are read as this one, which brings no two of them further apart."""
 
 
-def _true_count(rows: Any, relation: Adjacency) -> tuple[int, Unit]:
+def _true_count(rows: Any, relation: Adjacency) -> tuple[int, PrivacyUnit]:
     """What is to be counted, and in which unit. The type decides how, never the content: else one row could change
     what is counted."""
     if isinstance(rows, Integral) and not isinstance(rows, bool | np.bool_):

@@ -198,9 +198,9 @@ def per_group(
     δ.
 
     **People.** With `person=` each person counts in one of her groups only, that of most of her rows
-    (`uptack.table.protocol.Groups`). Then one person who is added or removed changes one group, by one person, and the
-    theorem holds with people in place of rows and g = 1. f gets the rows of a group's people as people's data, and
-    `adjacency=ADD_REMOVE.by_person(...)`.
+    (`uptack.table.protocol.GroupedTable`). Then one person who is added or removed changes one group, by one person,
+    and the theorem holds with people in place of rows and g = 1. f gets the rows of a group's people as people's data,
+    and `adjacency=ADD_REMOVE.by_person(...)`.
 
     f must stay within the ε and δ that it is given. It is first run without rows. This finds wrong options, and
     statistics that need rows, whatever the data. x may also be a table in groups (`uptack.table.reads.Grouped`),

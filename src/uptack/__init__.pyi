@@ -37,7 +37,7 @@ from .errors import BudgetExceeded as BudgetExceeded
 from .errors import InvalidArgument as InvalidArgument
 from .errors import NoReplyError as NoReplyError
 from .errors import UptackError as UptackError
-from .groups import per_group as per_group
+from .grouping import per_group as per_group
 from .kernels import KernelRegressor as KernelRegressor
 from .kernels import KernelSVC as KernelSVC
 from .ledger import Ledger as Ledger

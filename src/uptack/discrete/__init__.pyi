@@ -1,7 +1,7 @@
 """The public names of `uptack.discrete` and where they live."""
 
 from .count_mechanism import CountMechanism as CountMechanism
-from .counts import count as count
+from .private_count import count as count
 from .domains import Domain as Domain
 from .histograms import Histogram as Histogram
 from .histograms import histogram as histogram

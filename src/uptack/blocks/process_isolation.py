@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from uptack import interrupts
 from uptack.blocks.fork_server import (
     LIMIT,
     NAP,
@@ -153,7 +154,8 @@ def _dumped(what: Any, dumps: Callable[[Any], bytes]) -> bytes:
     """Packed, or nothing: what can't be loaded is no answer."""
     try:
         return dumps(what)
-    except Exception:
+    except BaseException:  # a row's own methods
+        interrupts.check()
         return b""
 
 

@@ -9,6 +9,7 @@ import textwrap
 import time
 
 import numpy as np
+import polars as pl
 import pytest
 
 from uptack.blocks import confinement, fork_server
@@ -16,6 +17,7 @@ from uptack.blocks.block_evaluation import accepting, evaluate
 from uptack.blocks.confinement import confine
 from uptack.blocks.fork_server import Job
 from uptack.blocks.process_isolation import apart
+from uptack.errors import InvalidArgument
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such signals")
 BLOCKS = [np.array([i]) for i in range(5)]
@@ -56,6 +58,34 @@ def test_a_keeper_that_f_stops_or_kills_is_the_fallback(number, confined, worker
     found = results(f, workers=workers, timeout=20)
     assert found == [0, 1, "failed", 3, 4]
     assert time.monotonic() - begun < 20
+
+
+def stopping(rows):
+    if rows[0] == 1:
+        os.kill(os.getppid(), signal.SIGSTOP)
+        time.sleep(1)
+    return int(rows[0])
+
+
+def test_a_fresh_interpreter_that_f_stops_is_the_fallback():
+    found = evaluate(stopping, pl.Series("x", [0, 1, 2]), BLOCKS[:3], *accepting("outcome", "failed"), timeout=20)
+    assert found == [0, "failed", 2]
+
+
+def test_a_fresh_interpreter_that_is_stopped_is_replaced(monkeypatch):
+    """Not by f, which may not; by whoever waits, when it has begun."""
+    seen, start = [], fork_server.Answers.next
+
+    def following(self):
+        if not seen:
+            seen.append(self.keeper)
+            os.kill(self.keeper, signal.SIGSTOP)
+        return start(self)
+
+    monkeypatch.setattr(fork_server.Answers, "next", following)
+    with pytest.raises(InvalidArgument, match="fresh Python"):  # it never came to load f
+        evaluate(stopping, pl.Series("x", [0, 1, 2]), BLOCKS[:3], *accepting("outcome", "failed"), timeout=20)
+    assert not running(seen[0])
 
 
 def test_a_keeper_that_says_nothing_is_given_up(monkeypatch):

@@ -14,12 +14,13 @@ import pytest
 
 import uptack as ut
 from uptack import interrupts
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, UptackError
+from uptack.table.unread import Touched
 from uptack.table.values.containers import objects
 from uptack.table.values.kinds import canonical, number
 
 SECRET = "the row of alice"
-THROWN = [KeyboardInterrupt, SystemExit, GeneratorExit]
+THROWN = [KeyboardInterrupt, SystemExit, GeneratorExit, ImportError, UptackError, Touched]
 
 
 class Row:

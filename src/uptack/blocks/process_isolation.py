@@ -72,7 +72,11 @@ def apart(
         yield answer
         told += 1
     for job in jobs[told:]:  # one of them ended its keeper: now each has its own
-        yield [*split([job], 1, timeout), None][0]
+        try:
+            answer = next(iter(split([job], 1, timeout)), None)
+        except InvalidArgument:  # jobs could be loaded before: somebody ended the keeper when it had just begun
+            answer = None
+        yield answer
 
 
 # ------------------------------------------------------------------------------------------- where the answers are read

@@ -21,7 +21,10 @@ def seen(error):
     return "".join(traceback.format_exception(error))
 
 
-@pytest.mark.parametrize("kind", [ValueError, ZeroDivisionError, RecursionError, MemoryError, OSError, KeyError])
+@pytest.mark.parametrize(
+    "kind",
+    [ValueError, RecursionError, MemoryError, OSError, KeyError, KeyboardInterrupt, SystemExit, GeneratorExit],
+)
 def test_foreign_errors_say_nothing(kind):
     @guarded
     def release(x):
@@ -47,13 +50,12 @@ def test_our_errors_leave_without_what_is_behind_them():
     assert caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, Touched])
-def test_interrupts_and_rehearsals_pass(kind):
+def test_rehearsals_pass():
     @guarded
     def release():
-        raise kind
+        raise Touched
 
-    with pytest.raises(kind):
+    with pytest.raises(Touched):
         release()
 
 

@@ -9,7 +9,6 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -147,7 +146,7 @@ def test_a_value_of_any_type_has_a_form():
     assert canonical(uuid.UUID(int=7)) == "00000000-0000-0000-0000-000000000007"
     assert canonical({"b": 1.0, "a": [2]}) == canonical({"a": (2.0,), "b": True})
     assert canonical(np.array([1, 2.0])) == (1, 2)
-    for error in (ValueError("x"), SystemExit(), RecursionError(), GeneratorExit()):
+    for error in (ValueError("x"), SystemExit(), RecursionError(), GeneratorExit(), KeyboardInterrupt("x")):
         assert isinstance(canonical(Hostile(error)), str)
     assert isinstance(canonical(HostileNumber(3.5)), str)
     assert isinstance(canonical(dt.datetime(2024, 1, 1, tzinfo=HostileZone())), str)
@@ -157,6 +156,13 @@ def test_a_value_of_any_type_has_a_form():
     assert canonical(endless) == canonical([[endless]])
 
 
-def test_an_interrupt_is_no_value():
-    with pytest.raises(KeyboardInterrupt):
-        canonical(Hostile(KeyboardInterrupt()))
+def test_a_type_without_a_name_has_a_form():
+    class Meta(type):
+        @property
+        def __name__(cls):
+            raise KeyboardInterrupt("the row of alice")
+
+    class Row(metaclass=Meta):
+        __str__ = __repr__ = Hostile.__str__
+
+    assert canonical(Row()) == "Row"

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "uptack"
-GROUND = {"errors", "exact", "checks", "labels", "progress"}
+GROUND = {"errors", "exact", "checks", "interrupts", "labels", "progress"}
 KERNEL = {"noise", "privacy", "release", "registry", "table", "reach", "mechanisms"}
 FITS = GROUND | KERNEL | {"account", "statistics", "blocks", "display", "grouping"}
 ALLOWED = {
     "errors": set(),
     "exact": set(),
+    "interrupts": set(),
     "labels": set(),
     "progress": set(),
     "checks": {"errors", "exact"},

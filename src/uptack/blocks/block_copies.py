@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack import checks
+from uptack import checks, interrupts
 from uptack.errors import InvalidArgument
 
 Indices = NDArray[np.int64]
@@ -71,7 +71,8 @@ def parcels(data: Any, blocks: Sequence[Indices], *, shipped: bool = False) -> l
 def _ready(parcel: Parcel) -> Parcel:
     try:
         return partial(_same, parcel())
-    except Exception:
+    except BaseException:  # a row's own methods
+        interrupts.check()
         return _nothing
 
 
@@ -105,7 +106,8 @@ def own(value: Any) -> Any:
         return fresh(value, np.arange(len(value)))
     try:
         return pickle.loads(pickle.dumps(value))
-    except Exception:
+    except BaseException:  # a row's own methods
+        interrupts.check()
         return copy.deepcopy(value)
 
 
@@ -179,7 +181,8 @@ def _column(column: Any) -> Any:
         return np.full(len(values), np.nan)
     try:
         return pd.Series(values)
-    except Exception:
+    except BaseException:  # a row's own methods
+        interrupts.check()
         return pd.Series(values, dtype=object)
 
 
@@ -267,7 +270,8 @@ def _unpolarised(data: Any, rows: Indices) -> Parcel:
     try:
         part, frame = data[rows], hasattr(data, "columns")
         return _Polars(tuple(map(_listed, part.get_columns() if frame else [part])), frame)
-    except Exception:
+    except BaseException:  # a row's own methods
+        interrupts.check()
         return _nothing
 
 

@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack import checks
+from uptack import checks, interrupts
 from uptack.blocks.answer_encoding import decode_answer, encode_answer
 from uptack.blocks.block_copies import Indices, library, parcels
 from uptack.blocks.fork_server import Job
@@ -182,15 +182,14 @@ def _here(jobs: Sequence[Job]) -> Iterator[bytes | None]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 answer = job.answer()
-        except KeyboardInterrupt:
-            raise
         except BaseException:  # a panic in Rust is no Exception
-            pass
+            interrupts.check()
         yield answer
 
 
 def _result(answer: bytes | None, accept: Accept, fallback: Any) -> Any:
     try:
         return fallback if answer is None else accept(decode_answer(answer))
-    except Exception:
+    except BaseException:
+        interrupts.check()
         return fallback

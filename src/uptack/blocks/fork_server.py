@@ -25,11 +25,15 @@ from functools import partial
 from os import _exit as leave
 from typing import Any, NamedTuple, NoReturn
 
+from uptack.blocks.confinement import confine, die_with
+
 HEADER = struct.Struct("!q")
 """The length of an answer; -1 for none."""
 LIMIT = 1 << 28
 """The longest answer, in bytes."""
 READY = b"ready"
+GRACE, LOOK, PATIENCE = 60.0, 0.25, 5.0
+"""Seconds that a keeper may be late, between two looks at it, and that it has for its end."""
 NAP = 3600.0
 """Seconds that a wait may last before the clock is looked at: some systems can't wait for years."""
 
@@ -63,21 +67,66 @@ def _loaded(load: bytes) -> Any:
 # ------------------------------------------------------------------------------------------------------------- answers
 
 
-def read_frame(fd: int) -> bytes | None:
-    """The next answer; EOFError where the keeper is gone."""
-    length = HEADER.unpack(_exactly(fd, HEADER.size))[0]
-    return _exactly(fd, length) if length >= 0 else None
+@dataclass(frozen=True)
+class Answers:
+    """What a keeper writes, as the process that waits for it sees it.
+
+    A keeper that lives has the next answer within `timeout` seconds and a little of the one before: jobs start in
+    order, and each is ended when its time is over. One that is stopped, or has none for longer, counts as gone.
+    """
+
+    fd: int
+    keeper: int
+    timeout: float
+
+    def next(self) -> bytes | None:
+        """The next answer; EOFError where the keeper is gone."""
+        deadline = time.monotonic() + self.timeout + GRACE
+        length = HEADER.unpack(self._exactly(HEADER.size, deadline))[0]
+        return self._exactly(length, deadline) if length >= 0 else None
+
+    def _exactly(self, size: int, deadline: float) -> bytes:
+        parts, missing = [], size
+        while missing:
+            self._wait(deadline)
+            part = os.read(self.fd, min(missing, 1 << 20))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+
+    def _wait(self, deadline: float) -> None:
+        """Until there is something to read."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.fd, selectors.EVENT_READ)
+            while not selector.select(LOOK):
+                if time.monotonic() >= deadline or _stopped(self.keeper):
+                    raise EOFError
 
 
-def _exactly(fd: int, size: int) -> bytes:
-    parts, missing = [], size
-    while missing:
-        part = os.read(fd, min(missing, 1 << 20))
-        if not part:
-            raise EOFError
-        parts.append(part)
-        missing -= len(part)
-    return b"".join(parts)
+def _stopped(pid: int) -> bool:
+    """Whether a child is stopped. Its end is left for others to see."""
+    try:
+        return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+    except (OSError, AttributeError):  # not every system can say; then the time limit does
+        return False
+
+
+def dismiss(pid: int) -> None:
+    """End a keeper: it ends its workers if it can. One that does not is killed, and its workers with it on Linux."""
+    with contextlib.suppress(OSError):
+        if not _stopped(pid):
+            os.kill(pid, signal.SIGTERM)
+            deadline = time.monotonic() + PATIENCE
+            pause = 0.0005
+            while time.monotonic() < deadline and not _stopped(pid):
+                if os.waitpid(pid, os.WNOHANG)[0]:
+                    return
+                time.sleep(pause)
+                pause = min(2 * pause, 0.05)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
 
 
 def _framed(answer: bytes | None) -> bytes:
@@ -103,11 +152,14 @@ def _stop(*_: Any) -> NoReturn:
     raise _Stop
 
 
-def keep(load: Callable[[], Sequence[Job]], out: int, workers: int, timeout: float, limits: Any = None) -> NoReturn:
+def keep(
+    load: Callable[[], Sequence[Job]], out: int, workers: int, timeout: float, parent: int, limits: Any = None
+) -> NoReturn:
     """The life of a keeper. It must never return: it may be a copy of a process that has other things to do."""
     try:
         gc.freeze()  # what was garbage before may end threads of its own, which are not here: that would be a crash
         os.setsid()  # Ctrl-C is for the process that waits
+        die_with(parent)
         _quiet()
         os.closerange(3, out)
         os.closerange(max(out + 1, 3), min(os.sysconf("SC_OPEN_MAX"), 1 << 20))
@@ -120,7 +172,7 @@ def keep(load: Callable[[], Sequence[Job]], out: int, workers: int, timeout: flo
         leave(0)
 
 
-def keep_sealed(writing: Any, jobs: Sequence[Sealed], workers: int, timeout: float) -> NoReturn:
+def keep_sealed(writing: Any, jobs: Sequence[Sealed], workers: int, timeout: float, parent: int) -> NoReturn:
     """The life of a keeper that is a fresh interpreter. It says when it could load what is to be done."""
 
     def load() -> list[Job]:
@@ -129,7 +181,7 @@ def keep_sealed(writing: Any, jobs: Sequence[Sealed], workers: int, timeout: flo
         return opened
 
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    keep(load, writing.fileno(), workers, timeout)
+    keep(load, writing.fileno(), workers, timeout, parent)
 
 
 def answer_once(writing: Any, job: Sealed) -> None:
@@ -217,10 +269,10 @@ class _Worker:
     @classmethod
     def start(cls, number: int, job: Job, timeout: float, private: list[int]) -> _Worker:
         """Fork. The new process holds none of the keeper's own pipes."""
-        reading, writing = os.pipe()
+        (reading, writing), keeper = os.pipe(), os.getpid()
         pid = os.fork()
         if pid == 0:
-            _work(job, writing, [reading, *private])
+            _work(job, writing, [reading, *private], keeper)
         os.close(writing)
         return cls(number, pid, reading, time.monotonic() + timeout)
 
@@ -251,16 +303,17 @@ class _Worker:
         return answer[:length] if 0 <= length <= len(answer) else None
 
 
-def _work(job: Job, out: int, private: list[int]) -> NoReturn:
+def _work(job: Job, out: int, private: list[int], keeper: int) -> NoReturn:
     """The life of a worker. Only the references of this module are used after the job: it may have changed others."""
     try:
-        os.setpgid(0, 0)
+        die_with(keeper)
         for fd in private:
             os.close(fd)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as first_to_go:
             first_to_go.write("1000")  # where memory runs out, this process ends and no other
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        confine()
         _write(out, _framed(job.answer()))
     finally:
         leave(0)

@@ -3,7 +3,9 @@
 A *keeper* is split off once (`os.fork`), is silenced, and runs nothing itself. It forks one process for every job, so
 every job finds the state in which the keeper was made: what other jobs did to globals, defaults, modules or the data is
 not there. An answer is a string of bytes. Whatever else a job does (raise anything, end its process, crash, be too
-slow, print, leave threads or processes behind) is no answer, and is seen by nobody.
+slow, print, leave threads or processes behind) is no answer, and is seen by nobody. Workers have sessions of their own
+and, where the system allows it, no right to signal others (`uptack.blocks.confinement`). A keeper that a job stopped or
+ended all the same is replaced: this process looks at it while it waits, so it never waits for ever.
 
 Where a library in use does not survive `os.fork` (polars), the keeper is a fresh interpreter. Where there is no
 `os.fork` at all, every job gets a fresh interpreter. Then jobs must be such that can be pickled.
@@ -21,21 +23,26 @@ import multiprocessing
 import os
 import pickle
 import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from uptack import interrupts
 from uptack.blocks.fork_server import (
+    GRACE,
     LIMIT,
     NAP,
+    PATIENCE,
     READY,
+    Answers,
     Job,
     Sealed,
     answer_once,
+    dismiss,
     keep,
     keep_sealed,
-    read_frame,
     thread_limits,
 )
 from uptack.errors import InvalidArgument
@@ -65,7 +72,11 @@ def apart(
         yield answer
         told += 1
     for job in jobs[told:]:  # one of them ended its keeper: now each has its own
-        yield [*split([job], 1, timeout), None][0]
+        try:
+            answer = next(iter(split([job], 1, timeout)), None)
+        except InvalidArgument:  # jobs could be loaded before: somebody ended the keeper when it had just begun
+            answer = None
+        yield answer
 
 
 # ------------------------------------------------------------------------------------------- where the answers are read
@@ -74,42 +85,43 @@ def apart(
 def _forked(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes | None]:
     """Answers while the keeper lives."""
     limits = thread_limits()
-    reading, writing = os.pipe()
+    (reading, writing), parent = os.pipe(), os.getpid()
     held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # until the keeper has handlers of its own
     try:
         pid = os.fork()
         if pid == 0:
-            keep(lambda: jobs, writing, workers, timeout, limits)
+            keep(lambda: jobs, writing, workers, timeout, parent, limits)
     finally:
         os.close(writing)
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
     try:
+        answers = Answers(reading, pid, timeout)
         with contextlib.suppress(EOFError):
             for _ in jobs:
-                yield read_frame(reading)
+                yield answers.next()
     finally:
         os.close(reading)
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGTERM)
-            os.waitpid(pid, 0)
+        dismiss(pid)
 
 
 def _spawned(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes | None]:
     """The same with a fresh interpreter."""
     context = multiprocessing.get_context("spawn")
     reading, writing = context.Pipe(duplex=False)
-    process = context.Process(target=keep_sealed, args=(writing, _sealed(jobs), workers, timeout))
+    process = context.Process(target=keep_sealed, args=(writing, _sealed(jobs), workers, timeout, os.getpid()))
     process.start()
     writing.close()
-    loaded = False
+    loaded, answers = False, Answers(reading.fileno(), process.pid or 0, timeout)
     try:
         with contextlib.suppress(EOFError):
-            loaded = read_frame(reading.fileno()) == READY
+            loaded = answers.next() == READY
             for _ in jobs:
-                yield read_frame(reading.fileno())
+                yield answers.next()
     finally:
         reading.close()
         process.terminate()
+        process.join(PATIENCE)
+        process.kill()  # one that is stopped does not hear of its end
         process.join()
     if not loaded:
         raise _unloadable()
@@ -124,12 +136,17 @@ def _one_by_one(jobs: Sequence[Sealed], workers: int, timeout: float) -> Iterato
         process = context.Process(target=answer_once, args=(writing, job))
         process.start()
         writing.close()
-        loaded = False
-        with contextlib.suppress(EOFError, OSError), reading:
-            loaded = reading.recv_bytes() == READY
-            return reading.recv_bytes(LIMIT) if reading.poll(timeout) else None
-        process.kill()
-        process.join()
+        loaded, last = False, threading.Timer(min(timeout + GRACE, threading.TIMEOUT_MAX), process.kill)
+        last.daemon = True
+        last.start()
+        try:
+            with contextlib.suppress(EOFError, OSError), reading:
+                loaded = reading.recv_bytes() == READY
+                return reading.recv_bytes(LIMIT) if reading.poll(timeout) else None
+        finally:
+            last.cancel()
+            process.kill()
+            process.join()
         if not loaded:
             raise _unloadable()
         return None
@@ -153,7 +170,8 @@ def _dumped(what: Any, dumps: Callable[[Any], bytes]) -> bytes:
     """Packed, or nothing: what can't be loaded is no answer."""
     try:
         return dumps(what)
-    except Exception:
+    except BaseException:  # a row's own methods
+        interrupts.check()
         return b""
 
 

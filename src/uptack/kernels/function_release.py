@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uptack import checks
+from uptack import checks, interrupts
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational
 from uptack.kernels import function_storage
@@ -284,8 +284,13 @@ class FunctionRelease:
 
 def _numbers(f: Function, where: Floats) -> Floats | None:
     """What f returns, as numbers; None where that can't be."""
-    try:
-        with np.errstate(all="ignore"), SILENCE:
-            return np.asarray(f(where.copy()), np.float64).reshape(-1)
-    except Exception:
-        return None
+
+    def compute() -> Floats | None:
+        try:
+            with np.errstate(all="ignore"), SILENCE:
+                return np.asarray(f(where.copy()), np.float64).reshape(-1)
+        except BaseException:  # f knows the rows
+            interrupts.check()
+            return None
+
+    return interrupts.watched(compute)

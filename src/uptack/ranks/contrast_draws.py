@@ -17,7 +17,7 @@ from uptack.ranks.rank_options import PUBLIC_LABELS, LabelOptions, labels_are_pu
 from uptack.reach.group_difference import Difference
 from uptack.reach.l_statistics import quantile_rank
 from uptack.statistics.column_options import Question, read_question
-from uptack.statistics.release_methods import inverse_advice, sight
+from uptack.statistics.release_methods import inverse_advice, saturated, sight
 from uptack.table.protocol import Column
 
 HOW = "inverse sensitivity"
@@ -115,7 +115,7 @@ def difference(found: Contrast, p: Fraction) -> Outcome[float]:
     if seen is None:
         return question.refuse(HOW, advice())
     sizes = found.sizes
-    lattice, steps = seen[0], min(seen[1], sum(sizes) + 1)
+    lattice, steps = seen[0], saturated(seen[1], sum(sizes), question.rows)
     reach = Difference(*found.groups, _ranks(p, sizes), steps, question.rows, found.together)
     refusal, spent = Refusal(_room(p, sizes, question.rows), question.size_is_secret), inverse_loss(question.epsilon)
     value = inverse_sensitivity(

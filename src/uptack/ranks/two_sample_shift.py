@@ -17,7 +17,7 @@ from uptack.ranks.superiority_weight import MOVES, weight
 from uptack.reach.pairwise_shift import PairwiseShift
 from uptack.registry import release
 from uptack.release import NoReply, Release
-from uptack.statistics.release_methods import inverse_advice, sight
+from uptack.statistics.release_methods import inverse_advice, saturated, sight
 from uptack.table.reads import LABELLED
 
 COMES = Fraction(3, 2)
@@ -80,7 +80,7 @@ def _drawn(found: Contrast) -> Outcome[float]:
     if seen is None:
         return question.refuse(HOW, advice())
     sizes, lattice = found.sizes, seen[0]
-    kept, steps = bears(found, sizes), min(seen[1], sum(sizes) + 1)
+    kept, steps = bears(found, sizes), saturated(seen[1], sum(sizes), question.rows)
     one, other = found.samples.values
     each = step(found, sizes) or Fraction(1)
     reach = PairwiseShift(one, other, each, steps, lattice.values, lattice.top)

@@ -6,7 +6,9 @@ of that may be seen. So there is one place around every release where
 - NumPy's floating-point errors are silent;
 - Python's warnings are silent;
 - an error of ours (`UptackError`), which is worded from public things, leaves without the errors behind it;
-- any other error becomes `Failed`, which says nothing about the rows.
+- any other error becomes `Failed`, which says nothing about the rows; also KeyboardInterrupt, SystemExit and
+  GeneratorExit, which a row's own methods can raise;
+- what a signal's handler raised leaves, without anything behind it (`uptack.interrupts`).
 
 For work on uptack itself, `UPTACK_DEBUG=1` in the environment lets every error through as it is.
 """
@@ -23,6 +25,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from uptack.errors import Failed, UptackError
+from uptack.interrupts import Stop, watched
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,18 +65,23 @@ def guarded(release: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(release)
     def behind(*arguments: P.args, **options: P.kwargs) -> T:
-        failure: BaseException
-        try:
-            with SILENCE, np.errstate(all="ignore"):
-                return release(*arguments, **options)
-        except (UptackError, ImportError) as error:
-            failure = error
-        except Exception as error:
-            if os.environ.get("UPTACK_DEBUG") == "1":
-                raise
-            failure = Failed(release.__name__)
-            del error
-        failure.__cause__ = failure.__context__ = None
-        raise failure.with_traceback(None)
+        return watched(lambda: _quietly(release, arguments, options))
 
     return behind
+
+
+def _quietly(release: Callable[..., T], arguments: tuple[Any, ...], options: dict[str, Any]) -> T:
+    failure: BaseException
+    try:
+        with SILENCE, np.errstate(all="ignore"):
+            return release(*arguments, **options)
+    except Stop:
+        raise
+    except (UptackError, ImportError) as error:
+        failure = error
+    except BaseException:
+        if os.environ.get("UPTACK_DEBUG") == "1":
+            raise
+        failure = Failed(release.__name__)
+    failure.__cause__ = failure.__context__ = None
+    raise failure.with_traceback(None)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from uptack import checks
+from uptack import checks, interrupts
 from uptack.errors import InvalidArgument, UptackError
 from uptack.noise import Entropy
 from uptack.privacy import Adjacency, Privacy, tight
@@ -119,16 +119,18 @@ class Session(SessionOverview):
         its place. Errors are raised outside of the block that catches them: inside, Python would keep the
         first error as the context of the next, and show both.
         """
-        try:
-            return request.make(self.source, self._entropy)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except UptackError as known_error:
-            error = known_error
-        except BaseException:
-            error = UptackError("the rows could not be read, so nothing is released; the debit stands")
-        error.__context__ = error.__cause__ = None
-        raise error
+
+        def reading() -> Made:
+            try:
+                return request.make(self.source, self._entropy)
+            except UptackError as known_error:
+                error = known_error
+            except BaseException:  # an interrupt is told by its signal, and gets through
+                error = UptackError("the rows could not be read, so nothing is released; the debit stands")
+            error.__context__ = error.__cause__ = None
+            raise error
+
+        return interrupts.watched(reading)
 
     def plan(self, requests: Iterable[Request]) -> Plan:
         """What so many releases would cost, and how close they would be. Looks at no data and spends nothing."""

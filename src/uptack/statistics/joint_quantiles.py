@@ -77,7 +77,7 @@ def quantiles(
         if chained:
             found_advice = quantile_trees.advice(found_advice, n, levels, question.epsilon, question.rows)
         return question.refuse(HOW, found_advice)
-    lattice, steps = seen[0], saturated(seen[1], data)
+    lattice, steps = seen[0], saturated(seen[1], data.count(), question.rows)
     segments = [(Segment(rank, rank),) for rank in ranks]
     windows = [w for s in segments for w in LStatistic.windows(s, steps, question.rows)]
     selected = data.order(windows)

@@ -79,7 +79,7 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
     seen = sight(lambda size: statistic.room(size, size) // question.rows, n, question, 1, lattices)
     if seen is None:
         return question.refuse(how, advice())
-    lattice, steps = seen[0], saturated(seen[1], data)
+    lattice, steps = seen[0], saturated(seen[1], data.count(), question.rows)
     value = inverse_sensitivity(
         statistic.build(data, n, steps, question.rows),
         steps,
@@ -93,12 +93,23 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
     return question.refuse(how, advice(), spent) if value is None else question.answer(value, spent, how)
 
 
-def saturated(steps: int, data: Data) -> int:
-    """As many of K steps as tell anything: when all rows have changed, an interval holds every candidate.
+def saturated(steps: int, size: int, rows: int) -> int:
+    """As many of K steps as tell anything of a table of `size` rows, where one person has up to `rows`: ⌊N/g⌋ + 1.
 
-    So the law is the same, and a tiny ε does not ask for more steps than there are rows.
+    So a tiny ε does not ask for more steps than there are people.
+
+    **Theorem.** The draw stays ε-differentially private where N is secret, whatever the ranks are, also those worked
+    out from a noisy n. *Proof.* Let s(y) be the score of y without a limit, so that the score with K steps is
+    min(s(y), K + 1). Here it is min(s(y), K + 1, ⌊N/g⌋ + 2), K being public. One person moves s(y) by at most 1, and N
+    by at most g, so ⌊N/g⌋ by at most 1. The least of numbers that move by at most 1 does so too. ⊥ does not notice:
+    κ ≤ ⌊N/g⌋ is less than the new limit, so it is brought down to K where it was before, and nowhere else. For the
+    same reason candidates outside interval κ still score at least κ + 1, and the guarantee of ⊥ stays. ∎
+
+    Where all ranks are from 1 to max(N, 1), the law is the same as with K steps: g·(⌊N/g⌋ + 1) > N moves take every
+    rank out of the table on either side, and an interval that goes that far holds every candidate. A limit of N + 1
+    steps is not private for g > 1 where ranks are far above N: it moves by g at once.
     """
-    return min(steps, data.count() + 1)
+    return min(steps, size // rows + 1)
 
 
 def sight(

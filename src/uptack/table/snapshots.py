@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from uptack import interrupts
 from uptack.errors import UptackError
 
 T = TypeVar("T")
@@ -76,13 +77,17 @@ def guarded(read: Callable[[], T]) -> T:
 
     It is raised outside the `except` block: there, Python would keep the first error as its context.
     """
-    try:
-        return read()
-    except (UptackError, KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException:
-        pass
-    raise UptackError(UNREADABLE)
+
+    def reading() -> T:
+        try:
+            return read()
+        except UptackError:
+            raise
+        except BaseException:  # an interrupt is told by its signal, and gets through
+            pass
+        raise UptackError(UNREADABLE)
+
+    return interrupts.watched(reading)
 
 
 def run(con: Any, read: Callable[[], T]) -> T:

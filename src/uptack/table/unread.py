@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from uptack.interrupts import Stop
 from uptack.table.conditions import Condition
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import known
@@ -24,7 +25,7 @@ from uptack.table.values.kinds import Kind, whole
 from uptack.table.values.times import Form
 
 
-class Touched(BaseException):
+class Touched(Stop):
     """The rehearsal came to where data or randomness are needed. Like an interrupt, callers must not catch it."""
 
 

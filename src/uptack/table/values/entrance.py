@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack import checks
+from uptack import checks, interrupts
 from uptack.errors import InvalidArgument
 from uptack.table.values import containers
 from uptack.table.values.field import Array, Field, Floats
@@ -49,10 +49,15 @@ def field(name: str, x: Any, must: str = "a one-dimensional column", fix: str = 
 
 def _converted(x: Any) -> Any:
     """What an object says it is as an array; None where that fails, for a reason that may tell of its content."""
-    try:
-        return np.asarray(x)
-    except Exception:
-        return None
+
+    def convert() -> Any:
+        try:
+            return np.asarray(x)
+        except BaseException:
+            interrupts.check()
+            return None
+
+    return interrupts.watched(convert)
 
 
 def column(name: str, x: Any) -> Field:

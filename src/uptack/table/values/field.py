@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack import interrupts
 from uptack.table.values.kinds import LARGEST, Kind, canonical, in_order, labelled, number
 from uptack.table.values.times import Form, ticks_of
 
@@ -195,7 +196,7 @@ def _doubles(values: Array) -> Floats:
 
 def listed(values: Any) -> Floats:
     """Each of many values as a float, by itself: see `uptack.table.values.kinds.number`."""
-    return np.fromiter(map(number, values), np.float64, len(values))
+    return interrupts.watched(lambda: np.fromiter(map(number, values), np.float64, len(values)))
 
 
 def _numbered(rows: list[Any]) -> tuple[list[Hashable], NDArray[np.int64]]:
@@ -205,7 +206,7 @@ def _numbered(rows: list[Any]) -> tuple[list[Hashable], NDArray[np.int64]]:
     ):  # of which equal ones are alike: canonical once for all of them
         plain: list[Any] = rows
     else:
-        plain = [canonical(value) for value in rows]
+        plain = interrupts.watched(lambda: [canonical(value) for value in rows])
     places: dict[Any, int] = {}
     codes = np.fromiter((places.setdefault(value, len(places)) for value in plain), np.int64, len(rows))
     return [canonical(value) for value in places], codes

@@ -15,6 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack import interrupts
+
 Kind = Literal["integer", "number", "boolean", "text", "time", "duration", "other", "any"]
 """What a column holds: declared by its container or by the curator, never read off its rows.
 
@@ -44,7 +46,7 @@ def whole(kind: Kind) -> bool:
 
 
 def canonical(value: Any) -> Hashable:
-    """A row's value in one plain form, from that value alone. It can't raise.
+    """A row's value in one plain form, from that value alone. It can't raise, unless a signal's handler does.
 
     | what a row holds                                         | its canonical form                               |
     |----------------------------------------------------------|--------------------------------------------------|
@@ -73,7 +75,9 @@ def canonical(value: Any) -> Hashable:
     >>> [canonical(v) for v in (-0.0, 0.5, float("nan"), np.datetime64("NaT"), "1", ["a", 2.0], {})]
     [0, 0.5, None, None, '1', ('a', 2), '{}']
     """
-    return _canonical(value, DEEPEST)
+    if type(value) in (str, int, float, NoneType) or interrupts.watching():
+        return _canonical(value, DEEPEST)
+    return interrupts.watched(lambda: _canonical(value, DEEPEST))
 
 
 def _canonical(value: Any, depth: int) -> Hashable:
@@ -90,10 +94,8 @@ def _canonical(value: Any, depth: int) -> Hashable:
         for types, form in _FORMS:
             if isinstance(value, types):
                 return form(value, depth)
-    except KeyboardInterrupt:
-        raise
     except BaseException:  # whatever a row's own methods do, an error would tell of that row
-        pass
+        interrupts.check()
     return _text(value)
 
 
@@ -101,11 +103,14 @@ def _text(value: Any) -> str:
     """The text of a value; the name of its type, where it has none."""
     try:
         text = str.__str__(str(value)).replace(hex(id(value)), "")
-    except KeyboardInterrupt:
-        raise
     except BaseException:  # as above
-        text = type(value).__name__
+        interrupts.check()
+        text = _TYPE_NAME(type(value))
     return ADDRESS.sub("", text)
+
+
+_TYPE_NAME = type.__dict__["__name__"].__get__
+"""The name of a type, without what a metaclass says."""
 
 
 def _real(value: float) -> int | float | None:

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack import interrupts
 from uptack.table.values.kinds import Kind, canonical
 
 Ticks = NDArray[np.int64]
@@ -171,7 +172,7 @@ def ticks_of(values: NDArray[Any]) -> tuple[Ticks, Mask]:
 
 def objects_as_ticks(rows: list[Any], form: Form) -> tuple[Ticks, Mask]:
     """Rows of any type as ticks, each by itself; one that is of another kind than the form is missing."""
-    found = [_read(row, form) for row in rows]
+    found = interrupts.watched(lambda: [_read(row, form) for row in rows])
     gone = np.fromiter((tick is None for tick in found), bool, len(found))
     return np.fromiter((tick or 0 for tick in found), np.int64, len(found)), gone
 

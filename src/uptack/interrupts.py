@@ -1,0 +1,151 @@
+"""A real interrupt is told by its signal, never by the type of an exception.
+
+Rows may be objects with methods of their own, and a method can raise anything: KeyboardInterrupt, SystemExit or
+GeneratorExit, with a row in its text, or to say by its type alone that a row is there. So code that runs rows' methods
+catches BaseException. What a signal's handler raises must still get through. Therefore handlers are watched:
+
+- While `watched(run)` is under way in the main thread, each Python handler of `SIGNALS` is wrapped. The wrapper keeps
+  what the handler raises, and lets it go on.
+- Code that catches BaseException then calls `check()`, which raises what was kept.
+- When `watched` ends it raises what was kept, whatever `run` returned or raised. A row, or a library, that swallowed
+  the exception does not swallow the interrupt.
+
+So a watched call ends with an interrupt if and only if a signal came. That does not depend on rows.
+
+*Limits.* Python runs handlers in the main thread only: in other threads every exception counts as one of the rows, also
+one that somebody throws there from outside (`PyThreadState_SetAsyncExc`, gevent). Handlers that are not Python's can't
+be watched. A row whose methods send a signal or set handlers runs code of its own in this process, and so could do
+anything else.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+SIGNALS = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGBREAK")
+    if hasattr(signal, name)
+)
+"""Signals whose handlers commonly raise."""
+
+
+class Stop(BaseException):
+    """What uptack itself raises through every guard, such as the end of a dry run. It says nothing of rows."""
+
+
+class _State:
+    """What is being watched. Only the main thread changes it."""
+
+    def __init__(self) -> None:
+        self.depth, self.held = 0, False
+        self.raised: BaseException | None = None
+        self.replaced: dict[int, tuple[Any, Any]] = {}
+
+
+STATE = _State()
+
+
+class _Watch:
+    """One `watched` call. While `held`, handlers keep what they raise: nothing is left half done."""
+
+    entered = False
+
+    def enter(self) -> None:
+        STATE.held = True
+        if STATE.depth == 0:
+            STATE.raised = None
+            for number in SIGNALS:
+                if callable(handler := signal.getsignal(number)):
+                    STATE.replaced[number] = handler, _keeping(handler)
+                    signal.signal(number, STATE.replaced[number][1])
+        STATE.depth, self.entered = STATE.depth + 1, True
+        STATE.held = False
+
+    def leave(self) -> BaseException | None:
+        """What a handler raised, if one did."""
+        if not self.entered:
+            return None
+        STATE.held = True
+        STATE.depth, self.entered, raised = STATE.depth - 1, False, STATE.raised
+        if STATE.depth == 0:
+            for number, (handler, ours) in STATE.replaced.items():
+                if signal.getsignal(number) is ours:  # else somebody has set another one meanwhile
+                    signal.signal(number, handler)
+            STATE.replaced, raised, STATE.raised = {}, STATE.raised, None
+        STATE.held = False
+        return raised
+
+
+def _keeping(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """The same handler, which keeps what it raises."""
+
+    def received(number: int, frame: Any) -> None:
+        try:
+            handler(number, frame)
+        except BaseException as raised:
+            if STATE.depth == 0 and not STATE.held:  # somebody put it back after the watch
+                raise
+            STATE.raised = raised
+            if not STATE.held:
+                raise
+
+    return received
+
+
+def _here() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def watching() -> bool:
+    """Whether a call is being watched, or there is no need to: handlers run in the main thread."""
+    return STATE.depth > 0 or not _here()
+
+
+def check() -> None:
+    """Raise what a signal's handler raised during the watch: to be called where BaseException is caught."""
+    if STATE.raised is not None and STATE.depth > 0 and _here():
+        raise STATE.raised
+
+
+def watched(run: Callable[[], T]) -> T:
+    """What `run()` returns or raises; where a signal's handler raised meanwhile, that and nothing behind it.
+
+    >>> def swallow():
+    ...     try:
+    ...         signal.raise_signal(signal.SIGINT)
+    ...     except KeyboardInterrupt:
+    ...         return "nothing happened"
+    >>> try:
+    ...     watched(swallow)
+    ... except KeyboardInterrupt:
+    ...     print("interrupted")
+    interrupted
+    """
+    if not _here():
+        return run()
+    watch, failure, interrupt, result = _Watch(), None, None, None
+    try:
+        watch.enter()
+        result = run()
+    except BaseException as error:
+        failure = error
+    finally:
+        try:
+            interrupt = watch.leave()
+        except BaseException:  # of a signal at its very door, before it was held
+            interrupt = watch.leave()
+    try:
+        if interrupt is not None:
+            interrupt.__cause__ = interrupt.__context__ = None
+            raise interrupt.with_traceback(None)
+        if failure is not None:
+            raise failure
+        return result  # type: ignore[return-value]
+    finally:
+        del failure, interrupt  # an error holds this frame, and must not be held by it

@@ -7,7 +7,6 @@ import pytest
 from tests.table.questions import PERSON, Comparison, made, narrowed
 from uptack.table import search
 from uptack.table.engine import rows
-from uptack.table.engine.table import EngineTable
 from uptack.table.opening import open_table
 
 ENGINES = [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("spark", "postgres")]
@@ -26,7 +25,7 @@ def test_an_engine_answers_as_memory_does(request, tmp_path, monkeypatch, engine
             3, "t", pc.cast(pc.floor_temporal(table["t"], unit="day").cast(pa.timestamp("us")), pa.date32())
         )
     put = request.getfixturevalue(engine).put(table, tmp_path)
-    ours = narrowed(EngineTable.of(put.table, person=tuple(filter(None, [PERSON[person]]))), where)
+    ours = narrowed(open_table(put.table, person=PERSON[person]), where)
     theirs = narrowed(open_table(table, person=PERSON[person]), where)
     with ours.snapshot():
         Comparison(1, 0.02 if engine == "spark" else 0.1).tables(ours, theirs)

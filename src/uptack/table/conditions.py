@@ -56,6 +56,7 @@ MOST = 1000
 """Values in one list."""
 COMPARED: tuple[Kind, ...] = ("integer", "number", "boolean", "text", "time", "duration", "any")
 """Kinds of columns that a condition can be about."""
+MAPPING = "conditions by the names of columns: keyword arguments, or a dictionary"
 FIX = "Such as age=('>=', 18), ward='Surgery', age=('between', (18, 65)) or ward=('in', ['Surgery', 'Maternity'])."
 
 

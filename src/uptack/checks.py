@@ -5,6 +5,7 @@ A check never prints the content of an array: it may be data.
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Real
@@ -21,6 +22,9 @@ LARGEST, SMALLEST = Fraction(np.finfo(np.float64).max), Fraction(1, 1 << 1074)
 
 LEAST_CHANCE = Fraction(1, 10**300)
 """Nor may a chance that must be above 0 be smaller than this."""
+
+MOST_CELLS = 1_000_000
+"""Cells, or categories, that one request may list: each gets noise of its own, and a place in memory."""
 
 NO_NUMBERS = (bool, np.bool_, np.timedelta64)
 """Types that count as integers in Python or NumPy, and are not meant as numbers."""
@@ -120,6 +124,13 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise InvalidArgument(name, " or ".join(map(repr, allowed)), describe(value))
     return str(value)
+
+
+def few(name: str, value: object, most: int, what: str, fix: str = "") -> None:
+    """Refuses a public list that is too long, or a number of things that is too large, before it is looked through."""
+    size = value if isinstance(value, int) else len(value) if isinstance(value, Sized) else 0
+    if size > most:
+        raise InvalidArgument(name, f"at most {most:,} {what}", f"{size:,}" if size < 10**30 else "far more", fix)
 
 
 def single(name: str, value: object, must: str = "one value") -> None:

@@ -5,6 +5,7 @@ A check never prints the content of an array: it may be data.
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Real
@@ -21,6 +22,12 @@ LARGEST, SMALLEST = Fraction(np.finfo(np.float64).max), Fraction(1, 1 << 1074)
 
 LEAST_CHANCE = Fraction(1, 10**300)
 """Nor may a chance that must be above 0 be smaller than this."""
+
+MOST_CELLS = 1_000_000
+"""Cells, or categories, that one request may list: each gets noise of its own, and a place in memory."""
+
+NO_NUMBERS = (bool, np.bool_, np.timedelta64)
+"""Types that count as integers in Python or NumPy, and are not meant as numbers."""
 
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 1 << 40), Fraction(10**9)
 """Bounds of the ε of a release. Below, no table has enough rows; above, nothing is hidden."""
@@ -107,16 +114,30 @@ def delta(name: str, value: object) -> Fraction:
 
 def integer(name: str, value: object, least: int) -> int:
     """An integer of at least `least`."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or int(value) < least:
+    if isinstance(value, NO_NUMBERS) or not isinstance(value, Integral) or int(value) < least:
         raise InvalidArgument(name, f"an integer of at least {least}", describe(value))
     return int(value)
 
 
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """One of a few words."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise InvalidArgument(name, " or ".join(map(repr, allowed)), describe(value))
     return str(value)
+
+
+def few(name: str, value: object, most: int, what: str, fix: str = "") -> None:
+    """Refuses a public list that is too long, or a number of things that is too large, before it is looked through."""
+    size = value if isinstance(value, int) else len(value) if isinstance(value, Sized) else 0
+    if size > most:
+        raise InvalidArgument(name, f"at most {most:,} {what}", f"{size:,}" if size < 10**30 else "far more", fix)
+
+
+def single(name: str, value: object, must: str = "one value") -> None:
+    """Refuses a list, an array or a frame where one value is asked for: a comparison with it is no truth value."""
+    listed = isinstance(value, list | tuple | set | frozenset | dict)
+    if listed or (hasattr(value, "__array__") and not isinstance(value, np.generic)):
+        raise InvalidArgument(name, must, outline(value))
 
 
 def instance(name: str, value: object, kind: type, must: str, fix: str = "") -> Any:
@@ -178,7 +199,7 @@ def _array(value: object) -> NDArray[Any] | None:
 
 
 def _is_number(entry: object) -> bool:
-    return isinstance(entry, Real | Decimal | np.bool_)
+    return isinstance(entry, Real | Decimal | np.bool_) and not isinstance(entry, np.timedelta64)
 
 
 def _as_float(entry: Any) -> float:

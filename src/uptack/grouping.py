@@ -36,6 +36,8 @@ from uptack.table.values.kinds import in_order
 
 SHARE = Fraction(1, 10)
 """The part of ε that buys a list of groups. At δ = 1e-6 it finds groups of half the rows that a median needs: 110/ε."""
+MOST_GROUPS = 10_000
+"""Public groups in one request: each is a release of its own."""
 Reply = Release[Any] | NoReply
 __all__ = ["Groups", "per_group"]
 
@@ -120,6 +122,7 @@ def _one_row(epsilon: Fraction, delta: Fraction, relation: Adjacency) -> Privacy
 
 
 def _public(groups: Any) -> tuple[Hashable, ...]:
+    checks.few("groups", groups, MOST_GROUPS, "groups", "Ask about some of them at a time.")
     try:
         levels = Domain({"groups": groups}).columns["groups"]
     except InvalidArgument as error:

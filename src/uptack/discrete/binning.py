@@ -64,6 +64,9 @@ def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str
         raise InvalidArgument("outside", "'drop' or 'clamp'", checks.describe(outside))
     if edges is not None and keys is not None:
         raise InvalidArgument("edges", "given, or keys, but not both", "both")
+    fix = "A sparse histogram (uptack.sparse_histogram) can have more."
+    checks.few("keys", keys, checks.MOST_CELLS, "cells", fix)
+    checks.few("edges", edges, checks.MOST_CELLS + 1, "edges", "Make the cells wider.")
     if keys is not None:
         if outside == "clamp":
             raise InvalidArgument("outside", "'drop' where cells are given by keys", "'clamp'")

@@ -36,6 +36,7 @@ def _levels(name: str, value: object) -> tuple[Hashable, ...] | int:
     must = "a number of levels or a list of distinct categories"
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidArgument(name, must, checks.describe(value))
+    checks.few(name, value, checks.MOST_CELLS, "categories")
     values = np.asarray(value).tolist() if isinstance(value, np.ndarray) else list(value)
     if not values or not all(isinstance(v, Hashable) for v in values) or len(set(map(canonical, values))) < len(values):
         raise InvalidArgument(name, must, "an empty list, or one with a category twice")

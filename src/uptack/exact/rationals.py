@@ -30,6 +30,8 @@ def read(value: object) -> Fraction:
         return value
     if isinstance(value, bool | np.bool_):
         raise ValueError(f"{value!r} is a truth value")
+    if isinstance(value, np.timedelta64):  # which NumPy counts among the integers
+        raise ValueError(f"{value!r} is a duration")
     if isinstance(value, AnyRational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, float | np.floating):

@@ -25,6 +25,9 @@ LARGEST_COMPOSED = 500
 LARGEST_RANGE = 20
 """Where a bounded range is longer, it is composed as what it is too: a pure loss."""
 
+MOST_DIFFERENT = 32
+"""Different losses that are composed numerically, one transform for each. Of more, some count as larger ones."""
+
 MARGIN = Fraction(1, 1 << 30)
 """Added to what distributions give. They are rounded against the user, but in floats."""
 
@@ -78,6 +81,30 @@ def _by_google(pieces: Sequence[tuple[loss.Loss, int]], delta: float, adjacency:
     return float(composed.get_epsilon_for_delta(delta))
 
 
+def _alike(pieces: Counter[loss.Loss]) -> Counter[loss.Loss]:
+    """Pieces in place of which fewer different ones can be composed, where there are many: at least as much is lost.
+
+    **Theorem.** A loss that is ε-private, (ε, δ)-private, or of a range of length ε, is so for every larger ε. So each
+    piece may be replaced by one of its kind with a larger ε, and what covers those covers these. Pieces of one kind,
+    with one δ, are put in the order of ε and cut into runs. The largest ε of a run stands for all of it.
+    """
+    if len(pieces) <= MOST_DIFFERENT:
+        return pieces
+    kinds: dict[tuple[type, Fraction], list[loss.Loss]] = {}
+    found: Counter[loss.Loss] = Counter()
+    for piece in pieces:
+        if isinstance(piece, loss.Pure | loss.BoundedRange | loss.Approximate):
+            kinds.setdefault((type(piece), Fraction(getattr(piece, "delta", 0))), []).append(piece)
+        else:
+            found[piece] += pieces[piece]
+    run = math.ceil(len(pieces) / max((MOST_DIFFERENT - len(found) - len(kinds)), 1))
+    for same in kinds.values():
+        same.sort(key=lambda piece: Fraction(piece.epsilon), reverse=True)  # type: ignore[attr-defined]
+        for start in range(0, len(same), run):
+            found[same[start]] += sum(pieces[piece] for piece in same[start : start + run])
+    return found
+
+
 def tight(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SUBSTITUTE) -> Privacy:
     """An ε that covers all the trees together at the given δ. It is never above basic composition, where that holds.
 
@@ -98,8 +125,9 @@ def tight(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SU
     if not pieces or bound == 0:
         return basic
     ways = [basic if basic.exact_delta <= bound else None, concentrated(every, bound, adjacency)]
-    if basic.exact_epsilon <= LARGEST_COMPOSED:
-        ways.append(_numerically(frozenset(pieces.items()), bound, adjacency))
+    alike = _alike(pieces)
+    if basic.exact_epsilon <= LARGEST_COMPOSED and len(alike) <= MOST_DIFFERENT:
+        ways.append(_numerically(frozenset(alike.items()), bound, adjacency))
     known = [way for way in ways if way is not None]
     if not known:
         fix = f"Basic composition of these losses has δ = {basic.delta}."

@@ -105,6 +105,8 @@ def public_groups(groups: Any, least: int, most: int) -> tuple[Hashable, ...]:
     must = f"a list of {number} distinct labels"
     if isinstance(groups, str) or not isinstance(groups, list | tuple | np.ndarray):
         raise InvalidArgument("groups", must, checks.describe(groups), "They are public: fixed before data are seen.")
+    if len(groups) > most:
+        raise InvalidArgument("groups", must, f"{len(groups)} of them")
     found = tuple(canonical(group) for group in groups)
     if len(set(found)) != len(found) or not least <= len(found) <= most:
         raise InvalidArgument("groups", must, f"{len(found)} of them")

@@ -134,10 +134,10 @@ def mann_whitney(
 
 def _two_groups(pairs: NoisyPairs, side: str, grid: float) -> float:
     """The p-value of a noisy count of pairs: the largest over the sizes that there may be."""
-    candidates = {pairs.sizes, *(pairs.region(SIZES_FAIL) if pairs.secret else ())}
+    candidates = {pairs.sizes, *(pairs.labels.region(SIZES_FAIL) if pairs.secret else ())}
     found = 0.0
     for sizes in candidates:
-        unit = pairs.unit(*sizes)
+        unit = pairs.labels.unit(*sizes)
         law = mann_whitney_sum(*sizes)
         found = max(found, tail_of(side, law, pairs.sign / unit, pairs.scale / unit, grid / unit))
     return min(found + (SIZES_FAIL if pairs.secret else 0.0), 1.0)

@@ -37,23 +37,62 @@ Sizes = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class NoisyPairs:
-    """A noisy Σ sgn over the pairs of two groups: `sign` = `unit`(sizes)·Σ sgn, with Laplace noise of this scale.
+class SecretLabels:
+    """What is known of the sizes where labels are part of rows: their noisy total and difference, and the laws."""
 
-    `sizes` are those of both groups, and `offs` the laws of the noise in their total and in their difference (or in
-    both, where labels are public), None where sizes are public. Everything here may be known to everybody.
+    rows: int
+    difference: int
+    total: IntegerLaplace
+    apart: IntegerLaplace
+
+    def unit(self, one: int, other: int) -> float:
+        """What a pair weighs in the noisy sum."""
+        return float(weight(one, other))
+
+    def region(self, failing: float) -> list[Sizes]:
+        """Corners of a set of sizes that holds the true ones but for this chance."""
+        off, wide = (part.cutoff(Fraction(failing / 4)) - 1 for part in (self.total, self.apart))
+        low, high = self.difference - wide, self.difference + wide
+        least = min(max(low, 0), high)
+        return [_sizes(r, d) for r in (self.rows - off, self.rows + off) for d in (low, high, least)]
+
+
+@dataclass(frozen=True)
+class KnownLabels:
+    """What is known of the sizes where labels are public: noisy numbers of values, their law, and how many labels."""
+
+    near: Sizes
+    labelled: Sizes
+    count: IntegerLaplace
+
+    def unit(self, one: int, other: int) -> float:
+        """What a pair weighs in the noisy sum."""
+        return 1.0
+
+    def region(self, failing: float) -> list[Sizes]:
+        """Corners of a set of sizes that holds the true ones but for this chance."""
+        off = self.count.cutoff(Fraction(failing / 4)) - 1
+        ends = [(max(a - off, 1), min(a + off, most)) for a, most in zip(self.near, self.labelled, strict=True)]
+        return [(a, b) for a in ends[0] for b in ends[1]]
+
+
+@dataclass(frozen=True)
+class NoisyPairs:
+    """A noisy Σ sgn over the pairs of two groups: `sign` = unit(sizes)·Σ sgn, with Laplace noise of this scale.
+
+    `sizes` are those of both groups, and `labels` what else is known of them. Everything here may be known to
+    everybody.
     """
 
     sign: float
     scale: float
     sizes: Sizes
-    unit: Callable[[int, int], float]
-    region: Callable[[float], list[Sizes]]
+    labels: SecretLabels | KnownLabels
     secret: bool = True
 
     def share(self, sizes: Sizes) -> tuple[float, float]:
         """The share of pairs in which the first exceeds the second, and the scale of its noise, for such sizes."""
-        per = 1 / (2 * self.unit(*sizes) * sizes[0] * sizes[1])
+        per = 1 / (2 * self.labels.unit(*sizes) * sizes[0] * sizes[1])
         return 0.5 + self.sign * per, self.scale * per
 
 
@@ -71,7 +110,7 @@ class SuperiorityNoise:
         Noise is allowed for exactly, and a fifth of the error goes into a range of the sizes where they are secret.
         """
         failing, ends = 1 - float(read(confidence)), []
-        for sizes in self.pairs.region(failing / 5) if self.pairs.secret else [self.pairs.sizes]:
+        for sizes in self.pairs.labels.region(failing / 5) if self.pairs.secret else [self.pairs.sizes]:
             share, scale = self.pairs.share(sizes)
             share = min(max(share, 0.0), 1.0)
             nearer = share + math.copysign(min(abs(0.5 - share), scale), 0.5 - share)
@@ -178,14 +217,8 @@ def noisy_pairs(
     near = _sizes(rows, difference)
     if min(near) < 2 * float(Fraction(apart.scale)):
         return None
-
-    def region(failing: float) -> list[Sizes]:
-        off, wide = (part.cutoff(Fraction(failing / 4)) - 1 for part in (total, apart))
-        least = min(max(difference - wide, 0), difference + wide)
-        return [_sizes(r, d) for r in (rows - off, rows + off) for d in (difference - wide, difference + wide, least)]
-
     scale = float(Fraction(law.scale)) / GRID
-    return NoisyPairs(noisy / GRID, scale, near, lambda a, b: float(weight(a, b)), region)
+    return NoisyPairs(noisy / GRID, scale, near, SecretLabels(rows, difference, total, apart))
 
 
 def _sizes(rows: int, difference: int) -> Sizes:
@@ -205,10 +238,4 @@ def _with_public_labels(sign: int, sizes: Sizes, labelled: Sizes, account: Accou
     account.spend(loss.Pure(account.epsilon))
     if min(near) < 1:
         return None
-
-    def region(failing: float) -> list[Sizes]:
-        off = count.cutoff(Fraction(failing / 4)) - 1
-        ends = [(max(a - off, 1), min(a + off, most)) for a, most in zip(near, labelled, strict=True)]
-        return [(a, b) for a in ends[0] for b in ends[1]]
-
-    return NoisyPairs(float(noisy), float(Fraction(law.scale)), near, lambda a, b: 1.0, region, secret=dropped)
+    return NoisyPairs(float(noisy), float(Fraction(law.scale)), near, KnownLabels(near, labelled, count), dropped)

@@ -52,7 +52,7 @@ def step(found: Contrast, sizes: Sizes) -> Fraction | None:
     """How far S(y) may move per person, on the scale of the sizes as they are; None without rows."""
     rows = found.question.rows
     if found.labelled is not None:
-        large = max(found.labelled)
+        large = max(found.labelled) or max(sizes)  # advice is about other sizes, also where nobody has a label
         return Fraction(2 * large * rows) if large else None
     h = weight(*sizes)
     moves = MOVES if found.question.adjacency.size_is_public else COMES

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.privacy import Privacy
 from uptack.privacy.loss import Loss
@@ -39,6 +40,12 @@ class Spender(Protocol):
     def __call__(self, given: Mapping[str, Any], cost: Privacy, rows: int) -> Loss | None:
         """The options that were given, the most that it costs, and the public number of rows."""
         ...
+
+
+def _one_of(option: Option) -> str:
+    """What an option that is one value must be."""
+    words = {"number": "one number", "flag": "True or False"}
+    return " or ".join(map(repr, option.choices)) or words.get(option.form, "one value")
 
 
 @dataclass(frozen=True)
@@ -117,9 +124,13 @@ class Declaration:
         return (self.function.__doc__ or "").strip().partition("\n")[0]
 
     def check(self, given: Mapping[str, Any]) -> None:
-        """Refuse what the function has no use for, by name."""
+        """Refuse what the function has no use for, by name, and arrays in place of one value."""
         for name in () if self.takes_any else given:
             if name not in self.allowed and name not in self.data and name not in options.PEOPLE:
                 near = difflib.get_close_matches(str(name), self.allowed, n=1)
                 fix = f"Did you mean {near[0]!r}?" if near else f"Its options are {', '.join(self.allowed)}."
                 raise UnknownOption(str(name), f"left out: {self.name} has no such option", "it", fix)
+        for name, value in given.items():
+            known = options.KNOWN.get(name) or Option(str(name))
+            if known.single and name not in self.data:
+                checks.single(name, value, _one_of(known))

@@ -58,6 +58,11 @@ class Option:
     positional: bool = False
 
     @property
+    def single(self) -> bool:
+        """Whether it is one word or a truth value, in every function that has it."""
+        return self.form in ("choice", "flag") or self.name in SINGLE
+
+    @property
     def required(self) -> bool:
         """Whether it must be given."""
         return self.default is REQUIRED
@@ -77,6 +82,12 @@ HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
 
 CALENDAR = ("hour", "day", "week", "month", "year")
 """Units of the calendar: see `uptack.table.values.calendar`."""
+
+SINGLE = (
+    "share", "interval", "missing", "public_labels", "fit_intercept", "progress", "rule", "version",
+    "through", "loss", "trusted",
+)  # fmt: skip
+"""Options that are one value, whose form on a command line does not say so."""
 
 METHODS = ("inverse", "ptr", "dwork-lei")
 WEIGHTS = ("people", "rows", "one")

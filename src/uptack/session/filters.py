@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.session.requests import Request
-from uptack.table.conditions import Condition, conditions
+from uptack.table.conditions import MOST_CONDITIONS, Condition, conditions
 from uptack.table.names import hidden
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def narrowed(session: Session, given: Mapping[str, Any]) -> Session:
     """The same session on the rows that meet more conditions. All are asked of the table itself, at once."""
     if session._missing != "drop":
         raise InvalidArgument("missing", "'drop' in a session with conditions", checks.describe(session._missing), FIX)
+    fix = "Several values of one column are one condition: ('in', values)."
+    checks.few("where", len(session.conditions) + len(given), MOST_CONDITIONS, "conditions in a session", fix)
     for name in given:
         hidden(name, session.adjacency.person)
     made = copy(session)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 WORD = "kind of column "
 """How such a line of a ledger begins. No request's does."""
 
+LONGEST_NAME = 300
+"""Characters of a name as the ledger writes it. In place of a longer one it keeps the name's hash."""
+
 
 def settled(data: Any, options: FileOptions, ledger: Ledger | None) -> FileOptions:
     """The options of a CSV file with the kinds of its columns, where a ledger keeps what was guessed of them first.
@@ -36,28 +40,34 @@ def settled(data: Any, options: FileOptions, ledger: Ledger | None) -> FileOptio
     paths, layout = text_layout(data, options)
     file = Path(os.fspath(data)).name
 
-    kinds, kept = rules.declared(types, layout), _read(ledger, file)
+    kinds, kept = rules.declared(types, layout), _read(ledger, file, layout.names)
     fresh = [name for name, kind in kinds.items() if kind == rules.GUESS and name not in kept]
     if fresh:
         guessed = parquet_copy.guess(paths, layout)
         for name in fresh:
             _write(ledger, file, name, guessed[name])
-        kept = _read(ledger, file)
+        kept = _read(ledger, file, layout.names)
     return replace(options, types={n: kept.get(n, "text") if k == rules.GUESS else k for n, k in kinds.items()})
 
 
 def _write(ledger: Ledger, file: str, name: str, kind: str) -> None:
-    ledger.debit(Privacy(0, 0, ledger.adjacency), what=WORD + json.dumps([file, name, kind]))
+    ledger.debit(Privacy(0, 0, ledger.adjacency), what=WORD + json.dumps([_kept(file), _kept(name), kind]))
 
 
-def _read(ledger: Ledger, file: str) -> dict[str, str]:
+def _kept(name: str) -> str | list[str]:
+    """A name that has room in a line: itself, or a list that holds its hash, which no other name is taken for."""
+    return name if len(json.dumps(name)) <= LONGEST_NAME else [hashlib.sha256(json.dumps(name).encode()).hexdigest()]
+
+
+def _read(ledger: Ledger, file: str, names: Iterable[str]) -> dict[str, str]:
     """What the ledger says; of two lines about one column the first holds."""
     found: dict[str, str] = {}
+    known = {json.dumps(form): name for name in names for form in (name, _kept(name))}
     for line in ledger.entries():
         if line.what.startswith(WORD) and not line.cost.exact_epsilon:
             where, name, kind = json.loads(line.what.removeprefix(WORD))
-            if where == file:
-                found.setdefault(name, kind)
+            if where in (file, _kept(file)) and json.dumps(name) in known:
+                found.setdefault(known[json.dumps(name)], kind)
     return found
 
 

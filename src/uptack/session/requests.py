@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.grouping import per_group
 from uptack.labels import label
@@ -68,6 +69,8 @@ class Request:
         if options.get("by", 0) is None:
             del options["by"]  # as if it had not been said
         found.check(options)
+        for promised in ("epsilon", "delta"):
+            checks.single(promised, options.get(promised), "one number")
         object.__setattr__(self, "statistic", statistic)
         object.__setattr__(self, "columns", found.reads.named(columns, options))
         object.__setattr__(self, "options", tuple(options.items()))

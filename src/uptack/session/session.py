@@ -21,7 +21,7 @@ from uptack.session.overview import SessionOverview
 from uptack.session.paid import PaidPlan, Spending
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request
-from uptack.table.conditions import Condition
+from uptack.table.conditions import FIX, MAPPING, Condition
 from uptack.table.names import hidden, known
 from uptack.table.protocol import Table
 from uptack.table.schema import Schema
@@ -72,7 +72,8 @@ class Session(SessionOverview):
         >>> old["age"].median(epsilon=0.5).value, session.spent
         (69.0, Privacy(epsilon=0.5))
         """
-        return narrowed(self, {**(conditions or {}), **named})
+        given = {} if conditions is None else checks.instance("where", conditions, Mapping, MAPPING, FIX)
+        return narrowed(self, {**given, **named})
 
     def __getitem__(self, name: str) -> SessionColumn:
         hidden(name, self.adjacency.person)

@@ -141,6 +141,7 @@ def _missing(value: object) -> float | str | None:
     """What stands in for NaN: None to refuse it, ±the largest float for "low" and "high", a number, or "drop"."""
     fixed = {"error": None, "low": -LARGEST, "high": LARGEST, "drop": "drop"}
     must = "'error', 'drop', 'low', 'high' or a number"
+    checks.single("missing", value, must)
     if isinstance(value, str) and spoken(value) is None:
         if value not in fixed:
             raise InvalidArgument("missing", must, repr(value))
@@ -243,7 +244,7 @@ class Options(MeanOptions, total=False):
 def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Question:
     """The checked arguments of a release of one column. The registry has refused what the function does not have."""
     method, delta = options.get("method", "inverse"), options.get("delta", 0)
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InvalidArgument("method", "'inverse', 'ptr' or 'dwork-lei'", checks.describe(method))
     if method != "inverse":
         checks.inside_unit("delta", delta, f"method={method!r} needs δ > 0, such as 1e-6; 'inverse' does not.")
@@ -258,7 +259,6 @@ def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Q
         raise InvalidArgument("granularity", "left out but for method='inverse'", checks.describe(granularity), fix)
     promised = {name: options[name] for name in Promises.__annotations__ if name in options}
     account = Account.open(name, epsilon, **promised)
+    missing = _missing(options.get("missing", "error"))
     said = read_time_options(granularity, guess, options.get("missing", "error"))
-    return Question(
-        account, method, step, _missing(options.get("missing", "error")), plausible=plausible, time_options=said
-    )
+    return Question(account, method, step, missing, plausible=plausible, time_options=said)

@@ -34,6 +34,11 @@ from uptack.statistics.row_counts import public_size
 from uptack.statistics.statistic import Data, Functional, Statistic, least_n
 from uptack.table.reads import MOMENTS
 
+MOST_LEVELS = 1000
+"""Quantiles of one request."""
+
+WHOLE = "The whole distribution is uptack.ecdf."
+
 
 def statistic(p: Fraction) -> Statistic:
     """The p-quantile. In the tails the density is lower, and the slope higher."""
@@ -105,8 +110,11 @@ def quantile(
     >>> quantile(np.arange(10_001), [0.25, 0.75], epsilon=1, entropy=SeededEntropy(4)).value
     array([2497., 7501.])
     """
+    if not isinstance(p, int | np.ndarray | str):
+        checks.few("p", p, MOST_LEVELS, "levels", WHOLE)
     if np.ndim(p) == 0:
         return _one("quantile", x, level("p", p), interval, epsilon, options)
+    checks.few("p", len(p), MOST_LEVELS, "levels", WHOLE)
     levels = tuple(level(f"p[{i}]", q) for i, q in enumerate(p))
     if not levels or list(levels) != sorted(set(levels)):
         must = "a number, or an increasing list of numbers, between 0 and 1"

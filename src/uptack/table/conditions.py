@@ -54,8 +54,11 @@ LISTS = ("in", "not in")
 OPERATIONS = (*SAME, *OTHER, *ORDER, "between")
 MOST = 1000
 """Values in one list."""
+MOST_CONDITIONS = 100
+"""Conditions of one session, those of the sessions that it was made from included."""
 COMPARED: tuple[Kind, ...] = ("integer", "number", "boolean", "text", "time", "duration", "any")
 """Kinds of columns that a condition can be about."""
+MAPPING = "conditions by the names of columns: keyword arguments, or a dictionary"
 FIX = "Such as age=('>=', 18), ward='Surgery', age=('between', (18, 65)) or ward=('in', ['Surgery', 'Maternity'])."
 
 
@@ -171,9 +174,10 @@ def _at(name: str) -> str:
 
 def _listed(name: str, value: Any) -> list[Any]:
     must = f"a list of 1 to {MOST:,} values for 'in' and 'not in'"
-    if not isinstance(value, list | tuple | set | frozenset | range | np.ndarray) or np.ndim(value) > 1:  # type: ignore[arg-type]
+    listed = isinstance(value, list | tuple | set | frozenset | range)
+    if not listed and not (isinstance(value, np.ndarray) and value.ndim == 1):
         raise InvalidArgument(_at(name), must, checks.describe(value), FIX)
-    if not 0 < len(value) <= MOST:
+    if not 0 < len(value) <= MOST:  # before anything is made of them
         raise InvalidArgument(_at(name), must, f"{len(value)} of them", FIX)
     return list(value)
 

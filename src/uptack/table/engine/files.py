@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from uptack import checks
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, UptackError
 from uptack.table import schema as schemas
 from uptack.table.csv import parquet_copy, recoding, rules
 from uptack.table.csv.time_cells import DURATION
@@ -34,6 +36,9 @@ FORMATS = {
     ".ddb": "duckdb",
 }
 FILES = ("csv", "parquet", "arrow")
+NAMED = {"parquet": "a Parquet file", "arrow": "an Arrow file (Feather version 2)"}
+STREAM = "A stream of Arrow is no such file: write it with pyarrow.feather.write_feather, or open its table."
+DATABASE = "Check that it is a database of DuckDB, of a version that is not newer than the installed one."
 
 
 @dataclass(frozen=True)
@@ -89,19 +94,53 @@ def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
         if form not in ALLOWED[option]:
             raise InvalidArgument(option, f"left out for {form}", checks.describe(value))
     if form == "url":
-        return _in_database(connection.ibis().connect(name), wanted)
+        with _readable(*_database(name)):
+            return _in_database(_connected(name), wanted)
     if form == "duckdb":
         if "://" not in name and not Path(name).exists():
             raise InvalidArgument("data", "a file that exists", repr(name))
-        return _in_database(connection.duckdb(name, read_only=True, **settings), wanted)
+        with _readable("a database of DuckDB that can be opened", repr(name), DATABASE):
+            return _in_database(connection.duckdb(name, read_only=True, **settings), wanted)
     found = [name] if "://" in name else local(name, tuple(end for end, kind in FORMATS.items() if kind == form))
     if form == "csv":
         return _csv(found, settings, options, told)
     opener = arrow if form == "arrow" else lambda con, names: parquet(con, names, options.hive)
-    table = opener(connection.duckdb(**settings), found)
+    with _readable(f"{NAMED[form]} that can be read", repr(name), STREAM if form == "arrow" else ""):
+        table = opener(connection.duckdb(**settings), found)
     if told is not None:
         told.check(table.columns)
     return table
+
+
+@contextlib.contextmanager
+def _readable(must: str, got: str, fix: str) -> Iterator[None]:
+    """An error of an engine while it opens something is one about `data`. What the engine says may quote a cell."""
+    try:
+        yield
+        return
+    except UptackError:
+        raise
+    except Exception:
+        pass
+    raise InvalidArgument("data", must, got, fix)
+
+
+def _database(url: str) -> tuple[str, str, str]:
+    """What is said of a database that can't be opened. A URL may hold a password, so only its beginning is shown."""
+    fix = "Check that it is running, and the host, port, user, password and name of the database."
+    return "the URL of a database that can be reached", f"{url.partition('://')[0]}://…", fix
+
+
+def _connected(url: str) -> Any:
+    """The connection of ibis to a database."""
+    scheme = url.partition("://")[0]
+    engine = {"postgresql": "postgres"}.get(scheme, scheme)
+    if engine not in {point.name for point in entry_points(group="ibis.backends")}:
+        must = "the URL of an engine that ibis supports"
+        raise InvalidArgument("data", must, repr(f"{scheme}://…"), "Such as postgres://user@host/base::table.")
+    with contextlib.suppress(ImportError):
+        return connection.ibis().connect(url)
+    raise UptackError(f'data at {scheme}:// need a package of ibis: pip install "ibis-framework[{engine}]"')
 
 
 def guess_types(

@@ -56,7 +56,7 @@ from uptack.table.values.kinds import whole as whole_kind
 from uptack.table.values.times import TIMED, Form
 
 MUST = "a column of numbers, texts, dates, times, truth values or UUIDs, or several such"
-FIX = "Make an id of one of these types first, in a query or a view, such as CAST(id AS VARCHAR)."
+FIX = "Make an id of one of these types first, in a view: CAST(id AS VARCHAR) fails on no row."
 
 
 def can_be_an_id(dtype: Any) -> bool:

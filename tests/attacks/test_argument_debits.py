@@ -80,6 +80,8 @@ def test_no_argument_is_refused_after_the_debit(tmp_path, name, person):
         ("count", ["t"], {"nonnegative": "no"}, "nonnegative"),
         ("histogram", ["g"], {"keys": [0, 1], "nonnegative": np.array([True, False])}, "nonnegative"),
         ("histogram", ["g"], {"keys": [0, 1], "total": pd.NA}, "total"),
+        ("shortcut_regression", ["a", "b"], {"progress": np.array([True, False])}, "progress"),
+        ("shortcut_regression", ["a", "b"], {"standard_errors": pd.NA}, "standard_errors"),
         ("superiority", ["a", "w"], {"groups": np.array([1, 2])}, "groups"),
     ],
 )

@@ -140,6 +140,14 @@ def single(name: str, value: object, must: str = "one value") -> None:
         raise InvalidArgument(name, must, outline(value))
 
 
+def truth(name: str, value: object) -> bool:
+    """True or False; 1 and 0 stand for them."""
+    plain = isinstance(value, bool | np.bool_) or (type(value) is int and value in (0, 1))
+    if not plain:
+        raise InvalidArgument(name, "True or False", describe(value))
+    return bool(value)
+
+
 def instance(name: str, value: object, kind: type, must: str, fix: str = "") -> Any:
     """An object of the given type."""
     if not isinstance(value, kind):

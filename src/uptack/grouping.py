@@ -30,6 +30,7 @@ from uptack.release import LONG, NoReply, Release
 from uptack.table.arguments import category_fields
 from uptack.table.memory.groups import MemoryGroups
 from uptack.table.memory.table import MemoryTable
+from uptack.table.names import distinct
 from uptack.table.reads import MOMENTS, Entered, Grouped
 from uptack.table.values.entrance import field, indexed
 from uptack.table.values.kinds import in_order
@@ -227,6 +228,8 @@ def per_group(
         return _within(f(*rows, **budget, **options), plan.each)
 
     data = _grouped(x, by)
+    if plan.public is not None:
+        distinct("groups", plan.public, data.groups.kinds, "a list of groups that rows can tell apart")
     run(data.nothing())
     sizes = None if plan.screen is None else frequent(plan.screen, *data.sizes(), bits)
     chosen = plan.public or sorted(sizes.value if sizes else (), key=_order)

@@ -16,6 +16,7 @@ from uptack.account import Outcome
 from uptack.densities.density_columns import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.kernels.covariance_factor import plan as factor_plan
 from uptack.kernels.function_release import FunctionRelease
 from uptack.kernels.gaussian_process import MOST_POINTS, release_function
 from uptack.kernels.kernel import UNIT, Floats, Kernel, TensorKernel
@@ -45,6 +46,8 @@ BANDWIDTH_SHARE = Fraction(1, 3)
 """The part of ε that goes into bandwidths where none are given."""
 EXCESS = Fraction(1, 1000)
 """The part of δ for the case that a secret number of rows is far above the noisy one."""
+POINTS_LIMIT = 1 << 20
+"""Points that may be asked for at most: each of them is a row of a matrix."""
 QUARTILES = Fraction(1, 4), Fraction(3, 4)
 HOW = "Gaussian-process noise"
 
@@ -144,10 +147,14 @@ def kde(
         {"delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person, "missing": missing}
         | {"entropy": entropy},
     )
-    checks.integer("most_points", most_points, least=1)
+    if checks.integer("most_points", most_points, least=1) > POINTS_LIMIT:
+        fix = "Each point that may be asked for adds to the noise of all."
+        raise InvalidArgument("most_points", f"at most {POINTS_LIMIT:,}", checks.describe(most_points), fix)
     columns = coordinates(x)
     given = None if bandwidth is None else _bandwidths(bandwidth, len(columns))
     wanted = None if points is None else check_points("points", points, len(columns))
+    if wanted is not None and len(wanted) > most_points:
+        raise InvalidArgument("points", f"at most most_points of them, {most_points:,}", f"{len(wanted):,}")
     return question.account.close(_released(read(columns, question), question, given, wanted, most_points))
 
 
@@ -169,6 +176,8 @@ def _released(
     n, question = public_size(columns[0].count(), question)
     if n < 1:
         return question.refuse(HOW, Advice(n=1))
+    if not _bearable(len(columns), n, question, most_points):
+        return question.refuse(HOW, Advice(other="a smaller most_points"))
     window = None
     if given is None:
         share = question.epsilon * BANDWIDTH_SHARE
@@ -180,6 +189,24 @@ def _released(
     if not (min(given) > 1e-90 and max(given) < 1e90 and 1e-90 < weight < 1e90):
         return question.refuse(HOW, Advice(other="data in other units, or a bandwidth of your own"))
     return _process(columns, n, question, given, weight, window, wanted, most_points)
+
+
+def _bearable(dimension: int, n: int, question: Question, most_points: int) -> bool:
+    """Whether floats bear so many points. It does not depend on bandwidths, which may cost something.
+
+    Where n is public this is an error, and it is said beforehand. Where n was bought it is ⊥.
+    """
+    sides: list[Kernel] = [GaussianKernel(1.0) for _ in range(dimension)]
+    bumps, most_rows = KernelSum(reduce(TensorKernel, sides), Fraction(1)), n
+    if question.size_is_secret:
+        most_rows += question.count_noise.cutoff(question.delta * EXCESS) + question.rows
+    try:
+        factor_plan(bumps.kernel, most_points, bumps.sensitivity(question.adjacency), bumps.norm(most_rows), ERROR)
+    except InvalidArgument:
+        if question.size_is_secret:
+            return False
+        raise
+    return True
 
 
 def _process(

@@ -15,6 +15,7 @@ from uptack.discrete.domains import Domain
 from uptack.discrete.time_binning import TimeEdges, time_edges
 from uptack.errors import InvalidArgument
 from uptack.noise.integer_laws import Integers
+from uptack.table.names import distinct
 from uptack.table.protocol import Column
 from uptack.table.values.entrance import HELD, column
 from uptack.table.values.kinds import NUMERIC
@@ -74,9 +75,12 @@ def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str
             fix = "keys=k stands for the integers from 0 to k - 1."
             raise InvalidArgument("x", "a one-dimensional column of keys", x.kind, fix)
         try:
-            return KeyCells(Domain({"x": keys}))
+            cells = KeyCells(Domain({"x": keys}))
         except InvalidArgument as error:
             raise InvalidArgument("keys", error.must, error.got) from None
+        listed = () if isinstance(cells.domain.columns["x"], int) else cells.cells
+        distinct("keys", listed, [x.kind], "keys that rows of the column can tell apart")
+        return cells
     times = time_edges(x.form, edges, every, outside == "clamp")
     if times is not None:
         return times

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.noise.integer_laws import Integers
+from uptack.table.names import distinct
 from uptack.table.values.entrance import field
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, canonical
@@ -63,7 +64,8 @@ def places(column: Any, levels: Sequence[Hashable] | int) -> Integers:
     found = field("columns", column, "one-dimensional columns of one length")
     if isinstance(levels, int):
         return _small(found, levels)
-    order = {canonical(level): i for i, level in enumerate(levels)}
+    keys = distinct("columns", levels, [found.kind], "categories that rows of the column can tell apart")
+    order = {key: i for i, key in enumerate(keys)}
     values, codes = found.codes()
     return np.array([order.get(canonical(value), -1) for value in values], np.int64)[codes]
 

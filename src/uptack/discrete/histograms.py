@@ -132,6 +132,7 @@ def in_steps(units: Integers, step: int) -> NDArray[Any]:
 
 def check_total(total: bool, relation: Adjacency, unit: PrivacyUnit) -> bool:
     """The total may be fixed where everybody knows it."""
+    checks.truth("total", total)
     if total and unit.share == "rows":
         raise InvalidArgument("total", "False where weights='rows'", "True", "The number of people's rows is secret.")
     if total and not relation.size_is_public:
@@ -223,6 +224,8 @@ def histogram(
     (substitute), NOT PRIVATE: seeded randomness)
     """
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
+    checks.truth("total", total)
+    lifted = checks.truth("nonnegative", nonnegative)
     column = as_column("x", x, None, "a one-dimensional column of categories")
     unit = column.unit
     check_every(every, keys, column.kind)
@@ -236,7 +239,7 @@ def histogram(
         raise InvalidArgument("outside", "'clamp' where total=True", "'drop'", "Every row must be in some cell.")
     law, cells, bits = cell_noise(eps, relation, most=unit.most), binning.cells, source(entropy)
     noisy = _counted(binning, column) + law.draw(len(cells), bits)
-    value = Histogram(cells, fitted(in_steps(noisy, unit.step), column.table.size if fixed else None, nonnegative))
+    value = Histogram(cells, fitted(in_steps(noisy, unit.step), column.table.size if fixed else None, lifted))
     tree, noise = loss.Pure(eps), CountNoise(law, noisy, unit.step)
     return Release(value, cost(tree, relation), "histogram", tree, noise, bits.private)
 

@@ -17,6 +17,7 @@ from uptack.grouping import per_group
 from uptack.mechanisms import laplace
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
+from uptack.noise.integer_laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
@@ -31,26 +32,33 @@ LARGEST = 1 << 52
 """Larger counts are read as this one, which brings no two of them further apart."""
 
 
-def _true_count(rows: Any, relation: Adjacency) -> tuple[int, PrivacyUnit]:
-    """What is to be counted, and in which unit. The type decides how, never the content: else one row could change
+def _unit(rows: Any) -> PrivacyUnit:
+    """What one person can change."""
+    found: PrivacyUnit = rows.unit if isinstance(rows, Column) or hasattr(rows, "trues") else ROW
+    return found
+
+
+def _true_count(rows: Any, relation: Adjacency) -> int:
+    """What is to be counted. The type decides how, never the content: else one row could change
     what is counted."""
     if isinstance(rows, Integral) and not isinstance(rows, bool | np.bool_):
-        return int(rows), ROW
+        return int(rows)
     if isinstance(rows, Column):
         unit, flagged = rows.unit, rows.kind in ("boolean", "any")
         if not flagged and unit.share != "rows":
             _check_secret(relation, "a column of truth values", rows.kind)
-        return rows.table.trues(rows.name if flagged else None, unit.at_most or 1), unit
+        return rows.table.trues(rows.name if flagged else None, unit.at_most or 1)
     if hasattr(rows, "trues"):  # a table, of which all rows are counted
-        return rows.trues(None, rows.unit.at_most or 1), rows.unit
+        counted: int = rows.trues(None, rows.unit.at_most or 1)
+        return counted
     if isinstance(rows, str | bytes) or not isinstance(rows, Sized) or getattr(rows, "ndim", 1) == 0:
         must = "an integer, a column of truth values or, under ADD_REMOVE, any table"
         raise InvalidArgument("rows", must, checks.outline(rows))
     truths = flags(rows)
     if truths is not None:
-        return int(np.count_nonzero(truths)), ROW
+        return int(np.count_nonzero(truths))
     _check_secret(relation, "an integer or a column of truth values", checks.outline(rows))
-    return len(rows), ROW
+    return len(rows)
 
 
 def _check_secret(relation: Adjacency, must: str, got: object) -> None:
@@ -89,16 +97,19 @@ def count(
     >>> count([True, False, True] * 400, epsilon=1, entropy=SeededEntropy(7))
     Release(800, count, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
     """
-    checks.epsilon(epsilon)
+    eps, lifted = checks.epsilon(epsilon), checks.truth("nonnegative", nonnegative)
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
-    true, unit = _true_count(rows, relation)
+    sensitivity = relation.rows_per_person * (_unit(rows).at_most or 1)
+    if sensitivity > eps * LARGEST_SCALE:  # said before the rows are counted
+        fix = "State fewer rows per person, or spend more."
+        raise InvalidArgument("epsilon", f"at least {sensitivity / LARGEST_SCALE:.2g} here", float(eps), fix)
     noisy = laplace(
-        min(max(true, 0), LARGEST),
-        sensitivity=relation.rows_per_person * (unit.at_most or 1),
+        min(max(_true_count(rows, relation), 0), LARGEST),
+        sensitivity=sensitivity,
         epsilon=epsilon,
         granularity=1,
         adjacency=relation,
         entropy=bits,
     )
     value = int(noisy.value)
-    return replace(noisy, value=max(value, 0) if nonnegative else value, mechanism="count")
+    return replace(noisy, value=max(value, 0) if lifted else value, mechanism="count")

@@ -11,6 +11,10 @@ from uptack.labels import label
 _KINDS = ("substitute", "add/remove")
 
 
+MOST_ROWS = 1 << 40
+"""Rows that one person may be said to have. More would be more than tables hold, and too much for the noise."""
+
+
 @dataclass(frozen=True)
 class Adjacency:
     """Neighbours are tables that differ in the data of one person.
@@ -39,7 +43,11 @@ class Adjacency:
         if self.kind not in _KINDS:
             fix = "Use uptack.SUBSTITUTE or uptack.ADD_REMOVE."
             raise InvalidArgument("adjacency", "'substitute' or 'add/remove'", checks.describe(self.kind), fix)
-        checks.integer("rows_per_person", self.rows_per_person, least=1)
+        if checks.integer("rows_per_person", self.rows_per_person, least=1) > MOST_ROWS:
+            fix = "It is how many rows one person has at most; with person= nothing need be said."
+            raise InvalidArgument(
+                "rows_per_person", f"at most {MOST_ROWS:,}", checks.describe(self.rows_per_person), fix
+            )
         if not isinstance(self.person, tuple) or not all(isinstance(name, str) and name for name in self.person):
             raise InvalidArgument("person", "a tuple of names of columns", checks.describe(self.person))
         if self.person and self.rows_per_person != 1:

@@ -14,8 +14,9 @@ from uptack.errors import InvalidArgument
 from uptack.table.arguments import column_field
 from uptack.table.exact_sum import Floats
 from uptack.table.memory.table import MemoryTable
+from uptack.table.names import distinct
 from uptack.table.protocol import Column, Columns, GroupedTable, Rows
-from uptack.table.values.kinds import NUMERIC, canonical
+from uptack.table.values.kinds import NUMERIC, Kind, canonical
 
 MUST = "a one-dimensional column of labels"
 
@@ -91,12 +92,17 @@ def samples(x: Any, labels: Any, groups: tuple[Hashable, ...], missing: str) -> 
 
 def _labelled(x: Any, labels: Any, groups: tuple[Hashable, ...]) -> Samples:
     if isinstance(x, Column):
-        return Samples(x, labels, groups, in_table=True)
+        return Samples(x, labels, _told_apart(groups, labels.kind), in_table=True)
     values, marks = column_field("x", x, NUMERIC), column_field("labels", labels, None, MUST)
     if values.size != marks.size:
         raise InvalidArgument("labels", f"as long as x, {values.size} rows", f"{marks.size} rows")
     table = MemoryTable.of({"x": values, "labels": marks})
-    return Samples(table.column("x"), table.column("labels"), groups, in_table=False)
+    return Samples(table.column("x"), table.column("labels"), _told_apart(groups, marks.kind), in_table=False)
+
+
+def _told_apart(groups: tuple[Hashable, ...], kind: Kind) -> tuple[Hashable, ...]:
+    """Labels as rows of this kind would hold them. Each row has one of them at most."""
+    return distinct("groups", groups, [kind], "labels that rows of the column can tell apart")
 
 
 def public_groups(groups: Any, least: int, most: int) -> tuple[Hashable, ...]:

@@ -117,7 +117,9 @@ def shortcut_regression(
     question = read_question("short-cut regression", epsilon, told)
     wanted = None if blocks is None else checks.integer("blocks", blocks, least=1)
     kind, where = checks.choice("block_fit", block_fit, FITS), checks.choice("coordinates", coordinates, KINDS)
-    ask = _ShortcutRequest(kind, wanted, bool(standard_errors), bool(fit_intercept), where == "scatter", progress)
+    errors, constant = checks.truth("standard_errors", standard_errors), checks.truth("fit_intercept", fit_intercept)
+    shown = None if progress is None else checks.truth("progress", progress)
+    ask = _ShortcutRequest(kind, wanted, errors, constant, where == "scatter", shown)
     _check_errors(ask, question)
     data = BlockedDesign.of(x, y, ask.leading, missing)
     if wanted and question.adjacency.size_is_public and data.n < wanted * data.p:

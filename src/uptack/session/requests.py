@@ -137,6 +137,8 @@ class Request:
             return self._called(table, public)
         drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
         kept = 1 - COUNT_SHARE
+        if drops:
+            self._stopped(table, dict(public))
         if drops and (self.declaration.plan is not ranks or buys_size(public)):  # what all rows can't do, some can't
             public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * kept}
         elif drops:
@@ -146,6 +148,13 @@ class Request:
             least = math.ceil(1000 * made.advice.epsilon / float(kept)) / 1000
             return replace(made, advice=replace(made.advice, epsilon=least))
         return made
+
+    def _stopped(self, table: UnreadTable, public: dict[str, Any]) -> None:
+        """The request as it is, up to where it counts the rows that have a value: arguments are refused before."""
+        try:
+            self._called(table, public)
+        except Touched:
+            return
 
     def make(self, table: Table, entropy: Entropy) -> Made:
         """The release itself. Reads the data: whatever it costs must have been paid."""

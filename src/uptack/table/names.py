@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.table.values.kinds import Kind, canonical, labelled
+from uptack.table.values.kinds import Kind, canonical, held, labelled
 from uptack.table.values.times import spoken
 
 
@@ -58,13 +58,13 @@ def id_names(person: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-def comparable(name: str, kind: Kind, value: Any) -> Any:
+def comparable(name: str, kind: Kind, value: Any, what: str = "value") -> Any:
     """A value that rows of this kind of column can have, None for none. A whole number may stand for a float."""
     wanted = canonical(value)
     if wanted is None:
         return None
     if kind == "duration":
-        return _length(value)
+        return _length(value, what)
     truth, whole, real = isinstance(value, bool | np.bool_), isinstance(wanted, int), isinstance(wanted, float)
     fits = {
         "integer": whole and not truth,
@@ -73,14 +73,41 @@ def comparable(name: str, kind: Kind, value: Any) -> Any:
         "text": not whole and not real,
     }
     if not fits.get(kind, True):
-        raise InvalidArgument("value", f"of type {kind}, as the column {name!r} is", checks.describe(value))
+        raise InvalidArgument(what, f"of type {kind}, as the column {name!r} is", checks.describe(value))
     return labelled([wanted], kind)[0]
 
 
-def _length(value: Any) -> timedelta:
+FLOATS = "The column holds floats, of which each is the nearest to many integers. Leave one of them out."
+
+
+def distinct(name: str, values: Sequence[Any], kinds: Sequence[Kind], must: str) -> tuple[Hashable, ...]:
+    """Public values as rows of columns of these kinds would hold them. Refuses two that no row could tell apart.
+
+    A row must be in one group, or cell, at most. So values are told apart as rows are: in a column of floats 2^60 and
+    2^60 + 1 are one value. Values of several columns are tuples, and each of them is made of one value per column.
+    """
+    firsts = dict[tuple[Hashable, ...], Any]()
+    for value in values:
+        key = group_key(value, kinds)
+        if key in firsts:
+            got = f"{checks.describe(firsts[key])} and {checks.describe(value)}, which are one value there"
+            raise InvalidArgument(name, must, got, FLOATS if "number" in kinds else "Leave one of them out.")
+        firsts[key] = value
+    return tuple(key[0] if len(kinds) == 1 else key for key in firsts)
+
+
+def group_key(group: Any, kinds: Sequence[Kind]) -> tuple[Hashable, ...]:
+    """A group of one column, or a tuple of several columns' values, as rows of their kinds would hold them."""
+    parts = group if len(kinds) > 1 and isinstance(group, tuple) else (group,)
+    if len(parts) != len(kinds):
+        return (canonical(group),)
+    return tuple(held(part, kind) for part, kind in zip(parts, kinds, strict=True))
+
+
+def _length(value: Any, what: str) -> timedelta:
     """A duration that rows are to have."""
     said = spoken(value)
     if said is None or said.word != "duration":
         must = "a duration, such as timedelta(hours=1) or 01:00:00"
-        raise InvalidArgument("value", must, checks.describe(value))
+        raise InvalidArgument(what, must, checks.describe(value))
     return timedelta(microseconds=said.ticks)

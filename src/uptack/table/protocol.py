@@ -399,6 +399,11 @@ class GroupedTable(Protocol):
     by one person.
     """
 
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of the columns whose values are groups: they say which public groups are the same."""
+        ...
+
     def sizes(self) -> tuple[list[Hashable], Integers]:
         """The groups that occur, as columns of their kinds show them, and their numbers of rows, or of people.
 

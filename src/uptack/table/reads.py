@@ -134,9 +134,9 @@ class Reads:
             known(name, table.kinds, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
         for name in by:
             known(name, table.kinds, COUNTED)
-        if self.shape == "labelled" and isinstance(given.get("groups"), list | tuple):
+        if self.shape == "labelled" and isinstance(given.get("groups"), list | tuple | np.ndarray):
             for group in given["groups"]:  # whether rows can have such labels is public
-                comparable(names[1], table.kinds[names[1]], group)
+                comparable(names[1], table.kinds[names[1]], group, "groups")
 
     def named(self, names: Names, given: Given) -> Names:
         """The columns that are asked about: those named."""

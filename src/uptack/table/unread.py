@@ -81,7 +81,7 @@ class UnreadTable:
 
     def groups(self, by: Sequence[str]) -> UnreadGroups:
         """Groups of which nothing is known."""
-        return UnreadGroups(self)
+        return UnreadGroups(self, tuple(self.kinds[name] for name in by))
 
     def where(self, conditions: Sequence[Condition]) -> UnreadTable:
         """The same: which rows have a value is secret."""
@@ -164,6 +164,7 @@ class UnreadGroups:
     """Groups of which nothing is known but the types of what is in them."""
 
     table: UnreadTable
+    kinds: tuple[Kind, ...]
 
     def sizes(self) -> NoReturn:
         """Stops the rehearsal."""

@@ -59,6 +59,34 @@ def backend(table: Any) -> Any:
     return table.con if isinstance(table, Plain | Statement) else ibis().get_backend(table)
 
 
+MISTAKEN = "SELECT oid::int8 FROM pg_type WHERE typtype = 'e' OR typname IN ('money', 'oid')"
+"""Types of PostgreSQL that ibis takes for decimals, integers and texts, and that can't be cast as those are."""
+
+
+def unreadable(table: Any) -> frozenset[str]:
+    """The columns of PostgreSQL whose type ibis takes for another one: money, oids and enums. Reads no row.
+
+    They are found when a table is opened: a question about them would fail when it was paid.
+    """
+    if isinstance(table, Plain) or backend(table).name != "postgres":
+        return frozenset()
+    con = backend(table)
+
+    def read() -> frozenset[str]:
+        idle = con.con.info.transaction_status == 0
+        try:
+            with con.con.cursor() as cursor:
+                cursor.execute(con.compile(table.limit(0)), prepare=False)
+                types = {column.name: column.type_code for column in cursor.description}
+                mistaken = {found for (found,) in cursor.execute(MISTAKEN, prepare=False).fetchall()}
+        finally:
+            if idle and not con.con.autocommit:
+                con.con.rollback()
+        return frozenset(name for name, code in types.items() if code in mistaken)
+
+    return snapshots.run(con, read)
+
+
 def check(table: Any) -> None:
     """Whether the engine knows what we ask of it: found when a source is opened, and not when a release was paid."""
     if isinstance(table, Plain):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from uptack.table.engine import connection, counts
 from uptack.table.memory.table import MemoryTable
+from uptack.table.names import group_key
 from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values.field import no_rows
-from uptack.table.values.kinds import canonical
+from uptack.table.values.kinds import Kind
 
 if TYPE_CHECKING:
     from uptack.table.engine.table import EngineTable
@@ -23,6 +24,11 @@ class EngineGroups:
 
     def __init__(self, table: EngineTable, by: Sequence[str]) -> None:
         self._table, self._by = table, tuple(by)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of the columns."""
+        return tuple(self._table.kinds[name] for name in self._by)
 
     def _best(self) -> connection.Kept:
         """The group of each person: that of most of her rows, and of several the first."""
@@ -51,9 +57,8 @@ class EngineGroups:
 
     def part(self, group: Hashable) -> EngineTable:
         """The rows of a group. Values that are one in their canonical form are one group."""
-        values = group if len(self._by) > 1 and isinstance(group, tuple) else (group,)
-        settled = self._settled()
-        tests = [settled.has(name, canonical(one)) for name, one in zip(self._by, values, strict=True)]
+        settled, values = self._settled(), group_key(group, self.kinds)
+        tests = [settled.has(name, one) for name, one in zip(self._by, values, strict=True)]
         return settled.part(settled.table.filter(reduce(operator.and_, tests)))
 
     def nothing(self) -> MemoryTable:

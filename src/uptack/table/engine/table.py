@@ -73,7 +73,8 @@ class EngineTable:
     """An ibis table, or a plain one of DuckDB. Names and types are read at once, rows when they are asked for.
 
     `id_columns` say whose each row is; rows of nobody are not in the table. `durations` are columns of whole numbers
-    that are ticks of durations, of which engines have no type. Rows that do not meet the `conditions` have no value.
+    that are ticks of durations, of which engines have no type. `unreadable` columns are of a type that ibis takes for
+    another one (`uptack.table.engine.connection.unreadable`). Rows that do not meet the `conditions` have no value.
     `outer` is the table that was opened, of which this one may be a part; a part has no public size. `kept` is what its
     expression reads and must live as long.
     """
@@ -82,6 +83,7 @@ class EngineTable:
     unit: PrivacyUnit = ROW
     id_columns: tuple[str, ...] = ()
     durations: frozenset[str] = frozenset()
+    unreadable: frozenset[str] = frozenset()
     conditions: tuple[Condition, ...] = ()
     outer: Any = None
     is_part: bool = False
@@ -90,7 +92,7 @@ class EngineTable:
     @staticmethod
     def of(opened: Any, durations: frozenset[str] = frozenset()) -> EngineTable:
         """A table that was opened."""
-        return EngineTable(opened, durations=durations, outer=opened)
+        return EngineTable(opened, durations=durations, unreadable=connection.unreadable(opened), outer=opened)
 
     def by_person(self, ids: Sequence[str]) -> EngineTable:
         """The rows that are somebody's, as columns of ids say. Whether one can be an id is said by its declared
@@ -104,7 +106,7 @@ class EngineTable:
 
     def identifies(self, name: str) -> bool:
         """Whether a column can be one of ids."""
-        return can_be_an_id(self.table.schema()[name])
+        return name not in self.unreadable and can_be_an_id(self.table.schema()[name])
 
     def as_rows(self) -> EngineTable:
         """The table that was opened, with rows as the unit, and ids among its columns."""
@@ -137,7 +139,11 @@ class EngineTable:
             found = self.opened.kinds
         else:
             found = {name: self._kind(dtype) for name, dtype in self.opened.schema().items()}
-        return found | dict.fromkeys(self.durations & found.keys(), "duration")
+        return (
+            found
+            | dict.fromkeys(self.durations & found.keys(), "duration")
+            | dict.fromkeys(self.unreadable & found.keys(), "other")
+        )
 
     def _kind(self, dtype: Any) -> Kind:
         """By the type; texts of an engine that may take two of them for equal are of no kind that is counted.

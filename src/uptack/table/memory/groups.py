@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uptack.table.memory.counts import favourites, joined
+from uptack.table.names import group_key
 from uptack.table.unit import Integers
-from uptack.table.values.kinds import canonical
+from uptack.table.values.kinds import Kind
 
 if TYPE_CHECKING:
     from uptack.table.memory.table import MemoryTable
@@ -22,6 +23,11 @@ class MemoryGroups:
 
     def __init__(self, table: MemoryTable, by: Sequence[str]) -> None:
         self._table, self._by = table, tuple(by)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of the columns."""
+        return tuple(self._table.kinds[name] for name in self._by)
 
     @cached_property
     def _sorted(self) -> tuple[list[Hashable], Integers, Integers, Integers]:
@@ -44,7 +50,7 @@ class MemoryGroups:
 
     @cached_property
     def _number(self) -> dict[Hashable, int]:
-        return {self._key(group): i for i, group in enumerate(self._sorted[0])}
+        return {group_key(group, self.kinds): i for i, group in enumerate(self._sorted[0])}
 
     def sizes(self) -> tuple[list[Hashable], Integers]:
         """The groups that occur, and their numbers of rows, or of people."""
@@ -52,7 +58,7 @@ class MemoryGroups:
 
     def part(self, group: Hashable) -> MemoryTable:
         """The rows of a group, in the order of the table."""
-        i = self._number.get(self._key(group))
+        i = self._number.get(group_key(group, self.kinds))
         if i is None:
             return self.nothing()
         start, end = self._sorted[3][:, i]
@@ -61,7 +67,3 @@ class MemoryGroups:
     def nothing(self) -> MemoryTable:
         """No rows."""
         return self._table.empty()
-
-    def _key(self, group: Hashable) -> Hashable:
-        parts = group if len(self._by) > 1 and isinstance(group, tuple) else (group,)
-        return tuple(map(canonical, parts))

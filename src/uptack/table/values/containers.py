@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from uptack.table.values.field import Array, Field, Mask
-from uptack.table.values.kinds import Kind
+from uptack.table.values.kinds import Kind, canonical
 from uptack.table.values.times import Form, form_of, measured
 
 NUMPY_KINDS: dict[str, Kind] = {
@@ -79,8 +79,8 @@ def of_pandas(series: Any) -> Field:
         return Field(
             kind, size, lambda: (series.to_numpy(dtype=width, na_value=width.type(0)), np.asarray(series.isna()))
         )
-    if hasattr(dtype, "fill_value"):  # a sparse array
-        return of_numpy(np.asarray(array))
+    if hasattr(dtype, "fill_value"):
+        return _of_sparse(array, dtype)
     categories = hasattr(dtype, "categories")
     kind = "text" if categories or dtype.type is str else "other"
 
@@ -88,6 +88,32 @@ def of_pandas(series: Any) -> Field:
         return np.asarray(series.astype(object), object), np.asarray(series.isna())
 
     return Field(kind, size, read, categories=categories)
+
+
+def _of_sparse(array: Any, dtype: Any) -> Field:
+    """A sparse column: its declared subtype says what it holds. Rows that are not stored have the value of the type.
+
+    pandas itself makes floats of whole numbers, and of truth values, as soon as one row is missing.
+    """
+    width, size = dtype.subtype, len(array)
+    declared = of_numpy(np.zeros(0, width))
+    filled = _fits(dtype.fill_value, width)
+
+    def read() -> tuple[Array, Mask | None]:
+        stored = array.sp_index.to_int_index().indices
+        values = np.full(size, dtype.fill_value, width) if filled else np.zeros(size, width)
+        gone = np.ones(size, bool)
+        values[stored], gone[stored] = np.asarray(array.sp_values).astype(width), False
+        return values, None if filled else gone | np.asarray(array.isna())
+
+    return Field(declared.kind, size, read, form=form_of(width) if width.kind in "Mm" else None)
+
+
+def _fits(value: Any, width: np.dtype[Any]) -> bool:
+    """Whether a type can hold the value of rows that are not stored; where not, they are missing."""
+    if canonical(value) is None:
+        return False
+    return width.kind == "O" or bool(np.full(1, value, width)[0] == value)
 
 
 PERIODS = {"Y-DEC": "Y", "A-DEC": "Y", "M": "M", "D": "D", "h": "h", "H": "h", "min": "m", "T": "m", "s": "s", "S": "s"}

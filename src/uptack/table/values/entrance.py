@@ -39,7 +39,8 @@ def field(name: str, x: Any, must: str = "a one-dimensional column", fix: str = 
     if isinstance(x, np.ndarray) or (hasattr(x, "__array__") and containers.frame(x) is None):
         made = x if isinstance(x, np.ndarray) else _converted(x)
         if made is not None and made.ndim == 1:
-            return containers.of_numpy(made)
+            typed = made is x or hasattr(x, "dtype")  # else its rows decide what type NumPy makes of them
+            return containers.of_numpy(made) if typed else containers.of_list(list(made))
     elif isinstance(x, range | array.array):
         return containers.of_numpy(np.asarray(x))
     elif isinstance(x, Sequence) and not isinstance(x, str | bytes | bytearray | memoryview):

@@ -267,6 +267,19 @@ def _listed(value: Hashable) -> str:
     return "(" + ", ".join(map(_listed, value)) + ")" if isinstance(value, tuple) else repr(value)
 
 
+def held(value: Any, kind: Kind) -> Hashable:
+    """A public value in canonical form, as rows of this kind would hold it: the nearest float in a column of floats.
+
+    Values are compared with rows in this form, and two of them are the same where these are: 2^60 and 2^60 + 1 are two
+    integers, and one float.
+
+    >>> held(2**60 + 1, "number") == held(2**60, "number"), held(2**60 + 1, "integer") == held(2**60, "integer")
+    (True, False)
+    """
+    plain = canonical(value)
+    return canonical(number(plain)) if kind == "number" and isinstance(plain, int) else plain
+
+
 def labelled(values: Iterable[Hashable], kind: Kind) -> list[Hashable]:
     """Canonical values as a column of this kind shows them: truth values as True and False, numbers as floats."""
     if kind == "boolean":

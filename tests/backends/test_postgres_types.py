@@ -1,0 +1,40 @@
+"""Types of PostgreSQL that ibis takes for numbers and texts are of no kind that is read: questions are refused free."""
+
+import pytest
+
+import uptack as ut
+from uptack.errors import InvalidArgument
+from uptack.ledger import Ledger
+
+TYPES = {"money": "g::text::money", "oid": "g::oid", "mood": "'happy'"}
+
+
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("autocommit", [True, False])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_money_oids_and_enums_are_refused_before_the_debit(postgres_uri, tmp_path, dtype, autocommit):
+    psycopg, ibis = pytest.importorskip("psycopg"), pytest.importorskip("ibis")
+    with psycopg.connect(postgres_uri, autocommit=True) as writer:
+        writer.execute("DROP TABLE IF EXISTS odd_types")
+        writer.execute("DROP TYPE IF EXISTS mood")
+        writer.execute("CREATE TYPE mood AS ENUM ('happy', 'sad')")
+        writer.execute(f"CREATE TABLE odd_types (n integer, odd {dtype})")
+        writer.execute(f"INSERT INTO odd_types SELECT g, {TYPES[dtype]} FROM generate_series(1, 2000) g")
+    con = ibis.postgres.from_connection(psycopg.connect(postgres_uri, autocommit=autocommit))
+    ledger = Ledger(tmp_path / "l.db", epsilon=100, delta=0.5)
+    session = ut.open(con.table("odd_types"), ledger=ledger, entropy=ut.SeededEntropy(1))
+    assert dict(session.source.kinds) == {"n": "integer", "odd": "other"}
+    for ask in (
+        lambda: session["odd"].median(epsilon=1),
+        lambda: session["odd"].histogram(epsilon=1, delta=1e-6),
+        lambda: session["odd"].histogram(keys=["happy", "sad"], epsilon=1),
+        lambda: session["n"].median(by="odd", epsilon=1, delta=1e-6),
+        lambda: session.regression("n", ["odd"], epsilon=1),
+        lambda: session.where(odd=1),
+    ):
+        with pytest.raises(InvalidArgument, match="of type other"):
+            ask()
+    assert ledger.spent().epsilon == 0
+    assert abs(session["n"].median(epsilon=1).value - 1000) < 100
+    with pytest.raises(InvalidArgument, match="person"):
+        ut.open(con.table("odd_types"), person="odd")

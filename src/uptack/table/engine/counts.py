@@ -108,7 +108,7 @@ def cells(table: EngineTable, columns: Sequence[Column], place: Place, size: int
     if len(columns) > 1 or left.unit.share == "one":
         return in_memory(left, columns).cells(columns, place, size)
     (column,) = columns
-    if column.kind in (*NUMERIC, *TIMED) and not column.integers:
+    if column.kind in TIMED or (column.kind in NUMERIC and not column.integers):
         (found,) = left.rows([left.column(column.name)]).sum(partial(_placed, place, size))
         made: Integers = found
         return made

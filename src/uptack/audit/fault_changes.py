@@ -206,13 +206,13 @@ def loud_look(original: Any) -> Any:
 
 def bare_box(columns: Any, *_: Any) -> DensityBox:
     """A box read off the data."""
-    ends = [(float(c.values.min()), float(c.values.max()) + 1) for c in columns]
+    ends = [(float(line.min()), float(line.max()) + 1) for line in columns.rows().in_memory().lines]
     return DensityBox(*(tuple(side) for side in zip(*ends, strict=True)))
 
 
 def bare_width(columns: Any, *_: Any) -> Any:
     """A bandwidth read off the data."""
-    return (float(np.std(columns[0].values)) / 5,), np.array([[0.0, 1.0]])
+    return (float(np.std(columns.rows().in_memory().lines[0])) / 5,), np.array([[0.0, 1.0]])
 
 
 def largest_shown(original: Any) -> Any:

@@ -123,7 +123,7 @@ def _refuse(value: Any) -> None:
     for node in _within(value):
         if _can_fail(node):
             word = f"one with {type(node).__name__} in {value.name!r}, which may fail on a row"
-            fix = "Use try_cast in place of cast where the engine has it, or open the table without this expression."
+            fix = "Use try_cast in place of cast, or keep what it makes in a table and open that."
             raise InvalidArgument("data", MUST, word, fix)
 
 

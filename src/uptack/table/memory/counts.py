@@ -32,9 +32,9 @@ def units(cells: Integers, size: int, unit: PrivacyUnit, codes: Integers | None,
 
     >>> from uptack.table.unit import ROW, U
     >>> cells, whose = np.array([0, 0, 1, 2]), np.array([0, 0, 0, 1])
-    >>> (units(cells, 3, Unit(("id",), "people"), whose, 2) / U).round(3)
+    >>> (units(cells, 3, PrivacyUnit(("id",), "people"), whose, 2) / U).round(3)
     array([0.667, 0.333, 1.   ])
-    >>> units(cells, 3, Unit(("id",), "one"), whose, 2), units(cells, 3, ROW, None, 4)
+    >>> units(cells, 3, PrivacyUnit(("id",), "one"), whose, 2), units(cells, 3, ROW, None, 4)
     (array([1, 0, 1]), array([2, 1, 1]))
     """
     inside = cells >= 0

@@ -47,8 +47,7 @@ class Tails:
 
     @staticmethod
     def _of_people(data: Any, least: int) -> Tails:
-        n = data.count()
-        values, up_to = data.order([(0, n + 1)]).jumps(0, n + 1)
+        values, up_to = data.distribution
         total, apart = int(up_to[-1]) if up_to.size else 0, max(least - 1, 1) * U
         below = np.append(0, up_to)
         ranks = np.searchsorted(up_to, wide(np.arange(1, total // apart + 1), total) * apart)

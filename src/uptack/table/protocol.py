@@ -270,10 +270,15 @@ class Column:
         found: Floats = self.rows.in_memory().person_means(f)
         return found
 
+    @cached_property
+    def distribution(self) -> tuple[Floats, Integers]:
+        """All values, each once and in order, and the units of rows up to each. They are put in order once."""
+        n = self.count()
+        return self.order([(0, n + 1)]).jumps(0, n + 1)
+
     def mass(self, low: float, high: float) -> tuple[int, int, int]:
         """The units of rows from low to high, of all others, and the most on one value inside."""
-        n = self.count()
-        values, up_to = self.order([(0, n + 1)]).jumps(0, n + 1)
+        values, up_to = self.distribution
         a, b = np.searchsorted(values, low, "left"), np.searchsorted(values, high, "right")
         units = np.append(0, up_to)
         inside = int(units[b] - units[a])

@@ -20,6 +20,8 @@ def joined(columns: Sequence[Distinct]) -> tuple[list[tuple[Hashable, ...]], Int
 
     Rows are numbered anew after each column, so that numbers stay below rows².
     """
+    if len(columns) == 1:  # which are in order already
+        return [(value,) for value in columns[0][0]], columns[0][1]
     cells = np.zeros(len(columns[0][1]), np.int64)
     for distinct, places in columns:
         cells = np.unique(cells * len(distinct) + places, return_inverse=True)[1]

@@ -53,10 +53,11 @@ class Narrow(Tree):
         return 1
 
 
-class Told:
+class Told(SeededEntropy):
     """Binary digits that are given."""
 
     def __init__(self, digits):
+        super().__init__(0)
         self.left = list(digits)
 
     def integers(self, bound, size):

@@ -24,7 +24,7 @@ RELEASES = 500
 def spend_and_die(place, dataset, folder, cost):
     """Four processes under fire until the budget is used up; how many were killed."""
     command = [sys.executable, "-m", "tests.backends.spenders", str(place), dataset, cost, str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return int(done.stdout)
 

@@ -204,8 +204,9 @@ def test_a_handler_that_is_set_meanwhile_stays():
 def test_control_c_ends_a_script():
     """From outside, while rows of their own types are being read."""
     script = """
-        import sys, time
+        import signal, sys, time
         import uptack as ut
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background are started without one
         class Row:
             def __str__(self):
                 print("reading", flush=True)

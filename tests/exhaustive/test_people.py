@@ -2,7 +2,7 @@
 
 import itertools
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -147,10 +147,10 @@ def test_the_range_of_people_holds_whatever_one_person_becomes(ranks):
     """Also people with rows far away. Here and there the interval is larger than it must be, and mostly it is not."""
     far, tight, few = 1e6, 0, persons(VALUES, 2)
     wide = [p for p in persons((-far, *VALUES, far), 3) if len(p) < 3 or len(set(p)) == 3]
-    whole = tables(3, few)
+    whole, value = tables(3, few), cache(lambda table: PeopleRange(column(table), ranks, 0).value)
     for table in whole:
         low, high = PeopleRange(column(table), ranks, 1).interval(1)
-        values = [PeopleRange(column(t), ranks, 0).value for t in replaced(table, wide)]
+        values = [value(t) for t in replaced(table, wide)]
         assert low <= min(values)
         assert max(values) <= high
         tight += low == min(values) and (max(values) == high or max(values) >= far / 8)

@@ -14,7 +14,7 @@ from uptack.exact import Real, ball
 from uptack.noise import IntegerLaplace, SeededEntropy
 
 OCCUPIED, COUNTS = np.array([3, 4, 9]), np.array([1, 6, 2])
-SIZE, CUTOFF, RUNS = 12, 3, 5_000
+SIZE, CUTOFF, RUNS = 12, 3, 2_500
 LAW = SkewedLaplace(2, 3)
 
 

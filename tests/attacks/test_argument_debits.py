@@ -13,6 +13,7 @@ from tests.attacks.small_tables import columns_of, tabular
 from uptack.errors import InvalidArgument
 from uptack.ledger import Ledger
 from uptack.registry import declared
+from uptack.report.profile import profile
 
 ROWS, EPSILON = 400, 4
 HOSTILE = {
@@ -99,3 +100,10 @@ def test_an_argument_that_was_debited_is_refused_by_name_and_for_free(tmp_path, 
     with pytest.raises(InvalidArgument, match=f"^{argument} must be"):
         session.run(ut.Request(name, *columns, **{"epsilon": EPSILON, **options}))
     assert ledger.spent().epsilon == 0
+
+
+def test_what_is_wrong_with_one_of_two_columns_is_found_before_the_debit():
+    session = ut.open({"a": np.arange(3000.0), "b": np.arange(3000.0)})
+    with pytest.raises(InvalidArgument, match="plausible"):
+        profile(session, 2, 1e-6, plausible={"a": (1, 100), "b": (True, 100)}, progress=False)
+    assert session.spent.exact_epsilon == 0

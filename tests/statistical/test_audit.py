@@ -173,7 +173,7 @@ def test_a_planted_fault_that_only_draws_show_is_found(fault):
 def test_every_case_of_the_audit_can_be_drawn():
     """So few draws refute nothing: `make audit` has as many as it takes."""
     drawn_ones = [case for case in cases() if not isinstance(case, ExactCase)]
-    report = run(drawn_ones, draws=4, confidence=SURE)
+    report = run(drawn_ones, draws=8, confidence=SURE)
     assert report.ok, report.table()
 
 

@@ -36,10 +36,11 @@ from uptack.table.exact_sum import Floats
 
 Integers = NDArray[np.int64]
 
-QUARTERS = 960
-"""Levels of a size: 2^(i/4) for |i| up to this. Squares of sizes, and their ratios, are floats."""
+OCTAVE, OCTAVES = 16, 240
+"""Levels of a size: 2^(i/16), up to 240 powers of two above and below 1. Squares of sizes, and their ratios, are
+floats."""
 
-THRESHOLDS = tuple(2.0 ** ((2 * i + 1) / 8) for i in range(4))
+THRESHOLDS = np.array([2.0 ** ((2 * i + 1) / (2 * OCTAVE)) for i in range(OCTAVE)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +74,16 @@ def falling(size: int, middle: int, most: int, width: float) -> Integers:
     return np.maximum(np.rint(most * (1 + away) ** -1.5), 1).astype(np.int64)
 
 
-SIZES = Levels(falling(2 * QUARTERS + 1, QUARTERS, 1 << 14, 4.0))
-"""Sizes of numbers above 0, by quarters of a power of two."""
+def _size_copies() -> Integers:
+    """Below 1 as `falling`. Above 1 as 1/size²: a size that is far too large is the worse mistake."""
+    level = np.arange(-OCTAVE * OCTAVES, OCTAVE * OCTAVES + 1)
+    below = falling(level.size, OCTAVE * OCTAVES, 1 << 20, float(OCTAVE))
+    above = np.rint(2.0 ** (20 - np.minimum(level, 20 * OCTAVE) / (OCTAVE / 2)))
+    return np.where(level > 0, np.maximum(above, 1), below).astype(np.int64)
+
+
+SIZES = Levels(_size_copies())
+"""Sizes of numbers above 0, by sixteenths of a power of two. 1 is about where a size is expected."""
 
 
 def intervals(counts: Whole, share: Fraction, steps: int) -> tuple[Integers, Integers]:
@@ -106,17 +115,18 @@ def drawn(boxes: Boxes, account: Account) -> list[int]:
 
 def size_counts(sizes: Floats) -> list[Tally]:
     """The level of `SIZES` that each number lies on; those that are not above 0 on the lowest."""
-    mantissa, power = np.frexp(np.where(sizes > 0, sizes, 0.0))
-    above = sum(2 * mantissa >= threshold for threshold in THRESHOLDS)
-    level = np.where(mantissa > 0, 4 * (power.astype(np.int64) - 1) + above, -QUARTERS)
-    return [Tally(np.clip(level, -QUARTERS, QUARTERS) + QUARTERS, 2 * QUARTERS + 1)]
+    mantissa, power = np.frexp(np.where(sizes > 0, np.minimum(sizes, 1e300), 0.0))
+    within = np.searchsorted(THRESHOLDS, 2 * mantissa, side="right")
+    most = OCTAVE * OCTAVES
+    level = np.where(mantissa > 0, OCTAVE * (power.astype(np.int64) - 1) + within, -most)
+    return [Tally(np.clip(level, -most, most) + most, 2 * most + 1)]
 
 
 def private_size(counts: Whole, share: Fraction, account: Account) -> float:
-    """The quantile of numbers above 0, to a quarter of a power of two."""
+    """The quantile of numbers above 0, to a sixteenth of a power of two."""
     lows, highs = intervals(counts, share, SIZES.steps(account.epsilon / account.rows, 1))
     (copy,) = drawn(SIZES.boxes(lows[None], highs[None]), account)
-    return float(2.0 ** ((SIZES.level(copy) - QUARTERS) / 4))
+    return float(2.0 ** ((SIZES.level(copy) - OCTAVE * OCTAVES) / OCTAVE))
 
 
 def stacked(ends: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:

@@ -13,7 +13,7 @@ from uptack.registry import release
 from uptack.registry.options import Grouping
 from uptack.regression.formulas import entered
 from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
-from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.least_squares_loss import LeastSquaresLoss
 from uptack.regression.regression_calls import regress
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
@@ -91,4 +91,4 @@ def linear_regression(
         "linear regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
     told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
-    return regress(HuberLoss(), x, y, account, told)
+    return regress(LeastSquaresLoss(), x, y, account, told)

@@ -11,7 +11,7 @@ from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.regression.check_loss import Check
+from uptack.regression.check_loss import CheckLoss
 from uptack.regression.formulas import entered
 from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
 from uptack.regression.regression_calls import regress
@@ -74,7 +74,7 @@ def quantile_regression(
         "quantile regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
     told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
-    return regress(Check(level), x, y, account, told)
+    return regress(CheckLoss(level), x, y, account, told)
 
 
 def level_of(quantile: Any) -> float:

@@ -74,6 +74,25 @@ def falling(size: int, middle: int, most: int, width: float) -> Integers:
     return np.maximum(np.rint(most * (1 + away) ** -1.5), 1).astype(np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class SizeLevels(Levels):
+    """Sizes of numbers above 0: 2^(i/16), from the lowest i on, with their copies."""
+
+    lowest: int
+
+    def size(self, copy: int) -> float:
+        """The size that this is a copy of."""
+        return float(2.0 ** ((self.level(copy) + self.lowest) / OCTAVE))
+
+    def counts(self, sizes: Floats) -> list[Tally]:
+        """The level that each number lies on; those beyond the ends, and below 0, on the first or the last."""
+        mantissa, power = np.frexp(np.where(sizes > 0, np.minimum(sizes, 1e300), 0.0))
+        within = np.searchsorted(THRESHOLDS, 2 * mantissa, side="right")
+        level = OCTAVE * (power.astype(np.int64) - 1) + within - self.lowest
+        last = self.copies.size - 1
+        return [Tally(np.where(mantissa > 0, np.clip(level, 0, last), 0), last + 1)]
+
+
 def _size_copies() -> Integers:
     """Below 1 as `falling`. Above 1 as 1/size²: a size that is far too large is the worse mistake."""
     level = np.arange(-OCTAVE * OCTAVES, OCTAVE * OCTAVES + 1)
@@ -82,8 +101,11 @@ def _size_copies() -> Integers:
     return np.where(level > 0, np.maximum(above, 1), below).astype(np.int64)
 
 
-SIZES = Levels(_size_copies())
-"""Sizes of numbers above 0, by sixteenths of a power of two. 1 is about where a size is expected."""
+SIZES = SizeLevels(_size_copies(), -OCTAVE * OCTAVES)
+"""Any size. 1 is about where it is expected."""
+
+NEXT_SIZES = SizeLevels(np.ones(2 * OCTAVE + 1, np.int64), 0)
+"""From 1 to 4."""
 
 
 def intervals(counts: Whole, share: Fraction, steps: int) -> tuple[Integers, Integers]:
@@ -113,20 +135,11 @@ def drawn(boxes: Boxes, account: Account) -> list[int]:
     return found
 
 
-def size_counts(sizes: Floats) -> list[Tally]:
-    """The level of `SIZES` that each number lies on; those that are not above 0 on the lowest."""
-    mantissa, power = np.frexp(np.where(sizes > 0, np.minimum(sizes, 1e300), 0.0))
-    within = np.searchsorted(THRESHOLDS, 2 * mantissa, side="right")
-    most = OCTAVE * OCTAVES
-    level = np.where(mantissa > 0, OCTAVE * (power.astype(np.int64) - 1) + within, -most)
-    return [Tally(np.clip(level, -most, most) + most, 2 * most + 1)]
-
-
-def private_size(counts: Whole, share: Fraction, account: Account) -> float:
-    """The quantile of numbers above 0, to a sixteenth of a power of two."""
-    lows, highs = intervals(counts, share, SIZES.steps(account.epsilon / account.rows, 1))
-    (copy,) = drawn(SIZES.boxes(lows[None], highs[None]), account)
-    return float(2.0 ** ((SIZES.level(copy) - OCTAVE * OCTAVES) / OCTAVE))
+def private_size(counts: Whole, share: Fraction, account: Account, levels: SizeLevels = SIZES) -> float:
+    """The quantile of numbers above 0, to a sixteenth of a power of two, from how many rows are on each level."""
+    lows, highs = intervals(counts, share, levels.steps(account.epsilon / account.rows, 1))
+    (copy,) = drawn(levels.boxes(lows[None], highs[None]), account)
+    return levels.size(copy)
 
 
 def stacked(ends: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:

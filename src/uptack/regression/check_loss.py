@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from uptack.regression.losses import Loss, Moments, Stage
+from uptack.regression.losses import Loss, Moments
 from uptack.table.exact_sum import Floats
 
 
@@ -23,11 +23,7 @@ class CheckLoss(Loss):
 
     quantile: float
 
-    stages = (
-        Stage(Fraction(6, 100), hessian=Fraction(9, 100), clip=Fraction(1, 100), spread=Fraction(2, 100)),
-        Stage(Fraction(10, 100), hessian=Fraction(15, 100), clip=Fraction(4, 100), spread=Fraction(2, 100)),
-        Stage(Fraction(29, 100)),
-    )
+    curved = Fraction(9, 100)
 
     @property
     def target(self) -> str:  # type: ignore[override]
@@ -35,9 +31,14 @@ class CheckLoss(Loss):
         return f"the coefficients of the {self.quantile:g}-quantile of y given x (the check loss)"
 
     @property
-    def spread(self) -> tuple[Fraction, float]:  # type: ignore[override]
-        """h itself."""
-        return Fraction(math.sqrt(self.quantile * (1 - self.quantile)) / 2).limit_denominator(1000), 1.0
+    def near(self) -> Fraction:  # type: ignore[override]
+        """The share of rows within h."""
+        return Fraction(self.typical).limit_denominator(1000)
+
+    @property
+    def typical(self) -> float:  # type: ignore[override]
+        """The same: the curvature is 1 for these rows."""
+        return math.sqrt(self.quantile * (1 - self.quantile)) / 2
 
     def start(self, moments: Moments) -> Floats:
         """The line of least squares, raised to where the quantile of normal residuals is."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.display.figure_table import STAMP, FigureTable
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.labels import label
-from uptack.privacy import Privacy
 from uptack.regression import coefficient_table
 from uptack.regression.coefficient_errors import times
 from uptack.regression.coefficient_plot import plot_coefficients

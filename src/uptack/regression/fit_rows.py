@@ -22,6 +22,8 @@ from uptack.regression.losses import Loss
 from uptack.regression.tuning import GROSS
 from uptack.table.exact_sum import Floats
 
+Flags = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, eq=False)
 class RowWeights:
@@ -42,17 +44,17 @@ class FitRows:
     coordinates: Floats
     weights: RowWeights | None = None
 
-    def standardised(self, batch: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    def standardised(self, batch: Floats) -> tuple[Floats, Flags]:
         """a, with zeros for gross errors, and which rows these are."""
         a = self.frame.standardised(batch)
-        gross = (np.abs(a[1:]) > GROSS).any(axis=0)
-        return (np.where(gross, 0.0, a) if gross.any() else a), gross
+        gross: Flags = np.any(np.abs(a[1:]) > GROSS, axis=0)
+        return np.asarray(np.where(gross, 0.0, a)) if gross.any() else a, gross
 
     def scatter(self, batch: Floats) -> Floats:
         """(1, x, y)."""
         return self.standardised(batch)[0]
 
-    def _split(self, batch: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
+    def _split(self, batch: Floats) -> tuple[Floats, Floats, Floats, Flags]:
         """(1, x), z, y and gross errors."""
         a, gross = self.standardised(batch)
         y = self.loss.response(a[-1] if self.loss.scaled else np.where(gross, 0.0, batch[-1]))
@@ -72,7 +74,21 @@ class FitRows:
     def residuals(self, batch: Floats, b: Floats) -> Floats:
         """|y - η|."""
         _, z, y, _ = self._split(batch)
-        return np.abs(y - products(b[None], z)[0])
+        return np.asarray(np.abs(y - products(b[None], z)[0]))
+
+    def scores(self, batch: Floats, b: Floats, s: float) -> Floats:
+        """|ψ|/√i."""
+        _, z, y, _ = self._split(batch)
+        eta = products(b[None], z)[0]
+        return np.asarray(np.abs(self.loss.score(y, eta, s)) / np.sqrt(np.maximum(self.loss.information(eta), 1e-300)))
+
+    def equations(self, batch: Floats, b: Floats, s: float, balance: float) -> Floats:
+        """v = (√i·z, balance·ψ/√i), whose second moments are normal equations."""
+        _, z, y, gross = self._split(batch)
+        eta = products(b[None], z)[0]
+        root = np.sqrt(np.maximum(self.loss.information(eta), 1e-300))
+        score = np.where(gross, 0.0, self.loss.score(y, eta, s) / root)
+        return np.vstack([z * root, balance * score])
 
     def curved(self, batch: Floats, b: Floats, s: float) -> Floats:
         """w·z·√κ, whose second moments are H."""

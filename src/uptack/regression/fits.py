@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
-from uptack.account import Account, Outcome
+from uptack.account import Outcome
 from uptack.labels import label
 from uptack.multivariate.entrance import Sized, buy_size, complete_rows, framed
 from uptack.multivariate.standardise import Frame
@@ -45,14 +43,12 @@ def _outcome(rows: Sample, request: FitRequest) -> Outcome[Floats]:
     if constant := [c for c in range(rows.width) if c not in frame.kept]:
         return Outcome.refusal(HOW, request.advice(columns, _more_varied(constant, request, columns), 2 * size.rows))
     try:
-        with steps("fit", 2 + len(request.loss.stages), inner=True) as show:
+        with steps("fit", 4, inner=True) as show:
             found = solve(Problem(rows, frame, request.intercept, request.loss, float(size.rows), size.account), show)
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
-    other = "fewer or less correlated columns" if columns > 1 else ""
-    return (found and _answer(found, frame, request)) or Outcome.refusal(
-        HOW, request.advice(columns, other, 2 * size.rows)
-    )
+    reply = _answer(found, frame, request) if found else "columns in other units"
+    return Outcome.refusal(HOW, request.advice(columns, reply, 2 * size.rows)) if isinstance(reply, str) else reply
 
 
 def _frame(rows: Sample, size: Sized, request: FitRequest) -> Frame:
@@ -73,15 +69,19 @@ def _more_varied(columns: list[int], request: FitRequest, width: int) -> str:
     return f"more rows that differ in {which}" if columns else ""
 
 
-def _answer(fit: Fit, frame: Frame, request: FitRequest) -> Outcome[Floats] | None:
-    """The coefficients in units of their columns; None where floats don't have them, or their errors."""
+def _answer(fit: Fit, frame: Frame, request: FitRequest) -> Outcome[Floats] | str:
+    """The coefficients in units of their columns; or what a reply would need."""
+    if not fit.converged(request.loss):
+        return f"a fit that converges (the last step changed predictors by {fit.moved:.2g})"
+    if fit.hidden[int(request.intercept) :].all():
+        return "columns that vary more, or follow less from each other"
     unit = float(frame.units[-1]) if request.loss.scaled else 1.0
     units = np.append(np.full(int(request.intercept), unit), unit / frame.units[:-1])
     variance = fit.sampling + fit.private + fit.other
     value, errors = fit.beta * units, np.where(fit.hidden, np.inf, np.sqrt(variance) * units)
     if not (np.isfinite(value).all() and errors.all()):
-        return None
-    shares = np.array([fit.private, fit.unsure]) / np.maximum(variance, 1e-300)
+        return "columns in other units"
+    shares = np.array([fit.private, fit.unsure**2 / fit.sampling]) / variance
     private, unsure = (tuple(each.tolist()) for each in shares)
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(fit.hidden).tolist()), request.intercept,
                          request.loss.target, fit.gross, private, unsure, len(value))  # fmt: skip

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.regression.link_functions import logistic
-from uptack.regression.losses import Loss, Moments, Stage
+from uptack.regression.losses import Loss, Moments
 from uptack.table.exact_sum import Floats
 
 SLACK, LONGEST = 2.45, 3.0
@@ -24,12 +24,7 @@ class LogisticLoss(Loss):
     target = "the log-odds of the second class by maximum likelihood"
     scaled, binary = False, True
     stride = 3.0
-    stages = (
-        Stage(Fraction(5, 100), hessian=Fraction(8, 100), clip=Fraction(1, 100)),
-        Stage(Fraction(8, 100), hessian=Fraction(12, 100), clip=Fraction(4, 100)),
-        Stage(Fraction(10, 100)),
-        Stage(Fraction(30, 100)),
-    )
+    curved = Fraction(9, 100)
 
     def start(self, moments: Moments) -> Floats:
         """Linear discrimination, made longer."""
@@ -51,7 +46,3 @@ class LogisticLoss(Loss):
     def score(self, y: Floats, eta: Floats, s: float) -> Floats:
         """y - μ."""
         return np.asarray(y - logistic(eta), np.float64)
-
-    def curvature(self, y: Floats, eta: Floats, s: float) -> Floats:
-        """μ(1 - μ)."""
-        return self.information(eta)

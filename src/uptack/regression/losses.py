@@ -1,9 +1,8 @@
 """What the solver needs to know of a loss: about eight members, each of which every fit uses.
 
 A regression estimates the coefficients β for which Σ (1, x)·ψ(y, η) = 0 with η = (1, x)·β. A loss says what ψ is, the
-*score*; how fast it falls in η, the *curvature*; where a fit *starts*, given second moments; and how the fit spends its
-ε, the *stages*. `uptack.regression.solver` does the rest. `uptack.regression.least_squares_loss` is the shortest
-example.
+*score*; how fast it falls in η, the *curvature*; and where a fit *starts*, given second moments. The solver does the
+rest (`uptack.regression.solver`). `uptack.regression.least_squares_loss` is the shortest example.
 
 Scores and curvatures are computed row by row, by operations that IEEE 754 defines to the last bit. So the logistic
 curve is a polynomial and a power of two, and not a library's: one row's contribution can't depend on where in a batch
@@ -21,26 +20,10 @@ import numpy as np
 
 from uptack.table.exact_sum import Floats
 
-NOTHING = Fraction(0)
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One Newton step: the shares of ε of its gradient, and of what is measured anew before it.
-
-    `hessian` is for the radius of rows and the Hessian, `spread` for the spread of residuals, `clip` for where
-    gradients are clipped. The first step has a narrow clip: it only has to come near.
-    """
-
-    gradient: Fraction
-    hessian: Fraction = NOTHING
-    clip: Fraction = NOTHING
-    spread: Fraction = NOTHING
-
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Second moments S of (1, x, y) in the units of their columns, with noise, and the unit of y and its centre in units.
+    """Second moments S of (1, x, y) in units of their columns, with noise; the unit of y, and its centre in units.
 
     `first` is 0 with an intercept and 1 without: which of (1, x) are predictors.
     """
@@ -85,13 +68,10 @@ class Moments:
 
 
 class Loss(ABC):
-    """A loss of residuals or of classes. Only `score` is summed: privacy depends on nothing else that is here."""
+    """A loss of residuals or of classes. Nothing that is here has a say in privacy."""
 
     target: str
     """What is estimated, in one sentence."""
-
-    stages: tuple[Stage, ...]
-    """The steps, and how they spend ε."""
 
     scaled: bool = True
     """Whether y is seen in units from its centre. Else it is seen as it is."""
@@ -99,11 +79,17 @@ class Loss(ABC):
     binary: bool = False
     """Whether y is 0 or 1, and needs no private unit."""
 
-    spread: tuple[Fraction, float] = (Fraction(1, 2), 0.6744897501960817)
-    """The quantile of |y - η| that is the spread s, and what it is for residuals of variance 1."""
+    curved: Fraction = Fraction(0)
+    """The part of ε that measures the Hessian again near the end, where the curvature differs between rows."""
+
+    near: Fraction = Fraction(0)
+    """Which quantile of |y - η| is the spread s. 0 if the score has no spread."""
+
+    typical: float = 1.0
+    """What the mean curvature is about, over the information."""
 
     stride: float = math.inf
-    """The longest step, as the root mean square change of η where curvatures are 1."""
+    """The longest step, as the root mean square change of η."""
 
     def start(self, moments: Moments) -> Floats:
         """Coefficients of the predictors to start from."""
@@ -121,11 +107,6 @@ class Loss(ABC):
     def score(self, y: Floats, eta: Floats, s: float) -> Floats:
         """ψ: minus the derivative of the loss in η."""
 
-    @abstractmethod
     def curvature(self, y: Floats, eta: Floats, s: float) -> Floats:
-        """-dψ/dη, from 0 to `information`."""
-
-
-def shares(loss: Loss) -> Fraction:
-    """What all stages spend together."""
-    return sum((stage.gradient + stage.hessian + stage.clip + stage.spread for stage in loss.stages), NOTHING)
+        """-dψ/dη, from 0 to `information`, which it is if nothing else is said."""
+        return self.information(eta)

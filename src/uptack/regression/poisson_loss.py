@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.regression.link_functions import exponential
-from uptack.regression.losses import Loss, Moments, Stage
+from uptack.regression.losses import Loss, Moments
 from uptack.table.exact_sum import Floats
 
 MOST = 1e150
@@ -26,12 +26,7 @@ class PoissonLoss(Loss):
     target = "the coefficients of the logarithm of the mean of y given x, by Poisson's likelihood"
     scaled = False
     stride = 1.0
-    stages = (
-        Stage(Fraction(5, 100), hessian=Fraction(8, 100), clip=Fraction(1, 100)),
-        Stage(Fraction(8, 100), hessian=Fraction(12, 100), clip=Fraction(6, 100)),
-        Stage(Fraction(10, 100)),
-        Stage(Fraction(28, 100)),
-    )
+    curved = Fraction(9, 100)
 
     def start(self, moments: Moments) -> Floats:
         """For normal x the covariance of x and y over the mean of y is that of x and η (Stein 1981)."""
@@ -52,7 +47,3 @@ class PoissonLoss(Loss):
     def score(self, y: Floats, eta: Floats, s: float) -> Floats:
         """y - μ."""
         return np.asarray(y - exponential(eta), np.float64)
-
-    def curvature(self, y: Floats, eta: Floats, s: float) -> Floats:
-        """μ."""
-        return exponential(eta)

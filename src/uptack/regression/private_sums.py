@@ -26,7 +26,7 @@ import numpy as np
 
 from uptack.account import Account
 from uptack.multivariate.bounded import LENGTH, bounded, moved, noisy_moments, noisy_total
-from uptack.multivariate.levels import private_size, size_counts
+from uptack.multivariate.levels import NEXT_SIZES, SIZES, SizeLevels, private_size
 from uptack.multivariate.steps import Sample
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import Entropy, IntegerLaplace
@@ -40,9 +40,18 @@ OfRows = Callable[[Floats], Floats]
 
 def far_quantile(rows: Sample, sizes: OfRows, beyond: float, n: float, anchor: float, account: Account) -> float:
     """A size that about `beyond` of n rows exceed. It is expected near the anchor, or below."""
-    (counts,) = rows.sums(lambda batch: size_counts(sizes(batch) * (1 / anchor)))
-    share = Fraction(1 - min(max(beyond / max(n, 1.0), 0.0), 1.0)).limit_denominator(10**6)
-    return anchor * private_size(counts, share, account)
+    return _quantile(rows, sizes, beyond / n, anchor, SIZES, account)
+
+
+def farther_quantile(rows: Sample, sizes: OfRows, beyond: float, n: float, near: float, account: Account) -> float:
+    """The same from a nearer quantile on, up to four times as far."""
+    return _quantile(rows, sizes, beyond / n, near, NEXT_SIZES, account)
+
+
+def _quantile(rows: Sample, sizes: OfRows, share: float, unit: float, levels: SizeLevels, account: Account) -> float:
+    (counts,) = rows.sums(lambda batch: levels.counts(sizes(batch) * (1 / unit)))
+    level = Fraction(1 - min(max(share, 0.0), 1.0)).limit_denominator(10**6)
+    return unit * private_size(counts, level, account, levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +71,11 @@ class NoisyMatrix:
         """About the root mean square of the eigenvalues of the noise."""
         return WIDTH * len(self.matrix) * self.scale
 
+    @property
+    def entry(self) -> float:
+        """The standard deviation of the noise of an entry beside the diagonal."""
+        return self.scale * float(np.sqrt((len(self.matrix) + 1) / 2))
+
 
 def second_moments(rows: Sample, vectors: OfRows, longest: float, n: float, account: Account) -> NoisyMatrix:
     """Σuuᵀ/n of vectors that are shortened to a length."""
@@ -72,21 +86,17 @@ def second_moments(rows: Sample, vectors: OfRows, longest: float, n: float, acco
 
 @dataclass(frozen=True, eq=False)
 class NoisyVector:
-    """A sum of vectors, and the scale of its noise."""
+    """A sum of vectors, and the standard deviation of the noise of a coordinate."""
 
     total: Floats
-    scale: float
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of the noise of a coordinate."""
-        return self.scale * float(np.sqrt(self.total.size + 1))
+    deviation: float
 
 
 def gradient(rows: Sample, vectors: OfRows, longest: float, account: Account) -> NoisyVector:
     """Σu of vectors that are shortened to a length."""
     (total,) = rows.sums(lambda batch: [Vectors(bounded(vectors(batch), longest))])
-    return NoisyVector(noisy_total(total, account) * longest, moved(account) / float(account.epsilon) * longest)
+    found = noisy_total(total, account) * longest
+    return NoisyVector(found, moved(account) / float(account.epsilon) * longest * float(np.sqrt(found.size + 1)))
 
 
 def variances(rows: Sample, parts: OfRows, most: float, n: float, account: Account) -> tuple[Floats, float]:

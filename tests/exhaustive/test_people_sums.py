@@ -15,10 +15,13 @@ from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
 from uptack.multivariate.steps import BATCH, products
 from uptack.multivariate.terms import Squares, Tally, Vectors
 from uptack.noise import SeededEntropy
-from uptack.regression.check_loss import Check
-from uptack.regression.fit_model import Model
+from uptack.regression.check_loss import CheckLoss
+from uptack.regression.fit_rows import FitRows, RowWeights
 from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.least_squares_loss import LeastSquaresLoss
 from uptack.regression.logistic_loss import LogisticLoss
+from uptack.regression.poisson_loss import PoissonLoss
+from uptack.regression.private_sums import shares_of
 from uptack.table.unit import U as UNIT
 
 GONE = ((np.nan,),)
@@ -37,14 +40,15 @@ def matrix(people):
 HOSTILE = (0.0, -0.0, 5e-324, 1e-9, 1.0, 1e9, -1.7e308, 1.7e308)
 RNG = np.random.default_rng(0)
 FRAME = Frame((0, 1, 2), np.array([1.0, 2.0**-60, 2.0**60]), np.array([0.0, 3.0, -1e9]))
-LOSSES = (HuberLoss(), LogisticLoss(), Check(0.5), Check(0.9))
+LOSSES = (LeastSquaresLoss(), HuberLoss(), LogisticLoss(), PoissonLoss(), CheckLoss(0.9))
 WHITENING, TURN, BETA = np.tril(RNG.normal(size=(3, 3))), np.tril(RNG.normal(size=(4, 4))), RNG.normal(size=3)
 CALM = [tuple(map(tuple, RNG.normal(size=(m, 3)) * [1, 1e-18, 1e18])) for m in (1, 1, 2, 5)]
 
 
 def gradient(batch, loss):
-    model = Model(FRAME, WHITENING, 2.5, 50, loss)
-    return [Vectors(part) for part in model.slopes(batch, BETA, 1.9, True)]
+    rows = FitRows(FRAME, 0, loss, WHITENING, RowWeights(WHITENING, BETA, 2.5))
+    found = rows.gradients(batch, BETA, 1.9)
+    return [Vectors(bounded(rows.counted(batch, BETA, 1.9, 1.5), 1.5)), Vectors(shares_of(found**2, 1.5))]
 
 
 def directions(batch):
@@ -75,11 +79,13 @@ def test_no_person_adds_more_than_one_row_can(loss):
         assert sum(np.diag(second)) <= LENGTH**2
         assert np.linalg.eigvalsh(second.astype(float))[0] >= -1e-9 * LENGTH**2
         assert sum(Fraction(v) ** 2 for v in first) <= LENGTH**2
-        assert 0 <= inside <= LENGTH
-        found.append((float(sum(np.diag(second))), float(inside)))
-    trace, inside = np.array(found).T
+        assert min(inside) >= 0
+        assert sum(inside) <= LENGTH
+        found.append((float(sum(np.diag(second))), float(sum(Fraction(v) ** 2 for v in first))))
+    trace, length = np.array(found).T
     assert trace.max() > 0.999 * LENGTH**2  # it is as much as one row can
-    assert trace.min() == inside.min() == 0
+    assert length.max() > 0.99 * LENGTH**2
+    assert trace.min() == length.min() == 0
 
 
 def test_sums_are_means_of_rows_in_units():
@@ -157,7 +163,7 @@ def test_a_person_without_a_complete_row_is_nobody_in_sums_and_medians():
     with_her, without = matrix(people), matrix([PERSONS[5], PERSONS[20]])
     assert (with_her.size, with_her.count()) == (3, 2)
     assert ends(*standardise.centre_ends(with_her, 0, 0.5, 4)) == ends(*standardise.centre_ends(without, 0, 0.5, 4))
-    for step in (lambda b: [Vectors(b)], lambda b: levels.size_counts(np.abs(b[0]))):
+    for step in (lambda b: [Vectors(b)], lambda b: levels.SIZES.counts(np.abs(b[0]))):
         assert (with_her.sums(step)[0] == without.sums(step)[0]).all()
 
 

@@ -142,17 +142,18 @@ def test_the_law_of_a_draw_over_two_columns_is_private():
     assert 0.5 < worst <= 1
 
 
-def test_sizes_fall_on_quarters_of_powers_of_two():
-    sizes = np.array([1.0, 1.09, 1.1, 2.0**0.25, 1.95, 2.0, 0.5, 1e-320, 0.0, -1.0, 1e308])
-    found = np.repeat(np.arange(2 * 960 + 1), levels.size_counts(sizes)[0].total()) - 960
-    wanted = sorted([0, 0, 1, 1, 4, 4, -4, -960, -960, -960, 960])
-    assert found.tolist() == wanted
+def test_sizes_fall_on_sixteenths_of_powers_of_two():
+    sizes = np.array([1.0, 1.02, 1.03, 2.0 ** (1 / 16), 1.95, 1.97, 2.0, 0.5, 1e-320, 0.0, -1.0, 1e308, np.inf])
+    end = levels.OCTAVE * levels.OCTAVES
+    found = np.repeat(np.arange(2 * end + 1), levels.SIZES.counts(sizes)[0].total()) - end
+    assert found.tolist() == sorted([0, 0, 1, 1, 15, 16, 16, -16, -end, -end, -end, end, end])
+    assert levels.NEXT_SIZES.counts(sizes)[0].total().nonzero()[0].tolist() == [0, 1, 15, 16, 32]
 
 
 def test_private_sizes_are_close():
     x = np.exp(np.random.default_rng(1).normal(size=5000))
     account = Account.open("size", 1, entropy=SeededEntropy(1))
-    found = levels.private_size(levels.size_counts(x)[0].total(), Fraction(1, 2), account)
+    found = levels.private_size(levels.SIZES.counts(x)[0].total(), Fraction(1, 2), account)
     assert 0.8 < found < 1.25
     assert account.spent[0].epsilon == 1
 

@@ -93,16 +93,16 @@ class SizeLevels(Levels):
         return [Tally(np.where(mantissa > 0, np.clip(level, 0, last), 0), last + 1)]
 
 
-def _size_copies() -> Integers:
-    """Below 1 as `falling`. Above 1 as 1/size²: a size that is far too large is the worse mistake."""
+def _size_copies(power: int) -> Integers:
+    """Below 1 as `falling`. Above 1 as 1/size to a power: a size that is far too large is the worse mistake."""
     level = np.arange(-OCTAVE * OCTAVES, OCTAVE * OCTAVES + 1)
     below = falling(level.size, OCTAVE * OCTAVES, 1 << 20, float(OCTAVE))
-    above = np.rint(2.0 ** (20 - np.minimum(level, 20 * OCTAVE) / (OCTAVE / 2)))
-    return np.where(level > 0, np.maximum(above, 1), below).astype(np.int64)
+    above = np.rint(2.0 ** np.maximum(20 - level * power / OCTAVE, 0))
+    return np.where(level > 0, above, below).astype(np.int64)
 
 
-SIZES = SizeLevels(_size_copies(), -OCTAVE * OCTAVES)
-"""Any size. 1 is about where it is expected."""
+SIZES, NEAR_SIZES = (SizeLevels(_size_copies(power), -OCTAVE * OCTAVES) for power in (2, 4))
+"""Any size. 1 is about where it is expected: of the second list, surely."""
 
 NEXT_SIZES = SizeLevels(np.ones(2 * OCTAVE + 1, np.int64), 0)
 """From 1 to 4."""
@@ -135,11 +135,15 @@ def drawn(boxes: Boxes, account: Account) -> list[int]:
     return found
 
 
-def private_size(counts: Whole, share: Fraction, account: Account, levels: SizeLevels = SIZES) -> float:
-    """The quantile of numbers above 0, to a sixteenth of a power of two, from how many rows are on each level."""
-    lows, highs = intervals(counts, share, levels.steps(account.epsilon / account.rows, 1))
-    (copy,) = drawn(levels.boxes(lows[None], highs[None]), account)
-    return levels.size(copy)
+def private_sizes(
+    counts: Sequence[Whole], share: Fraction, account: Account, levels: SizeLevels = SIZES
+) -> list[float]:
+    """The same quantile of several kinds of numbers above 0, to a sixteenth of a power of two, in one draw: from how
+    many rows are on each level.
+    """
+    steps = levels.steps(account.epsilon / account.rows, len(counts))
+    lows, highs = stacked([intervals(each, share, steps) for each in counts])
+    return [levels.size(copy) for copy in drawn(levels.boxes(lows, highs), account)]
 
 
 def stacked(ends: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:

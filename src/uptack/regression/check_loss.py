@@ -23,7 +23,7 @@ class CheckLoss(Loss):
 
     quantile: float
 
-    curved = Fraction(9, 100)
+    curved = True
 
     @property
     def target(self) -> str:  # type: ignore[override]

@@ -82,13 +82,15 @@ class FitRows:
         eta = products(b[None], z)[0]
         return np.asarray(np.abs(self.loss.score(y, eta, s)) / np.sqrt(np.maximum(self.loss.information(eta), 1e-300)))
 
-    def equations(self, batch: Floats, b: Floats, s: float, balance: float) -> Floats:
-        """v = (√i·z, balance·ψ/√i), whose second moments are normal equations."""
+    def equations(self, batch: Floats, b: Floats, s: float, balance: float, longest: float) -> Floats:
+        """v = (√i·z, balance·ψ/√i), whose second moments are normal equations; with a line more that has the largest
+        length for gross errors, which are 0 else.
+        """
         _, z, y, gross = self._split(batch)
         eta = products(b[None], z)[0]
         root = np.sqrt(np.maximum(self.loss.information(eta), 1e-300))
         score = np.where(gross, 0.0, self.loss.score(y, eta, s) / root)
-        return np.vstack([z * root, balance * score])
+        return np.vstack([z * root, balance * score, np.where(gross, longest, 0.0)])
 
     def curved(self, batch: Floats, b: Floats, s: float) -> Floats:
         """w·z·√κ, whose second moments are H."""
@@ -100,11 +102,6 @@ class FitRows:
         """w²·z·ψ."""
         predictors, z, y, _ = self._split(batch)
         return np.asarray(z * (self.loss.score(y, products(b[None], z)[0], s) * self._squared(predictors)))
-
-    def counted(self, batch: Floats, b: Floats, s: float, clip: float) -> Floats:
-        """The same cut to a length, with a line more that has this length for gross errors. So no row is longer."""
-        found = cut(self.gradients(batch, b, s), clip)
-        return np.vstack([found, np.where(self.standardised(batch)[1], clip, 0.0)])
 
 
 def _informed(loss: Loss, z: Floats, b: Floats) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from uptack.account import Outcome
@@ -30,18 +32,20 @@ def fit(design: Columns, response: Column, request: FitRequest) -> Release[Float
     account.entropy.bytes(0)  # rehearsals end here
     predictors = (x.clipped() if place in request.binary else x for place, x in enumerate(design))
     rows = complete_rows(Columns([*predictors, response]), request.missing)
-    closed = account.close(_outcome(rows, request))
+    names = (*(request.names or (x.name for x in design)), response.name)
+    closed = account.close(_outcome(rows, request, names))
     return closed if isinstance(closed, NoReply) else RegressionRelease.of(closed)
 
 
-def _outcome(rows: Sample, request: FitRequest) -> Outcome[Floats]:
+def _outcome(rows: Sample, request: FitRequest, names: Sequence[str]) -> Outcome[Floats]:
     columns = rows.width - 1
     size = buy_size(rows, request.account) if request.counted else Sized(rows.size, True, request.account)
     if size.rows < request.least(columns, size.account):
         return Outcome.refusal(HOW, request.advice(columns))
     frame = _frame(rows, size, request)
-    if constant := [c for c in range(rows.width) if c not in frame.kept]:
-        return Outcome.refusal(HOW, request.advice(columns, _more_varied(constant, request, columns), 2 * size.rows))
+    if constant := [label(names[c]) for c in range(rows.width) if c not in frame.kept]:
+        other = f"more rows that differ in {', '.join(constant)}"
+        return Outcome.refusal(HOW, request.advice(columns, other, 2 * size.rows))
     try:
         with steps("fit", 4, inner=True) as show:
             found = solve(Problem(rows, frame, request.intercept, request.loss, float(size.rows), size.account), show)
@@ -60,13 +64,6 @@ def _frame(rows: Sample, size: Sized, request: FitRequest) -> Frame:
         return found
     larger = 2.0 ** np.ceil(np.log2(np.maximum(np.abs(found.centres), 1.0)))
     return Frame(found.kept, found.units * larger, np.zeros_like(found.centres))
-
-
-def _more_varied(columns: list[int], request: FitRequest, width: int) -> str:
-    """Which columns have to vary more, by their names."""
-    called = [*(request.names or (f"x{i}" for i in range(width))), "y"]
-    which = ", ".join(label(called[c]) for c in columns)
-    return f"more rows that differ in {which}" if columns else ""
 
 
 def _answer(fit: Fit, frame: Frame, request: FitRequest) -> Outcome[Floats] | str:

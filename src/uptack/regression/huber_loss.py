@@ -21,7 +21,7 @@ class HuberLoss(Loss):
     target = (
         "the coefficients of Huber's loss, with a cutoff of 1.345 spreads of the residuals (median |residual|/0.6745)"
     )
-    curved, near, typical = Fraction(9, 100), Fraction(1, 2), 0.8
+    curved, near, typical = True, Fraction(1, 2), 0.8
 
     def score(self, y: Floats, eta: Floats, s: float) -> Floats:
         """The residual, clipped."""

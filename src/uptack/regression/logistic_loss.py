@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -22,9 +21,8 @@ class LogisticLoss(Loss):
     """ψ = y - 1/(1 + e^-η)."""
 
     target = "the log-odds of the second class by maximum likelihood"
-    scaled, binary = False, True
-    stride = 3.0
-    curved = Fraction(9, 100)
+    scaled, binary, curved = False, True, True
+    stride = 1.5
 
     def start(self, moments: Moments) -> Floats:
         """Linear discrimination, made longer."""

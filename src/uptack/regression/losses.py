@@ -79,8 +79,8 @@ class Loss(ABC):
     binary: bool = False
     """Whether y is 0 or 1, and needs no private unit."""
 
-    curved: Fraction = Fraction(0)
-    """The part of ε that measures the Hessian again near the end, where the curvature differs between rows."""
+    curved: bool = False
+    """Whether the curvature differs between rows. Then the Hessian is measured again, and there is a step more."""
 
     near: Fraction = Fraction(0)
     """Which quantile of |y - η| is the spread s. 0 if the score has no spread."""

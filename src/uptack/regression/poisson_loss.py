@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -24,9 +23,8 @@ class PoissonLoss(Loss):
     """ψ = y - e^η."""
 
     target = "the coefficients of the logarithm of the mean of y given x, by Poisson's likelihood"
-    scaled = False
+    scaled, curved = False, True
     stride = 1.0
-    curved = Fraction(9, 100)
 
     def start(self, moments: Moments) -> Floats:
         """For normal x the covariance of x and y over the mean of y is that of x and η (Stein 1981)."""

@@ -3,7 +3,8 @@
 **Theorem.** Each function here is private for the ε of its account, whatever the rows hold, given what was released
 before. *Proof.* Rows enter as integers, and each has a set of values that is bounded by construction:
 
-- a length counts on one public level, so one row moves every score by at most 1 (`uptack.multivariate.levels`);
+- a length counts on one public level, so one row moves every score by at most 1, also those of two lengths at once
+  (`uptack.multivariate.levels`);
 - uuᵀ with |u| ≤ Λ moves Σuuᵀ by at most Λ² in the nuclear norm when a row comes or goes, and by 2Λ² when it is
   replaced: matrix Laplace noise (`uptack.multivariate.bounded`);
 - u with |u| ≤ Λ moves Σu by at most Λ, or 2Λ, in length: Gamma noise;
@@ -18,7 +19,7 @@ With `person=` a person adds the mean of what her rows would, which lies in the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,7 +27,7 @@ import numpy as np
 
 from uptack.account import Account
 from uptack.multivariate.bounded import LENGTH, bounded, moved, noisy_moments, noisy_total
-from uptack.multivariate.levels import NEXT_SIZES, SIZES, SizeLevels, private_size
+from uptack.multivariate.levels import NEAR_SIZES, NEXT_SIZES, SIZES, SizeLevels, private_sizes
 from uptack.multivariate.steps import Sample
 from uptack.multivariate.terms import Squares, Vectors
 from uptack.noise import Entropy, IntegerLaplace
@@ -40,18 +41,33 @@ OfRows = Callable[[Floats], Floats]
 
 def far_quantile(rows: Sample, sizes: OfRows, beyond: float, n: float, anchor: float, account: Account) -> float:
     """A size that about `beyond` of n rows exceed. It is expected near the anchor, or below."""
-    return _quantile(rows, sizes, beyond / n, anchor, SIZES, account)
+    (found,) = _quantiles(rows, lambda batch: [sizes(batch) * (1 / anchor)], beyond / n, SIZES, account)
+    return anchor * found
 
 
 def farther_quantile(rows: Sample, sizes: OfRows, beyond: float, n: float, near: float, account: Account) -> float:
     """The same from a nearer quantile on, up to four times as far."""
-    return _quantile(rows, sizes, beyond / n, near, NEXT_SIZES, account)
+    (found,) = _quantiles(rows, lambda batch: [sizes(batch) * (1 / near)], beyond / n, NEXT_SIZES, account)
+    return near * found
 
 
-def _quantile(rows: Sample, sizes: OfRows, share: float, unit: float, levels: SizeLevels, account: Account) -> float:
-    (counts,) = rows.sums(lambda batch: levels.counts(sizes(batch) * (1 / unit)))
+def far_pair(
+    rows: Sample, sizes: Callable[[Floats], Sequence[Floats]], beyond: float, n: float, account: Account
+) -> list[float]:
+    """The same of two sizes in one draw, which are expected near 1."""
+    return _quantiles(rows, sizes, beyond / n, NEAR_SIZES, account)
+
+
+def _quantiles(
+    rows: Sample,
+    sizes: Callable[[Floats], Sequence[Floats]],
+    share: float,
+    levels: SizeLevels,
+    account: Account,
+) -> list[float]:
+    counts = rows.sums(lambda batch: [terms for each in sizes(batch) for terms in levels.counts(each)])
     level = Fraction(1 - min(max(share, 0.0), 1.0)).limit_denominator(10**6)
-    return unit * private_size(counts, level, account, levels)
+    return private_sizes(counts, level, account, levels)
 
 
 @dataclass(frozen=True, eq=False)

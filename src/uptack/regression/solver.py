@@ -5,8 +5,8 @@
 3. *Normal equations* Σvvᵀ of v = (√κ·z, c·ψ/√κ), rows cut to a length: the Hessian and a Newton step at once. A row that
    is cut counts less in both alike, so the step is whole.
 4. Where curvatures differ between rows, the *Hessian* Σκ·zzᵀ again.
-5. Two Newton steps by *gradients* Σ w²·z·ψ, in which each row's part is cut to the length T. Two private quantiles of
-   lengths say how far out in their tail T is.
+5. A Newton step by the *gradient* Σ w²·z·ψ, in which each row's part is cut to the length T; two where the Hessian was
+   measured again. Two private quantiles of lengths say how far out in their tail T is.
 6. *Variances* Σ(eⱼᵀg)² in the direction of each coefficient: standard errors.
 
 The gradient of a row is clipped by its length, and not its predictors and its residual apart. For normal rows the
@@ -37,7 +37,7 @@ from uptack.regression.fit_rows import FitRows, RowWeights, cut
 from uptack.regression.losses import Loss, Moments
 from uptack.regression.private_sums import (
     NoisyMatrix,
-    NoisyVector,
+    far_pair,
     far_quantile,
     farther_quantile,
     gradient,
@@ -48,8 +48,6 @@ from uptack.table.exact_sum import Floats
 
 Flags = NDArray[np.bool_]
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
-SPREAD = Fraction(1, 100)
-"""The part of ε for each of two spreads of residuals, of a loss that has one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,18 +64,18 @@ class Problem:
     @property
     def last(self) -> Fraction:
         """The part of ε that the last gradient gets."""
-        sums = tuning.SCATTER + 2 * tuning.RADIUS + tuning.NORMAL_EQUATIONS + tuning.SECOND + tuning.VARIANCES
-        draws = tuning.UNITS + tuning.CENTRES + tuning.NEAR + tuning.FAR
-        own = self.loss.curved + (tuning.RADIUS if self.loss.curved else 0) + (2 * SPREAD if self.loss.near else 0)
-        return 1 - sums - draws - own
+        draws = tuning.UNITS + tuning.CENTRES + tuning.RADII + tuning.NEAR + tuning.FAR
+        sums = tuning.SCATTER + tuning.NORMAL_EQUATIONS + tuning.VARIANCES
+        curved = self.loss.curved * (tuning.RADIUS + tuning.HESSIAN + tuning.SECOND)
+        return 1 - draws - sums - curved - 2 * tuning.SPREAD * bool(self.loss.near)
 
     def noise(self, share: Fraction) -> float:
         """The scale of the noise, at a part of ε, in the mean of vectors of length 1."""
         return moved(self.account) / (self.n * float(self.account.epsilon * share))
 
-    def rank(self, share: Fraction, least: float, most: float) -> float:
+    def rank(self, share: Fraction, least: float, most: float, rank: float = tuning.RANK[0]) -> float:
         """How many rows are beyond a quantile at this part of ε: at least so many, at most such a part of all."""
-        return min(max(tuning.RANK / float(self.account.epsilon * share), least), most * self.n)
+        return min(max(rank / float(self.account.epsilon * share), least), most * self.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +186,7 @@ class Fit:
 
     `sampling` is known to the deviation `unsure`. `other` is for what was clipped, not corrected, or blurred by the
     noise of the Hessian. `gross` is the number of gross errors and its deviation. `moved` is the root mean square change
-    of η in the last step, noise apart.
+    of η in the last step.
     """
 
     beta: Floats
@@ -210,13 +208,15 @@ def solve(problem: Problem, show: Show) -> Fit:
     show("scatter matrix")
     state = spread(problem, begin(problem))
     show("normal equations")
-    state = spread(problem, normal_equations(problem, state))
-    state = measure_hessian(problem, state)
+    state, gross = normal_equations(problem, state)
+    if problem.loss.curved:
+        state = measure_hessian(problem, spread(problem, state))
     show("Newton steps")
     tail = measure_tail(problem, state)
-    state, _, gross = second_step(problem, state, tail)
+    if problem.loss.curved:
+        state, _ = newton(problem, state, tail, tuning.SECOND)
     before = state
-    state, step = last_step(problem, state, tail)
+    state, step = newton(problem, state, tail, problem.last)
     show("standard errors")
     return finish(problem, before, state, step, tail, gross)
 
@@ -244,47 +244,49 @@ def spread(problem: Problem, state: State) -> State:
     if not problem.loss.near:
         return state
     n, beyond = problem.n, float(1 - problem.loss.near) * problem.n
-    part = problem.account.part(SPREAD)
+    part = problem.account.part(tuning.SPREAD)
     return replace(
         state, s=far_quantile(problem.rows, lambda batch: state.model.residuals(batch, state.b), beyond, n, 1.0, part)
     )
 
 
-def normal_equations(problem: Problem, state: State) -> State:
-    """The Hessian and a Newton step, from second moments of predictors and residuals together."""
-    n, p, d, rows, account = problem.n, state.b.size, state.b.size + 1, problem.rows, problem.account
-    usual = state.information * problem.loss.typical
+def normal_equations(problem: Problem, state: State) -> tuple[State, tuple[float, float]]:
+    """The Hessian and a Newton step, from second moments of predictors and residuals together; and the number of gross
+    errors with its deviation, from one more coordinate.
+    """
+    n, p, rows, account, loss = problem.n, state.b.size, problem.rows, problem.account, problem.loss
     noise = problem.noise(tuning.NORMAL_EQUATIONS)
-    beyond = problem.rank(tuning.RADIUS, p * d * noise * n / 2, 0.1)
-    part = account.part(tuning.RADIUS)
-    radius = far_quantile(rows, state.sizes, beyond, n, math.sqrt(p * state.information), part)
-    score = far_quantile(rows, lambda batch: state.model.scores(batch, state.b, state.s), beyond, n, 1.0, part)
-    balance = radius / score
+    beyond = problem.rank(tuning.RADII, p * (p + 1) * noise * n / 2, 0.125, tuning.RANK[1])
+    usual = math.sqrt(p * state.information)
+
+    def sizes(batch: Floats) -> list[Floats]:
+        return [state.sizes(batch) * (1 / usual), state.model.scores(batch, state.b, state.s)]
+
+    radius, score = far_pair(rows, sizes, beyond, n, account.part(tuning.RADII))
+    radius *= usual
+    balance = tuning.BALANCE * radius / score
     squared = tuning.BOTH * radius**2
-    squared *= min(max(tuning.WIDER * state.information / (tuning.EDGE * d * noise * squared), 1.0), tuning.WIDEST)
+    squared *= min(
+        max(tuning.WIDER * state.information / (tuning.EDGE * (p + 2) * noise * squared), 1.0), tuning.WIDEST
+    )
+    longest = math.sqrt(squared)
     found = second_moments(
-        rows,
-        lambda batch: state.model.equations(batch, state.b, state.s, balance),
-        math.sqrt(squared), n, account.part(tuning.NORMAL_EQUATIONS),
+        rows, lambda batch: state.model.equations(batch, state.b, state.s, balance, longest),
+        longest, n, account.part(tuning.NORMAL_EQUATIONS),
     )  # fmt: skip
+    gross = float(found.matrix[-1, -1]) * n / squared, found.entry * math.sqrt(2) * n / squared
     values, axes, hidden = spectrum(found, p)
-    step = found.matrix[:p, p] / balance
-    values, step, entry = values * problem.loss.typical, step, found.entry
-    weights = RowWeights(state.model.coordinates, state.b, math.sqrt(squared))
-    state = replace(state, model=replace(state.model, weights=weights))
-    hessian = Hessian(values, hidden, entry * problem.loss.typical, state.information)
-    change = (axes.T @ step) / np.sqrt(values)
-    off = entry / balance * math.sqrt(float(np.sum(1 / values)))
-    state = replace(state.turned(values, axes), hessian=hessian)
-    return state.stepped(part_kept(change, off) * change)
+    hessian = Hessian(values * loss.typical, hidden, found.entry * loss.typical, state.information)
+    change = axes.T @ found.matrix[:p, p] / balance / np.sqrt(hessian.values)
+    off = found.entry / balance * math.sqrt(float(np.sum(1 / hessian.values)))
+    weights = RowWeights(state.model.coordinates, state.b, longest)
+    state = replace(state, model=replace(state.model, weights=weights)).turned(hessian.values, axes)
+    return replace(state, hessian=hessian).stepped(part_kept(change, off) * change), gross
 
 
 def measure_hessian(problem: Problem, state: State) -> State:
-    """The Hessian again at the new b, where curvatures differ between rows."""
-    if not problem.loss.curved:
-        return state
-    n, p, rows, share = problem.n, state.b.size, problem.rows, problem.loss.curved
-    noise = problem.noise(share)
+    """The Hessian again at the new b, of a loss whose curvature differs between rows."""
+    n, p, rows, noise = problem.n, state.b.size, problem.rows, problem.noise(tuning.HESSIAN)
     beyond = problem.rank(tuning.RADIUS, p**2 * noise * n / 2, 0.1)
     anchor = math.sqrt(p * state.steeper / problem.loss.typical)
     radius = far_quantile(rows, state.sizes, beyond, n, anchor, problem.account.part(tuning.RADIUS))
@@ -292,7 +294,11 @@ def measure_hessian(problem: Problem, state: State) -> State:
     squared *= min(max(tuning.WIDER * state.steeper / (tuning.EDGE * p * noise * squared), 1.0), tuning.WIDEST)
     model = replace(state.model, weights=RowWeights(state.model.coordinates, state.b, math.sqrt(squared)))
     found = second_moments(
-        rows, lambda batch: model.curved(batch, state.b, state.s), math.sqrt(squared), n, problem.account.part(share)
+        rows,
+        lambda batch: model.curved(batch, state.b, state.s),
+        math.sqrt(squared),
+        n,
+        problem.account.part(tuning.HESSIAN),
     )
     values, axes, hidden = spectrum(found, p)
     hessian = Hessian(values, hidden, found.entry, state.information)
@@ -303,7 +309,7 @@ def measure_tail(problem: Problem, state: State) -> Tail:
     """Two far quantiles of the lengths of gradients."""
     n, p, account = problem.n, state.b.size, problem.account
     least = tuning.TAIL_ROWS * problem.noise(problem.last) * n * math.sqrt(p * (p + 1))
-    beyond = problem.rank(tuning.FAR, least, 0.05)
+    beyond = problem.rank(tuning.FAR, least, 1 / 12)
 
     def sizes(batch: Floats) -> Floats:
         return lengths(state.gradients(batch))
@@ -312,38 +318,21 @@ def measure_tail(problem: Problem, state: State) -> Tail:
     return Tail(near, farther_quantile(problem.rows, sizes, beyond, n, near, account.part(tuning.FAR)), beyond)
 
 
-def clip(problem: Problem, tail: Tail, p: int, share: Fraction) -> tuple[float, float]:
-    """Where noise, and what clipping loses if all those rows agree, are least together; and the rows beyond."""
+def clip(problem: Problem, tail: Tail, p: int, share: Fraction) -> float:
+    """Where noise, and what clipping loses if some of those rows agree, are least together."""
     n, noise = problem.n, problem.noise(share) * math.sqrt(p + 1)
-    beyond = n * noise * math.sqrt(p * tail.far / tail.excess)
+    beyond = tuning.AGREE * n * noise * math.sqrt(p * tail.far / tail.excess)
     quiet = tuning.QUIET / (math.sqrt(n) * noise) * tail.near / (tuning.NORMAL * math.sqrt(p))
-    return max(tail.far + tail.excess * math.log(tail.beyond / beyond), tail.near, min(quiet, 3 * tail.far)), beyond
+    return max(tail.far + tail.excess * math.log(tail.beyond / beyond), tail.near, min(quiet, 3 * tail.far))
 
 
-def second_step(problem: Problem, state: State, tail: Tail) -> tuple[State, NewtonStep, tuple[float, float]]:
-    """A step by a gradient with one more coordinate, which counts gross errors; and their number with its deviation."""
-    longest, beyond = clip(problem, tail, state.b.size, tuning.SECOND)
-    found = gradient(
-        problem.rows, lambda batch: state.model.counted(batch, state.b, state.s, longest),
-        longest, problem.account.part(tuning.SECOND),
-    )  # fmt: skip
-    gross = float(found.total[-1]) / longest, found.deviation / longest
-    step = newton(replace(found, total=found.total[:-1]), max(problem.n - beyond, problem.n / 2), state, longest)
-    return state.stepped(step.part * step.change), step, gross
-
-
-def last_step(problem: Problem, state: State, tail: Tail) -> tuple[State, NewtonStep]:
-    """The step that decides on the error."""
-    longest, _ = clip(problem, tail, state.b.size, problem.last)
-    found = gradient(problem.rows, state.gradients, longest, problem.account.part(problem.last))
-    step = newton(found, problem.n, state, longest)
-    return state.stepped(step.part * step.change), step
-
-
-def newton(found: NoisyVector, rows: float, state: State, longest: float) -> NewtonStep:
-    """A step by a gradient of so many rows, for a Hessian that was 1."""
-    change, noise = found.total / (rows * state.steeper), found.deviation / (rows * state.steeper)
-    return NewtonStep(change, part_kept(change, noise * math.sqrt(change.size)), noise, longest)
+def newton(problem: Problem, state: State, tail: Tail, share: Fraction) -> tuple[State, NewtonStep]:
+    """A step by a gradient of clipped rows, for a Hessian that was 1."""
+    longest, rows = clip(problem, tail, state.b.size, share), problem.n * state.steeper
+    found = gradient(problem.rows, state.gradients, longest, problem.account.part(share))
+    change, noise = found.total / rows, found.deviation / rows
+    step = NewtonStep(change, part_kept(change, noise * math.sqrt(change.size)), noise, longest)
+    return state.stepped(step.part * change), step
 
 
 def part_kept(change: Floats, noise: float) -> float:
@@ -405,5 +394,5 @@ def finish(
         length**2 * scale / n,
         (e[:, hessian.hidden] ** 2).sum(axis=1) > tuning.SHARE,
         gross,
-        max(state.moved(change) - 2 * state.moved(np.full(p, step.noise)), 0.0),
+        state.moved(change),
     )

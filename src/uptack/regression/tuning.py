@@ -6,22 +6,27 @@ coverage of 95% intervals, on the designs of `benchmarks/regression_designs.py` 
 
 from fractions import Fraction
 
-UNITS, CENTRES = Fraction(7, 100), Fraction(4, 100)
+UNITS, CENTRES = Fraction(6, 100), Fraction(3, 100)
 """Parts of ε for units and centres of all columns. Units decide from how many rows on there is a reply."""
 
-SCATTER, RADIUS, NORMAL_EQUATIONS = Fraction(8, 100), Fraction(1, 100), Fraction(17, 100)
-"""Parts of ε for the first scatter matrix, for each of two radii of rows, and for the normal equations."""
+SCATTER, RADII, NORMAL_EQUATIONS = Fraction(8, 100), Fraction(3, 100), Fraction(17, 100)
+"""Parts of ε for the scatter matrix, for the radius and the largest score of rows, and for the normal equations."""
 
-NEAR, FAR, SECOND, VARIANCES = Fraction(15, 1000), Fraction(50, 1000), Fraction(6, 100), Fraction(2, 100)
-"""Parts of ε for two quantiles of the lengths of gradients, for the last gradient but one, and for the variances. A loss
-says what it needs beside these. The last gradient gets the rest, about a half."""
+NEAR, FAR, VARIANCES = Fraction(15, 1000), Fraction(50, 1000), Fraction(2, 100)
+"""Parts of ε for two quantiles of the lengths of gradients, and for the variances. The last gradient gets the rest, more
+than a half for least squares."""
+
+SPREAD, RADIUS, HESSIAN, SECOND = Fraction(1, 100), Fraction(1, 100), Fraction(9, 100), Fraction(12, 100)
+"""Parts of ε for each of two spreads of residuals, of a loss that has one; and of a loss whose curvature differs between
+rows for the radius and the Hessian again, and for the last gradient but one."""
 
 GROSS = 300.0
 """In units of a column, from its centre: a row with a value beyond is a gross error, and is left out. A unit is the
 median difference of two rows that differ, 0.95 standard deviations of a normal column."""
 
-RANK = 12.0
-"""Over the ε of a draw: the least number of rows beyond a far quantile. It is far too large with a chance of e^-6."""
+RANK = 12.0, 16.0
+"""Over the ε of a draw: the least number of rows beyond a far quantile, and beyond two in one draw. It is far too large
+with a chance of e^-6."""
 
 EDGE, WIDTH = 1.67, 0.71
 """Times d, in units of the noise: the largest eigenvalue of matrix Laplace noise, and the root mean square of all."""
@@ -30,13 +35,13 @@ LONG_ROWS, LONGEST = 0.02, 25.0
 """Rows of the scatter matrix are cut to the squared length d, or to more, up to the second times d, while the noise's
 edge is below the first part of its mean eigenvalue."""
 
-BOTH, WIDER, WIDEST = 1.3, 0.3, 9.0
-"""Rows of the normal equations, of predictors and residual, are cut to a squared length of the first times that of the
-radius; or to more, up to the last times that, while the noise's edge is below the second."""
+BALANCE, BOTH, WIDER, WIDEST = 0.7, 1.3, 0.1, 9.0
+"""Normal equations: what the largest residual weighs beside the largest predictors; rows are cut to a squared length of
+the second times that of the radius, or to more, up to the last times that, while the noise's edge is below the third."""
 
-TAIL_ROWS, NEARER = 3.0, 4.0
+TAIL_ROWS, NEARER, AGREE = 3.0, 4.0, 3.0
 """In root mean squares of the last gradient's noise: rows beyond the far quantile of lengths. The near one has so many
-times as many."""
+times as many. Clips are where noise and what is lost balance, if one of so many clipped rows agrees with the others."""
 
 QUIET, NORMAL = 0.4, 2.2
 """A clip that is wider than the tail asks for is free while noise is below the first part of the sampling error. The

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Generator = np.random.Generator
 MILLION = 1_000_000
+QUANTILE = 0.75
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def collinear(n: int, rng: Generator) -> Drawn:
 
 
 def offset(n: int, rng: Generator) -> Drawn:
-    x = rng.normal(size=(n, 3)) + [1e6, 0, 0]
+    x = rng.normal((1e6, 0, 0), size=(n, 3))
     return Drawn(x, 1 + (x - [1e6, 0, 0]) @ [1, 0.5, 0] + rng.normal(size=n))
 
 
@@ -203,7 +204,7 @@ def cubic(n: int, rng: Generator) -> Drawn:
 
 
 def interaction(n: int, rng: Generator) -> Drawn:
-    x = rng.normal(size=(n, 2)) + [3, 0]
+    x = rng.normal((3, 0), size=(n, 2))
     x = np.column_stack([x, x[:, 0] * x[:, 1]])
     return Drawn(x, 1 + x @ [0.5, 0.3, 0.2] + rng.normal(size=n))
 
@@ -366,7 +367,18 @@ POISSON: dict[str, Design] = {
     "half zeros": visits,
 }
 
-ROBUST = ("normal, p = 3", "normal, p = 5", "t(3)", "gamma errors", "errors as |x|", "2% dummy", "1% of y at 1e9", "lognormal x", "wages", "incomes")
+ROBUST = (
+    "normal, p = 3",
+    "normal, p = 5",
+    "t(3)",
+    "gamma errors",
+    "errors as |x|",
+    "2% dummy",
+    "1% of y at 1e9",
+    "lognormal x",
+    "wages",
+    "incomes",
+)
 """Designs of least squares that quantiles and Huber's loss are tried on."""
 
 
@@ -392,7 +404,9 @@ def _whole(x: Floats) -> Floats:
     return np.column_stack([np.ones(len(x)), x])
 
 
-def maximum_likelihood(x: Floats, y: Floats, mean: Callable[[Floats], Floats], slope: Callable[[Floats], Floats], level: float) -> Floats:
+def maximum_likelihood(
+    x: Floats, y: Floats, mean: Callable[[Floats], Floats], slope: Callable[[Floats], Floats], level: float
+) -> Floats:
     design = _whole(x)
     beta = np.append(level, np.zeros(x.shape[1]))
     for _ in range(40):
@@ -446,16 +460,18 @@ class Case:
 
     @property
     def draw(self) -> Design:
+        """Rows of the design."""
         return {"logistic": LOGISTIC, "Poisson": POISSON}.get(self.loss, LINEAR)[self.design]
 
     def estimate(self, rows: Drawn) -> Floats:
         """Without privacy, and without gross errors."""
         right = np.ones(len(rows.y), bool) if rows.right is None else rows.right
         fit = {"logistic": logistic_fit, "Poisson": poisson_fit, "Huber": huber_fit, "linear": least_squares,
-               "quantile": lambda x, y: quantile_fit(x, y, 0.75)}[self.loss]  # fmt: skip
+               "quantile": lambda x, y: quantile_fit(x, y, QUANTILE)}[self.loss]  # fmt: skip
         return fit(rows.x[right], rows.y[right])
 
     def target(self) -> Floats:
+        """What is estimated, from a million rows."""
         return _target(self)
 
 

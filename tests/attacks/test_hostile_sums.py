@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from uptack.regression.fit_model import Model
+from uptack.regression.intercept_level import clipped_residuals
+from uptack.regression.residual_tails import on_line, one_sided, shown
 
 from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.standardise import Frame
 from uptack.regression.check_loss import Check
-from uptack.regression.fit_model import Model
 from uptack.regression.huber_loss import HuberLoss
-from uptack.regression.intercept_level import clipped_residuals
 from uptack.regression.logistic_loss import LogisticLoss
-from uptack.regression.residual_tails import on_line, one_sided, shown
 from uptack.statistics.variances import fourth_powers
 
 HOSTILE = np.array([0.0, -0.0, 1.0, 5e-324, 1e-160, 1e-200, 1e154, 1e200, -1e308, 1.7e308, 2.0**53, np.pi, 1e-3, 3.3])

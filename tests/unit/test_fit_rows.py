@@ -16,13 +16,23 @@ from uptack.regression.huber_loss import HuberLoss
 from uptack.regression.least_squares_loss import LeastSquaresLoss
 from uptack.regression.logistic_loss import LogisticLoss
 from uptack.regression.poisson_loss import PoissonLoss
-from uptack.regression.private_sums import far_quantile, farther_quantile, gradient, second_moments, shares_of, variances
+from uptack.regression.private_sums import (
+    far_pair,
+    far_quantile,
+    farther_quantile,
+    gradient,
+    second_moments,
+    shares_of,
+    variances,
+)
 
 RNG = np.random.default_rng(0)
 LOSSES = (LeastSquaresLoss(), HuberLoss(), CheckLoss(0.9), LogisticLoss(), PoissonLoss())
 HOSTILE = (0.0, -0.0, 5e-324, 1e-9, 1.0, 200.0, -250.0, 1e9, 1.7e308, -1.7e308)
 ROWS = np.array(list(itertools.product(HOSTILE, repeat=3))).T
-WILD = tuple(map(np.array, ([0.0, 0.0, 0.0], [1.0, -1.0, 2.0], [1e300, 1e300, 0.0], [np.inf, 0.0, 1.0], [np.nan, 1.0, 0.0])))
+WILD = tuple(
+    map(np.array, ([0.0, 0.0, 0.0], [1.0, -1.0, 2.0], [1e300, 1e300, 0.0], [np.inf, 0.0, 1.0], [np.nan, 1.0, 0.0]))
+)
 
 
 def model(loss, first=0):
@@ -34,10 +44,9 @@ def model(loss, first=0):
 def vectors(rows, b, s):
     """All vectors that are summed, with the length that each is cut to."""
     yield rows.scatter, 2.0
-    yield lambda batch: rows.equations(batch, b, s, 0.7), 3.0
+    yield lambda batch: rows.equations(batch, b, s, 0.7, 3.0), 3.0
     yield lambda batch: rows.curved(batch, b, s), 2.5
     yield lambda batch: rows.gradients(batch, b, s), 1.5
-    yield lambda batch: rows.counted(batch, b, s, 1.5), 1.5
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -65,10 +74,10 @@ def test_a_row_adds_the_same_in_any_batch(loss):
 def test_gross_errors_add_nothing_but_their_number():
     rows, b = model(LeastSquaresLoss()), np.zeros(3)
     calm, gross = np.array([[1.0], [2.0**-60], [2.0**60]]), np.array([[301.0], [0.0], [0.0]])
-    assert np.abs(rows.counted(calm, b, 1.0, 1.0)[:3]).max() > 0
-    assert rows.counted(calm, b, 1.0, 1.0)[3].tolist() == [0]
-    assert rows.counted(gross, b, 1.0, 1.0)[:, 0].tolist() == [0, 0, 0, 1]
-    for of_rows, _ in itertools.islice(vectors(rows, b, 1.0), 4):
+    assert np.abs(rows.equations(calm, b, 1.0, 1.0, 2.0)[:4]).max() > 0
+    assert rows.equations(calm, b, 1.0, 1.0, 2.0)[4].tolist() == [0]
+    assert rows.equations(gross, b, 1.0, 1.0, 2.0)[:, 0].tolist() == [0, 0, 0, 0, 2]
+    for of_rows in (rows.scatter, lambda x: rows.curved(x, b, 1.0), lambda x: rows.gradients(x, b, 1.0)):
         assert not of_rows(gross).any()
 
 
@@ -94,3 +103,5 @@ def test_sums_are_about_what_they_are_without_noise():
     far = farther_quantile(rows, lambda b: np.sqrt(b[0] ** 2 + b[1] ** 2), 50, 5_000, near, account)
     assert near == pytest.approx(np.quantile(sizes, 0.9), rel=0.05)
     assert far == pytest.approx(np.quantile(sizes, 0.99), rel=0.08)
+    pair = far_pair(rows, lambda b: [np.abs(b[0]), np.abs(b[1])], 500, 5_000, account)
+    assert pair == pytest.approx(np.quantile(np.abs(x), 0.9, axis=0), rel=0.08)

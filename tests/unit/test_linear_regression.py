@@ -225,13 +225,19 @@ def test_it_is_least_squares_that_is_estimated(law):
 
 
 def test_losses_have_names_and_targets():
-    found = {loss: ut.linear_regression(X, Y, loss=loss, epsilon=2, entropy=SeededEntropy(1)) for loss in ("squares", "huber")}
+    found = {
+        loss: ut.linear_regression(X, Y, loss=loss, epsilon=2, entropy=SeededEntropy(1))
+        for loss in ("squares", "huber")
+    }
     assert "estimates the least-squares coefficients" in found["squares"].summary()
     assert "Huber" in found["huber"].summary()
     assert np.abs((found["huber"].value - BETA) * STEP).max() < 0.2
     with pytest.raises(ut.InvalidArgument, match=r"^loss must be"):
         ut.linear_regression(X, Y, epsilon=1, loss="squared")
-    assert ut.LinearRegression(epsilon=2, loss="huber", random_state=1).fit(X, Y).release_.value.tobytes() == found["huber"].value.tobytes()
+    assert (
+        ut.LinearRegression(epsilon=2, loss="huber", random_state=1).fit(X, Y).release_.value.tobytes()
+        == found["huber"].value.tobytes()
+    )
 
 
 def test_standard_errors_are_whites_where_noise_is_small():

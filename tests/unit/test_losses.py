@@ -100,4 +100,4 @@ def test_all_of_epsilon_is_spent_and_no_more(loss, options):
     y = rng.integers(0, 2, 8_000) * 1.0 if not loss.scaled else x.sum(axis=1) + rng.normal(size=8_000)
     account = Account.open("whole", 3, entropy=SeededEntropy(1))
     regress(loss, x, y, account, TOLD | options)
-    assert sum(part.epsilon for part in account.spent) == 3 * (1 if not loss.binary else 1)
+    assert sum(part.epsilon for part in account.spent) == 3

@@ -1,9 +1,9 @@
 """Regression by bounded sums: one solver for every loss, pure ε, without bounds on the data.
 
 1. *Units and centres* of all columns (`uptack.multivariate.standardise`).
-2. *Scatter* Σaaᵀ of a = (1, x, y), rows cut to a length: coordinates z in which predictors are about round, and a start.
-3. *Normal equations* Σvvᵀ of v = (√κ·z, c·ψ/√κ), rows cut to a length: the Hessian and a Newton step at once. A row that
-   is cut counts less in both alike, so the step is whole.
+2. *Scatter* Σaaᵀ of a = (1, x, y), rows cut to a length: coordinates z in which predictors are about round; a start.
+3. *Normal equations* Σvvᵀ of v = (√κ·z, c·ψ/√κ), rows cut to a length: the Hessian and a Newton step at once. A row
+   that is cut counts less in both alike, so the step is whole. One more coordinate counts gross errors.
 4. Where curvatures differ between rows, the *Hessian* Σκ·zzᵀ again.
 5. A Newton step by the *gradient* Σ w²·z·ψ, in which each row's part is cut to the length T; two where the Hessian was
    measured again. Two private quantiles of lengths say how far out in their tail T is.
@@ -185,8 +185,8 @@ class Fit:
     """Coefficients in units of the columns, the parts of their variances, and which of them noise hides.
 
     `sampling` is known to the deviation `unsure`. `other` is for what was clipped, not corrected, or blurred by the
-    noise of the Hessian. `gross` is the number of gross errors and its deviation. `moved` is the root mean square change
-    of η in the last step.
+    noise of the Hessian. `gross` is the number of gross errors and its deviation. `moved` is the root mean square
+    change of η in the last step.
     """
 
     beta: Floats

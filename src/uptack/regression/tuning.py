@@ -13,12 +13,12 @@ SCATTER, RADII, NORMAL_EQUATIONS = Fraction(8, 100), Fraction(3, 100), Fraction(
 """Parts of ε for the scatter matrix, for the radius and the largest score of rows, and for the normal equations."""
 
 NEAR, FAR, VARIANCES = Fraction(15, 1000), Fraction(50, 1000), Fraction(2, 100)
-"""Parts of ε for two quantiles of the lengths of gradients, and for the variances. The last gradient gets the rest, more
-than a half for least squares."""
+"""Parts of ε for two quantiles of the lengths of gradients, and for the variances. The last gradient gets the rest,
+more than a half for least squares."""
 
 SPREAD, RADIUS, HESSIAN, SECOND = Fraction(1, 100), Fraction(1, 100), Fraction(9, 100), Fraction(12, 100)
-"""Parts of ε for each of two spreads of residuals, of a loss that has one; and of a loss whose curvature differs between
-rows for the radius and the Hessian again, and for the last gradient but one."""
+"""Parts of ε for each of two spreads of residuals, of a loss that has one; and of a loss whose curvature differs
+between rows for the radius and the Hessian again, and for the last gradient but one."""
 
 GROSS = 300.0
 """In units of a column, from its centre: a row with a value beyond is a gross error, and is left out. A unit is the
@@ -36,8 +36,9 @@ LONG_ROWS, LONGEST = 0.02, 25.0
 edge is below the first part of its mean eigenvalue."""
 
 BALANCE, BOTH, WIDER, WIDEST = 0.7, 1.3, 0.1, 9.0
-"""Normal equations: what the largest residual weighs beside the largest predictors; rows are cut to a squared length of
-the second times that of the radius, or to more, up to the last times that, while the noise's edge is below the third."""
+"""Normal equations: what the largest residual weighs beside the largest predictors. Rows are cut to a squared length of
+the second times that of the radius, or to more, up to the last times that, while the noise's edge is below the
+third."""
 
 TAIL_ROWS, NEARER, AGREE = 3.0, 4.0, 3.0
 """In root mean squares of the last gradient's noise: rows beyond the far quantile of lengths. The near one has so many
@@ -59,5 +60,5 @@ CONVERGED = 0.5
 """⊥ where the last step is longer than this part of the stride of a loss: it may not have arrived."""
 
 USELESS, AMPLE = 0.6, 1.2
-"""⊥ by public numbers where the edge of the scatter matrix would exceed the first part of its mean eigenvalue. Advice is
-the second times the least n."""
+"""⊥ by public numbers where the edge of the scatter matrix would exceed the first part of its mean eigenvalue. What is
+advised is the second times the least n."""

@@ -25,7 +25,7 @@ from uptack.privacy import ADD_REMOVE
 from uptack.registry.guard import guarded
 from uptack.regression.fit_rows import FitRows, cut
 from uptack.regression.least_squares_loss import LeastSquaresLoss
-from uptack.regression.private_sums import far_quantile, farther_quantile, gradient, second_moments, variances
+from uptack.regression.private_sums import far_pair, far_quantile, farther_quantile, gradient, second_moments, variances
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
 
@@ -86,16 +86,18 @@ def steps() -> list[Replay]:
         step("centres", lambda rows, a: centres(rows, (0, 1), (1.0, 1.0), a), jumping(0.5, 0, 1)),
         step("directions", lambda rows, a: whitened(rows, FRAME, N, 1, a), from_to([far, 0.0, 0.0], [0.0, far, 0.0])),
         step("quantile", lambda rows, a: far_quantile(rows, _length, N / 4, N, 1.0, a), jumping(0.75, 0, 1)),
+        step("two quantiles", lambda rows, a: far_pair(rows, lambda b: [np.abs(b[0]), np.abs(b[1])], N / 4, N, a),
+             jumping(0.75, 0, 1)),
         step("farther quantile", lambda rows, a: farther_quantile(rows, _length, N / 4, N, 1.0, a),
              jumping(0.75, 0, 1)),
         step("scatter", lambda rows, a: second_moments(rows, ROWS.scatter, 1.0, N, a),
              from_to([near, 0.0, 0.0], [0.0, near, 0.0])),
         step("normal equations", lambda rows, a: second_moments(rows, _equations, 1.0, N, a),
              from_to([near, 0.0, 0.0], [0.0, 0.0, near])),
+        step("gross errors", lambda rows, a: second_moments(rows, _equations, 1.0, N, a),
+             from_to([near, 0.0, 0.0], [far, 0.0, 0.0])),
         step("gradient", lambda rows, a: gradient(rows, lambda b: ROWS.gradients(b, FLAT, 1.0), 1.0, a),
              from_to([near, 0.0, near], [near, 0.0, -near])),
-        step("gradient with gross errors", lambda rows, a: gradient(rows, _counted, 1.0, a),
-             from_to([near, 0.0, near], [far, 0.0, 0.0])),
         step("gradient, 2 rows", lambda rows, a: gradient(rows, lambda b: ROWS.gradients(b, FLAT, 1.0), 1.0, a),
              from_to([near, 0.0, near], [near, 0.0, -near], times=2), rows_per_person=2),
         step("variances", lambda rows, a: variances(rows, _squares, 1.0, N, a),
@@ -108,11 +110,7 @@ def _length(batch: Floats) -> Floats:
 
 
 def _equations(batch: Floats) -> Floats:
-    return ROWS.equations(batch, FLAT, 1.0, 1.0)
-
-
-def _counted(batch: Floats) -> Floats:
-    return ROWS.counted(batch, FLAT, 1.0, 1.0)
+    return ROWS.equations(batch, FLAT, 1.0, 1.0, 1.0)
 
 
 def _squares(batch: Floats) -> Floats:

@@ -10,10 +10,10 @@ from typing import Any
 from uptack import checks
 from uptack.account import Account
 from uptack.multivariate.bounded import moved
-from uptack.multivariate.entrance import COUNT, MISSING, binary_columns, rows_for_scales
+from uptack.multivariate.entrance import COUNT, MISSING, binary_columns
 from uptack.regression.formulas import DesignColumns
 from uptack.regression.losses import Loss
-from uptack.regression.tuning import AMPLE, EDGE, SCATTER, UNITS, USELESS
+from uptack.regression.tuning import AMPLE, COLUMN_ROWS, EDGE, OTHER_ROWS, SCATTER, UNITS, USELESS
 from uptack.release import Advice
 
 NOISY = 3
@@ -62,7 +62,7 @@ class FitRequest:
     def least(self, columns: int, account: Account) -> int:
         """The least n with a fit of so many columns: units are right, and noise does not cover the scatter matrix."""
         drawn, d = columns + (not self.loss.binary) - len(self.binary), columns + 2
-        units = rows_for_scales(drawn, account.epsilon * UNITS, account)
+        units = math.ceil((COLUMN_ROWS * drawn + OTHER_ROWS) * account.rows / (account.epsilon * UNITS))
         return max(units, math.ceil(EDGE * d**2 * moved(account) / float(account.epsilon * SCATTER) / USELESS))
 
     def advice(self, columns: int, other: str = "", known: int = 0) -> Advice:

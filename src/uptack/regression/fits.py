@@ -51,7 +51,7 @@ def _outcome(rows: Sample, request: FitRequest, names: Sequence[str]) -> Outcome
             found = solve(Problem(rows, frame, request.intercept, request.loss, float(size.rows), size.account), show)
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
-    reply = _answer(found, frame, request) if found else "columns in other units"
+    reply = _answer(found, frame, request, size.rows) if found else "columns in other units"
     return Outcome.refusal(HOW, request.advice(columns, reply, 2 * size.rows)) if isinstance(reply, str) else reply
 
 
@@ -66,8 +66,10 @@ def _frame(rows: Sample, size: Sized, request: FitRequest) -> Frame:
     return Frame(found.kept, found.units * larger, np.zeros_like(found.centres))
 
 
-def _answer(fit: Fit, frame: Frame, request: FitRequest) -> Outcome[Floats] | str:
+def _answer(fit: Fit, frame: Frame, request: FitRequest, rows: int) -> Outcome[Floats] | str:
     """The coefficients in units of their columns; or what a reply would need."""
+    if fit.gross[0] > rows / 2:
+        return f"fewer gross errors (about {fit.gross[0]:,.0f} rows)"
     if not fit.converged(request.loss):
         return f"a fit that converges (the last step changed predictors by {fit.moved:.2g})"
     if fit.hidden[int(request.intercept) :].all():

@@ -9,6 +9,10 @@ from fractions import Fraction
 UNITS, CENTRES = Fraction(6, 100), Fraction(3, 100)
 """Parts of ε for units and centres of all columns. Units decide from how many rows on there is a reply."""
 
+COLUMN_ROWS, OTHER_ROWS = 35, 70
+"""Over the ε of units: the rows that each column with a private unit needs, and beside these. With fewer, one fit in a
+hundred has a unit that is off by more than a factor of 4."""
+
 SCATTER, RADII, NORMAL_EQUATIONS = Fraction(8, 100), Fraction(3, 100), Fraction(17, 100)
 """Parts of ε for the scatter matrix, for the radius and the largest score of rows, and for the normal equations."""
 
@@ -22,7 +26,7 @@ between rows for the radius and the Hessian again, and for the last gradient but
 
 GROSS = 300.0
 """In units of a column, from its centre: a row with a value beyond is a gross error, and is left out. A unit is the
-median difference of two rows that differ, 0.95 standard deviations of a normal column."""
+median difference of two rows that differ, 0.95 standard deviations of a normal column. ⊥ where most rows are such."""
 
 RANK = 12.0, 16.0
 """Over the ε of a draw: the least number of rows beyond a far quantile, and beyond two in one draw. It is far too large

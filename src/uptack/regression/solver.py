@@ -75,7 +75,8 @@ class Problem:
 
     def rank(self, share: Fraction, least: float, most: float, rank: float = tuning.RANK[0]) -> float:
         """How many rows are beyond a quantile at this part of ε: at least so many, at most such a part of all."""
-        return min(max(rank / float(self.account.epsilon * share), least), most * self.n)
+        own = rank * self.account.rows / float(self.account.epsilon * share)
+        return min(max(own, least), most * self.n)
 
 
 @dataclass(frozen=True, eq=False)

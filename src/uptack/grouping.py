@@ -231,7 +231,7 @@ def per_group(
     if plan.public is not None:
         distinct("groups", plan.public, data.groups.kinds, "a list of groups that rows can tell apart")
     run(data.nothing())
-    sizes = None if plan.screen is None else frequent(plan.screen, *data.sizes(), bits)
+    sizes = None if plan.screen is None else frequent(plan.screen, data.sizes(), bits)
     chosen = plan.public or sorted(sizes.value if sizes else (), key=_order)
     replies = {group: run(data.rows(group)) for group in track(chosen, "groups")}
     tree = _loss(sizes, replies.values())

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.account import Account
 from uptack.discrete.binning import Edges, KeyCells, binning_of
-from uptack.discrete.categories import Screen, tallied
+from uptack.discrete.categories import Screen, Table, tallied
 from uptack.discrete.count_errors import each_count
 from uptack.discrete.count_noise import cell_noise
 from uptack.discrete.time_binning import TimeEdges, by_calendar, check_by_itself, check_every
@@ -24,10 +25,10 @@ from uptack.display.plots import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import printable
+from uptack.mechanisms.integer_noise import IntegerNoise
 from uptack.noise import Entropy, IntegerLaw
-from uptack.noise.entropy import source
 from uptack.noise.integer_laws import Integers
-from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import LONG, Release
@@ -232,16 +233,16 @@ def histogram(
     check_by_itself(x, edges, keys, every)
     if edges is None and keys is None:
         screen = Screen.of(eps, _check_unlisted(delta, outside, total), relation, unit)
-        return frequent(screen, *tallied(by_calendar(column, every)), source(entropy))
+        return frequent(screen, tallied(by_calendar(column, every)), entropy)
     checks.delta("delta", delta)
     binning, fixed = binning_of(column, edges, keys, every, outside), check_total(total, relation, unit)
     if fixed and edges is not None and outside != "clamp":
         raise InvalidArgument("outside", "'clamp' where total=True", "'drop'", "Every row must be in some cell.")
-    law, cells, bits = cell_noise(eps, relation, most=unit.most), binning.cells, source(entropy)
-    noisy = _counted(binning, column) + law.draw(len(cells), bits)
+    law, cells = cell_noise(eps, relation, most=unit.most), binning.cells
+    account = Account.open("histogram", eps, adjacency=relation, entropy=entropy)
+    noisy = account.draw(IntegerNoise(loss.Pure(eps), law), _counted(binning, column))
     value = Histogram(cells, fitted(in_steps(noisy, unit.step), column.table.size if fixed else None, lifted))
-    tree, noise = loss.Pure(eps), CountNoise(law, noisy, unit.step)
-    return Release(value, cost(tree, relation), "histogram", tree, noise, bits.private)
+    return account.release(value, CountNoise(law, noisy, unit.step))
 
 
 def _counted(binning: Edges | KeyCells | TimeEdges, column: Column) -> Integers:
@@ -262,12 +263,14 @@ def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
     return failing
 
 
-def frequent(screen: Screen, cells: Sequence[Hashable], counts: Integers, entropy: Entropy) -> Release[Histogram]:
+def frequent(screen: Screen, table: Table, entropy: Entropy | None) -> Release[Histogram]:
     """The categories that pass a screen, and their noisy counts. The cells are distinct plain values: see `tallied`."""
-    shown, noisy = screen.shown(cells, counts, entropy)
     cutoff = screen.cutoff if screen.step == 1 else round(screen.cutoff / screen.step, 2)
     how = f"histogram (unknown categories, cutoff {cutoff})"
     note = f"categories with fewer than about {math.ceil(cutoff):,} {screen.adjacency.unit} are left out"
-    price, noise = cost(screen.loss, screen.adjacency), CountNoise(screen.law, noisy, screen.step)
+    assert isinstance(screen.loss, loss.Approximate)
+    promised = (screen.loss.epsilon, screen.loss.delta)
+    account = Account.open(how, *promised, adjacency=screen.adjacency, entropy=entropy)
+    shown, noisy = account.draw(screen, table)
     value = Histogram(shown, in_steps(noisy, screen.step))
-    return Release(value, price, how, screen.loss, noise, entropy.private, (note,))
+    return account.release(value, CountNoise(screen.law, noisy, screen.step), (note,))

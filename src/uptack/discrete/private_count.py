@@ -16,7 +16,6 @@ from uptack.exact import Rational
 from uptack.grouping import per_group
 from uptack.mechanisms import laplace
 from uptack.noise import Entropy
-from uptack.noise.entropy import source
 from uptack.noise.integer_laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
@@ -98,7 +97,7 @@ def count(
     Release(800, count, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
     """
     eps, lifted = checks.epsilon(epsilon), checks.truth("nonnegative", nonnegative)
-    relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
+    relation = check_adjacency(adjacency, rows_per_person)
     sensitivity = relation.rows_per_person * (_unit(rows).at_most or 1)
     if sensitivity > eps * LARGEST_SCALE:  # said before the rows are counted
         fix = "State fewer rows per person, or spend more."
@@ -109,7 +108,7 @@ def count(
         epsilon=epsilon,
         granularity=1,
         adjacency=relation,
-        entropy=bits,
+        entropy=entropy,
     )
     value = int(noisy.value)
     return replace(noisy, value=max(value, 0) if lifted else value, mechanism="count")

@@ -29,7 +29,7 @@ def fit(design: Columns, response: Column, request: FitRequest) -> Release[Float
     account, width = request.account, len(design)
     if account.adjacency.size_is_public and design.table.size < request.least(width, account):
         return account.close(Outcome.refusal(HOW, request.advice(width)))
-    account.entropy.bytes(0)  # rehearsals end here
+    account.begin()
     predictors = (x.clipped() if place in request.binary else x for place, x in enumerate(design))
     rows = complete_rows(Columns([*predictors, response]), request.missing)
     names = (*(request.names or (x.name for x in design)), response.name)

@@ -26,12 +26,12 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Account
+from uptack.mechanisms.integer_noise import noisy_sums
 from uptack.multivariate.bounded import LENGTH, bounded, moved, noisy_moments, noisy_total
 from uptack.multivariate.levels import NEAR_SIZES, NEXT_SIZES, SIZES, SizeLevels, private_sizes
 from uptack.multivariate.steps import Sample
 from uptack.multivariate.terms import Squares, Vectors
-from uptack.noise import Entropy, IntegerLaplace
-from uptack.privacy import loss
+from uptack.noise import IntegerLaplace
 from uptack.regression.tuning import EDGE, WIDTH
 from uptack.table.exact_sum import Floats
 
@@ -119,18 +119,11 @@ def variances(rows: Sample, parts: OfRows, most: float, n: float, account: Accou
     """Σv/n of vectors of numbers v_j ≥ 0 that add up to at most `most`, and the scale of the noise in each."""
     (total,) = rows.sums(lambda batch: [Vectors(shares_of(parts(batch), most))])
     law = IntegerLaplace(moved(account) * LENGTH / account.epsilon)
-    found = [noisy_whole(round(one), law, account.entropy) for one in total]
-    account.spend(loss.Pure(account.epsilon))
     scale = most / (LENGTH * n)
-    return np.array(found) * scale, float(law.scale) * scale
+    return np.array(noisy_sums([round(one) for one in total], law, account)) * scale, float(law.scale) * scale
 
 
 def shares_of(parts: Floats, most: float) -> Floats:
     """Whole numbers near Λ·v/most, rounded down, that add up to at most Λ: 0 for a row whose do not."""
     whole = np.floor(parts * (LENGTH / most))
     return np.where((whole.sum(axis=0) <= LENGTH) & (whole >= 0).all(axis=0), whole, 0.0)
-
-
-def noisy_whole(value: int, law: IntegerLaplace, entropy: Entropy) -> int:
-    """An integer with noise of this law, below 0 or not."""
-    return value + law.sample(entropy=entropy)

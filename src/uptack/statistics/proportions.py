@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from uptack.account import Outcome
 from uptack.exact import Rational, read
 from uptack.grouping import per_group
-from uptack.mechanisms.integer_sums import noisy_sums
+from uptack.mechanisms.integer_noise import noisy_sums
 from uptack.noise import IntegerLaplace
-from uptack.privacy import Privacy, loss
+from uptack.privacy import Privacy
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
@@ -141,8 +141,7 @@ def proportion(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> 
     moved = 2 if secret and question.adjacency.size_is_public else 1
     law = IntegerLaplace(moved * question.rows / question.epsilon)
     true, false = data.sum(true_and_false)
-    noisy = noisy_sums([true, false] if secret else [true], law, question.entropy)
-    question.account.spend(loss.Pure(question.epsilon))
+    noisy = noisy_sums([true, false] if secret else [true], law, question.account)
     rows = noisy[0] + noisy[1] if secret else data.count()
     if secret:
         question.account.bought(rows, law, times=2)

@@ -13,7 +13,6 @@ from uptack.mechanisms.inverse_sensitivity import (
     LATTICES,
     Refusal,
     chosen,
-    inverse_loss,
     inverse_sensitivity,
     slack_needed,
     steps_needed,
@@ -73,7 +72,7 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
 
     n is what ranks are worked out from: the number of rows, public or not, or a noisy one.
     """
-    how, spent = "inverse sensitivity", inverse_loss(question.epsilon)
+    how = "inverse sensitivity"
     lattices = question.guessed(LATTICES, statistic.scale)
     advice = partial(inverse_advice, statistic.fits, n, question, 1, lattices[-1])
     seen = sight(lambda size: statistic.room(size, size) // question.rows, n, question, 1, lattices)
@@ -83,14 +82,13 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
     value = inverse_sensitivity(
         statistic.build(data, n, steps, question.rows),
         steps,
-        question.epsilon,
-        question.entropy,
+        question.account,
         Refusal(statistic.room(n, data.count()) // question.rows, question.size_is_secret),
         granularity=question.granularity,
         nonnegative=statistic.scale,
         lattice=lattice,
     )
-    return question.refuse(how, advice(), spent) if value is None else question.answer(value, spent, how)
+    return question.refuse(how, advice()) if value is None else Outcome(value, how)
 
 
 def saturated(steps: int, size: int, rows: int) -> int:

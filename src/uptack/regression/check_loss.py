@@ -44,9 +44,7 @@ class CheckLoss(Loss):
         """The line of least squares, raised to where the quantile of normal residuals is."""
         line = moments.line()
         if moments.first == 0:
-            s = moments.matrix
-            rest = max(float(s[-1, -1] - line @ s[:-1, -1]) / float(s[0, 0]), 0.0)
-            line[0] += NormalDist().inv_cdf(self.quantile) * math.sqrt(rest)
+            line[0] += NormalDist().inv_cdf(self.quantile) * moments.rest
         return line
 
     def score(self, y: Floats, eta: Floats, s: float) -> Floats:

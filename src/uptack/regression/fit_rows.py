@@ -57,7 +57,7 @@ class FitRows:
     def _split(self, batch: Floats) -> tuple[Floats, Floats, Floats, Flags]:
         """(1, x), z, y and gross errors."""
         a, gross = self.standardised(batch)
-        y = self.loss.response(a[-1] if self.loss.scaled else np.where(gross, 0.0, batch[-1]))
+        y = a[-1] if self.loss.scaled else np.where(gross, 0.0, batch[-1])
         return a[self.first : -1], products(self.coordinates, a[self.first : -1]), y, gross
 
     def _squared(self, predictors: Floats) -> Floats:

@@ -14,6 +14,10 @@ class LeastSquaresLoss(Loss):
 
     target = "the least-squares coefficients of the rows, without gross errors"
 
+    def least_score(self, rest: float) -> float:
+        """That deviation."""
+        return rest
+
     def score(self, y: Floats, eta: Floats, s: float) -> Floats:
         """The residual."""
         return y - eta

@@ -32,9 +32,9 @@ class LogisticLoss(Loss):
         line *= 1 / math.sqrt(max(1 - varied / SLACK, LONGEST**-2))
         return moments.plane(math.log(share / (1 - share)), line)
 
-    def response(self, y: Floats) -> Floats:
-        """From 0 to 1."""
-        return np.clip(y, 0.0, 1.0)
+    def least_score(self, rest: float) -> float:
+        """Twice the deviation that the model has."""
+        return 2.0
 
     def information(self, eta: Floats) -> Floats:
         """μ(1 - μ)."""
@@ -42,5 +42,5 @@ class LogisticLoss(Loss):
         return np.asarray(mean * (1 - mean), np.float64)
 
     def score(self, y: Floats, eta: Floats, s: float) -> Floats:
-        """y - μ."""
-        return np.asarray(y - logistic(eta), np.float64)
+        """y - μ, for y from 0 to 1."""
+        return np.asarray(np.clip(y, 0.0, 1.0) - logistic(eta), np.float64)

@@ -43,6 +43,12 @@ class Moments:
         s = self.matrix[self.first :, self.first :]
         return np.asarray(np.linalg.solve(s[:-1, :-1], s[:-1, -1]), np.float64)
 
+    @property
+    def rest(self) -> float:
+        """The deviation of the residuals of that line, in units of y."""
+        left = float(self.matrix[-1, -1] - self.line() @ self.matrix[self.first : -1, -1])
+        return math.sqrt(max(left / float(self.matrix[0, 0]), 0.0))
+
     def _covariance(self) -> Floats:
         """That of x and y."""
         s = self.matrix / self.matrix[0, 0]
@@ -95,9 +101,11 @@ class Loss(ABC):
         """Coefficients of the predictors to start from."""
         return moments.line()
 
-    def response(self, y: Floats) -> Floats:
-        """y brought to where it may be."""
-        return y
+    def least_score(self, rest: float) -> float:
+        """The least that the far quantile of |ψ|/√information is taken to be, by the deviation of residuals of least
+        squares: where most scores are alike, it may be that of those.
+        """
+        return 0.0
 
     def information(self, eta: Floats) -> Floats:
         """The largest curvature at η: how much a row there can tell."""

@@ -34,14 +34,14 @@ class PoissonLoss(Loss):
         line *= math.sqrt(min(1.0, VARIED / max(varied, 1e-300)))
         return moments.plane(math.log(mean) - min(varied, VARIED) / 2, line)
 
-    def response(self, y: Floats) -> Floats:
-        """0 or more."""
-        return np.clip(y, 0.0, MOST)
+    def least_score(self, rest: float) -> float:
+        """Twice the deviation that the model has."""
+        return 2.0
 
     def information(self, eta: Floats) -> Floats:
         """μ."""
         return exponential(eta)
 
     def score(self, y: Floats, eta: Floats, s: float) -> Floats:
-        """y - μ."""
-        return np.asarray(y - exponential(eta), np.float64)
+        """y - μ, for y of 0 or more."""
+        return np.asarray(np.clip(y, 0.0, MOST) - exponential(eta), np.float64)

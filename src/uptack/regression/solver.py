@@ -81,10 +81,13 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """The first coordinates z = B·(1, x), in which second moments are 1, and the mean of z."""
+    """The first coordinates z = B·(1, x), in which second moments are 1, the mean of z, and the deviation of residuals
+    of least squares, in units of y.
+    """
 
     coordinates: Floats
     mean: Floats
+    rest: float
 
     def turned(self, beta: Floats) -> Floats:
         """b for coefficients β = Bᵀb. Its length is the root mean square of η."""
@@ -93,12 +96,15 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class Hessian:
-    """Eigenvalues as they are used, which of them noise hides, the deviation of an entry, and the information there."""
+    """Eigenvalues as they are used, which of them noise hides, the deviation of an entry, the information there, and
+    the part of the rows that are cut.
+    """
 
     values: Floats
     hidden: Flags
     entry: float
     information: float
+    cut: float
 
 
 @dataclass(frozen=True)
@@ -117,7 +123,7 @@ class Tail:
     def lost(self, clip: float) -> float:
         """What rows have beyond a clip in all, by Hill's index."""
         index = min(math.log(max(self.far / self.near, 1.2)) / math.log(tuning.NEARER), tuning.HILL)
-        return self.beyond * math.pow(self.far / clip, 1 / index) * index * clip
+        return self.beyond * math.pow(self.far / clip, 1 / index) * index / (1 - index) * clip
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +241,8 @@ def begin(problem: Problem) -> State:
     moments = Moments(matrix, first, float(frame.units[-1]), float(frame.centres[-1]))
     values, axes = np.linalg.eigh(matrix[first:-1, first:-1])
     whitening = (axes / np.sqrt(values)) @ axes.T
-    start = Start(whitening, whitening @ matrix[first:-1, 0] / matrix[0, 0])
-    hessian = Hessian(values, np.zeros(values.size, bool), 0.0, 1.0)
+    start = Start(whitening, whitening @ matrix[first:-1, 0] / matrix[0, 0], moments.rest)
+    hessian = Hessian(values, np.zeros(values.size, bool), 0.0, 1.0, 0.0)
     return State(replace(rows, coordinates=whitening), start.turned(loss.start(moments)), 1.0, start, hessian)
 
 
@@ -264,7 +270,7 @@ def normal_equations(problem: Problem, state: State) -> tuple[State, tuple[float
         return [state.sizes(batch) * (1 / usual), state.model.scores(batch, state.b, state.s)]
 
     radius, score = far_pair(rows, sizes, beyond, n, account.part(tuning.RADII))
-    radius *= usual
+    radius, score = radius * usual, max(score, loss.least_score(state.start.rest))
     balance = tuning.BALANCE * radius / score
     squared = tuning.BOTH * radius**2
     squared *= min(
@@ -277,7 +283,7 @@ def normal_equations(problem: Problem, state: State) -> tuple[State, tuple[float
     )  # fmt: skip
     gross = float(found.matrix[-1, -1]) * n / squared, found.entry * math.sqrt(2) * n / squared
     values, axes, hidden = spectrum(found, p)
-    hessian = Hessian(values * loss.typical, hidden, found.entry * loss.typical, state.information)
+    hessian = Hessian(values * loss.typical, hidden, found.entry * loss.typical, state.information, beyond / n)
     change = axes.T @ found.matrix[:p, p] / balance / np.sqrt(hessian.values)
     off = found.entry / balance * math.sqrt(float(np.sum(1 / hessian.values)))
     weights = RowWeights(state.model.coordinates, state.b, longest)
@@ -302,7 +308,7 @@ def measure_hessian(problem: Problem, state: State) -> State:
         problem.account.part(tuning.HESSIAN),
     )
     values, axes, hidden = spectrum(found, p)
-    hessian = Hessian(values, hidden, found.entry, state.information)
+    hessian = Hessian(values, hidden, found.entry, state.information, beyond / n)
     return replace(replace(state, model=model).turned(values, axes), hessian=hessian)
 
 
@@ -322,7 +328,8 @@ def measure_tail(problem: Problem, state: State) -> Tail:
 def clip(problem: Problem, tail: Tail, p: int, share: Fraction) -> float:
     """Where noise, and what clipping loses if some of those rows agree, are least together."""
     n, noise = problem.n, problem.noise(share) * math.sqrt(p + 1)
-    beyond = tuning.AGREE * n * noise * math.sqrt(p * tail.far / tail.excess)
+    agree = max(1.0, math.sqrt(p) / 2)  # rows in p directions agree in about 1/√p of their length
+    beyond = agree * n * noise * math.sqrt(p * tail.far / tail.excess)
     quiet = tuning.QUIET / (math.sqrt(n) * noise) * tail.near / (tuning.NORMAL * math.sqrt(p))
     return max(tail.far + tail.excess * math.log(tail.beyond / beyond), tail.near, min(quiet, 3 * tail.far))
 
@@ -383,6 +390,7 @@ def finish(
     change, curved = step.change, hessian.values
     blur = hessian.entry**2 / curved * (change**2 / curved + float(np.sum(change**2 / curved)))
     missing = (1 - step.part) ** 2 * np.maximum((lines @ change) ** 2, length**2 * float(np.mean(change**2)))
+    missing += hessian.cut**2 * (lines @ change) ** 2  # the Hessian may be too small by so much
     lost = tuning.LOST / p * (tail.lost(step.clip) / n) ** 2
     beta = lines @ state.b
     if problem.intercept and problem.loss.scaled:

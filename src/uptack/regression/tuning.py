@@ -16,7 +16,7 @@ hundred has a unit that is off by more than a factor of 4."""
 SCATTER, RADII, NORMAL_EQUATIONS = Fraction(8, 100), Fraction(3, 100), Fraction(17, 100)
 """Parts of ε for the scatter matrix, for the radius and the largest score of rows, and for the normal equations."""
 
-NEAR, FAR, VARIANCES = Fraction(15, 1000), Fraction(50, 1000), Fraction(2, 100)
+NEAR, FAR, VARIANCES = Fraction(2, 100), Fraction(6, 100), Fraction(2, 100)
 """Parts of ε for two quantiles of the lengths of gradients, and for the variances. The last gradient gets the rest,
 more than a half for least squares."""
 
@@ -44,9 +44,9 @@ BALANCE, BOTH, WIDER, WIDEST = 0.7, 1.3, 0.1, 9.0
 the second times that of the radius, or to more, up to the last times that, while the noise's edge is below the
 third."""
 
-TAIL_ROWS, NEARER, AGREE = 3.0, 4.0, 3.0
+TAIL_ROWS, NEARER = 3.0, 4.0
 """In root mean squares of the last gradient's noise: rows beyond the far quantile of lengths. The near one has so many
-times as many. Clips are where noise and what is lost balance, if one of so many clipped rows agrees with the others."""
+times as many."""
 
 QUIET, NORMAL = 0.4, 2.2
 """A clip that is wider than the tail asks for is free while noise is below the first part of the sampling error. The

@@ -9,6 +9,7 @@ import pytest
 
 from tests.exhaustive.people import removed, replaced, tables
 from tests.helpers import sampled
+from uptack.account import Account
 from uptack.multivariate import levels, standardise, steps
 from uptack.multivariate.bounded import LENGTH, bounded, second_moments
 from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
@@ -180,7 +181,11 @@ class Coupled(SeededEntropy):
 def pairs(people, slots=None):
     seen = []
     data = matrix(people)
-    data.pairs(lambda a, b: (seen.extend(zip(a[0], b[0], strict=True)), [np.zeros(1)])[1], slots, Coupled(5))
+    data.pairs(
+        lambda a, b: (seen.extend(zip(a[0], b[0], strict=True)), [np.zeros(1)])[1],
+        slots,
+        Account.elsewhere("pairs", Coupled(5)),
+    )
     return seen
 
 
@@ -221,7 +226,9 @@ def test_scales_of_people_are_a_reach(wanted):
     """A person moves the counts of differences as one pair does: what is tried for pairs of rows holds."""
 
     def of(people):
-        (counts,) = matrix(people).pairs(lambda a, b: standardise._exponents(a, b), None, Coupled(3))
+        (counts,) = matrix(people).pairs(
+            lambda a, b: standardise._exponents(a, b), None, Account.elsewhere("pairs", Coupled(3))
+        )
         return ends(*scale_ends(counts[0], wanted, 6))
 
     assert max(high for _, high in of(owned(4))) <= DROPPED

@@ -1,6 +1,7 @@
 """What rows contribute to the sums of a fit: bounded whatever they hold, and by themselves."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -92,7 +93,8 @@ def test_shares_add_up_to_at_most_one():
 def test_sums_are_about_what_they_are_without_noise():
     x = RNG.normal(size=(5_000, 2))
     rows = sampled(np.column_stack([x, x[:, 0]]))
-    account = Account.open("sums", 1000, entropy=SeededEntropy(1))
+    whole = Account.open("sums", 6000, entropy=SeededEntropy(1))
+    account = whole.part(Fraction(1, 6))
     moments = second_moments(rows, lambda b: b[:2], 10.0, 5_000, account)
     assert np.abs(moments.matrix - x.T @ x / 5_000).max() < 0.01
     assert np.abs(gradient(rows, lambda b: cut(b[:2], 2.0), 2.0, account).total - cut(x.T, 2.0).sum(axis=1)).max() < 1

@@ -183,7 +183,7 @@ def test_too_few_rows_are_refused_for_nothing_and_the_advice_holds():
     refused = ut.linear_regression(X[:200], Y[:200], epsilon=1)
     assert not refused
     assert refused.privacy.epsilon == 0
-    assert refused.advice.n < 4_200
+    assert refused.advice.n <= 4_200
     x, y = sample(refused.advice.n)
     assert all(ut.linear_regression(x, y, epsilon=1, entropy=SeededEntropy(seed)) for seed in range(4))
     least = int(refused.advice.n / 1.2)
@@ -219,7 +219,7 @@ def test_it_is_least_squares_that_is_estimated(law):
         low, high = found.interval(0.95)
         held.append((low <= truth) & (truth <= high))
         robust = ut.linear_regression(x, y, loss="huber", epsilon=1, entropy=SeededEntropy(seed))
-        assert np.abs((robust.value - truth) / robust.noise.standard_errors).max() > 4
+        assert np.abs((robust.value - truth) / robust.noise.standard_errors).max() > 2.5
     # 24 intervals of 95%: fewer than 16 with a chance below 1e-6 were they independent
     assert np.sum(held) >= 16
 

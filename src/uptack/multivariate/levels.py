@@ -36,8 +36,8 @@ from uptack.table.exact_sum import Floats
 
 Integers = NDArray[np.int64]
 
-OCTAVE, OCTAVES = 16, 240
-"""Levels of a size: 2^(i/16), up to 240 powers of two above and below 1. Squares of sizes, and their ratios, are
+OCTAVE, BELOW, ABOVE = 16, 240, 12
+"""Levels of a size: 2^(i/16), from 240 powers of two below 1 to 12 above. Squares of sizes, and their ratios, are
 floats."""
 
 THRESHOLDS = np.array([2.0 ** ((2 * i + 1) / (2 * OCTAVE)) for i in range(OCTAVE)])
@@ -94,14 +94,16 @@ class SizeLevels(Levels):
 
 
 def _size_copies(power: int) -> Integers:
-    """Below 1 as `falling`. Above 1 as 1/size to a power: a size that is far too large is the worse mistake."""
-    level = np.arange(-OCTAVE * OCTAVES, OCTAVE * OCTAVES + 1)
-    below = falling(level.size, OCTAVE * OCTAVES, 1 << 20, float(OCTAVE))
-    above = np.rint(2.0 ** np.maximum(20 - level * power / OCTAVE, 0))
+    """Below 1 as `falling`. Above 1 as 1/size to a power: a size that is far too large is the worse mistake, and all
+    that are larger weigh no more than a few that are next to a level.
+    """
+    level = np.arange(-OCTAVE * BELOW, OCTAVE * ABOVE + 1)
+    below = falling(level.size, OCTAVE * BELOW, 1 << (ABOVE * power), float(OCTAVE))
+    above = np.rint(2.0 ** (power * (ABOVE - level / OCTAVE)))
     return np.where(level > 0, above, below).astype(np.int64)
 
 
-SIZES, NEAR_SIZES = (SizeLevels(_size_copies(power), -OCTAVE * OCTAVES) for power in (2, 4))
+SIZES, NEAR_SIZES = (SizeLevels(_size_copies(power), -OCTAVE * BELOW) for power in (2, 4))
 """Any size. 1 is about where it is expected: of the second list, surely."""
 
 NEXT_SIZES = SizeLevels(np.ones(2 * OCTAVE + 1, np.int64), 0)

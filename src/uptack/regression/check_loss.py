@@ -47,6 +47,10 @@ class CheckLoss(Loss):
             line[0] += NormalDist().inv_cdf(self.quantile) * moments.rest
         return line
 
+    def far_score(self, rest: float, s: float) -> float:
+        """The largest."""
+        return 2 * s * max(self.quantile, 1 - self.quantile)
+
     def score(self, y: Floats, eta: Floats, s: float) -> Floats:
         """2h·(q - 1) below the plane, 2h·q above."""
         return np.asarray(2 * s * (self.quantile - (y < eta)), np.float64)

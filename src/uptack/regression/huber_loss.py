@@ -23,6 +23,10 @@ class HuberLoss(Loss):
     )
     curved, near, typical = True, Fraction(1, 2), 0.8
 
+    def far_score(self, rest: float, s: float) -> float:
+        """The largest."""
+        return CUTOFF * s
+
     def score(self, y: Floats, eta: Floats, s: float) -> Floats:
         """The residual, clipped."""
         return np.clip(y - eta, -CUTOFF * s, CUTOFF * s)

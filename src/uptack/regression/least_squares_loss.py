@@ -14,7 +14,7 @@ class LeastSquaresLoss(Loss):
 
     target = "the least-squares coefficients of the rows, without gross errors"
 
-    def least_score(self, rest: float) -> float:
+    def far_score(self, rest: float, s: float) -> float:
         """That deviation."""
         return rest
 

@@ -32,7 +32,7 @@ class LogisticLoss(Loss):
         line *= 1 / math.sqrt(max(1 - varied / SLACK, LONGEST**-2))
         return moments.plane(math.log(share / (1 - share)), line)
 
-    def least_score(self, rest: float) -> float:
+    def far_score(self, rest: float, s: float) -> float:
         """Twice the deviation that the model has."""
         return 2.0
 

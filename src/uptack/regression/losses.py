@@ -25,13 +25,14 @@ from uptack.table.exact_sum import Floats
 class Moments:
     """Second moments S of (1, x, y) in units of their columns, with noise; the unit of y, and its centre in units.
 
-    `first` is 0 with an intercept and 1 without: which of (1, x) are predictors.
+    `first` is 0 with an intercept and 1 without: which of (1, x) are predictors. `noise` is the deviation of an entry.
     """
 
     matrix: Floats
     first: int
     unit: float
     centre: float
+    noise: float = 0.0
 
     @property
     def mean(self) -> float:
@@ -45,9 +46,9 @@ class Moments:
 
     @property
     def rest(self) -> float:
-        """The deviation of the residuals of that line, in units of y."""
+        """The deviation of the residuals of that line, in units of y. Noise can't tell it from less than its own."""
         left = float(self.matrix[-1, -1] - self.line() @ self.matrix[self.first : -1, -1])
-        return math.sqrt(max(left / float(self.matrix[0, 0]), 0.0))
+        return math.sqrt(max(left, self.noise) / float(self.matrix[0, 0]))
 
     def _covariance(self) -> Floats:
         """That of x and y."""
@@ -101,11 +102,11 @@ class Loss(ABC):
         """Coefficients of the predictors to start from."""
         return moments.line()
 
-    def least_score(self, rest: float) -> float:
-        """The least that the far quantile of |ψ|/√information is taken to be, by the deviation of residuals of least
-        squares: where most scores are alike, it may be that of those.
+    @abstractmethod
+    def far_score(self, rest: float, s: float) -> float:
+        """About how large |ψ|/√information is for rows far out, at least: by the deviation of residuals of least
+        squares, and the spread. Where most scores are alike, a quantile says nothing about the others.
         """
-        return 0.0
 
     def information(self, eta: Floats) -> Floats:
         """The largest curvature at η: how much a row there can tell."""

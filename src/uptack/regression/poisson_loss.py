@@ -34,7 +34,7 @@ class PoissonLoss(Loss):
         line *= math.sqrt(min(1.0, VARIED / max(varied, 1e-300)))
         return moments.plane(math.log(mean) - min(varied, VARIED) / 2, line)
 
-    def least_score(self, rest: float) -> float:
+    def far_score(self, rest: float, s: float) -> float:
         """Twice the deviation that the model has."""
         return 2.0
 

@@ -238,7 +238,7 @@ def begin(problem: Problem) -> State:
     values, axes, _ = spectrum(found, d - 1)
     matrix = found.matrix.copy()
     matrix[:-1, :-1] = (axes * values) @ axes.T
-    moments = Moments(matrix, first, float(frame.units[-1]), float(frame.centres[-1]))
+    moments = Moments(matrix, first, float(frame.units[-1]), float(frame.centres[-1]), found.entry)
     values, axes = np.linalg.eigh(matrix[first:-1, first:-1])
     whitening = (axes / np.sqrt(values)) @ axes.T
     start = Start(whitening, whitening @ matrix[first:-1, 0] / matrix[0, 0], moments.rest)
@@ -264,13 +264,13 @@ def normal_equations(problem: Problem, state: State) -> tuple[State, tuple[float
     n, p, rows, account, loss = problem.n, state.b.size, problem.rows, problem.account, problem.loss
     noise = problem.noise(tuning.NORMAL_EQUATIONS)
     beyond = problem.rank(tuning.RADII, p * (p + 1) * noise * n / 2, 0.125, tuning.RANK[1])
-    usual = math.sqrt(p * state.information)
+    usual, least = math.sqrt(p * state.information), loss.far_score(state.start.rest, state.s)
 
     def sizes(batch: Floats) -> list[Floats]:
-        return [state.sizes(batch) * (1 / usual), state.model.scores(batch, state.b, state.s)]
+        return [state.sizes(batch) * (1 / usual), state.model.scores(batch, state.b, state.s) * (1 / least)]
 
     radius, score = far_pair(rows, sizes, beyond, n, account.part(tuning.RADII))
-    radius, score = radius * usual, max(score, loss.least_score(state.start.rest))
+    radius, score = radius * usual, max(score, 1.0) * least
     balance = tuning.BALANCE * radius / score
     squared = tuning.BOTH * radius**2
     squared *= min(

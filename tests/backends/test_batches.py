@@ -14,6 +14,7 @@ from pyspark import cloudpickle
 
 import uptack
 from tests.backends.engines import PLACES
+from uptack.account import Account
 from uptack.errors import InvalidArgument, UptackError
 from uptack.multivariate import pairs, steps
 from uptack.multivariate.steps import Sample
@@ -231,7 +232,9 @@ def test_people_of_an_engine_are_as_people_in_memory(kept, ids, monkeypatch):
     for one, other in zip(ours.sums(moments), theirs.sums(moments), strict=True):
         assert (one == other).all()
     for slots in (700,) if spark else (None, 700):
-        (one,), (other,) = (each.pairs(listed, slots, SeededEntropy(3), most=500) for each in (ours, theirs))
+        (one,), (other,) = (
+            each.pairs(listed, slots, Account.elsewhere("pairs", SeededEntropy(3)), most=500) for each in (ours, theirs)
+        )
         assert (one == other).all()
         assert one[0] > 100 or ids == ("all",)
     if not spark:
@@ -288,7 +291,9 @@ def test_tables_without_rows_and_with_one(tmp_path):
             ours = Sample.of(beside(data, NAMES[:2]))
             assert (ours.size, ours.count(), ours.rows.lacking()) == (n, n, False)
             for slots in (None, 1, 3):
-                (found,) = ours.pairs(lambda a, b: [np.ones(a.shape[1]).sum()], slots, SeededEntropy(1))
+                (found,) = ours.pairs(
+                    lambda a, b: [np.ones(a.shape[1]).sum()], slots, Account.elsewhere("pairs", SeededEntropy(1))
+                )
                 assert found == 0
             assert ours.sums(ones)[0] == n
 

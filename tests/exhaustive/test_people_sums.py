@@ -9,16 +9,20 @@ import pytest
 
 from tests.exhaustive.people import removed, replaced, tables
 from tests.helpers import sampled
+from uptack.account import Account
 from uptack.multivariate import levels, standardise, steps
 from uptack.multivariate.bounded import LENGTH, bounded, second_moments
 from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
 from uptack.multivariate.steps import BATCH, products
 from uptack.multivariate.terms import Squares, Tally, Vectors
 from uptack.noise import SeededEntropy
-from uptack.regression.check_loss import Check
-from uptack.regression.fit_model import Model
+from uptack.regression.check_loss import CheckLoss
+from uptack.regression.fit_rows import FitRows, RowWeights
 from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.least_squares_loss import LeastSquaresLoss
 from uptack.regression.logistic_loss import LogisticLoss
+from uptack.regression.poisson_loss import PoissonLoss
+from uptack.regression.private_sums import shares_of
 from uptack.table.unit import U as UNIT
 
 GONE = ((np.nan,),)
@@ -37,14 +41,15 @@ def matrix(people):
 HOSTILE = (0.0, -0.0, 5e-324, 1e-9, 1.0, 1e9, -1.7e308, 1.7e308)
 RNG = np.random.default_rng(0)
 FRAME = Frame((0, 1, 2), np.array([1.0, 2.0**-60, 2.0**60]), np.array([0.0, 3.0, -1e9]))
-LOSSES = (HuberLoss(), LogisticLoss(), Check(0.5), Check(0.9))
+LOSSES = (LeastSquaresLoss(), HuberLoss(), LogisticLoss(), PoissonLoss(), CheckLoss(0.9))
 WHITENING, TURN, BETA = np.tril(RNG.normal(size=(3, 3))), np.tril(RNG.normal(size=(4, 4))), RNG.normal(size=3)
 CALM = [tuple(map(tuple, RNG.normal(size=(m, 3)) * [1, 1e-18, 1e18])) for m in (1, 1, 2, 5)]
 
 
 def gradient(batch, loss):
-    model = Model(FRAME, WHITENING, 2.5, 50, loss)
-    return [Vectors(part) for part in model.slopes(batch, BETA, 1.9, True)]
+    rows = FitRows(FRAME, 0, loss, WHITENING, RowWeights(WHITENING, BETA, 2.5))
+    found = rows.gradients(batch, BETA, 1.9)
+    return [Vectors(bounded(rows.equations(batch, BETA, 1.9, 0.7, 1.5), 1.5)), Vectors(shares_of(found**2, 1.5))]
 
 
 def directions(batch):
@@ -75,11 +80,13 @@ def test_no_person_adds_more_than_one_row_can(loss):
         assert sum(np.diag(second)) <= LENGTH**2
         assert np.linalg.eigvalsh(second.astype(float))[0] >= -1e-9 * LENGTH**2
         assert sum(Fraction(v) ** 2 for v in first) <= LENGTH**2
-        assert 0 <= inside <= LENGTH
-        found.append((float(sum(np.diag(second))), float(inside)))
-    trace, inside = np.array(found).T
+        assert min(inside) >= 0
+        assert sum(inside) <= LENGTH
+        found.append((float(sum(np.diag(second))), float(sum(Fraction(v) ** 2 for v in first))))
+    trace, length = np.array(found).T
     assert trace.max() > 0.999 * LENGTH**2  # it is as much as one row can
-    assert trace.min() == inside.min() == 0
+    assert length.max() > 0.99 * LENGTH**2
+    assert trace.min() == length.min() == 0
 
 
 def test_sums_are_means_of_rows_in_units():
@@ -157,7 +164,7 @@ def test_a_person_without_a_complete_row_is_nobody_in_sums_and_medians():
     with_her, without = matrix(people), matrix([PERSONS[5], PERSONS[20]])
     assert (with_her.size, with_her.count()) == (3, 2)
     assert ends(*standardise.centre_ends(with_her, 0, 0.5, 4)) == ends(*standardise.centre_ends(without, 0, 0.5, 4))
-    for step in (lambda b: [Vectors(b)], lambda b: levels.size_counts(np.abs(b[0]))):
+    for step in (lambda b: [Vectors(b)], lambda b: levels.SIZES.counts(np.abs(b[0]))):
         assert (with_her.sums(step)[0] == without.sums(step)[0]).all()
 
 
@@ -174,7 +181,11 @@ class Coupled(SeededEntropy):
 def pairs(people, slots=None):
     seen = []
     data = matrix(people)
-    data.pairs(lambda a, b: (seen.extend(zip(a[0], b[0], strict=True)), [np.zeros(1)])[1], slots, Coupled(5))
+    data.pairs(
+        lambda a, b: (seen.extend(zip(a[0], b[0], strict=True)), [np.zeros(1)])[1],
+        slots,
+        Account.elsewhere("pairs", Coupled(5)),
+    )
     return seen
 
 
@@ -215,7 +226,9 @@ def test_scales_of_people_are_a_reach(wanted):
     """A person moves the counts of differences as one pair does: what is tried for pairs of rows holds."""
 
     def of(people):
-        (counts,) = matrix(people).pairs(lambda a, b: standardise._exponents(a, b), None, Coupled(3))
+        (counts,) = matrix(people).pairs(
+            lambda a, b: standardise._exponents(a, b), None, Account.elsewhere("pairs", Coupled(3))
+        )
         return ends(*scale_ends(counts[0], wanted, 6))
 
     assert max(high for _, high in of(owned(4))) <= DROPPED

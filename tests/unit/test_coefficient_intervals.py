@@ -54,7 +54,7 @@ def test_a_normal_law_would_be_wrong():
 
 
 def test_each_coefficient_has_its_own():
-    errors = LinearErrors((1.0, 2.0, 1.0, np.inf), (), (), 1.0, True, "", True, (0.0, 0.9, 0.5, 0.0), (0, 0, 0.2, 0), 3)
+    errors = LinearErrors((1.0, 2.0, 1.0, np.inf), (), True, "", (0.0, 1.0), (0.0, 0.9, 0.5, 0.0), (0, 0, 0.2, 0), 3)
     low, high = errors.around(np.zeros(4), 0.99)
     half = [stats.norm.ppf(0.995), 2 * times(0.01, 0.9, 3), times(0.01, 0.5, 3)]
     assert high[:2] == pytest.approx(half[:2])

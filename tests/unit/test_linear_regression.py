@@ -3,7 +3,6 @@
 import itertools
 import json
 import warnings
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -12,24 +11,10 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
-from tests.helpers import sampled
-from uptack.account import Account
 from uptack.multivariate import standardise
-from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.levels import Levels
-from uptack.multivariate.standardise import DROPPED, Frame
-from uptack.multivariate.terms import Squares, Vectors
+from uptack.multivariate.standardise import DROPPED
 from uptack.noise import SeededEntropy
-from uptack.privacy.loss import Pure
-from uptack.regression.bounded_sums import _unsettled
-from uptack.regression.check_loss import Check
-from uptack.regression.fit_model import Model
-from uptack.regression.fit_plans import RADIUS, SLOPE, TAILS, FitRequest, hessians
-from uptack.regression.hessian import Hessian
-from uptack.regression.huber_loss import HuberLoss
-from uptack.regression.logistic_loss import LogisticLoss
-from uptack.regression.newton_steps import NewtonStep, _slope
-from uptack.regression.residual_tails import farther
 
 BETA = np.array([3.0, 1.0, -0.002, 40.0])
 
@@ -84,7 +69,7 @@ def test_columns_times_powers_of_two_have_the_same_fit_to_the_last_bit(monkeypat
     monkeypatch.setattr(standardise, "SCALES", Levels(flat))
     rng = np.random.default_rng(0)
     x = rng.normal([3.0, -1.0], size=(3_000, 2))
-    x[::50] *= 1e35  # some rows far out, on the same line
+    x[::50] *= 1e35  # gross errors
     y = 1 + x @ [2.0, -1.0] + rng.normal(size=3_000)
 
     def fit(a=0, b=0, c=0):
@@ -101,12 +86,14 @@ def test_columns_times_powers_of_two_have_the_same_fit_to_the_last_bit(monkeypat
 
 
 @pytest.mark.parametrize("size", [1e55, 1e75, 1e300])
-def test_rows_beyond_all_limits_stay_on_their_line(size):
+def test_rows_beyond_all_limits_are_left_out(size):
     rng = np.random.default_rng(1)
     x = rng.normal(size=(5_000, 2))
     x[rng.random(5_000) < 0.1] *= size
     found = ut.linear_regression(x, x @ [2.0, -1.0] + rng.normal(size=5_000), epsilon=3, entropy=SeededEntropy(1))
-    assert np.abs(found.value - [0, 2, -1]).max() < 0.1
+    assert np.abs(found.value - [0, 2, -1]).max() < 0.15
+    assert abs(found.noise.gross[0] - 500) < 8 * found.noise.gross[1]
+    assert any("left out as gross errors" in note for note in found.notes)
 
 
 def test_scales_far_from_1_and_few_rows_are_answered_rightly_or_not_at_all():
@@ -119,7 +106,7 @@ def test_scales_far_from_1_and_few_rows_are_answered_rightly_or_not_at_all():
         if isinstance(found, ut.Release):
             replies += 1
             assert np.abs(np.ldexp(found.value, [-k, 0, 0]) - [1, 2, -1]).max() < 0.3
-    assert 0 < replies < 16
+    assert replies > 0
 
 
 def test_gross_errors_hardly_count():
@@ -153,25 +140,22 @@ def test_without_an_intercept():
     assert found.summary().splitlines()[1].startswith("x0")
 
 
-def test_columns_that_hardly_vary_are_dropped_and_declared_ones_are_not():
+def test_columns_that_hardly_vary_are_named_and_declared_ones_have_a_coefficient():
     rng = np.random.default_rng(0)
     rare = (rng.random(20_000) < 0.004).astype(float)
     x = np.column_stack([X[:, 0], np.full(20_000, 7.0), rare])
     y = X[:, 0] + 2 * rare + rng.normal(size=20_000)
     found = ut.linear_regression(x, y, epsilon=2, entropy=SeededEntropy(1))
-    assert found.noise.dropped == (1, 2)
-    assert found.value[2] == found.value[3] == 0
-    assert np.isinf(found.noise.standard_errors[2])
-    assert found.notes[-1].startswith("columns 1, 2 hardly ever vary")
-    assert found.named("a", "b", "c").notes[-1].startswith("columns b, c hardly ever vary")
-    assert "hardly varies" in found.summary()
-    half = (rng.random(20_000) < 0.1).astype(float)
-    x = np.column_stack([X[:, 0], half])
-    declared = ut.linear_regression(
-        x, X[:, 0] + 2 * half + rng.normal(size=20_000), epsilon=2, binary=[1], entropy=SeededEntropy(1)
-    )
-    assert declared.noise.dropped == ()
-    assert declared.value[2] == pytest.approx(2, abs=0.3)
+    assert not found
+    assert found.advice.other == "more rows that differ in X[1], X[2]"
+    session = ut.open({"y": y, "a": X[:, 0], "b": x[:, 1]}, entropy=SeededEntropy(1))
+    assert session.linear_regression("y", "a", "b", epsilon=2).advice.other == "more rows that differ in b"
+    for share in (0.02, 0.1):
+        flag = (rng.random(20_000) < share).astype(float)
+        y = X[:, 0] + 2 * flag + rng.normal(size=20_000)
+        x = np.column_stack([X[:, 0], flag])
+        declared = ut.linear_regression(x, y, epsilon=2, binary=[1], entropy=SeededEntropy(1))
+        assert abs(declared.value[2] - 2) < 5 * declared.noise.standard_errors[2] < 2
 
 
 def test_binary_columns_are_clipped_and_the_callers_table_is_left_alone():
@@ -199,9 +183,10 @@ def test_too_few_rows_are_refused_for_nothing_and_the_advice_holds():
     refused = ut.linear_regression(X[:200], Y[:200], epsilon=1)
     assert not refused
     assert refused.privacy.epsilon == 0
+    assert refused.advice.n <= 4_200
     x, y = sample(refused.advice.n)
-    assert sum(bool(ut.linear_regression(x, y, epsilon=1, entropy=SeededEntropy(seed))) for seed in range(4)) >= 3
-    least = refused.advice.n * 2 // 3
+    assert all(ut.linear_regression(x, y, epsilon=1, entropy=SeededEntropy(seed)) for seed in range(4))
+    least = int(refused.advice.n / 1.2)
     assert ut.linear_regression(x[:least], y[:least], epsilon=1, entropy=SeededEntropy(2)).privacy.epsilon > 0
     assert ut.linear_regression(x[: least - 1], y[: least - 1], epsilon=1).privacy.epsilon == 0
     secret = ut.linear_regression(X[:200], Y[:200], epsilon=1, adjacency=ut.ADD_REMOVE)
@@ -213,164 +198,58 @@ def test_a_response_that_hardly_varies_is_refused():
     assert not ut.linear_regression(X, np.zeros(20_000), epsilon=2, entropy=SeededEntropy(1))
 
 
-@pytest.mark.parametrize(
-    ("n", "columns", "epsilon"), [(5_000, 2, 1), (6_500, 5, 1), (20_000, 5, 1), (90_000, 20, 1), (10**6, 40, 3)]
-)
-@pytest.mark.parametrize("loss", [HuberLoss(), LogisticLoss(), Check(0.5), Check(0.9)])
-def test_parts_of_the_budget_add_up_to_at_most_all_of_it(loss, n, columns, epsilon):
-    asked = FitRequest(loss, (), True, "error", Account.open("plan", epsilon))
-    plan = asked.planned(n, columns)
-    assert plan is not None
-    for rounds in range(1, plan.rounds + 1):
-        rest = plan.left(rounds)
-        total = plan.scales + plan.centres + plan.scatter * rounds + plan.hessian(rounds) * hessians(loss) + rest
-        steps = sum(plan.spread + plan.small * (SLOPE + TAILS * stage.tails) for stage in plan.stages)
-        after = plan.worth + plan.lever + plan.variance + plan.level
-        assert total + plan.small * RADIUS + plan.classes + steps + after == 1
-        assert rest > Fraction(27, 100)
-    assert sum(stage.share for stage in plan.loss.stages) == 1
-    assert asked.rows_needed(columns) <= n
+def test_an_exact_fit_has_an_answer():
+    x = np.random.default_rng(0).normal(size=(20_000, 2))
+    found = ut.linear_regression(x, 1 + x @ [2.0, -1.0], epsilon=1, entropy=SeededEntropy(1))
+    assert np.abs(found.value - [1, 2, -1]).max() < 0.05
 
 
-@pytest.mark.parametrize("loss", [HuberLoss(1.9), LogisticLoss(), Check(0.5), Check(0.03)])
-def test_sums_move_by_no_more_than_is_claimed(loss):
-    rng = np.random.default_rng(0)
-    kept = (0, 1, 2) if loss.response else (0, 1)
-    frame = Frame(kept, np.array([1.0, 2.0**-60, 2.0**60])[: len(kept)], np.zeros(len(kept)))
-    model = Model(frame, np.tril(rng.normal(size=(3, 3))), 2.5, 50, loss)
-    beta = rng.normal(size=3)
-
-    def sums(table, sharp):
-        def step(batch):
-            slopes, bends = model.slopes(batch, beta, 0.7, sharp)
-            (bent,) = model.bent(batch, beta, 0.7)
-            (even,) = model.even(batch)
-            return [Vectors(slopes), Vectors(bends), Squares(bent), Squares(even)]
-
-        with np.errstate(all="ignore"):
-            return [np.asarray(found, float) for found in sampled(table).sums(step)]
-
-    table = rng.normal(size=(50, 3)) * [1, 1e-18, 1e18]
-    hostile = [0.0, 1e308, -1e308, 5e-324, 1e9]
-    for sharp in (True, False):
-        mine, without = sums(table, sharp), sums(np.delete(table, 3, axis=0), sharp)
-        for a in hostile:
-            for b in hostile:
-                other = table.copy()
-                other[3] = a, b, -a if loss.response else a > 0
-                gradient, bend, *moments = (one - two for one, two in zip(sums(other, sharp), without, strict=True))
-                assert np.linalg.norm(gradient) <= LENGTH
-                assert 0 <= bend <= LENGTH
-                for moved in moments:
-                    assert np.abs(np.linalg.eigvalsh(moved)).sum() <= LENGTH**2 * (1 + 1e-9)
-        assert np.linalg.norm(mine[0] - without[0]) <= LENGTH
+@pytest.mark.parametrize("law", ["gamma", "mixed"])
+def test_it_is_least_squares_that_is_estimated(law):
+    """Skewed errors, and slopes that differ between rows: a fit that clips residuals by themselves is far off."""
+    held = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(20_000, 2))
+        y = x @ [1.0, 0.5] + rng.gamma(1, size=20_000)
+        if law == "mixed":
+            y = np.where(rng.random(20_000) < 0.3, 5.0, 1.0) * x[:, 0] + rng.normal(size=20_000)
+        truth = np.array([1.0, 1.0, 0.5]) if law == "gamma" else np.array([0.0, 2.2, 0.0])
+        found = ut.linear_regression(x, y, epsilon=1, entropy=SeededEntropy(seed))
+        low, high = found.interval(0.95)
+        held.append((low <= truth) & (truth <= high))
+        robust = ut.linear_regression(x, y, loss="huber", epsilon=1, entropy=SeededEntropy(seed))
+        assert np.abs((robust.value - truth) / robust.noise.standard_errors).max() > 2.5
+    # 24 intervals of 95%: fewer than 16 with a chance below 1e-6 were they independent
+    assert np.sum(held) >= 16
 
 
-@pytest.mark.parametrize("loss", [HuberLoss(1.9), LogisticLoss(), Check(0.5)])
-def test_the_hessian_is_the_derivative_of_the_gradient(loss):
-    """Where no curvature has a corner: all residuals inside, and for rows near, far, and farther."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(400, 2)) * np.repeat([0.3, 3.0, 30.0, 300.0], 100)[:, None]
-    y = (rng.random(400) < 0.5) if not loss.response else 1 + x @ [2.0, 3.0] + 1e-3 * rng.normal(size=400)
-    frame = Frame((0, 1, 2) if loss.response else (0, 1), np.ones(2 + loss.response), np.zeros(2 + loss.response))
-    model = Model(frame, np.tril(rng.normal(size=(3, 3))), 2.5, 400, loss)
-    beta, s, h, batch = np.array([1.0, 2.0, 3.0]) * loss.response, 0.1, 1e-4, np.column_stack([x, y]).T
-    moments = model.bent(batch, beta, s)[0] * (model.reach / LENGTH)
-    columns = []
-    for direction in np.eye(3):
-        ends = (model.slopes(batch, beta + sign * h * (model.whitening.T @ direction), s, False)[0] for sign in (1, -1))
-        up, down = (found.sum(axis=1) * (model.loss.limit * model.radius / LENGTH) for found in ends)
-        columns.append((down - up) / (2 * h))
-    assert np.allclose(np.array(columns).T, moments @ moments.T * loss.steep(s), rtol=0.02, atol=20)
+def test_losses_have_names_and_targets():
+    found = {
+        loss: ut.linear_regression(X, Y, loss=loss, epsilon=2, entropy=SeededEntropy(1))
+        for loss in ("squares", "huber")
+    }
+    assert "estimates the least-squares coefficients" in found["squares"].summary()
+    assert "Huber" in found["huber"].summary()
+    assert np.abs((found["huber"].value - BETA) * STEP).max() < 0.2
+    with pytest.raises(ut.InvalidArgument, match=r"^loss must be"):
+        ut.linear_regression(X, Y, epsilon=1, loss="squared")
+    assert (
+        ut.LinearRegression(epsilon=2, loss="huber", random_state=1).fit(X, Y).release_.value.tobytes()
+        == found["huber"].value.tobytes()
+    )
 
 
-def test_one_long_tail_is_clipped_less_and_outliers_are_as_before():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(20_000, 2))
-    skewed = x @ [0.3, 0.0] + rng.lognormal(sigma=1.2, size=20_000)
-    apart = ut.linear_regression(x, skewed, epsilon=2, entropy=SeededEntropy(1)).value[0] - skewed.mean()
-    assert abs(apart) < 0.25 * (skewed.mean() - np.median(skewed))
-    wrong = x @ [0.3, 0.0] + np.where(np.arange(20_000) < 2000, 1e6, rng.normal(size=20_000))
-    assert abs(ut.linear_regression(x, wrong, epsilon=2, entropy=SeededEntropy(1)).value[0]) < 0.4
-
-
-def test_a_fit_that_rows_far_out_may_turn_against_is_refused():
-    """Most rows have a slope, and those far out, which count least, none: as they would be off by far, there is ⊥."""
-    rng = np.random.default_rng(0)
-    far = rng.random(6000) < 0.05
-    x = np.where(far, rng.uniform(8, 30, size=6000), rng.normal(size=6000))
-    others = rng.normal(size=(6000, 5))
-    y = np.where(far, 0.0, 0.3 * x) + rng.normal(size=6000)
-    assert not ut.linear_regression(np.column_stack([x, others]), y, epsilon=1, entropy=SeededEntropy(1))
-    held = rng.normal(size=6000)
-    x = np.column_stack([held, others])
-    assert ut.linear_regression(x, 0.1 * held + rng.normal(size=6000), epsilon=1, entropy=SeededEntropy(1))
-
-
-@pytest.mark.parametrize("share", [0.05, 0.95])
-def test_rows_far_out_count_more_where_they_are_right(share):
-    """R is wider if most of them lie on the line of the others, within some spreads or nearer than to a constant."""
-    rng = np.random.default_rng(0)
-    x = np.where(rng.random(5000) < 0.05, rng.uniform(8, 30, size=5000), rng.normal(size=5000))
-    off = np.where(x > 7, np.where(rng.random(5000) < share, 2.0, 300.0), 1.0)
-    rows = sampled(np.column_stack([x, x + off * rng.normal(size=5000)]))
-    model = Model(Frame((0, 1), np.ones(2), np.zeros(2)), np.eye(2), 1.5, 5000, HuberLoss())
-    for constant in (0.0, x.mean()):
-        account = Account.open("farther", Fraction(1, 10), entropy=SeededEntropy(1))
-        found, some = farther(rows, model, (np.array([0.0, 1.0]), 1.0), constant, 2.0, account)
-        assert found.radius == (3.0 if share > 0.5 else 1.5)
-        assert some == (share > 0.5)
-        assert account.spent == (Pure(Fraction(1, 10)),)
-
-
-def test_no_slope_is_an_answer_also_where_x_has_a_long_tail():
-    """A fit that is nearly the constant can't be much worse than it for rows far out."""
-    rng = np.random.default_rng(3)
-    x, y = rng.lognormal(3, 1, size=(6000, 1)), rng.integers(18, 90, 6000)
-    for seed in range(5):
-        fit = ut.linear_regression(x, y, epsilon=2, entropy=SeededEntropy(seed))
-        assert fit
-        low, high = fit.interval(0.999)
-        assert low[1] < 0 < high[1]
-
-
-def last_step(moved: float, even: float) -> NewtonStep:
-    return NewtonStep(np.ones(4), np.ones(4), 1.0, 0.8, 0.8, 0.04, moved, even, 0.0, 0.1, np.zeros((4, 4)))
-
-
-def seen(*raw: float) -> Hessian:
-    return Hessian(np.eye(4), np.array(raw), np.array(raw), 0.2, 0.1, 0.2)
-
-
-def test_a_last_step_is_to_be_shorter_where_noise_covers_directions():
-    for least, refused in ((0.5, False), (0.05, True)):
-        assert _unsettled(last_step(0.28, 0.28), 0.0, seen(least, 0.9, 1.0, 1.1), HuberLoss()) == refused
-
-
-def test_a_last_step_is_no_polish_if_it_is_long_in_a_faint_direction_or_several_slopes_are_faint():
-    for even, raw, refused in (
-        (0.32, (0.5, 0.9, 1.0, 1.1), False),
-        (0.34, (0.5, 0.9, 1.0, 1.1), True),
-        (0.28, (0.25, 0.9, 1.0, 1.1), False),
-        (0.28, (0.25, 0.27, 1.0, 1.1), True),
-    ):
-        assert _unsettled(last_step(0.15, even), 0.0, seen(*raw), HuberLoss()) == refused
-
-
-@pytest.mark.parametrize(
-    ("n", "loss", "wanted"),
-    [
-        (4_000, HuberLoss(0.8), 0.45),
-        (4_000, HuberLoss(3.0), 0.6217),
-        (10**8, HuberLoss(0.8), 0.45),
-        (4_000, LogisticLoss(), 0.1),
-    ],
-)
-def test_the_share_of_residuals_inside_is_drawn_to_that_of_a_normal_law_where_it_is_noise(n, loss, wanted):
-    """Of few rows a share may come out near 0, and make a step many times too long. Curvatures of classes vary."""
-    model = Model(Frame((0, 1), np.ones(2), np.zeros(2), True), np.eye(2), 2.0, n, loss)
-    account = Account.open("slope", Fraction(1, 200))
-    assert _slope(0.1, model, account) == pytest.approx(wanted, abs=0.001)
+def test_standard_errors_are_whites_where_noise_is_small():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(40_000, 1))
+    for y in (2 + x[:, 0] + x[:, 0] * rng.normal(size=40_000), rng.standard_t(5, size=40_000)):
+        found = ut.linear_regression(x, y, epsilon=100, entropy=SeededEntropy(1))
+        design = np.column_stack([np.ones(len(x)), x])
+        away = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+        bread = np.linalg.inv(design.T @ design)
+        white = np.sqrt(np.diag(bread @ (design.T * away**2) @ design @ bread))
+        assert np.array(found.noise.standard_errors) == pytest.approx(white, rel=0.2)
 
 
 def test_a_summary_and_json():
@@ -378,7 +257,7 @@ def test_a_summary_and_json():
     lines = found.summary(["age", "income", "rate"]).splitlines()
     assert [line.split()[0] for line in lines[1:5]] == ["intercept", "age", "income", "rate"]
     assert "95% interval" in lines[0]
-    assert any("ε = 2.0" in line for line in lines[-3:])
+    assert any("ε = 2.0" in line for line in lines[5:])
     assert "people" not in found.summary()
     assert json.loads(found.to_json())["value"] == found.value.tolist()
     with pytest.raises(ut.InvalidArgument, match="3 names"):

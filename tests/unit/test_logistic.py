@@ -10,16 +10,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
-from uptack.account import Account
-from uptack.multivariate.signs import noise_edge
-from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
-from uptack.regression.curvature import curved_hessian
-from uptack.regression.fit_model import Model
-from uptack.regression.fit_plans import BLURRED, FitRequest
-from uptack.regression.hessian import Hessian, covering
-from uptack.regression.link_functions import logistic, stretch
-from uptack.regression.logistic_loss import LogisticLoss
+from uptack.regression.link_functions import logistic
 
 BETA = np.array([-1.0, 1.0, -0.002, 20.0])
 STEP = np.array([1.0, 1.0, 1000.0, 0.05])
@@ -62,26 +54,6 @@ def test_the_curve_is_the_logistic_one():
 def test_a_row_adds_the_same_wherever_it_stands():
     t = np.random.default_rng(0).normal(size=1001) * 30
     assert (logistic(t) == np.concatenate([logistic(t[i : i + 1]) for i in range(len(t))])).all()
-
-
-def test_the_first_step_is_stretched_as_a_normal_law_asks():
-    assert stretch(0.0, 0.1) == 1
-    assert stretch(1.163, 0.0) == pytest.approx(1.56, abs=0.1)  # predictors of variance 3.3
-    assert stretch(9.0, 0.0) == pytest.approx(3)
-
-
-@pytest.mark.parametrize("beta", [(-2.0, 1.5, 0.5), (0.3, -1.0, 2.0)])
-def test_curvatures_of_normal_predictors_are_known(beta):
-    beta, rng = np.array(beta), np.random.default_rng(0)
-    a = np.column_stack([np.ones(400_000), rng.normal(size=(400_000, 2)) @ [[1.0, 0.5], [0.0, 0.7]] + [1.0, 0.0]])
-    values, vectors = np.linalg.eigh(a.T @ a / len(a))
-    frame = Frame((0, 1), np.ones(2), np.zeros(2), True)
-    model = Model(frame, np.eye(3), 1.0, len(a), LogisticLoss())
-    found = curved_hessian(Hessian(vectors, values, values, 0.0, 0.0, 0.0), model, beta).matrix
-    kappa = expit(a @ beta) * expit(-a @ beta)
-    # entries have sampling deviations of at most 0.004
-    assert np.abs(found - (a.T * kappa) @ a / kappa.sum()).max() < 0.03
-    assert np.abs(found - a.T @ a / len(a)).max() > 0.15
 
 
 def test_classes_are_declared():
@@ -169,12 +141,3 @@ def test_a_session():
     session = ut.open({"y": Y, "a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}, entropy=SeededEntropy(1))
     found = session.logistic_regression("y", "a", "b", "c", epsilon=2)
     assert np.abs((found.value - BETA) * STEP).max() < 0.3
-
-
-def test_one_predictor_is_not_clipped_so_wide_that_noise_covers_it():
-    for n in (450, 700, 2_000):
-        asked = FitRequest(LogisticLoss(), (), True, "error", Account.open("classes", 3))
-        plan = asked.planned(n, 1)
-        edge = noise_edge(2, n, asked.account, 3 * float(plan.hessian(plan.rounds))) * LogisticLoss.far * plan.wide**2
-        assert edge * covering(2) <= BLURRED + 1e-9
-    assert 400 < asked.rows_needed(1) < asked.advice(1).n  # below, one fit in five has a reply

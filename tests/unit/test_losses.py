@@ -1,9 +1,8 @@
-"""A loss is one class: a plan and a fit ask it, and know none by name."""
+"""A loss is one class: the solver asks it, and knows none by name."""
 
 import ast
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -11,59 +10,97 @@ import pytest
 
 from uptack.account import Account
 from uptack.noise import SeededEntropy
-from uptack.regression import bounded_sums, fit_plans
-from uptack.regression.fit_model import start
-from uptack.regression.losses import RegressionLoss, Stage, wide_rows
+from uptack.regression import fit_requests, fit_rows, fits, private_sums, solver
+from uptack.regression.check_loss import CheckLoss
+from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.least_squares_loss import LeastSquaresLoss
+from uptack.regression.logistic_loss import LogisticLoss
+from uptack.regression.losses import Loss
+from uptack.regression.poisson_loss import PoissonLoss
 from uptack.regression.regression_calls import regress
+
+LOSSES = (LeastSquaresLoss(), HuberLoss(), CheckLoss(0.3), LogisticLoss(), PoissonLoss())
+TOLD = {"formula": None, "levels": None, "missing": "error", "binary": None, "fit_intercept": True}
 
 
 @dataclass(frozen=True)
-class Smooth(RegressionLoss):
-    """ψ = t/sqrt(1 + t²), κ = (1 + t²)^(-3/2)/s of t = r/s."""
+class ExpectileLoss(Loss):
+    """ψ = 2·τ·r above the plane and 2·(1 - τ)·r below: the whole of what a new contributor writes."""
 
-    stages = (Stage(Fraction(3, 10)), Stage(Fraction(7, 10)))
-    ridge, response, far, limit, least, polish = 0.2, True, 1.0, 1.0, 0.1, 0.3
-    expected = (0.5, 0.4)
-    assumed = "standard errors hold if residuals spread alike for all x"
+    expectile: float
 
-    def steep(self, s):
-        return 1 / s
+    target = "an expectile"
+    curved, typical = HuberLoss.curved, 0.6
 
-    def score(self, y, eta, w, s, sharp):
-        t = w * (y - eta) / s
-        return t / np.sqrt(1 + t**2)
+    def far_score(self, rest, s):
+        return rest
 
-    def bend(self, y, eta, w, s):
-        return (1 + (w * (y - eta) / s) ** 2) ** -1.5
+    def score(self, y, eta, s):
+        return 2 * np.where(y < eta, 1 - self.expectile, self.expectile) * (y - eta)
 
-    def noise(self, slope):
-        return 1.0 - slope
+    def information(self, eta):
+        return np.full_like(eta, 2 * max(self.expectile, 1 - self.expectile))
 
-    def clipped(self, noise):
-        return self, wide_rows(noise, self.expected[1], self.limit)
-
-    def begun(self, rows, frame, shape, account):
-        return self, *start(shape)
+    def curvature(self, y, eta, s):
+        return 2 * np.where(y < eta, 1 - self.expectile, self.expectile)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_new_loss_is_one_class(seed):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(20_000, 2)) * [1, 100]
-    y = 3 + x @ [1, -0.02] + rng.standard_t(3, size=20_000)
-    told = {"formula": None, "levels": None, "missing": "error", "binary": None, "fit_intercept": True}
-    account = Account.open("smooth", 1, entropy=SeededEntropy(seed))
-    found = regress(Smooth(), x, y, account, told)
-    assert np.abs((found.value - [3, 1, -0.02]) * [1, 1, 100]).max() < 0.15
-    assert found.privacy.epsilon <= 1
-    assert all(0 < error < math.inf for error in found.noise.standard_errors)
+def expectile(x, y, tau):
+    """Without privacy, by weighted least squares."""
+    design, w = np.column_stack([np.ones(len(x)), x]), np.ones(len(y))
+    for _ in range(100):
+        beta = np.linalg.solve((design * w[:, None]).T @ design, (design * w[:, None]).T @ y)
+        w = np.where(y < design @ beta, 1 - tau, tau)
+    return beta
 
 
-@pytest.mark.parametrize("module", [fit_plans, bounded_sums])
-def test_plans_and_fits_know_no_loss_by_name(module):
-    losses = {f"uptack.regression.{name}" for name in ("huber", "classes", "check_loss", "counts", "count_ends")}
-    imports = [
-        node for node in ast.walk(ast.parse(Path(module.__file__).read_text())) if isinstance(node, ast.ImportFrom)
-    ]
-    assert imports
-    assert not losses & {node.module for node in imports}
+@pytest.mark.parametrize("tau", [0.5, 0.8])
+def test_a_new_loss_is_one_class(tau):
+    held = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(20_000, 2)) * [1, 100]
+        y = 3 + x @ [1, -0.02] + rng.gamma(2, size=20_000)
+        found = regress(ExpectileLoss(tau), x, y, Account.open("expectiles", 1, entropy=SeededEntropy(seed)), TOLD)
+        truth = np.array([expectile(np.zeros((20_000, 0)), y - x @ [1, -0.02], tau)[0], 1, -0.02])
+        assert np.abs((found.value - truth) * [1, 1, 100]).max() < 0.15
+        assert found.privacy.epsilon <= 1
+        assert all(0 < error < math.inf for error in found.noise.standard_errors)
+        low, high = found.interval(0.95)
+        held.append((low <= truth) & (truth <= high))
+    # 18 intervals of 95%: fewer than 11 with a chance below 1e-6 were they independent
+    assert np.sum(held) >= 11
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_the_curvature_is_the_derivative_of_the_score(loss):
+    """Up to corners, and of a quantile in the mean over the window."""
+    rng = np.random.default_rng(0)
+    eta = rng.normal(size=4_000)
+    y = np.round(rng.random(4_000)) if not loss.scaled else eta + rng.uniform(-3, 3, size=4_000)
+    s, h = 0.7, 1e-3
+    down = (loss.score(y, eta - h, s) - loss.score(y, eta + h, s)) / (2 * h)
+    curvature = loss.curvature(y, eta, s)
+    assert ((curvature >= 0) & (curvature <= loss.information(eta) * (1 + 1e-12))).all()
+    if isinstance(loss, CheckLoss):
+        assert down.mean() == pytest.approx(curvature.mean(), abs=0.5)
+    else:
+        assert np.mean(np.abs(down - curvature) > 1e-4) < 0.01
+
+
+@pytest.mark.parametrize("module", [solver, fits, fit_requests, fit_rows, private_sums])
+def test_the_solver_knows_no_loss_by_name(module):
+    tree = ast.parse(Path(module.__file__).read_text())
+    imports = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert not {name for name in imports if name and name.endswith("_loss")}
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, ExpectileLoss(0.8)], ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("options", [{}, {"missing": "drop"}, {"fit_intercept": False}], ids=str)
+def test_all_of_epsilon_is_spent_and_no_more(loss, options):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(8_000, 2)) + 1
+    y = rng.integers(0, 2, 8_000) * 1.0 if not loss.scaled else x.sum(axis=1) + rng.normal(size=8_000)
+    account = Account.open("whole", 3, entropy=SeededEntropy(1))
+    regress(loss, x, y, account, TOLD | options)
+    assert sum(part.epsilon for part in account.spent) == 3

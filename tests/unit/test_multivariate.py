@@ -10,6 +10,7 @@ import pytest
 import uptack as ut
 from tests.helpers import sampled
 from uptack.account import Account
+from uptack.mechanisms.inverse_sensitivity import decay
 from uptack.multivariate import levels, standardise, steps
 from uptack.multivariate.bounded import LENGTH, bounded, noisy_moments, noisy_total, second_moments
 from uptack.multivariate.entrance import framed, sized
@@ -114,7 +115,7 @@ def test_the_law_of_a_draw_over_two_columns_is_private():
     """All pairs of levels, exactly: P/P' is at most e^ε between neighbours."""
     listed = levels.Levels(np.array([1, 3, 2, 1]))
     epsilon, steps = Fraction(1), 6
-    rho = float(levels.decay(epsilon))
+    rho = float(decay(epsilon))
 
     def law(one, other):
         boxes = listed.boxes(
@@ -142,17 +143,18 @@ def test_the_law_of_a_draw_over_two_columns_is_private():
     assert 0.5 < worst <= 1
 
 
-def test_sizes_fall_on_quarters_of_powers_of_two():
-    sizes = np.array([1.0, 1.09, 1.1, 2.0**0.25, 1.95, 2.0, 0.5, 1e-320, 0.0, -1.0, 1e308])
-    found = np.repeat(np.arange(2 * 960 + 1), levels.size_counts(sizes)[0].total()) - 960
-    wanted = sorted([0, 0, 1, 1, 4, 4, -4, -960, -960, -960, 960])
-    assert found.tolist() == wanted
+def test_sizes_fall_on_sixteenths_of_powers_of_two():
+    sizes = np.array([1.0, 1.02, 1.03, 2.0 ** (1 / 16), 1.95, 1.97, 2.0, 0.5, 1e-320, 0.0, -1.0, 1e308, np.inf])
+    low, high = levels.OCTAVE * levels.BELOW, levels.OCTAVE * levels.ABOVE
+    found = np.repeat(np.arange(low + high + 1), levels.SIZES.counts(sizes)[0].total()) - low
+    assert found.tolist() == sorted([0, 0, 1, 1, 15, 16, 16, -16, -low, -low, -low, high, high])
+    assert levels.NEXT_SIZES.counts(sizes)[0].total().nonzero()[0].tolist() == [0, 1, 15, 16, 32]
 
 
 def test_private_sizes_are_close():
     x = np.exp(np.random.default_rng(1).normal(size=5000))
     account = Account.open("size", 1, entropy=SeededEntropy(1))
-    found = levels.private_size(levels.size_counts(x)[0].total(), Fraction(1, 2), account)
+    (found,) = levels.private_sizes([levels.SIZES.counts(x)[0].total()], Fraction(1, 2), account)
     assert 0.8 < found < 1.25
     assert account.spent[0].epsilon == 1
 
@@ -243,7 +245,7 @@ def changed_pairs(one, other, slots):
         data.pairs(
             lambda a, b: (seen.extend(zip(a.T.tolist(), b.T.tolist(), strict=True)), [np.zeros(1)])[1],
             slots,
-            Coupled(5),
+            Account.elsewhere("pairs", Coupled(5)),
         )
         return {(tuple(a), tuple(b)) for a, b in seen}
 
@@ -278,7 +280,8 @@ def test_one_row_changes_one_pair():
 def frame_of(table, **told):
     account = Account.open("frame", 4, entropy=SeededEntropy(2), **told)
     data = sampled(table)
-    return framed(data, sized(data, "drop", account), (), account.split(Fraction(1, 2), Fraction(1, 2)))
+    size = sized(data, "drop", account)
+    return framed(data, size, (), size.account.split(Fraction(1, 2), Fraction(1, 2)))
 
 
 @pytest.mark.parametrize("told", [{}, {"adjacency": ut.ADD_REMOVE}, {"rows_per_person": 3}])

@@ -162,7 +162,7 @@ def test_sessions_of_people_ask_for_it(tmp_path):
         found = session.regression("y", epsilon=4)
         assert found.mechanism == "linear regression by bounded sums"
         assert "people by id" in found.summary()
-        assert "spread unevenly" in found.summary()
+        assert "least-squares coefficients" in found.summary()
         assert session.scatter("a", "b", epsilon=4)
         assert not session.regression("y", epsilon=0.01)
         assert session.spent.epsilon == 8

@@ -9,11 +9,8 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
-from uptack.account import Account
 from uptack.noise import SeededEntropy
-from uptack.regression.fit_plans import FitRequest
 from uptack.regression.link_functions import exponential
-from uptack.regression.poisson_loss import WIDEST, PoissonLoss
 
 SLOPES = np.array([0.5, -0.0003])
 STEP = np.array([1.0, 1.0, 1000.0])
@@ -79,45 +76,20 @@ def test_no_reply_where_rates_are_lost():
     assert refused.privacy.epsilon == 0
 
 
-def test_public_numbers_say_where_hardly_any_fit_would_reply():
-    """Of 18 fits with rates of 1 to 5, 5 to 9 had a reply at the least n with a plan, and 14 to 18 as advised."""
-    for columns, epsilon, few, enough in [(3, 1, 3_400, 3_600), (3, 3, 1_150, 1_200), (6, 1, 4_500, 4_700)]:
-        asked = FitRequest(PoissonLoss(), (), True, "error", Account.open("counts", epsilon))
-        assert asked.planned(few, columns) is None
-        assert few < asked.rows_needed(columns) < enough < asked.advice(columns).n < 2 * enough
-        plans = [asked.planned(n, columns) for n in range(enough, 40 * enough, enough)]
-        widths = [plan.loss.times for plan in plans]
-        assert widths == sorted(widths)
-        assert widths[0] < WIDEST == widths[-1]
+def test_advice_holds():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(8_000, 3))
     y = rng.poisson(np.exp(0.5 + x @ [0.3, -0.3, 0.2]))
     refused = fit(x[:3_000], y[:3_000], epsilon=1)
     assert refused.privacy.epsilon == 0
     n = refused.advice.n
-    assert sum(bool(fit(x[:n], y[:n], seed, epsilon=1)) for seed in range(8)) >= 4
+    assert sum(bool(fit(x[:n], y[:n], seed, epsilon=1)) for seed in range(8)) >= 6
 
 
-def test_a_long_tail_is_said():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(40_000, 1))
-    y = np.floor(np.exp(1 + 0.3 * x[:, 0]) * rng.pareto(1.2, size=40_000))
-    found = fit(x, y)
-    assert not found or any("clipped" in note for note in found.notes)
-    assert not any("clipped" in note for note in fit(*sample(40_000)).notes)
-
-
-def test_the_loss_is_bounded_whatever_the_row():
-    loss = PoissonLoss(limit=3.0, knee=5.0)
-    y, eta = (a.ravel() for a in np.meshgrid([-1e308, -1.0, 0.0, 0.5, 7.0, 1e308, np.inf], [-1e300, -2.0, 0, 3, 1e300]))
-    score, bend = loss.score(y, eta, np.ones_like(y), 1.0, True), loss.bend(y, eta, np.ones_like(y), 1.0)
-    assert (np.abs(score) <= 1).all()
-    assert ((bend >= 0) & (bend <= 1)).all()
-    mu = np.exp(np.array([-1.0, 1.0, 2.5]))
-    h = np.minimum(1, 5 / mu)
-    assert loss.residuals(np.array([1.0, 2.0, 30.0]), np.log(mu)) == pytest.approx(h * ([1, 2, 30] - mu))
+def test_the_exponential_is_the_same_everywhere():
     t = np.linspace(-699, 699, 1001)
     assert exponential(t) == pytest.approx(np.exp(t), rel=1e-13)
+    assert (exponential(t) == np.concatenate([exponential(t[i : i + 1]) for i in range(len(t))])).all()
 
 
 def test_the_estimator_and_a_session():

@@ -6,7 +6,7 @@ from scipy.stats import expon, norm
 
 import uptack as ut
 from uptack.noise import SeededEntropy
-from uptack.regression.check_loss import Check
+from uptack.regression.check_loss import CheckLoss
 
 SLOPES = np.array([1.0, -0.002])
 STEP = np.array([1.0, 1.0, 1000.0])
@@ -71,14 +71,9 @@ def test_without_an_intercept_and_with_gaps_and_people():
 
 
 def test_the_loss():
-    loss = Check(0.9)
-    r = np.array([-5.0, -0.1, 0.0, 0.1, 5.0])
-    sharp = loss.score(r, np.zeros(5), np.ones(5), 1.0, True) * loss.limit
-    assert sharp == pytest.approx([-0.1, -0.1, 0.9, 0.9, 0.9])
-    smooth = loss.score(r, np.zeros(5), np.ones(5), 1.0, False) * loss.limit
-    assert smooth[[0, 4]] == pytest.approx([-0.1, 0.9])
-    assert smooth[2] == pytest.approx(0.4)
-    assert np.abs(loss.score(r, np.zeros(5), np.ones(5), 1.0, True)).max() <= 1
+    loss, r = CheckLoss(0.9), np.array([-5.0, -0.1, 0.0, 0.1, 5.0])
+    assert loss.score(r, np.zeros(5), 0.5) == pytest.approx([-0.1, -0.1, 0.9, 0.9, 0.9])
+    assert loss.curvature(r, np.zeros(5), 0.5).tolist() == [0, 1, 1, 1, 0]
 
 
 def test_quantiles_that_are_no_use():

@@ -16,8 +16,8 @@ from uptack.blocks.partition import equal_blocks
 from uptack.densities.density_boxes import DensityBox
 from uptack.discrete.count_noise import SkewedLaplace
 from uptack.errors import InvalidArgument
+from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.pairs import equal
-from uptack.multivariate.terms import Squares
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import Adjacency
 
@@ -172,11 +172,6 @@ def in_two_pairs(places: Any, *_: Any) -> Any:
     return np.hstack([places, [places[0], np.roll(places[0], 1)]])
 
 
-def in_both_sums(model: Any, beta: Any, s: float) -> Any:
-    """Rows of a regression that are near, as if they were far, too."""
-    return lambda batch: [Squares(u) for u in (model.slopes(batch, beta, s, True)[0], *model.even(batch))]
-
-
 def shares_of_a_bin(made: Any, *_: Any) -> Any:
     """A bin of a tree whose targets are shares of its rows, which are secret."""
     return replace(made, targets=tuple(2 * (t * made.rows // made.total) for t in made.targets), total=2 * made.rows)
@@ -227,7 +222,7 @@ def scaled_by_all(original: Any) -> Any:
 
 def unbounded(columns: Any, radius: float = 0.0) -> Any:
     """Rows as integers, as long as they are."""
-    return np.rint(np.clip(columns, -(2.0**20), 2.0**20))
+    return np.rint(np.clip(columns * (LENGTH / (radius or 1.0)), -(2.0**20), 2.0**20))
 
 
 def direct(original: Any) -> Any:

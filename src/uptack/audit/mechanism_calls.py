@@ -51,7 +51,7 @@ def coin_faults(coin: Any) -> list[str]:
 
 SPOTS = (
     Spot("uptack.statistics.row_counts.noisy_size", lambda n, law, _: int(n), prices.counted),
-    Spot("uptack.regression.newton_steps.noisy_whole", lambda value, law, _: int(value), prices.counted),
+    Spot("uptack.regression.private_sums.noisy_whole", lambda value, law, _: int(value), prices.counted),
     Spot("uptack.ranks.rank_options.with_noise", lambda value, law, _: int(value), prices.counted),
     Spot("uptack.mechanisms.additive_noise.laplace", lambda value, **told: (value, prices.public(told)), prices.added),
     Spot("uptack.mechanisms.additive_noise.gaussian", lambda value, **told: (value, prices.public(told)), prices.added),

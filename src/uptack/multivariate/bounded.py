@@ -61,22 +61,10 @@ def _second_moments(vectors: Callable[[Floats], Sequence[Whole]], batch: Floats)
 
 def noisy_moments(total: Whole, account: Account) -> Floats:
     """Σuuᵀ/Λ² with matrix Laplace noise: spends all of the account, which is pure ε by `matrix_laplace`."""
-    (found,) = noisy_blocks([total], account)
-    return found
-
-
-def noisy_blocks(totals: Sequence[Whole], account: Account) -> list[Floats]:
-    """The same for several sums, where a row adds to one of them only. It costs what one of them does.
-
-    The nuclear norms of blocks add up to that of the matrix that has them on its diagonal, which a row moves as it
-    would one sum; and so do the logarithms of what their noises' densities change by.
-    """
     theta = moved(account) * LENGTH**2 / account.epsilon
-    grid = Grid.finer_than(theta, FINE)
-    blocks = [[[Fraction(v) for v in line] for line in np.asarray(total, object)] for total in totals]
-    price = loss.Pure(account.epsilon)
-    paid, noise = account.pay(price), MatrixLaplace(price, theta, grid)
-    return [paid.draw(noise, block) / float(LENGTH) ** 2 for block in blocks]
+    noise = MatrixLaplace(loss.Pure(account.epsilon), theta, Grid.finer_than(theta, FINE))
+    exact = [[Fraction(v) for v in line] for line in np.asarray(total, object)]
+    return account.draw(noise, exact) / float(LENGTH) ** 2
 
 
 def noisy_total(total: Whole, account: Account) -> Floats:

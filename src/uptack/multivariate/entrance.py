@@ -105,12 +105,17 @@ class Sized:
 
 
 def sized(rows: Sample, missing: str, account: Account) -> Sized:
-    """The number of rows, bought where rows are added and removed, and the account with what is left.
+    """The number of rows, bought where rows are added and removed, and the account with what is left."""
+    if account.adjacency.size_is_public:
+        return Sized(rows.size, missing == "error", account)
+    return buy_size(rows, account)
+
+
+def buy_size(rows: Sample, account: Account) -> Sized:
+    """The number of complete rows with noise, and the account with what is left.
 
     What was bought comes with the answer (`Account.bought`).
     """
-    if account.adjacency.size_is_public:
-        return Sized(rows.size, missing == "error", account)
     part = account.epsilon * COUNT
     law = IntegerLaplace(account.rows / part)
     found = noisy_size(rows.count(), law, account.allot(part))

@@ -36,10 +36,11 @@ from uptack.table.exact_sum import Floats
 
 Integers = NDArray[np.int64]
 
-QUARTERS = 960
-"""Levels of a size: 2^(i/4) for |i| up to this. Squares of sizes, and their ratios, are floats."""
+OCTAVE, BELOW, ABOVE = 16, 240, 12
+"""Levels of a size: 2^(i/16), from 240 powers of two below 1 to 12 above. Squares of sizes, and their ratios, are
+floats."""
 
-THRESHOLDS = tuple(2.0 ** ((2 * i + 1) / 8) for i in range(4))
+THRESHOLDS = np.array([2.0 ** ((2 * i + 1) / (2 * OCTAVE)) for i in range(OCTAVE)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +74,40 @@ def falling(size: int, middle: int, most: int, width: float) -> Integers:
     return np.maximum(np.rint(most * (1 + away) ** -1.5), 1).astype(np.int64)
 
 
-SIZES = Levels(falling(2 * QUARTERS + 1, QUARTERS, 1 << 14, 4.0))
-"""Sizes of numbers above 0, by quarters of a power of two."""
+@dataclass(frozen=True, eq=False)
+class SizeLevels(Levels):
+    """Sizes of numbers above 0: 2^(i/16), from the lowest i on, with their copies."""
+
+    lowest: int
+
+    def size(self, copy: int) -> float:
+        """The size that this is a copy of."""
+        return float(2.0 ** ((self.level(copy) + self.lowest) / OCTAVE))
+
+    def counts(self, sizes: Floats) -> list[Tally]:
+        """The level that each number lies on; those beyond the ends, and below 0, on the first or the last."""
+        mantissa, power = np.frexp(np.where(sizes > 0, np.minimum(sizes, 1e300), 0.0))
+        within = np.searchsorted(THRESHOLDS, 2 * mantissa, side="right")
+        level = OCTAVE * (power.astype(np.int64) - 1) + within - self.lowest
+        last = self.copies.size - 1
+        return [Tally(np.where(mantissa > 0, np.clip(level, 0, last), 0), last + 1)]
+
+
+def _size_copies(power: int) -> Integers:
+    """Below 1 as `falling`. Above 1 as 1/size to a power: a size that is far too large is the worse mistake, and all
+    that are larger weigh no more than a few that are next to a level.
+    """
+    level = np.arange(-OCTAVE * BELOW, OCTAVE * ABOVE + 1)
+    below = falling(level.size, OCTAVE * BELOW, 1 << (ABOVE * power), float(OCTAVE))
+    above = np.rint(2.0 ** (power * (ABOVE - level / OCTAVE)))
+    return np.where(level > 0, above, below).astype(np.int64)
+
+
+SIZES, NEAR_SIZES = (SizeLevels(_size_copies(power), -OCTAVE * BELOW) for power in (2, 4))
+"""Any size. 1 is about where it is expected: of the second list, surely."""
+
+NEXT_SIZES = SizeLevels(np.ones(2 * OCTAVE + 1, np.int64), 0)
+"""From 1 to 4."""
 
 
 def intervals(counts: Whole, share: Fraction, steps: int) -> tuple[Integers, Integers]:
@@ -104,19 +137,15 @@ def drawn(boxes: Boxes, account: Account) -> list[int]:
     return found
 
 
-def size_counts(sizes: Floats) -> list[Tally]:
-    """The level of `SIZES` that each number lies on; those that are not above 0 on the lowest."""
-    mantissa, power = np.frexp(np.where(sizes > 0, sizes, 0.0))
-    above = sum(2 * mantissa >= threshold for threshold in THRESHOLDS)
-    level = np.where(mantissa > 0, 4 * (power.astype(np.int64) - 1) + above, -QUARTERS)
-    return [Tally(np.clip(level, -QUARTERS, QUARTERS) + QUARTERS, 2 * QUARTERS + 1)]
-
-
-def private_size(counts: Whole, share: Fraction, account: Account) -> float:
-    """The quantile of numbers above 0, to a quarter of a power of two."""
-    lows, highs = intervals(counts, share, SIZES.steps(account.epsilon / account.rows, 1))
-    (copy,) = drawn(SIZES.boxes(lows[None], highs[None]), account)
-    return float(2.0 ** ((SIZES.level(copy) - QUARTERS) / 4))
+def private_sizes(
+    counts: Sequence[Whole], share: Fraction, account: Account, levels: SizeLevels = SIZES
+) -> list[float]:
+    """The same quantile of several kinds of numbers above 0, to a sixteenth of a power of two, in one draw: from how
+    many rows are on each level.
+    """
+    steps = levels.steps(account.epsilon / account.rows, len(counts))
+    lows, highs = stacked([intervals(each, share, steps) for each in counts])
+    return [levels.size(copy) for copy in drawn(levels.boxes(lows, highs), account)]
 
 
 def stacked(ends: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:

@@ -1,6 +1,6 @@
 """A scale and a centre for every column, all of them in one private draw each: then columns are of like size.
 
-**Scales.** Rows are paired at random, and |x_i - x_j| is a power of two, rounded down. The scale is the median of those
+**Scales.** Rows are paired at random, and |x_i - x_j| is rounded to a power of two. The scale is the median of those
 that are not 0. A row is in at most one pair (`uptack.multivariate.steps`), so by the lemma of `uptack.multivariate.
 levels` one row moves the score of every power by at most 1.
 
@@ -34,6 +34,7 @@ POWERS = 1022
 """Scales are from 2^-1022 to 2^1022, so that 1/scale is a float, too. No float is far beyond the upper end. A column at
 the lower one has none: what it varies by are no normal floats."""
 
+HALF_POWER = 0.5**0.5
 DROPPED = 2 * POWERS + 1
 SCALES = Levels(np.append(falling(DROPPED, POWERS, 1 << 16, 1.0), 1 << 12))
 
@@ -90,10 +91,10 @@ class Frame:
 
 
 def _exponents(one: Floats, other: Floats) -> list[Whole]:
-    """For each column, how many pairs differ by 2^e to 2^(e + 1). Halves can't overflow."""
+    """For each column, how many pairs differ by about 2^e: by the nearest power of two. Halves can't overflow."""
     apart = np.abs(one / 2 - other / 2)
     mantissa, power = np.frexp(apart)
-    level = np.clip(power.astype(np.int64), -POWERS, POWERS) + POWERS
+    level = np.clip(power.astype(np.int64) + (mantissa >= HALF_POWER), -POWERS, POWERS) + POWERS
     counts = [np.bincount(i[m > 0], minlength=DROPPED) for m, i in zip(mantissa, level, strict=True)]
     return [np.array(counts).reshape(len(apart), DROPPED)]
 

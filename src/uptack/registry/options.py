@@ -137,6 +137,7 @@ KNOWN = {
         Option("classes", "The two classes of the response, once for each: the odds are those of the second.", "keys"),
         Option("levels", "NAME=A,B,C: the levels of a category; more than once for several. Without: those with "
                "enough rows (needs δ).", "levels"),
+        Option("loss", "What is minimised.", "choice", ("squares", "huber")),
         Option("quantile", "The quantile whose plane is fitted.", "number"),
         Option("standard_errors", "Spend a third on standard errors. (A fit by bounded sums has them anyway.)", "flag"),
         Option("progress", "Whether to show how far a long computation is."),

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.display.figure_table import STAMP, FigureTable
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.labels import label
-from uptack.privacy import Privacy
 from uptack.regression import coefficient_table
 from uptack.regression.coefficient_errors import times
 from uptack.regression.coefficient_plot import plot_coefficients
-from uptack.regression.fit_model import Model
-from uptack.regression.fit_state import FitState
-from uptack.regression.sandwich import SAFE
 from uptack.release import Release
 from uptack.table.exact_sum import Floats
 
-PANELS = ", so not if slopes differ between people"
-"""What is said of people's rows. Of them it is often not so."""
-
-MEASURED = "standard errors allow for residuals that spread unevenly"
-
-LOST = 0.1
-"""A coefficient hangs on lost directions if they make up more than this part of it."""
+SAFE = 1.2
+"""Times τ²/v: standard errors are larger by this for sampling variances v that are known to a deviation τ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,98 +45,23 @@ class Sizes:
         return np.asarray(self.errors * t * np.sqrt(1 + more), np.float64)
 
 
-def in_units(fit: FitState, width: int) -> tuple[Floats, Sizes, NDArray[np.bool_]]:
-    """Coefficients and the sizes of their errors, in the units of the columns, and which hang on lost directions.
-
-    In the coordinates of z the step's noise has E|g|² = p(p + 1)·scale² in all directions alike. The sampling error of
-    a gradient is at most E ψ²·M/n, with `FitState.meat` as M. With k the mean curvature
-
-        V = H⁻¹·(E ψ²·M/n + (p + 1)·scale² + k²·σ²·|Δ|²)·H⁻¹/k².
-
-    The last term is what a last step Δ is off by for the noise σ of H.
-
-    That takes residuals to spread alike for all x; of classes, the model to hold; of a quantile, that it is linear in
-    x. Where the variance of gradients was measured, the first term comes from there (`uptack.regression.sandwich`).
-
-    **People.** A person adds the mean g of what her rows would, and n is the number of people. By Jensen's inequality
-    ggᵀ ≼ mean of (wz)(wz)ᵀψ² over her rows, whatever they have in common. So the sampling error of a gradient's
-    coordinate is still at most E ψ²·M/n, with the mean over a random row of a random person. It is as large as that if
-    the rows of one person are copies of each other; else intervals are wider than they need be.
-
-    The ridge leads to b - (H + Q)⁻¹·Q·b in place of b. So it is off by H⁻¹·Q times what it led to, which is added as a
-    bias: of nearly collinear columns that is much more than (H + Q)⁻¹·Q times the same.
-    """
-    model, step, curvature, measured = fit.model, fit.step, fit.curvature, fit.measured
-    units, back, kept = _back(model, width)
-    lines = back @ model.whitening.T
-    turned = lines @ curvature.vectors
-    steps = step.bend * curvature.noise * float(np.linalg.norm(step.change))
-    private = (model.p + 1) * step.scale**2 + steps**2
-    if measured is None:
-        filling = curvature.vectors.T @ fit.meat.matrix @ curvature.vectors * model.loss.noise(step.slope) / model.n
-        outer = turned / (curvature.values * step.bend)
-        sampled, size = np.einsum("ij,jk,ik->i", outer, filling, outer), (outer**2).sum(axis=1)
-        doubt = np.zeros_like(size)
-    else:
-        sampled, doubt, size = measured.variances(lines)
-    b = np.linalg.solve(model.whitening.T, step.beta)
-    slope = step.bend * curvature.matrix if measured is None else measured.least
-    bias = lines @ np.linalg.solve(slope, step.bend * step.ridge @ b)
-    part = turned**2
-    lost = part[:, curvature.lost].sum(axis=1) > LOST * part.sum(axis=1)
-    noisy = private * size
-    if model.frame.leading:
-        sampled[0], noisy[0] = np.add((sampled[0], noisy[0]), step.raised)
-    variance = sampled + SAFE * doubt + noisy + bias**2
-    parts = np.array([noisy, doubt]) / np.maximum(variance, 1e-300)  # a dropped column has no variance
-    error, (share, unsure) = np.sqrt(variance), np.nan_to_num(parts)
-    value = back @ step.beta
-    if model.frame.leading:
-        value[0] += model.response[1]
-    value, error = value * units, error * units
-    error[lost] = np.inf
-    error[~kept] = np.inf
-    return value, Sizes(error, np.clip(share, 0.0, 1.0), unsure), lost & kept
-
-
-def _back(model: Model, width: int) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """The units of the coefficients, the matrix that takes β of standardised columns to coefficients in these, and
-    which coefficients there are. Units are powers of two, or beyond floats: squares are taken without them.
-    """
-    frame, lead, unit = model.frame, int(model.frame.leading), model.response[0]
-    units, back, kept = np.full(width - 1 + lead, unit), np.zeros((width - 1 + lead, model.p)), [*range(lead)]
-    for i, column in enumerate(model.predictors):
-        units[lead + column] = unit / frame.units[i]
-        back[lead + column, lead + i] = 1.0
-        kept.append(lead + column)
-    back[:lead, 0] = 1.0
-    back[:lead, lead:] = -frame.centres[: model.p - lead]
-    return units, back, np.isin(np.arange(len(units)), kept)
-
-
 @dataclass(frozen=True)
 class LinearErrors:
-    """Standard errors of released coefficients: sampling, privacy noise and the ridge's bias together.
+    """Standard errors of released coefficients: sampling, privacy noise and what clipping may lose together.
 
-    `unresolved` are the coefficients that hang on directions lost in noise, `dropped` the columns without a scale.
-    `private` and `unsure` are those of `Sizes`, and noise was drawn for `drawn` coefficients together.
+    `unresolved` are the coefficients on directions of x that noise hides: they have no standard error. `target` says
+    what is estimated. `gross` is the number of gross errors that were left out, and its standard error. `private` and
+    `unsure` are those of `Sizes`, and noise was drawn for `drawn` coefficients together.
     """
 
     standard_errors: tuple[float, ...]
     unresolved: tuple[int, ...]
-    dropped: tuple[int, ...]
-    spread: float | None
     intercept: bool
-    assumed: str
-    measured: bool = False
+    target: str
+    gross: tuple[float, float]
     private: tuple[float, ...] = ()
     unsure: tuple[float, ...] = ()
     drawn: int = 1
-
-    @property
-    def holds(self) -> str:
-        """When they hold."""
-        return MEASURED if self.measured else self.assumed
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The value ± so many standard errors, for the population's coefficients: by the law of a normal error and
@@ -164,30 +79,23 @@ class LinearErrors:
 
     def remarks(self) -> list[str]:
         """What is to be said of each coefficient."""
-        said = [""] * len(self.standard_errors)
-        for i in self.unresolved:
-            said[i] = "not resolved"
-        for i in self.dropped:
-            said[i + self.intercept] = "hardly varies"
-        return said
+        return ["not resolved" if i in self.unresolved else "" for i in range(len(self.standard_errors))]
 
-    def notes(self, names: Sequence[str] = ()) -> tuple[str, ...]:
-        """What a reader should know. Without names columns go by their numbers."""
-        said = [self.holds]
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        notes = [f"estimates {self.target}", _gross_errors(*self.gross)]
         if self.unresolved:
-            many = "1 coefficient hangs" if len(self.unresolved) == 1 else f"{len(self.unresolved)} coefficients hang"
-            said.append(
-                f"{many} on directions of x that noise covers: columns that nearly follow from others, or too few rows"
-            )
-        if self.dropped:
-            which = ", ".join(label(names[c]) if names else str(c) for c in self.dropped)
-            one = len(self.dropped) == 1
-            said.append(
-                f"column {which} hardly ever varies: its coefficient is set to 0"
-                if one
-                else f"columns {which} hardly ever vary: their coefficients are set to 0"
-            )
-        return tuple(said)
+            many = "1 coefficient is" if len(self.unresolved) == 1 else f"{len(self.unresolved)} coefficients are"
+            notes.append(f"{many} not resolved: columns nearly follow from others, or vary in too few rows")
+        return tuple(notes)
+
+
+def _gross_errors(count: float, error: float) -> str:
+    """What is said of rows that were left out."""
+    far = "with a value 300 units or more from the centre of its column"
+    if count > 2 * error:
+        return f"about {count:,.0f} rows were left out as gross errors, {far} (standard error {error:,.0f})"
+    return f"at most about {max(count, 0) + 2 * error:,.0f} rows were left out as gross errors, {far}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,14 +107,6 @@ class RegressionRelease(Release[Floats]):
         """The same release."""
         return RegressionRelease(**{field.name: getattr(release, field.name) for field in fields(release)})
 
-    def named(self, *names: Any) -> Self:
-        """The same release, with names of one's own for its columns, also in what is said of them."""
-        found, errors = super().named(*names), self.noise
-        if not isinstance(errors, LinearErrors) or len(names) != self.value.size - errors.intercept:
-            return found
-        said = dict(zip(errors.notes(), errors.notes(names), strict=True))
-        return replace(found, notes=tuple(said.get(note, note) for note in found.notes))
-
     def summary(self, names: Sequence[str] | None = None, *, confidence: Rational = 0.95) -> str:
         """A table of estimates, standard errors, z and intervals.
 
@@ -217,12 +117,9 @@ class RegressionRelease(Release[Floats]):
         errors = self.noise
         if not isinstance(errors, LinearErrors):
             raise NoInterval("this release has no standard errors")
-        spread = "" if errors.spread is None else f"spread of residuals {errors.spread:.4g}; "
-        panels = PANELS if self._of_people and not errors.measured else ""
         rows = [] if self.rows is None else [str(self.rows)]
-        notes = [note + panels if note == errors.holds else note for note in self.notes]
         stamp = [] if self.private else [STAMP]
-        return "\n".join([*self.lines(names, confidence=confidence), f"{spread}{self.privacy}", *rows, *notes, *stamp])
+        return "\n".join([*self.lines(names, confidence=confidence), str(self.privacy), *rows, *self.notes, *stamp])
 
     def lines(self, names: Sequence[str] | None = None, *, confidence: Rational = 0.95) -> list[str]:
         """The head of that table, and a line per coefficient."""
@@ -253,7 +150,3 @@ class RegressionRelease(Release[Floats]):
         `uptack.plot_coefficients`. Returns the axes.
         """
         return plot_coefficients(self, ax=ax, **style)
-
-    @property
-    def _of_people(self) -> bool:
-        return isinstance(self.privacy, Privacy) and bool(self.privacy.adjacency.person)

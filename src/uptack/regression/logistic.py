@@ -63,20 +63,19 @@ def logistic_regression(
 ) -> Release[Floats] | NoReply:
     """Log-odds of the second of two classes, intercept first, with no bounds on the data: ε-differentially private.
 
+    **Target.** The maximum likelihood estimate of the rows, without gross errors in x
+    (`uptack.linear_regression`): also where log-odds are not linear in x.
+
     **Theorem.** Every step sums contributions of rows that are bounded by construction, or draws by inverse
-    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton_steps`. The score
-    y - 1/(1 + e^-η) is between -1 and 1, whatever η is. The parts add up to at most ε on every path.
+    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.solver`. The parts add up to
+    at most ε on every path.
 
     `classes` are the two values that y may have, and never read off the rows: 0 and 1, which False and True are too, or
     others that you declare. A row with any other value is a missing one.
 
-    It is a maximum likelihood fit in which rows far out in x count less. If the model holds they estimate the same. A
-    small ridge draws coefficients to 0 by less than a sampling error. `result.interval()` and `result.summary()` allow
-    for sampling, if the model holds, for privacy noise and for the ridge.
-
-    `fit_intercept`, `binary`, `formula`, `delta`, `missing`, `person` and ⊥ are as in `linear_regression`. ⊥ is also
-    the answer where a line separates the classes or nearly does: then coefficients run away, and the last step is no
-    polish.
+    `fit_intercept`, `binary`, `formula`, `delta`, `missing`, `person`, `result.interval()` and ⊥ are as in
+    `linear_regression`. ⊥ is also the answer where a line separates the classes or nearly does: then coefficients run
+    away, and the last step is a long one.
 
     >>> import numpy as np
     >>> from uptack.noise import SeededEntropy

@@ -1,10 +1,8 @@
-"""What a fit by bounded sums needs of a loss: a score that is bounded, and what is special about its plan and steps.
+"""What the solver needs to know of a loss: about eight members, each of which every fit uses.
 
-A loss has a score ψ and a curvature κ = -dψ/dη of the predictor η = (1, x)·β. Both are bounded, so a row w·z of length
-at most R adds a vector of length at most R·limit to the gradient, and a matrix of trace at most R²·steep to the
-Hessian. Rows come with their weights w = min(1, R/|z|); a loss says how its score shrinks with them, such that
-
-    d/db Σ wz·ψ = -Σ κ·(wz)(wz)ᵀ.
+A regression estimates the coefficients β for which Σ (1, x)·ψ(y, η) = 0 with η = (1, x)·β. A loss says what ψ is, the
+*score*; how fast it falls in η, the *curvature*; and where a fit *starts*, given second moments. The solver does the
+rest (`uptack.regression.solver`). `uptack.regression.least_squares_loss` is the shortest example.
 
 Scores and curvatures are computed row by row, by operations that IEEE 754 defines to the last bit. So the logistic
 curve is a polynomial and a power of two, and not a library's: one row's contribution can't depend on where in a batch
@@ -14,221 +12,110 @@ it stands.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
 
-from uptack.account import Account
-from uptack.multivariate.signs import Shape
-from uptack.multivariate.standardise import Frame
-from uptack.multivariate.steps import Sample
+import numpy as np
+
 from uptack.table.exact_sum import Floats
 
-if TYPE_CHECKING:
-    from uptack.regression.fit_model import Model
-    from uptack.regression.fit_state import FitState
-    from uptack.regression.hessian import Hessian
-    from uptack.regression.newton_steps import NewtonStep
 
-QUARTILE = 0.6744897501960817
-NARROW, BENT = 0.8, 1.5
-"""The least that R is, over the quantile of |z|, and the most where Hessians have curvatures: their noise is larger by
-R², and by the curvature's mean."""
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Second moments S of (1, x, y) in units of their columns, with noise; the unit of y, and its centre in units.
 
-LOUD = 0.4
-"""Rows of such a loss are clipped as wide as leaves the last gradient's noise at so many sampling errors."""
-
-FAR = 1.5
-"""Times R: up to there rows count with their whole residual."""
-
-ROOM = 0.5
-"""⊥ where the last gradient's noise would move predictions by more than this part of a spread."""
-
-UNKNOWN = (0.0, math.inf)
-"""Where a curvature is not known before."""
-
-START = Fraction(2, 100)
-"""The part of ε for the mean response, where a fit starts from that."""
-
-
-def within(wide: float, least: float, most: float) -> float:
-    """As wide as that, but no less and no more than these."""
-    return min(max(wide, least), most)
-
-
-def wide_rows(noise: float, expected: float, limit: float) -> float:
-    """R over the quantile of |z|, where rows alone are clipped: for a noise of the last gradient of so many sampling
-    errors if ψ and R were 1, and about so large a ψ².
-    """
-    return within(LOUD * math.sqrt(expected) / (noise * limit), NARROW, BENT)
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One Newton step: its part of what gradients get, whether the Hessian is measured anew with the curvatures at
-    its start, whether the loss has its corners, whether the tails of the residuals decide how wide they are clipped
-    from here on (`RegressionLoss.widened`), whether the Hessian is first what normal predictors would have
-    (`uptack.regression.curvature`), and where the step leads to from β, if not to where it ends.
+    `first` is 0 with an intercept and 1 without: which of (1, x) are predictors. `noise` is the deviation of an entry.
     """
 
-    share: Fraction
-    reweighted: bool = False
-    sharp: bool = True
-    tails: bool = False
+    matrix: Floats
+    first: int
+    unit: float
+    centre: float
+    noise: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """The mean of y, in its own units."""
+        return self.unit * (float(self.matrix[0, -1] / self.matrix[0, 0]) + self.centre)
+
+    def line(self) -> Floats:
+        """The least-squares coefficients of y on the predictors, y in units and from its centre."""
+        s = self.matrix[self.first :, self.first :]
+        return np.asarray(np.linalg.solve(s[:-1, :-1], s[:-1, -1]), np.float64)
+
+    @property
+    def rest(self) -> float:
+        """The deviation of the residuals of that line, in units of y. Noise can't tell it from less than its own."""
+        left = float(self.matrix[-1, -1] - self.line() @ self.matrix[self.first : -1, -1])
+        return math.sqrt(max(left, self.noise) / float(self.matrix[0, 0]))
+
+    def _covariance(self) -> Floats:
+        """That of x and y."""
+        s = self.matrix / self.matrix[0, 0]
+        return np.asarray(s[1:, 1:] - np.outer(s[1:, 0], s[0, 1:]))
+
+    def slopes(self) -> Floats:
+        """The least-squares slopes of y, in its own units, with an intercept."""
+        c = self._covariance()
+        return np.asarray(self.unit * np.linalg.solve(c[:-1, :-1], c[:-1, -1]), np.float64)
+
+    def variance(self, slopes: Floats) -> float:
+        """The variance of x·slopes."""
+        return float(slopes @ self._covariance()[:-1, :-1] @ slopes)
+
+    def plane(self, mean: float, slopes: Floats) -> Floats:
+        """Coefficients of the predictors for `mean` at the mean of x, with these slopes: without an intercept those
+        that are nearest.
+        """
+        level = mean - float(self.matrix[0, 1:-1] @ slopes / self.matrix[0, 0])
+        beta = np.append(level, slopes)
+        s = self.matrix[self.first : -1, self.first : -1]
+        return np.asarray(np.linalg.solve(s, self.matrix[self.first : -1, :-1] @ beta), np.float64)
+
+
+class Loss(ABC):
+    """A loss of residuals or of classes. Nothing that is here has a say in privacy."""
+
+    target: str
+    """What is estimated, in one sentence."""
+
+    scaled: bool = True
+    """Whether y is seen in units from its centre. Else it is seen as it is."""
+
+    binary: bool = False
+    """Whether y is 0 or 1, and needs no private unit."""
+
     curved: bool = False
-    leads: Callable[[FitState, Floats], Floats] | None = None
+    """Whether the curvature differs between rows. Then the Hessian is measured again, and there is a step more."""
 
+    near: Fraction = Fraction(0)
+    """Which quantile of |y - η| is the spread s. 0 if the score has no spread."""
 
-class RegressionLoss(Protocol):
-    """ψ and κ of rows with response y, predictor η and weight w, at a spread s of residuals; and what a plan and a fit
-    ask beyond that. Most losses have nothing to say to most of those questions, and have the answers that are here.
+    typical: float = 1.0
+    """What the mean curvature is about, over the information."""
 
-    `response` says whether y is standardised, gets a scale, and is a line of the scatter matrix.
-    """
+    stride: float = math.inf
+    """The longest step, as the root mean square change of η."""
 
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """The steps."""
-        ...
+    def start(self, moments: Moments) -> Floats:
+        """Coefficients of the predictors to start from."""
+        return moments.line()
 
-    @property
-    def response(self) -> bool:
-        """Whether y is a number with a scale of its own. Then residuals are taken to spread alike for all x, and else
-        in proportion to κ.
+    @abstractmethod
+    def far_score(self, rest: float, s: float) -> float:
+        """About how large |ψ|/√information is for rows far out, at least: by the deviation of residuals of least
+        squares, and the spread. Where most scores are alike, a quantile says nothing about the others.
         """
-        ...
 
-    @property
-    def limit(self) -> float:
-        """The largest |ψ|."""
-        ...
+    def information(self, eta: Floats) -> Floats:
+        """The largest curvature at η: how much a row there can tell."""
+        return np.ones_like(eta)
 
-    @property
-    def least(self) -> float:
-        """The mean of κ/steep is taken to be at least this."""
-        ...
+    @abstractmethod
+    def score(self, y: Floats, eta: Floats, s: float) -> Floats:
+        """ψ: minus the derivative of the loss in η."""
 
-    @property
-    def expected(self) -> tuple[float, float]:
-        """What κ·s and ψ² are about, for plans."""
-        ...
-
-    @property
-    def assumed(self) -> str:
-        """When standard errors hold. Said of every fit: where it is not so, intervals are too short."""
-        ...
-
-    @property
-    def polish(self) -> float:
-        """The longest last step, in spreads or logits, beside what is noise: a longer one may not have arrived."""
-        ...
-
-    @property
-    def ridge(self) -> float:
-        """Times min(1, s)/sqrt(n): the penalty on the coefficients of standardised columns."""
-        ...
-
-    @property
-    def far(self) -> float:
-        """How many times R a row is away from where on its residual is smaller, too."""
-        ...
-
-    def steep(self, s: float) -> float:
-        """The largest κ."""
-        ...
-
-    def score(self, y: Floats, eta: Floats, w: Floats, s: float, sharp: bool) -> Floats:
-        """ψ/limit, within [-1, 1]."""
-        ...
-
-    def bend(self, y: Floats, eta: Floats, w: Floats, s: float) -> Floats:
-        """κ/steep, within [0, 1]."""
-        ...
-
-    def noise(self, slope: float) -> float:
-        """The variance of ψ, by the mean of κ/steep."""
-        ...
-
-    def clipped(self, noise: float) -> tuple[RegressionLoss, float]:
-        """The loss, and R over the quantile of |z|, for a noise of the last gradient of so many sampling errors if
-        both were 1.
-        """
-        ...
-
-    def begun(
-        self, rows: Sample, frame: Frame, shape: Shape, account: Account
-    ) -> tuple[RegressionLoss, Floats, Floats] | None:
-        """The loss, B and β that a fit starts with, given the coordinates of (1, x), or of (1, x, y); None where it
-        can't.
-        """
-        ...
-
-    @property
-    def usual(self) -> tuple[float, float]:
-        """What the mean of κ/steep is for most tables, and by how much it differs."""
-        return UNKNOWN
-
-    @property
-    def bent(self) -> float:
-        """What κ/steep is about, where no fit arrives without it in the Hessian; else infinite."""
-        return math.inf
-
-    @property
-    def near(self) -> tuple[Fraction, float]:
-        """Which quantile of |w·r| a spread is found by, and what it is of a standard normal law."""
-        return Fraction(1, 2), QUARTILE
-
-    @property
-    def room(self) -> float:
-        """How far the last gradient's noise may move predictions, by public numbers: in spreads, or in logits."""
-        return ROOM
-
-    @property
-    def splits(self) -> bool:
-        """Whether residuals are near or far, as of Huber's loss. Then standard errors can be measured
-        (`uptack.regression.sandwich`), and rows far out and the tails of residuals say more about a fit
-        (`uptack.regression.residual_tails`, `uptack.regression.intercept_level`).
-        """
-        return False
-
-    def parts(self, leading: bool) -> tuple[Fraction, Fraction]:
-        """The parts of ε for where a fit starts, with an intercept or without, and for what it has to know of y at its
-        end.
-        """
-        return Fraction(0), Fraction(0)
-
-    def ways(self, n: float, account: Account) -> tuple[RegressionLoss, ...]:
-        """The losses to try by public numbers, the best first, if this account is for the end of a fit; none where
-        noise would cover that.
-        """
-        return (self,)
-
-    def known(self, model: Model, first: Hessian, beta: Floats) -> RegressionLoss:
-        """The loss for a step from β, by what has been released: that costs nothing."""
-        return self
-
-    def widened(
-        self,
-        rows: Sample,
-        model: Model,
-        at: tuple[Floats, float],
-        times: float,
-        account: Account,
-        *,
-        late: bool = False,
-    ) -> RegressionLoss:
-        """The loss with residuals at β and s clipped as their tails say, at most so many times as wide. It is late if
-        there was a step before.
-        """
-        return self
-
-    def ended(self, rows: Sample, fit: FitState, account: Account) -> FitState | None:
-        """The fit, and what is known of it at its end; None where it can't be stood behind for that."""
-        return fit
-
-    def astray(self, step: NewtonStep, before: float, curvature: Hessian) -> bool:
-        """Whether the last step says that a fit of this loss can't be stood behind, by released numbers; with the noise
-        of the step before.
-        """
-        return False
+    def curvature(self, y: Floats, eta: Floats, s: float) -> Floats:
+        """-dψ/dη, from 0 to `information`, which it is if nothing else is said."""
+        return self.information(eta)

@@ -42,20 +42,16 @@ def poisson_regression(
 ) -> Release[Floats] | NoReply:
     """Coefficients of the logarithm of a rate, intercept first, without bounds on the data: ε-differentially private.
 
+    **Target.** The maximum likelihood estimate of the rows, without gross errors (`uptack.linear_regression`). It is
+    that of the mean, E[y|x] = e^η, also where y varies more than Poisson's law has it. y are counts, or other numbers
+    of 0 or more; those below count as 0.
+
     **Theorem.** Every step sums contributions of rows that are bounded by construction, or draws by inverse
-    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton_steps`. The score of
-    a row, y - e^η with less weight where e^η is large, is clipped at a limit that was released before
-    (`uptack.regression.poisson_loss`). The parts add up to at most ε on every path.
+    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.solver`. The parts add up to
+    at most ε on every path.
 
-    y are counts, or other numbers of 0 or more; those below count as 0. They may vary more than Poisson's law has it:
-    coefficients are those of the mean, E[y|x] = e^η, and `result.interval()` and `result.summary()` allow for the
-    variance that there is, in proportion to the rate. Rows far out in x count less, which changes nothing if the
-    logarithm of the rate is linear in x.
-
-    Counts with a very long tail are clipped. Then rates are too low by what the largest counts have beyond the limit. A
-    note says so, and which share of the rows that is.
-
-    `fit_intercept`, `binary`, `formula`, `delta`, `missing`, `person` and ⊥ are as in `linear_regression`.
+    `fit_intercept`, `binary`, `formula`, `delta`, `missing`, `person`, `result.interval()` and ⊥ are as in
+    `linear_regression`. ⊥ is also the answer where the last step is a long one.
 
     >>> import numpy as np
     >>> from uptack.noise import SeededEntropy

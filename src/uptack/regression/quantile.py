@@ -11,7 +11,7 @@ from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.regression.check_loss import Check
+from uptack.regression.check_loss import CheckLoss
 from uptack.regression.formulas import entered
 from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
 from uptack.regression.regression_calls import regress
@@ -48,17 +48,17 @@ def quantile_regression(
 ) -> Release[Floats] | NoReply:
     """Coefficients of a conditional quantile, intercept first, without bounds on the data: ε-differentially private.
 
+    **Target.** The coefficients that minimise the check loss of the rows, without gross errors
+    (`uptack.linear_regression`): those of the conditional quantile where it is linear in x. `quantile` is from 0.02 to
+    0.98. 0.5 is the median: least absolute deviations.
+
     **Theorem.** Every step sums contributions of rows that are bounded by construction, or draws by inverse
-    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.newton_steps`. The score of
-    a row is quantile - 1 below the plane and quantile above it. The parts add up to at most ε on every path.
+    sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.solver`. The parts add up to
+    at most ε on every path.
 
-    `quantile` is from 0.02 to 0.98. 0.5 is the median: the fit of least absolute deviations. Rows far out in x count
-    less, which changes nothing if the quantile is linear in x. Newton's steps need the density of residuals near 0,
-    which is a private count of rows near the plane, and the steps before the last have a slightly smoothed score.
-
-    `result.interval()` and `result.summary()` allow for sampling, for privacy noise and for a small ridge, also where
-    residuals spread differently for different x. `fit_intercept`, `binary`, `formula`, `delta`, `missing`, `person` and
-    ⊥ are as in `linear_regression`.
+    `result.interval()` and `result.summary()` allow for sampling, also where residuals spread differently for
+    different x, for privacy noise, and for what clipping may lose. `fit_intercept`, `binary`, `formula`, `delta`,
+    `missing`, `person` and ⊥ are as in `linear_regression`.
 
     >>> import numpy as np
     >>> from uptack.noise import SeededEntropy
@@ -74,7 +74,7 @@ def quantile_regression(
         "quantile regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
     told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
-    return regress(Check(level), x, y, account, told)
+    return regress(CheckLoss(level), x, y, account, told)
 
 
 def level_of(quantile: Any) -> float:

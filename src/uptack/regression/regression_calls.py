@@ -11,11 +11,11 @@ from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.errors import InvalidArgument
 from uptack.multivariate.entrance import read_design
-from uptack.regression.bounded_sums import HOW, fit
-from uptack.regression.fit_plans import FitRequest
+from uptack.regression.fit_requests import FitRequest
+from uptack.regression.fits import HOW, fit
 from uptack.regression.formulas import DesignColumns, Draft, designed
 from uptack.regression.formulas.grammar import MOST
-from uptack.regression.losses import RegressionLoss
+from uptack.regression.losses import Loss
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
 
@@ -29,12 +29,10 @@ many columns of found levels."""
 FEW = "declared levels, or more rows in each category"
 
 
-def regress(
-    loss: RegressionLoss, x: Any, y: Any, account: Account, told: Mapping[str, Any]
-) -> Release[Floats] | NoReply:
+def regress(loss: Loss, x: Any, y: Any, account: Account, told: Mapping[str, Any]) -> Release[Floats] | NoReply:
     """A fit, for what a regression was told beside its data: `fit_intercept`, `binary`, `missing`, `formula`, `levels`.
 
-    **Theorem.** Without categories to be found it is that of `uptack.regression.newton_steps`: ε, and δ is refused.
+    **Theorem.** Without categories to be found it is that of `uptack.regression.solver`: ε, and δ is refused.
     With some a tenth of ε and all of δ finds their levels (`Draft.found`), the fit is 9ε/10-private given these, and by
     composition the whole is (ε, δ)-private. All of it is written down on one account.
     """
@@ -51,14 +49,14 @@ def regress(
     return fit(design, response, FitRequest.of(loss, len(design), account, told))
 
 
-def _listed(loss: RegressionLoss, draft: Draft, account: Account, told: Mapping[str, Any]) -> Release[Floats] | NoReply:
+def _listed(loss: Loss, draft: Draft, account: Account, told: Mapping[str, Any]) -> Release[Floats] | NoReply:
     """⊥ by public numbers, before any row is looked at; then the levels, and the fit with these."""
     listing = account.allot(account.epsilon * LISTING, account.delta)
     rest = account.allot(account.epsilon - listing.epsilon)
     least = draft.columns()
     asked, wide = FitRequest.of_call(loss, least, rest, told), max(len(least.names), 1)
     public_size = account.adjacency.size_is_public
-    if public_size and asked.planned(draft.size, wide) is None:
+    if public_size and draft.size < asked.least(wide, rest):
         return account.close(Outcome.refusal(HOW, asked.advice(wide)))
     account.begin()
     levels, notes = draft.found(listing)
@@ -66,7 +64,7 @@ def _listed(loss: RegressionLoss, draft: Draft, account: Account, told: Mapping[
         return account.close(Outcome.refusal(HOW, replace(asked.advice(wide), other=FEW)))
     public = replace(draft.columns(levels), notes=notes)
     asked, wide = FitRequest.of_call(loss, public, rest, told), len(public.names)
-    too_wide = asked.planned(draft.size, wide) is None if public_size else wide > WIDEST
+    too_wide = draft.size < asked.least(wide, rest) if public_size else wide > WIDEST
     if not wide or too_wide:  # before X is made
         return account.close(Outcome.refusal(HOW, replace(asked.advice(max(wide, 1)), other=FEW)))
     x, y, _ = draft.made(levels)

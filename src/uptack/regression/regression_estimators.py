@@ -38,6 +38,9 @@ class LinearRegression(PrivateLinearRegression, BySums):
     (True, Privacy(epsilon=1.0))
     """
 
+    _: KW_ONLY
+    loss: str = "squares"
+
     function = staticmethod(linear_regression)
 
 

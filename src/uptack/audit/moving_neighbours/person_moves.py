@@ -67,11 +67,11 @@ def leverage(n: int = 2500, rows: int = MORE, secret: bool = False) -> Any:
     rest = ids > 0
 
     def beside(far: float, times: int) -> PersonRows:
-        hers = np.full((times, 1), 1e9), np.full(times, far)
+        hers = np.full((times, 1), 100.0), np.full(times, far)
         made = np.vstack([x[rest], hers[0]]), np.append(y[rest], hers[1])
         return PersonRows(made, np.append(ids[rest], np.full(times, n)))
 
-    return beside(1e12, rows), PersonRows((x[rest], y[rest]), ids[rest]) if secret else beside(-1e12, 1)
+    return beside(200.0, rows), PersonRows((x[rest], y[rest]), ids[rest]) if secret else beside(-200.0, 1)
 
 
 def turned(n: int = 2500, rows: int = MORE) -> Any:

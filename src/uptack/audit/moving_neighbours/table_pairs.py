@@ -82,10 +82,10 @@ def far() -> Pair:
 
 
 def leverage(rows: int = 1, n: int = 2500) -> Pair:
-    """Rows with all the leverage there can be, above the line, which go below it."""
+    """Rows as far out as counts in full, above the line, which go below it. Beyond are gross errors."""
     (x, y), _ = line(n)
     x, y, far = x.copy(), y.copy(), y.copy()
-    x[-rows:], y[-rows:], far[-rows:] = 1e9, 1e12, -1e12
+    x[-rows:], y[-rows:], far[-rows:] = 100.0, 200.0, -200.0
     return (x, y), (x, far)
 
 
@@ -98,10 +98,10 @@ def classed(n: int = 2500) -> Pair:
 
 
 def counted(n: int = 2500) -> Pair:
-    """A row as far out as counts in full, with a number beyond all others and with none."""
+    """A row as far out as counts in full, with a count beyond all others and with none."""
     (x, y), (_, other) = classed(n)
     y, other = np.rint(np.abs(y)), np.rint(np.abs(other))
-    y[-1], other[-1] = 1e6, 0.0
+    y[-1], other[-1] = 100.0, 0.0
     return (x, y), (x, other)
 
 

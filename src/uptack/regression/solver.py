@@ -1,0 +1,407 @@
+"""Regression by bounded sums: one solver for every loss, pure ε, without bounds on the data.
+
+1. *Units and centres* of all columns (`uptack.multivariate.standardise`).
+2. *Scatter* Σaaᵀ of a = (1, x, y), rows cut to a length: coordinates z in which predictors are about round; a start.
+3. *Normal equations* Σvvᵀ of v = (√κ·z, c·ψ/√κ), rows cut to a length: the Hessian and a Newton step at once. A row
+   that is cut counts less in both alike, so the step is whole. One more coordinate counts gross errors.
+4. Where curvatures differ between rows, the *Hessian* Σκ·zzᵀ again.
+5. A Newton step by the *gradient* Σ w²·z·ψ, in which each row's part is cut to the length T; two where the Hessian was
+   measured again. Two private quantiles of lengths say how far out in their tail T is.
+6. *Variances* Σ(eⱼᵀg)² in the direction of each coefficient: standard errors.
+
+The gradient of a row is clipped by its length, and not its predictors and its residual apart. For normal rows the
+length that leaves out a few hundred rows is half the product of both factors' ends. So a clip that touches hardly any
+row is affordable, and what is estimated is the estimate without privacy, not one with other weights.
+
+**Theorem.** Each sum is private for its part of ε, whatever the rows hold, given what was released before
+(`uptack.regression.private_sums`). All else is computed from released numbers, and is fixed before rows are read again.
+The parts add up to at most ε on every path. ∎
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.account import Account
+from uptack.multivariate.bounded import moved
+from uptack.multivariate.standardise import Frame
+from uptack.multivariate.steps import Sample, lengths, products
+from uptack.progress import Step as Show
+from uptack.regression import tuning
+from uptack.regression.fit_rows import FitRows, RowWeights, cut
+from uptack.regression.losses import Loss, Moments
+from uptack.regression.private_sums import (
+    NoisyMatrix,
+    far_pair,
+    far_quantile,
+    farther_quantile,
+    gradient,
+    second_moments,
+    variances,
+)
+from uptack.table.exact_sum import Floats
+
+Flags = NDArray[np.bool_]
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Standardised rows, about how many there are, a loss, and what may be spent."""
+
+    rows: Sample
+    frame: Frame
+    intercept: bool
+    loss: Loss
+    n: float
+    account: Account
+
+    @property
+    def last(self) -> Fraction:
+        """The part of ε that the last gradient gets."""
+        draws = tuning.UNITS + tuning.CENTRES + tuning.RADII + tuning.NEAR + tuning.FAR
+        sums = tuning.SCATTER + tuning.NORMAL_EQUATIONS + tuning.VARIANCES
+        curved = self.loss.curved * (tuning.RADIUS + tuning.HESSIAN + tuning.SECOND)
+        return 1 - draws - sums - curved - 2 * tuning.SPREAD * bool(self.loss.near)
+
+    def noise(self, share: Fraction) -> float:
+        """The scale of the noise, at a part of ε, in the mean of vectors of length 1."""
+        return moved(self.account) / (self.n * float(self.account.epsilon * share))
+
+    def rank(self, share: Fraction, least: float, most: float, rank: float = tuning.RANK[0]) -> float:
+        """How many rows are beyond a quantile at this part of ε: at least so many, at most such a part of all."""
+        own = rank * self.account.rows / float(self.account.epsilon * share)
+        return min(max(own, least), most * self.n)
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """The first coordinates z = B·(1, x), in which second moments are 1, the mean of z, and the deviation of residuals
+    of least squares, in units of y.
+    """
+
+    coordinates: Floats
+    mean: Floats
+    rest: float
+
+    def turned(self, beta: Floats) -> Floats:
+        """b for coefficients β = Bᵀb. Its length is the root mean square of η."""
+        return np.asarray(np.linalg.solve(self.coordinates.T, beta), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Hessian:
+    """Eigenvalues as they are used, which of them noise hides, the deviation of an entry, the information there, and
+    the part of the rows that are cut.
+    """
+
+    values: Floats
+    hidden: Flags
+    entry: float
+    information: float
+    cut: float
+
+
+@dataclass(frozen=True)
+class Tail:
+    """Two far quantiles of the lengths of gradients, and the rows beyond the farther one."""
+
+    near: float
+    far: float
+    beyond: float
+
+    @property
+    def excess(self) -> float:
+        """How far rows are beyond, on average: that of an exponential tail through both."""
+        return max(self.far - self.near, 0.2 * self.far) / math.log(tuning.NEARER)
+
+    def lost(self, clip: float) -> float:
+        """What rows have beyond a clip in all, by Hill's index."""
+        index = min(math.log(max(self.far / self.near, 1.2)) / math.log(tuning.NEARER), tuning.HILL)
+        return self.beyond * math.pow(self.far / clip, 1 / index) * index / (1 - index) * clip
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a fit is: the coordinates of rows, b, and the spread s."""
+
+    model: FitRows
+    b: Floats
+    s: float
+    start: Start
+    hessian: Hessian
+
+    @property
+    def beta(self) -> Floats:
+        """Coefficients of the standardised predictors."""
+        return np.asarray(self.model.coordinates.T @ self.b)
+
+    @property
+    def information(self) -> float:
+        """What it is on average, if η is normal: by released numbers alone."""
+        b = self.start.turned(self.beta)
+        middle = float(b @ self.start.mean)
+        spread = math.sqrt(max(float(b @ b) - middle**2, 0.0))
+        return float(WEIGHTS @ self.model.loss.information(middle + spread * NODES) / WEIGHTS.sum())
+
+    @property
+    def steeper(self) -> float:
+        """How much larger the Hessian is by now than 1, as the information says."""
+        return self.information / self.hessian.information
+
+    def sizes(self, batch: Floats) -> Floats:
+        """|√i·z| for the information i."""
+        return self.model.sizes(batch, self.b)
+
+    def gradients(self, batch: Floats) -> Floats:
+        """Those of the rows here."""
+        return self.model.gradients(batch, self.b, self.s)
+
+    def moved(self, change: Floats) -> float:
+        """The root mean square change of η for a change of b."""
+        return float(np.linalg.norm(self.start.turned(self.model.coordinates.T @ change)))
+
+    def turned(self, values: Floats, axes: Floats) -> State:
+        """The same in coordinates in which a Hessian with these eigenvalues is 1."""
+        model = replace(self.model, coordinates=(axes / np.sqrt(values)).T @ self.model.coordinates)
+        return replace(self, model=model, b=np.sqrt(values) * (axes.T @ self.b))
+
+    def stepped(self, change: Floats) -> State:
+        """b after a step, which is no longer than the stride of the loss."""
+        part = min(1.0, self.model.loss.stride / max(self.moved(change), 1e-300))
+        return replace(self, b=self.b + part * change)
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonStep:
+    """The step that a gradient asks for, the part of it that was made, the deviation of its noise, and its clip."""
+
+    change: Floats
+    part: float
+    noise: float
+    clip: float
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Coefficients in units of the columns, the parts of their variances, and which of them noise hides.
+
+    `sampling` is known to the deviation `unsure`. `other` is for what was clipped, not corrected, or blurred by the
+    noise of the Hessian. `gross` is the number of gross errors and its deviation. `moved` is the root mean square
+    change of η in the last step.
+    """
+
+    beta: Floats
+    sampling: Floats
+    private: Floats
+    other: Floats
+    unsure: Floats
+    hidden: Flags
+    gross: tuple[float, float]
+    moved: float
+
+    def converged(self, loss: Loss) -> bool:
+        """Whether the last step was short, for a loss that is no parabola."""
+        return bool(self.moved <= tuning.CONVERGED * loss.stride)
+
+
+def solve(problem: Problem, show: Show) -> Fit:
+    """All steps after units and centres."""
+    show("scatter matrix")
+    state = spread(problem, begin(problem))
+    show("normal equations")
+    state, gross = normal_equations(problem, state)
+    if problem.loss.curved:
+        state = measure_hessian(problem, spread(problem, state))
+    show("Newton steps")
+    tail = measure_tail(problem, state)
+    if problem.loss.curved:
+        state, _ = newton(problem, state, tail, tuning.SECOND)
+    before = state
+    state, step = newton(problem, state, tail, problem.last)
+    show("standard errors")
+    return finish(problem, before, state, step, tail, gross)
+
+
+def begin(problem: Problem) -> State:
+    """Second moments S of (1, x, y): coordinates z = B·(1, x) in which those of the predictors are 1, and a start."""
+    frame, loss, d, first = problem.frame, problem.loss, problem.frame.width, int(not problem.intercept)
+    rows = FitRows(frame, first, loss, np.eye(d - 1 - first))
+    spare = tuning.LONG_ROWS / (tuning.EDGE * d**2 * problem.noise(tuning.SCATTER))
+    longest = math.sqrt(d * min(max(spare, 1.0), tuning.LONGEST))
+    found = second_moments(problem.rows, rows.scatter, longest, problem.n, problem.account.part(tuning.SCATTER))
+    values, axes, _ = spectrum(found, d - 1)
+    matrix = found.matrix.copy()
+    matrix[:-1, :-1] = (axes * values) @ axes.T
+    moments = Moments(matrix, first, float(frame.units[-1]), float(frame.centres[-1]), found.entry)
+    values, axes = np.linalg.eigh(matrix[first:-1, first:-1])
+    whitening = (axes / np.sqrt(values)) @ axes.T
+    start = Start(whitening, whitening @ matrix[first:-1, 0] / matrix[0, 0], moments.rest)
+    hessian = Hessian(values, np.zeros(values.size, bool), 0.0, 1.0, 0.0)
+    return State(replace(rows, coordinates=whitening), start.turned(loss.start(moments)), 1.0, start, hessian)
+
+
+def spread(problem: Problem, state: State) -> State:
+    """The spread of residuals, of a loss that has one."""
+    if not problem.loss.near:
+        return state
+    n, beyond = problem.n, float(1 - problem.loss.near) * problem.n
+    part = problem.account.part(tuning.SPREAD)
+    return replace(
+        state, s=far_quantile(problem.rows, lambda batch: state.model.residuals(batch, state.b), beyond, n, 1.0, part)
+    )
+
+
+def normal_equations(problem: Problem, state: State) -> tuple[State, tuple[float, float]]:
+    """The Hessian and a Newton step, from second moments of predictors and residuals together; and the number of gross
+    errors with its deviation, from one more coordinate.
+    """
+    n, p, rows, account, loss = problem.n, state.b.size, problem.rows, problem.account, problem.loss
+    noise = problem.noise(tuning.NORMAL_EQUATIONS)
+    beyond = problem.rank(tuning.RADII, p * (p + 1) * noise * n / 2, 0.125, tuning.RANK[1])
+    usual, least = math.sqrt(p * state.information), loss.far_score(state.start.rest, state.s)
+
+    def sizes(batch: Floats) -> list[Floats]:
+        return [state.sizes(batch) * (1 / usual), state.model.scores(batch, state.b, state.s) * (1 / least)]
+
+    radius, score = far_pair(rows, sizes, beyond, n, account.part(tuning.RADII))
+    radius, score = radius * usual, max(score, 1.0) * least
+    balance = tuning.BALANCE * radius / score
+    squared = tuning.BOTH * radius**2
+    squared *= min(
+        max(tuning.WIDER * state.information / (tuning.EDGE * (p + 2) * noise * squared), 1.0), tuning.WIDEST
+    )
+    longest = math.sqrt(squared)
+    found = second_moments(
+        rows, lambda batch: state.model.equations(batch, state.b, state.s, balance, longest),
+        longest, n, account.part(tuning.NORMAL_EQUATIONS),
+    )  # fmt: skip
+    gross = float(found.matrix[-1, -1]) * n / squared, found.entry * math.sqrt(2) * n / squared
+    values, axes, hidden = spectrum(found, p)
+    hessian = Hessian(values * loss.typical, hidden, found.entry * loss.typical, state.information, beyond / n)
+    change = axes.T @ found.matrix[:p, p] / balance / np.sqrt(hessian.values)
+    off = found.entry / balance * math.sqrt(float(np.sum(1 / hessian.values)))
+    weights = RowWeights(state.model.coordinates, state.b, longest)
+    state = replace(state, model=replace(state.model, weights=weights)).turned(hessian.values, axes)
+    return replace(state, hessian=hessian).stepped(part_kept(change, off) * change), gross
+
+
+def measure_hessian(problem: Problem, state: State) -> State:
+    """The Hessian again at the new b, of a loss whose curvature differs between rows."""
+    n, p, rows, noise = problem.n, state.b.size, problem.rows, problem.noise(tuning.HESSIAN)
+    beyond = problem.rank(tuning.RADIUS, p**2 * noise * n / 2, 0.1)
+    anchor = math.sqrt(p * state.steeper / problem.loss.typical)
+    radius = far_quantile(rows, state.sizes, beyond, n, anchor, problem.account.part(tuning.RADIUS))
+    squared = radius**2
+    squared *= min(max(tuning.WIDER * state.steeper / (tuning.EDGE * p * noise * squared), 1.0), tuning.WIDEST)
+    model = replace(state.model, weights=RowWeights(state.model.coordinates, state.b, math.sqrt(squared)))
+    found = second_moments(
+        rows,
+        lambda batch: model.curved(batch, state.b, state.s),
+        math.sqrt(squared),
+        n,
+        problem.account.part(tuning.HESSIAN),
+    )
+    values, axes, hidden = spectrum(found, p)
+    hessian = Hessian(values, hidden, found.entry, state.information, beyond / n)
+    return replace(replace(state, model=model).turned(values, axes), hessian=hessian)
+
+
+def measure_tail(problem: Problem, state: State) -> Tail:
+    """Two far quantiles of the lengths of gradients."""
+    n, p, account = problem.n, state.b.size, problem.account
+    least = tuning.TAIL_ROWS * problem.noise(problem.last) * n * math.sqrt(p * (p + 1))
+    beyond = problem.rank(tuning.FAR, least, 1 / 12)
+
+    def sizes(batch: Floats) -> Floats:
+        return lengths(state.gradients(batch))
+
+    near = far_quantile(problem.rows, sizes, tuning.NEARER * beyond, n, math.sqrt(p), account.part(tuning.NEAR))
+    return Tail(near, farther_quantile(problem.rows, sizes, beyond, n, near, account.part(tuning.FAR)), beyond)
+
+
+def clip(problem: Problem, tail: Tail, p: int, share: Fraction) -> float:
+    """Where noise, and what clipping loses if some of those rows agree, are least together."""
+    n, noise = problem.n, problem.noise(share) * math.sqrt(p + 1)
+    agree = max(1.0, math.sqrt(p) / 2)  # rows in p directions agree in about 1/√p of their length
+    beyond = agree * n * noise * math.sqrt(p * tail.far / tail.excess)
+    quiet = tuning.QUIET / (math.sqrt(n) * noise) * tail.near / (tuning.NORMAL * math.sqrt(p))
+    return max(tail.far + tail.excess * math.log(tail.beyond / beyond), tail.near, min(quiet, 3 * tail.far))
+
+
+def newton(problem: Problem, state: State, tail: Tail, share: Fraction) -> tuple[State, NewtonStep]:
+    """A step by a gradient of clipped rows, for a Hessian that was 1."""
+    longest, rows = clip(problem, tail, state.b.size, share), problem.n * state.steeper
+    found = gradient(problem.rows, state.gradients, longest, problem.account.part(share))
+    change, noise = found.total / rows, found.deviation / rows
+    step = NewtonStep(change, part_kept(change, noise * math.sqrt(change.size)), noise, longest)
+    return state.stepped(step.part * change), step
+
+
+def part_kept(change: Floats, noise: float) -> float:
+    """How much of a step to make, whose noise has this root mean square length (James and Stein 1961)."""
+    p = change.size
+    return max(0.0, 1 - max(p - 2, 0) / p * noise**2 / max(float(change @ change), 1e-300))
+
+
+def spectrum(found: NoisyMatrix, size: int) -> tuple[Floats, Floats, Flags]:
+    """Of the first lines: eigenvalues drawn to their mean by the part of their variance that is noise (Ledoit and Wolf
+    2004), with the edge of what is left as a floor; the axes; and which of them noise hides.
+    """
+    values, axes = np.linalg.eigh(found.matrix[:size, :size])
+    part = noise_part(values, found.width)
+    values, edge = (1 - part) * values + part * np.mean(values), (1 - part) * found.edge
+    return np.maximum(values, edge), axes, values < tuning.HIDDEN * edge
+
+
+def noise_part(values: Floats, noise: float) -> float:
+    """The part of the variance of numbers that is noise, up to 0.9."""
+    return min(0.9, noise**2 / max(float(np.var(values)), 1e-300))
+
+
+def finish(
+    problem: Problem, before: State, state: State, step: NewtonStep, tail: Tail, gross: tuple[float, float]
+) -> Fit:
+    """Coefficients D·b, and their variances.
+
+    With eⱼ the direction of coefficient j, in coordinates in which the Hessian is 1, its sampling variance is
+    |Dⱼ|²·Σ(eⱼᵀg)²/n² (White 1980), the gradients g cut at the far quantile. Others are the noise of the last gradient,
+    what clipping may lose, the part of the last step that was not made, and the noise of the Hessian times that step.
+    """
+    frame, hessian, n, p = problem.frame, state.hessian, problem.n, state.b.size
+    back = np.eye(p)
+    if problem.intercept:
+        back[0, 1:] = -frame.centres[:-1]
+    lines = back @ state.model.coordinates.T
+    length = np.linalg.norm(lines, axis=1)
+    e = lines / length[:, None]
+    most = float(np.linalg.eigvalsh(e.T @ e)[-1]) * tail.far**2  # Σⱼ (eⱼᵀg)² is at most this
+    found, scale = variances(
+        problem.rows, lambda batch: products(e, cut(before.gradients(batch), tail.far)) ** 2,
+        most, n, problem.account.part(tuning.VARIANCES),
+    )  # fmt: skip
+    part = noise_part(found, math.sqrt(2) * scale)
+    v = (np.maximum((1 - part) * found + part * np.mean(found), 0.0) + scale) / before.steeper**2
+    change, curved = step.change, hessian.values
+    blur = hessian.entry**2 / curved * (change**2 / curved + float(np.sum(change**2 / curved)))
+    missing = (1 - step.part) ** 2 * np.maximum((lines @ change) ** 2, length**2 * float(np.mean(change**2)))
+    missing += hessian.cut**2 * (lines @ change) ** 2  # the Hessian may be too small by so much
+    lost = tuning.LOST / p * (tail.lost(step.clip) / n) ** 2
+    beta = lines @ state.b
+    if problem.intercept and problem.loss.scaled:
+        beta[0] += frame.centres[-1]
+    return Fit(
+        beta,
+        length**2 * v / n,
+        length**2 * (step.part * step.noise) ** 2,
+        length**2 * lost + missing + (lines**2 * blur).sum(axis=1),
+        length**2 * scale / n,
+        (e[:, hessian.hidden] ** 2).sum(axis=1) > tuning.SHARE,
+        gross,
+        state.moved(change),
+    )

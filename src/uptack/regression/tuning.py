@@ -1,0 +1,68 @@
+"""Every tuning constant of regressions by bounded sums. None has a say in privacy: that follows from the sums alone.
+
+The benchmark behind all of them is `benchmarks/coverage.py`: error over that of the estimator without privacy, and
+coverage of 95% intervals, on the designs of `benchmarks/regression_designs.py` with n = 3,000 to 100,000, ε = 1 and 3.
+"""
+
+from fractions import Fraction
+
+UNITS, CENTRES = Fraction(6, 100), Fraction(3, 100)
+"""Parts of ε for units and centres of all columns. Units decide from how many rows on there is a reply."""
+
+COLUMN_ROWS, OTHER_ROWS = 35, 70
+"""Over the ε of units: the rows that each column with a private unit needs, and beside these. With fewer, one fit in a
+hundred has a unit that is off by more than a factor of 4."""
+
+SCATTER, RADII, NORMAL_EQUATIONS = Fraction(8, 100), Fraction(3, 100), Fraction(17, 100)
+"""Parts of ε for the scatter matrix, for the radius and the largest score of rows, and for the normal equations."""
+
+NEAR, FAR, VARIANCES = Fraction(2, 100), Fraction(6, 100), Fraction(2, 100)
+"""Parts of ε for two quantiles of the lengths of gradients, and for the variances. The last gradient gets the rest,
+more than a half for least squares."""
+
+SPREAD, RADIUS, HESSIAN, SECOND = Fraction(1, 100), Fraction(1, 100), Fraction(9, 100), Fraction(12, 100)
+"""Parts of ε for each of two spreads of residuals, of a loss that has one; and of a loss whose curvature differs
+between rows for the radius and the Hessian again, and for the last gradient but one."""
+
+GROSS = 300.0
+"""In units of a column, from its centre: a row with a value beyond is a gross error, and is left out. A unit is the
+median difference of two rows that differ, 0.95 standard deviations of a normal column. ⊥ where most rows are such."""
+
+RANK = 12.0, 16.0
+"""Over the ε of a draw: the least number of rows beyond a far quantile, and beyond two in one draw. It is far too large
+with a chance of e^-6."""
+
+EDGE, WIDTH = 1.67, 0.71
+"""Times d, in units of the noise: the largest eigenvalue of matrix Laplace noise, and the root mean square of all."""
+
+LONG_ROWS, LONGEST = 0.02, 25.0
+"""Rows of the scatter matrix are cut to the squared length d, or to more, up to the second times d, while the noise's
+edge is below the first part of its mean eigenvalue."""
+
+BALANCE, BOTH, WIDER, WIDEST = 0.7, 1.3, 0.1, 9.0
+"""Normal equations: what the largest residual weighs beside the largest predictors. Rows are cut to a squared length of
+the second times that of the radius, or to more, up to the last times that, while the noise's edge is below the
+third."""
+
+TAIL_ROWS, NEARER = 3.0, 4.0
+"""In root mean squares of the last gradient's noise: rows beyond the far quantile of lengths. The near one has so many
+times as many."""
+
+QUIET, NORMAL = 0.4, 2.2
+"""A clip that is wider than the tail asks for is free while noise is below the first part of the sampling error. The
+near quantile is about the second times √p spreads of residuals, for normal rows."""
+
+HILL, LOST = 0.5, 2.0
+"""The largest index of a tail that is assumed, that of a law with a variance; and over p, the part of the square of
+what clipping loses, if all clipped rows agree, that a variance allows for."""
+
+HIDDEN, SHARE = 1.5, 0.1
+"""In edges of the noise: smaller eigenvalues of a Hessian are hidden. A coefficient is not resolved where more than the
+second part of it lies on hidden directions."""
+
+CONVERGED = 0.5
+"""⊥ where the last step is longer than this part of the stride of a loss: it may not have arrived."""
+
+USELESS, AMPLE = 0.6, 1.2
+"""⊥ by public numbers where the edge of the scatter matrix would exceed the first part of its mean eigenvalue. What is
+advised is the second times the least n."""

@@ -1,0 +1,109 @@
+"""What rows contribute to the sums of a fit: bounded whatever they hold, and by themselves."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tests.helpers import sampled
+from uptack.account import Account
+from uptack.multivariate.bounded import LENGTH, bounded
+from uptack.multivariate.standardise import Frame
+from uptack.noise import SeededEntropy
+from uptack.regression.check_loss import CheckLoss
+from uptack.regression.fit_rows import FitRows, RowWeights, cut
+from uptack.regression.huber_loss import HuberLoss
+from uptack.regression.least_squares_loss import LeastSquaresLoss
+from uptack.regression.logistic_loss import LogisticLoss
+from uptack.regression.poisson_loss import PoissonLoss
+from uptack.regression.private_sums import (
+    far_pair,
+    far_quantile,
+    farther_quantile,
+    gradient,
+    second_moments,
+    shares_of,
+    variances,
+)
+
+RNG = np.random.default_rng(0)
+LOSSES = (LeastSquaresLoss(), HuberLoss(), CheckLoss(0.9), LogisticLoss(), PoissonLoss())
+HOSTILE = (0.0, -0.0, 5e-324, 1e-9, 1.0, 200.0, -250.0, 1e9, 1.7e308, -1.7e308)
+ROWS = np.array(list(itertools.product(HOSTILE, repeat=3))).T
+WILD = tuple(
+    map(np.array, ([0.0, 0.0, 0.0], [1.0, -1.0, 2.0], [1e300, 1e300, 0.0], [np.inf, 0.0, 1.0], [np.nan, 1.0, 0.0]))
+)
+
+
+def model(loss, first=0):
+    frame = Frame((0, 1, 2), np.array([1.0, 2.0**-60, 2.0**60]), np.array([0.0, 3.0, -1.0]))
+    turn = RNG.normal(size=(3 - first, 3 - first))
+    return FitRows(frame, first, loss, turn, RowWeights(turn, np.ones(3 - first), 2.5))
+
+
+def vectors(rows, b, s):
+    """All vectors that are summed, with the length that each is cut to."""
+    yield rows.scatter, 2.0
+    yield lambda batch: rows.equations(batch, b, s, 0.7, 3.0), 3.0
+    yield lambda batch: rows.curved(batch, b, s), 2.5
+    yield lambda batch: rows.gradients(batch, b, s), 1.5
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("b", WILD, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_no_row_adds_more_than_one_whatever_was_released_before(loss, b):
+    for s in (1e-70, 1.0, 1e70):
+        for of_rows, longest in vectors(model(loss), b, s):
+            u = bounded(of_rows(ROWS), longest)
+            assert (u == np.rint(u)).all()
+            assert (np.square(u).sum(axis=0) <= LENGTH**2).all()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_a_row_adds_the_same_in_any_batch(loss):
+    rows, b = model(loss), np.array([0.3, -0.2, 0.1])
+    chosen = ROWS[:, RNG.permutation(ROWS.shape[1])[:60]]
+    for of_rows, longest in vectors(rows, b, 0.7):
+        whole = bounded(of_rows(chosen), longest)
+        for i in range(60):
+            assert (bounded(of_rows(chosen[:, i : i + 1]), longest)[:, 0] == whole[:, i]).all()
+
+
+def test_gross_errors_add_nothing_but_their_number():
+    rows, b = model(LeastSquaresLoss()), np.zeros(3)
+    calm, gross = np.array([[1.0], [2.0**-60], [2.0**60]]), np.array([[301.0], [0.0], [0.0]])
+    assert np.abs(rows.equations(calm, b, 1.0, 1.0, 2.0)[:4]).max() > 0
+    assert rows.equations(calm, b, 1.0, 1.0, 2.0)[4].tolist() == [0]
+    assert rows.equations(gross, b, 1.0, 1.0, 2.0)[:, 0].tolist() == [0, 0, 0, 0, 2]
+    for of_rows in (rows.scatter, lambda x: rows.curved(x, b, 1.0), lambda x: rows.gradients(x, b, 1.0)):
+        assert not of_rows(gross).any()
+
+
+def test_shares_add_up_to_at_most_one():
+    parts = np.abs(RNG.normal(size=(4, 500))) * np.geomspace(1e-3, 1e300, 500)
+    found = shares_of(np.hstack([parts, np.full((4, 2), np.nan), -np.ones((4, 1))]), 1.0)
+    assert (found.sum(axis=0) <= LENGTH).all()
+    assert (found >= 0).all()
+    assert found[:, :100].sum() > 0
+
+
+def test_sums_are_about_what_they_are_without_noise():
+    x = RNG.normal(size=(5_000, 2))
+    rows = sampled(np.column_stack([x, x[:, 0]]))
+    whole = Account.open("sums", 6000, entropy=SeededEntropy(1))
+    account = whole.part(Fraction(1, 6))
+    moments = second_moments(rows, lambda b: b[:2], 10.0, 5_000, account)
+    assert np.abs(moments.matrix - x.T @ x / 5_000).max() < 0.01
+    assert np.abs(gradient(rows, lambda b: cut(b[:2], 2.0), 2.0, account).total - cut(x.T, 2.0).sum(axis=1)).max() < 1
+    v, scale = variances(rows, lambda b: cut(b[:2], 2.0) ** 2, 4.0, 5_000, account)
+    assert np.abs(v - (cut(x.T, 2.0) ** 2).mean(axis=1)).max() < 20 * scale + 1e-4
+    sizes = np.linalg.norm(x, axis=1)
+    near = far_quantile(rows, lambda b: np.sqrt(b[0] ** 2 + b[1] ** 2), 500, 5_000, 1.0, account)
+    far = farther_quantile(rows, lambda b: np.sqrt(b[0] ** 2 + b[1] ** 2), 50, 5_000, near, account)
+    assert near == pytest.approx(np.quantile(sizes, 0.9), rel=0.05)
+    assert far == pytest.approx(np.quantile(sizes, 0.99), rel=0.08)
+    pair = far_pair(rows, lambda b: [np.abs(b[0]), np.abs(b[1])], 500, 5_000, account)
+    assert pair == pytest.approx(np.quantile(np.abs(x), 0.9, axis=0), rel=0.08)

@@ -361,7 +361,7 @@ BOUGHT = {
     "mean": lambda e: ut.mean(X, epsilon=1, missing="drop", entropy=e),
     "median with an interval": lambda e: ut.median(X, epsilon=2, interval=0.9, missing="drop", entropy=e),
     "ptr": lambda e: ut.iqr(X, epsilon=2, delta=1e-6, method="ptr", missing="drop", entropy=e),
-    "proportion": lambda e: ut.statistics.proportion(X, epsilon=1, missing="drop", entropy=e),
+    "proportion": lambda e: ut.statistics.proportion(X, above=0, epsilon=1, missing="drop", entropy=e),
     "tau": lambda e: ut.kendall_tau(X, Y, epsilon=2, missing="ignore", entropy=e),
     "correlations": lambda e: ut.correlation_matrix(np.c_[X, Y], epsilon=2, missing="ignore", entropy=e),
     "signed ranks": lambda e: ut.signed_rank(X, epsilon=2, missing="ignore", entropy=e),

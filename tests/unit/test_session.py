@@ -35,7 +35,7 @@ ASKED = {
     "sum": ("cost", {}),
     "variance": ("cost", {}),
     "std": ("cost", {}),
-    "proportion": ("cost", {}),
+    "proportion": ("cost", {"above": 0}),
     "trimean": ("cost", {}),
     "midhinge": ("cost", {}),
     "mad": ("cost", {}),

@@ -129,7 +129,7 @@ def test_the_engine_counts_and_groups_the_rows_that_are_left(file):
                 s["cost"].median(by=["sex", "ward"], groups=[("f", "Surgery"), ("m", "")], epsilon=9),
                 s.regression("cost", ["age"], by="sex", groups=["f", "m"], epsilon=90),
                 s["died"].proportion(
-                    by="sex", groups=["f", "m"], epsilon=9, **({"per_person": "max"} if person else {})
+                    by="sex", groups=["f", "m"], epsilon=9, **({"per_person": "any"} if person else {})
                 ),
             ]
             seen.append([repr(one) for one in made])

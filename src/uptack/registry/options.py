@@ -80,6 +80,9 @@ PEOPLE = ("person", "per_person", "weights", "at_most", "order")
 HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
 """What can be made of a person's rows: see `uptack.table.protocol.HOWS`."""
 
+SHARES = ("mean", "any", "last")
+"""What can be made of the truth values of a person's rows: their share, whether any is true, and the last one."""
+
 CALENDAR = ("hour", "day", "week", "month", "year")
 """Units of the calendar: see `uptack.table.values.calendar`."""
 
@@ -107,12 +110,14 @@ KNOWN = {
         Option("groups", "A public group, once for each. Without any: those with enough rows (needs δ).", "keys"),
         Option("share", "The part of ε that buys the list of groups where it is not public.", "number"),
         Option("person", "Whose rows they are: a column of ids, or several. People are then the unit."),
-        Option("per_person", "One number per person first: this of her rows.", "choice", HOWS),
+        Option("per_person", "One number per person first: this of her rows.", "choice", (*HOWS, "any")),
         Option("weights", "People weigh alike (default), or rows do, or each is in one category.", "choice", WEIGHTS),
         Option("at_most", "With weights 'rows': how many rows of one person count in full.", "integer"),
         Option("order", "With per_person 'last': the column that says which row is the last.", "word"),
         Option("public_labels", "Whether everybody may know which row has which label.", "object"),
         Option("alternative", "Which way a test looks.", "choice", ("two-sided", "greater", "less")),
+        Option("equals", "Rows with this value count.", "keys"),
+        Option("above", "Rows with a value above this one count.", "number"),
         Option("method", "How the answer is found.", "choice", METHODS),
         Option("interval", "Spend half on an interval for the population, at this confidence.", "number"),
         Option("p", "The levels of the quantiles, such as 0.25 0.75.", "numbers"),

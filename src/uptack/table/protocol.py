@@ -46,7 +46,7 @@ Of = Literal["all", "complete"]
 HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
 """What can be made of a person's rows: mean, sum, median (the lower one of two), least and largest; how many there are;
 and the row with the largest value in a column of order (the larger one of two). Sums beyond all floats are the
-largest."""
+largest. Of truth values "any" is the largest."""
 
 
 # ------------------------------------------------------------------------------ expressions: of one row, or of one
@@ -96,6 +96,14 @@ class Coded:
 
 
 @dataclass(frozen=True)
+class Meets:
+    """1 where a row has a value that meets a condition, 0 where it has another one, and missing where it has none."""
+
+    of: Name
+    condition: Condition
+
+
+@dataclass(frozen=True)
 class Floored:
     """The unit of the calendar that a time is in, by where it begins: only for counts."""
 
@@ -116,17 +124,18 @@ class PerPerson:
     order: str | None = None
 
 
-Expr = Name | Distance | Clipped | Coded | Floored | PerPerson
+Leaf = Name | Coded | Meets | Floored
+Expr = Leaf | Distance | Clipped | PerPerson
 
 
 Steps = list[Distance | Clipped]
 
 
-def layers(expr: Expr) -> tuple[Steps, Name | Coded | Floored, PerPerson | None, Steps]:
+def layers(expr: Expr) -> tuple[Steps, Leaf, PerPerson | None, Steps]:
     """What is done to a row's value, first step first; what that value is; the number per person, if there is one; and
     what is done to that number."""
     before, after, one, own = Steps(), Steps(), expr, None
-    while not isinstance(one, Name | Coded | Floored):
+    while not isinstance(one, Leaf):
         if isinstance(one, PerPerson):
             own, after, before = one, before, []
         else:
@@ -204,12 +213,19 @@ class Column:
         """0 and 1 for two values of the column."""
         return replace(self, expr=Coded(Name(self.name), first, second), kind="number", integers=False, form=None)
 
+    def meeting(self, condition: Condition) -> Column:
+        """1 and 0 for rows that meet a condition and rows that do not. It is about rows, whatever is made of them."""
+        leaf, own = Meets(Name(self.name), condition), layers(self.expr)[2]
+        expr = leaf if own is None else replace(own, of=leaf)
+        return replace(self, expr=expr, kind="number", integers=False, form=None)
+
     def floored(self, every: str) -> Column:
         """Times by units of the calendar, to be counted."""
         return replace(self, expr=Floored(Name(self.name), every))
 
     def per_person(self, how: str, order: str | None = None) -> Column:
-        """One number per person."""
+        """One number per person; "any" is for truth values, which `meeting` makes."""
+        how = "max" if how == "any" else how
         if how == "sum" and self.form is not None and self.form.kind == "time":
             must = "another than 'sum' for a column of times"
             raise InvalidArgument("per_person", must, "'sum'", "Times don't add up.")

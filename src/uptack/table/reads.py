@@ -282,6 +282,9 @@ FLAGS = Reads("flags", ("boolean", "any"), least=0, people=("weights", "at_most"
 CATEGORIES = Reads("categories", (*COUNTED, *TIMED), people=("weights", "at_most"))
 """One column whose values are counted."""
 
+SHARES = replace(CATEGORIES, people=EACH)
+"""One column of which the share of rows with some values is asked for."""
+
 POINTS = Reads("columns", most=3)
 """One to three numeric columns: points on a line, in a plane, in space."""
 

@@ -12,7 +12,7 @@ from uptack.audit.replay_requests.request_options import COUNTED, EPSILON, LABEL
 from uptack.discrete import Domain
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
-from uptack.table.reads import COLUMN, LABELLED, MOMENTS, PAIR, ROWS, WIDE
+from uptack.table.reads import COLUMN, LABELLED, MOMENTS, PAIR, ROWS, SHARES, WIDE
 
 WAYS: list[dict[str, Any]] = [{}, {"weights": "one"}, {"weights": "rows", "at_most": 2}]
 """How people count in tables."""
@@ -22,7 +22,9 @@ LOUDER = {"epsilon": 5 * EPSILON}
 def people() -> list[Ask]:
     """All of it, with the ids of its rows."""
     made = [
-        one for one in declared().values() if one.people and one.people != "stated" and one.reads in (COLUMN, MOMENTS)
+        one
+        for one in declared().values()
+        if one.people and one.people != "stated" and one.reads in (COLUMN, MOMENTS, SHARES)
     ]
     return [
         *(ask for one in made for ask in _statistic(one)),
@@ -135,8 +137,9 @@ def _statistic(declaration: Declaration) -> list[Ask]:
     asks += [
         _ask(path, "numbers", base, free=MAY_REFUSE),
         _ask(path, "any numbers", {**base, "adjacency": ADD_REMOVE, "missing": "drop"}, free=COUNTED),
-        _ask(path, "numbers", {**base, "weights": "rows", "at_most": 2}, free=COUNTED),
     ]
+    if declaration.people != "share":
+        asks += [_ask(path, "numbers", {**base, "weights": "rows", "at_most": 2}, free=COUNTED)]
     if declaration.by:
         asks += [_ask(path, "by group", {**base, "groups": [1, "a"]}, callers.by, COUNTED | LABELS)]
     return asks

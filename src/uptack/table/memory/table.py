@@ -26,6 +26,7 @@ from uptack.table.protocol import (
     Counts,
     Floored,
     Infinite,
+    Meets,
     Missing,
     Name,
     Place,
@@ -230,6 +231,10 @@ class MemoryTable:
             field = self.fields[value.of.name]
             second, first = field.equal(value.second), field.equal(value.first)
             values, gone = np.where(second, 1.0, np.where(first, 0.0, np.nan)), ~(first | second)
+        elif isinstance(value, Meets):
+            there = replace(value.condition, operation="!=", values=(None,))
+            values = where.met(self.fields, [value.condition]).astype(np.float64)
+            gone = ~where.met(self.fields, [there])
         else:
             field = self.fields[column.name]
             values, gone = field.ticks() if field.kind in TIMED else field.numbers()

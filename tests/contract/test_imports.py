@@ -44,7 +44,7 @@ ALLOWED = {
     "limits": GROUND | {"discrete"},
     "influence": GROUND | {"display", "reach", "registry", "statistics"},
     "ledger": GROUND | {"display", "privacy"},
-    "session": GROUND | KERNEL | {"display", "grouping", "ledger", "statistics"},
+    "session": GROUND | KERNEL | {"discrete", "display", "grouping", "ledger", "statistics"},
     "report": GROUND | KERNEL | {"display", "kernels", "session", "statistics"},
     "samples": {"errors"},
     "audit": None,  # attacks everything

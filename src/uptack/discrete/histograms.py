@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from uptack import checks
 from uptack.discrete.binning import Edges, KeyCells, binning_of
 from uptack.discrete.categories import Screen, tallied
+from uptack.discrete.cells_per_person import SHARE, CellLimit, counting
 from uptack.discrete.count_errors import each_count
 from uptack.discrete.count_noise import cell_noise
 from uptack.discrete.time_binning import TimeEdges, by_calendar, check_by_itself, check_every
@@ -135,6 +136,9 @@ def check_total(total: bool, relation: Adjacency, unit: PrivacyUnit) -> bool:
     checks.truth("total", total)
     if total and unit.share == "rows":
         raise InvalidArgument("total", "False where weights='rows'", "True", "The number of people's rows is secret.")
+    if total and unit.share == "any" and unit.at_most != 1:
+        fix = "People count in several categories. Pass weights='people' to divide each person among hers."
+        raise InvalidArgument("total", "False where weights='any'", "True", fix)
     if total and not relation.size_is_public:
         fix = "Under ADD_REMOVE the number of rows is secret."
         raise InvalidArgument("total", "False under ADD_REMOVE", "True", fix)
@@ -208,9 +212,11 @@ def histogram(
     `uptack.discrete.categories.Screen`; `interval` holds for each cell by itself, had one chosen it beforehand. (How
     long it takes is not protected.)
 
-    With `person=` people are counted. One who has rows in several cells is spread over them, in parts that add up to
-    one; counts are then no whole numbers. `weights="one"` counts her once, in the cell with most of her rows, and
-    `weights="rows", at_most=g` counts rows, up to g per person. The theorem is in `uptack.table.unit`.
+    With `person=` a cell counts the people who have at least one row in it, up to g cells of each person: those with
+    most of her rows. g is `at_most`, or is chosen for a tenth of ε (`uptack.discrete.cells_per_person`); the notes say
+    which g it is. `weights="people"` divides each person among her cells, in parts that add up to one, so that counts
+    are shares of people and no whole numbers. `weights="rows", at_most=g` counts rows, up to g per person. The theorem
+    is in `uptack.table.unit`.
 
     >>> from uptack import SeededEntropy
     >>> ages = [31, 44, 44, 52, 67, 95] * 50
@@ -230,18 +236,66 @@ def histogram(
     unit = column.unit
     check_every(every, keys, column.kind)
     check_by_itself(x, edges, keys, every)
+    bits = source(entropy)
     if edges is None and keys is None:
-        screen = Screen.of(eps, _check_unlisted(delta, outside, total), relation, unit)
-        return frequent(screen, *tallied(by_calendar(column, every)), source(entropy))
+        failing, column = _check_unlisted(delta, outside, total), by_calendar(column, every)
+        limit, left = check_limit(unit, eps)
+        Screen.of(left, failing, relation, largest(unit, limit))  # refuses an ε that is too small
+        column, spent = settle(column, limit, bits)
+        found = frequent(Screen.of(left, failing, relation, column.unit), *tallied(column), bits)
+        return with_limit(found, column.unit, limit, spent)
     checks.delta("delta", delta)
     binning, fixed = binning_of(column, edges, keys, every, outside), check_total(total, relation, unit)
     if fixed and edges is not None and outside != "clamp":
         raise InvalidArgument("outside", "'clamp' where total=True", "'drop'", "Every row must be in some cell.")
-    law, cells, bits = cell_noise(eps, relation, most=unit.most), binning.cells, source(entropy)
+    cells = binning.cells
+    limit, left = check_limit(unit, eps, len(cells))
+    cell_noise(left, relation, most=largest(unit, limit).most)  # refuses an ε that is too small
+    column, spent = settle(column, limit, bits, binning.places)
+    unit = column.unit
+    law = cell_noise(left, relation, most=unit.most)
     noisy = _counted(binning, column) + law.draw(len(cells), bits)
     value = Histogram(cells, fitted(in_steps(noisy, unit.step), column.table.size if fixed else None, lifted))
-    tree, noise = loss.Pure(eps), CountNoise(law, noisy, unit.step)
-    return Release(value, cost(tree, relation), "histogram", tree, noise, bits.private)
+    tree, noise = loss.Pure(left), CountNoise(law, noisy, unit.step)
+    found = Release(value, cost(tree, relation), "histogram", tree, noise, bits.private)
+    return with_limit(found, unit, limit, spent)
+
+
+# ------------------------------------------------------------------------------------ in how many cells people count
+
+
+def check_limit(unit: PrivacyUnit, epsilon: Fraction, cells: int | None = None) -> tuple[CellLimit | None, Fraction]:
+    """How the number of cells of one person is chosen, if it is not stated, and the ε that is left for counts."""
+    if unit.share != "any" or unit.at_most is not None:
+        return None, epsilon
+    limit = CellLimit(epsilon * SHARE, cells)
+    return limit, epsilon if limit.loss is None else epsilon - limit.epsilon
+
+
+def largest(unit: PrivacyUnit, limit: CellLimit | None) -> PrivacyUnit:
+    """The unit with the largest number of cells that can be chosen."""
+    return unit if limit is None else replace(unit, at_most=limit.limits[-1])
+
+
+def settle(column: Column, limit: CellLimit | None, entropy: Entropy, place: Any = None) -> tuple[Column, list[Any]]:
+    """The column of people who count in up to so many cells, and what it cost to choose the number."""
+    if limit is None:
+        return column, []
+    if limit.loss is None:
+        return column.sharing("any", limit.limits[0]), []
+    g = limit.draw(column.table.cells_per_person([column], place), entropy)
+    return column.sharing("any", g), [limit.loss]
+
+
+def with_limit(
+    made: Release[Histogram], unit: PrivacyUnit, limit: CellLimit | None, spent: list[Any], cells: str = "categories"
+) -> Release[Histogram]:
+    """Counts with what the choice of g cost, and with what they count."""
+    tree = loss.Composed((*spent, made.loss)) if spent else made.loss
+    said = counting(unit, bool(spent), cells)
+    notes = (*([said] if said else ()), *made.notes)
+    relation = made.privacy.adjacency  # type: ignore[union-attr]
+    return replace(made, loss=tree, privacy=cost(tree, relation), notes=notes)
 
 
 def _counted(binning: Edges | KeyCells | TimeEdges, column: Column) -> Integers:
@@ -262,12 +316,15 @@ def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
     return failing
 
 
-def frequent(screen: Screen, cells: Sequence[Hashable], counts: Integers, entropy: Entropy) -> Release[Histogram]:
+def frequent(
+    screen: Screen, cells: Sequence[Hashable], counts: Integers, entropy: Entropy, name: str = "histogram"
+) -> Release[Histogram]:
     """The categories that pass a screen, and their noisy counts. The cells are distinct plain values: see `tallied`."""
     shown, noisy = screen.shown(cells, counts, entropy)
     cutoff = screen.cutoff if screen.step == 1 else round(screen.cutoff / screen.step, 2)
-    how = f"histogram (unknown categories, cutoff {cutoff})"
-    note = f"categories with fewer than about {math.ceil(cutoff):,} {screen.adjacency.unit} are left out"
+    what = "categories" if name == "histogram" else "groups"
+    how = f"{name} (unknown {what}, cutoff {cutoff})"
+    note = f"{what.capitalize()} with fewer than about {math.ceil(cutoff):,} {screen.adjacency.unit} are not listed."
     price, noise = cost(screen.loss, screen.adjacency), CountNoise(screen.law, noisy, screen.step)
     value = Histogram(shown, in_steps(noisy, screen.step))
     return Release(value, price, how, screen.loss, noise, entropy.private, (note,))

@@ -10,21 +10,35 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack import checks
+from uptack.discrete.categories import Screen
 from uptack.discrete.count_errors import one_count
+from uptack.discrete.count_noise import cell_noise
+from uptack.discrete.domains import public_groups
+from uptack.discrete.histograms import (
+    CountNoise,
+    Histogram,
+    check_limit,
+    fitted,
+    frequent,
+    in_steps,
+    largest,
+    with_limit,
+)
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.grouping import per_group
 from uptack.mechanisms import laplace
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.noise.integer_laplace import LARGEST_SCALE
-from uptack.privacy import SUBSTITUTE, Adjacency
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.registry.options import PureGrouping
 from uptack.release import Release
+from uptack.table.conditions import conditions
+from uptack.table.names import distinct, group_key
 from uptack.table.protocol import Column
-from uptack.table.reads import FLAGS
+from uptack.table.reads import FLAGS, Grouped
 from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values.entrance import flags
 
@@ -47,9 +61,9 @@ def _true_count(rows: Any, relation: Adjacency) -> int:
         unit, flagged = rows.unit, rows.kind in ("boolean", "any")
         if not flagged and unit.share != "rows":
             _check_secret(relation, "a column of truth values", rows.kind)
-        return rows.table.trues(rows.name if flagged else None, unit.at_most or 1)
+        return rows.table.trues(rows.name if flagged else None, _cap(unit))
     if hasattr(rows, "trues"):  # a table, of which all rows are counted
-        counted: int = rows.trues(None, rows.unit.at_most or 1)
+        counted: int = rows.trues(None, _cap(rows.unit))
         return counted
     if isinstance(rows, str | bytes) or not isinstance(rows, Sized) or getattr(rows, "ndim", 1) == 0:
         must = "an integer, a column of truth values or, under ADD_REMOVE, any table"
@@ -61,6 +75,11 @@ def _true_count(rows: Any, relation: Adjacency) -> int:
     return len(rows)
 
 
+def _cap(unit: PrivacyUnit) -> int:
+    """How many rows of one person count."""
+    return unit.at_most or 1 if unit.share == "rows" else 1
+
+
 def _check_secret(relation: Adjacency, must: str, got: object) -> None:
     """A public number is not counted."""
     if relation.size_is_public:
@@ -68,7 +87,73 @@ def _check_secret(relation: Adjacency, must: str, got: object) -> None:
         raise InvalidArgument("rows", must, got, fix)
 
 
-@release(reads=FLAGS, by=per_group, people=True, data=("rows",), missing=None, plan=one_count)
+def count_by_group(
+    f: Any,
+    data: Grouped,
+    *,
+    epsilon: Rational,
+    groups: Any = None,
+    delta: Rational = 0,
+    share: Any = None,
+    groups_per_person: int | None = None,
+    nonnegative: bool = False,
+    rows_per_person: int = 1,
+    adjacency: Adjacency = ADD_REMOVE,
+    entropy: Entropy | None = None,
+) -> Release[Histogram]:
+    """The rows, or the people, of each group: the same mechanism as a histogram of the columns of groups.
+
+    **Theorem.** A row is in one group, so the counts are a table of cells (`uptack.discrete.histograms.histogram`).
+    Public groups get integer noise on each of them, ε-private. Unknown ones are shown where their noisy count reaches a
+    cutoff, (ε, δ)-private (`uptack.discrete.categories.Screen`): the count that is shown is the one that was compared,
+    so no part of ε is set aside for a list. With `person=` a group counts the people who have a row in it, up to g
+    groups of each person, as a histogram does.
+    """
+    eps, relation, bits = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person), source(entropy)
+    lifted = checks.truth("nonnegative", nonnegative)
+    if share is not None:
+        fix = "The counts themselves say which groups are listed, for all of ε."
+        raise InvalidArgument("share", "left out for counts", checks.describe(share), fix)
+    public = None if groups is None else public_groups(groups)
+    if public is not None:
+        distinct("groups", public, data.groups.kinds, "a list of groups that rows can tell apart")
+    failing = checks.delta("delta", delta)
+    if public is None and failing == 0:
+        fix = "List the public groups, or pass delta=1e-6 to find the groups with enough rows."
+        raise InvalidArgument("groups", "given where δ is 0", "None", fix)
+    (rows,) = data.arguments
+    unit = _unit(rows)
+    if groups_per_person is not None and unit.share != "any":
+        fix = "A row is in one group." if not relation.person else "It goes with counts of people."
+        raise InvalidArgument("groups_per_person", "left out here", checks.describe(groups_per_person), fix)
+    if groups_per_person is not None:
+        unit = replace(unit, at_most=checks.integer("groups_per_person", groups_per_person, least=1))
+    limit, left = check_limit(unit, eps, None if public is None else len(public))
+    cell_noise(left, relation, most=largest(unit, limit).most)  # an ε that is too small is refused before rows are read
+    counted = data.groups if public is None else data.groups.among(public)
+    if isinstance(rows, Column) and rows.kind in ("boolean", "any"):
+        counted = counted.where(conditions({rows.name: True}, {rows.name: rows.kind}))
+    spent = []
+    if limit is not None and limit.loss is not None:
+        unit, spent = replace(unit, at_most=limit.draw(counted.per_person(), bits)), [limit.loss]
+    elif limit is not None:
+        unit = replace(unit, at_most=limit.limits[0])
+    found, many = counted.sizes(unit)
+    if public is None:
+        made = frequent(Screen.of(left, failing, relation, unit), found, many, bits, "count per group")
+        return with_limit(made, unit, limit, spent, "groups")
+    known = {group_key(group, counted.kinds): int(n) for group, n in zip(found, many, strict=True)}
+    law = cell_noise(left, relation, most=unit.most)
+    exact = np.array([known.get(group_key(group, counted.kinds), 0) for group in public], many.dtype)
+    noisy = exact + law.draw(len(public), bits)
+    value = Histogram(public, fitted(in_steps(noisy, unit.step), None, lifted))
+    tree = loss.Pure(left)
+    noise = CountNoise(law, noisy, unit.step)
+    made = Release(value, cost(tree, relation), "count per group", tree, noise, bits.private)
+    return with_limit(made, unit, limit, spent, "groups")
+
+
+@release(reads=FLAGS, by=count_by_group, people=True, data=("rows",), missing=None, plan=one_count)
 def count(
     rows: Any,
     *,
@@ -91,7 +176,7 @@ def count(
 
     With `person=` people are counted who have a row that is True, or under `ADD_REMOVE` any row at all: one moves the
     count by 1. With `weights="rows", at_most=g` their rows are counted, Σ min(rows of a person, g): one moves it by g.
-    With `by=` each group is counted, for one ε (`uptack.per_group`).
+    With `by=` each group is counted, as in a histogram of its columns (`count_by_group`).
 
     >>> from uptack.noise import SeededEntropy
     >>> count([True, False, True] * 400, epsilon=1, entropy=SeededEntropy(7))
@@ -99,7 +184,7 @@ def count(
     """
     eps, lifted = checks.epsilon(epsilon), checks.truth("nonnegative", nonnegative)
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
-    sensitivity = relation.rows_per_person * (_unit(rows).at_most or 1)
+    sensitivity = relation.rows_per_person * _cap(_unit(rows))
     if sensitivity > eps * LARGEST_SCALE:  # said before the rows are counted
         fix = "State fewer rows per person, or spend more."
         raise InvalidArgument("epsilon", f"at least {sensitivity / LARGEST_SCALE:.2g} here", float(eps), fix)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.discrete.cells_per_person import stated
 from uptack.discrete.count_noise import SkewedLaplace, binomial, cell_noise
 from uptack.discrete.domains import Domain, domain_size, places
 from uptack.discrete.histograms import CountNoise, in_steps
@@ -219,7 +220,7 @@ def sparse_histogram(
     (SparseHistogram(2 of 4611686018427387904 cells kept), {3: 400, 1099511627776: 90}, 0)
     """
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
-    unit = keys.unit if isinstance(keys, Owned) else ROW
+    unit = stated(keys.unit) if isinstance(keys, Owned) else ROW
     domain = domain_size if isinstance(domain_size, Domain) else None
     size = domain.size if domain else _size(domain_size)
     law = cell_noise(eps, relation, RISING if rule == "adaptive" else Fraction(1, 2), unit.most)

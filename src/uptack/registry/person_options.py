@@ -41,7 +41,7 @@ class Enter(Protocol):
 Flag = bool | str | Enter
 """Whether a function is proved for people: False, "stated", "each", "share", True, or how its data become people's."""
 
-WEIGHTS = ("people", "rows", "one")
+WEIGHTS = ("people", "rows", "any")
 ORDER = "order"
 """The name that the column of order has in the table of a call."""
 STATED = "stated"
@@ -77,10 +77,12 @@ class _Asked:
             fix = "It is the column that says which row is the last."
             got = "nothing" if self.order is None else "a column"
             raise InvalidArgument("order", "given with per_person='last', and only then", got, fix)
-        if (self.weights == "rows") != (self.at_most is not None):
+        if self.weights == "rows" and self.at_most is None:
             fix = "It is how many rows of one person count in full."
-            must = "given with weights='rows', and only then"
-            raise InvalidArgument("at_most", must, checks.describe(self.at_most), fix)
+            raise InvalidArgument("at_most", "given with weights='rows'", "nothing", fix)
+        if self.weights not in ("rows", "any") and self.at_most is not None:
+            must = "given with weights='rows' or weights='any', and only then"
+            raise InvalidArgument("at_most", must, checks.describe(self.at_most))
         if self.at_most is not None:
             checks.integer("at_most", self.at_most, least=1)
         if self.per_person is not None and self.weights == "rows":
@@ -144,7 +146,7 @@ def entered(made: Declared, arguments: tuple[Any, ...], told: Mapping[str, Any],
     passed = dict(zip(data, arguments, strict=False)) | {key: given[key] for key in data if key in given}
     known = [key for key, value in passed.items() if _of_people(value)]
     if asked.person is None and not known and (made.people == STATED or not unit):
-        _refuse_alone(asked)
+        _refuse_alone(told)
         return (
             Call(arguments, given) if by is None else _called(made, arguments, given, made.reads.enter(passed, by=by))
         )
@@ -182,17 +184,31 @@ def proved(made: Declared, told: Mapping[str, Any]) -> None:
     asked.check()
 
 
+def in_groups(made: Declared, data: Any, told: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A table in groups (`uptack.table.reads.Grouped`) as a call wants people's rows, and the rest of the call."""
+    rest = {key: value for key, value in told.items() if key not in PEOPLE}
+    if not data.of_people:
+        _refuse_alone(told)
+        return data, rest
+    proved(made, told)
+    asked = _asked(made, told)
+    return _shaped(made.name, data, asked, asked.order), rest
+
+
 def _asked(made: Declared, told: Mapping[str, Any]) -> _Asked:
     """What a call says of people. The share of a person's rows is what their weights make of truth values."""
     found = _Asked(**{option: told[option] for option in PEOPLE if option in told})
-    return replace(found, per_person=None) if made.people == "share" and found.per_person == "mean" else found
+    if made.people == "share" and found.per_person == "mean":
+        return replace(found, per_person=None)
+    usual = getattr(made.reads, "weights", None)
+    return replace(found, weights=usual) if found.weights is None and usual is not None else found
 
 
-def _refuse_alone(asked: _Asked) -> None:
+def _refuse_alone(told: Mapping[str, Any]) -> None:
     """Without people there is nothing to weigh."""
     for option in PEOPLE[1:]:
-        if getattr(asked, option) is not None:
-            raise InvalidArgument(option, "left out where there is no person", checks.outline(getattr(asked, option)))
+        if told.get(option) is not None:
+            raise InvalidArgument(option, "left out without person=", checks.outline(told[option]))
 
 
 def _usual(made: Declared, by: Any) -> Any:

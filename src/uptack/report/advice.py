@@ -15,6 +15,7 @@ from uptack.labels import label
 from uptack.privacy import tight
 from uptack.release import NoReply
 from uptack.report.budget import Division, divide
+from uptack.report.cards.number_card import least_epsilon
 from uptack.report.column import Part
 from uptack.session import Session
 from uptack.session.requests import Made
@@ -44,7 +45,8 @@ class FigureAdvice:
         times = HOPELESS if advice.epsilon is None else advice.epsilon / float(epsilon)
         if times < HOPELESS and (total := self._total(Fraction(math.ceil(100 * times), 100))) <= USELESS:
             ways.append(f"ε of about {total:g} for the whole report")
-        return "a reply needs " + (" or ".join(ways) or advice.other or "more rows")
+        why = f"{advice.why}; " if advice.why else ""
+        return f"{why}a reply needs " + (" or ".join(ways) or advice.other or "more rows")
 
     def _total(self, times: Fraction) -> float:
         """Worked out once: many columns lack the same."""
@@ -106,10 +108,16 @@ def _help(division: Division, numeric: list[Part], times: float, enough: float |
     kept = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
     if 0 < kept < len(numeric):
         ways.append(f"fewer columns (--columns, about {kept} of these {len(numeric)})")
-    unguessed = [part for part in numeric if part.plausible is None]
+    unguessed = [part for part in numeric if part.plausible is None and _worth_guessing(part, division.rows)]
     if unguessed:
         ways.append(f"a guess of where values lie (--plausible {label(unguessed[0].name)}=LOW:HIGH), right or wrong")
     return "What would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
+
+
+def _worth_guessing(part: Part, rows: int) -> bool:
+    """Whether a median could have a reply where all candidates are near it: a guess does no more than that."""
+    draw = next(draw for draw in part.card.draws if draw.label == "quantiles")
+    return least_epsilon(0.0, Fraction(1, 2))(rows) <= float(part.epsilon(draw))
 
 
 def _left_out(division: Division, enough: Mapping[str, float]) -> tuple[str, ...]:

@@ -115,10 +115,14 @@ class Question:
         self.account.spend(spent)
         return Outcome(value, how, noise)
 
-    def refuse(self, how: str, advice: Advice, spent: loss.Loss | None = None) -> Outcome[Any]:
-        """⊥, and what was spent on it, if anything."""
+    def refuse(self, how: str, advice: Advice, spent: loss.Loss | None = None, why: str = "") -> Outcome[Any]:
+        """⊥, and what was spent on it, if anything. `why` is the step that gave no answer, in released numbers."""
         if spent is not None:
             self.account.spend(spent)
+        if self.account.spent:
+            advice = replace(
+                advice, why=why or advice.why or f"the {how} gave no answer", at=float(self.account.promised)
+            )
         if self.count is not None:
             advice = self._with_room_for_the_count(advice)
         return Outcome.refusal(how, advice)
@@ -208,7 +212,8 @@ class MeanOptions(Promises, total=False):
     - `missing`: what to do with NaN and infinities. "error" (default) tells the curator. "low", "high" or a number
       takes the place of each such row. "drop" leaves rows without a value out; how many there are is then secret.
     - `by`: a column with the group of every row, for one answer per group. `groups` are the public groups, or None for
-      unknown ones, which need δ. `share` is the part of ε that finds them. See `uptack.per_group`.
+      unknown ones, which need δ. `share` is the part of ε that finds them. With `person=`, `groups_per_person` is in
+      how many groups one person counts; without it, that is chosen privately. See `uptack.per_group`.
     - `person`: whose rows they are, a column of ids or a tuple of several. The release then protects people with all
       their rows, who weigh alike; with `weights="rows"` rows do, up to `at_most` per person. `per_person` makes one
       number of each person's rows first, and `order` says which is the last. See `uptack.registry.person_options`.
@@ -218,6 +223,7 @@ class MeanOptions(Promises, total=False):
     by: Any
     groups: Any
     share: Rational | None
+    groups_per_person: int | None
     person: Any
     per_person: str | None
     weights: str | None

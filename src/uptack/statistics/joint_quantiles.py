@@ -33,7 +33,7 @@ from uptack.reach.protocol import Floats
 from uptack.release import EachNoise
 from uptack.statistics import quantile_trees
 from uptack.statistics.column_options import FOLLOWED, Question
-from uptack.statistics.release_methods import inverse_advice, run, saturated, sight
+from uptack.statistics.release_methods import inverse_advice, run, saturated, sight, undecided
 from uptack.statistics.statistic import Data, Statistic
 
 HOW = "inverse sensitivity"
@@ -86,7 +86,7 @@ def quantiles(
     nested, spent = boxes(reaches, steps, lattice, widen=widen), inverse_loss(question.epsilon)
     drawn = nested.draw(decay(question.epsilon), question.entropy, Refusal(bears, question.size_is_secret))
     if drawn is None:
-        return question.refuse(HOW, advice(), spent)
+        return question.refuse(HOW, advice(), spent, undecided(n, question, "set of quantiles"))
     values = np.sort([round_to(lattice.value(o), question.granularity) for o in drawn])
     return question.answer(values, spent, HOW)
 

@@ -239,7 +239,8 @@ def framed(
         return None, question, question.refuse(HOW, refusal(n, question, looked=False))
     recipe = recipes[0] if question.adjacency.size_is_public else recipes[1]
     made = moments(data, n, recipe, question, counted and question.size_is_secret)
-    return made, question, question.refuse(HOW, refusal(n, question, looked=True))
+    why = f"no range was found that holds all but a few of about {n:,} {question.adjacency.unit}"
+    return made, question, question.refuse(HOW, refusal(n, question, looked=True), why=why)
 
 
 def clipping(made: Moments) -> str:

@@ -414,10 +414,9 @@ class Rows(Protocol):
 class GroupedTable(Protocol):
     """A table in groups by the values of columns. The group of a row depends on that row only.
 
-    Where people are the unit, each person counts in one group only: that with most of her rows, and of several the
-    first in the order of their values; her rows elsewhere are left out. So the group of a person is a function of her
-    rows alone, and groups of people are what groups of rows are: one person who is added or removed changes one group,
-    by one person.
+    Where people are the unit, each person counts in up to g groups (`within`): those with most of her rows, and of
+    several the first in the order of their values; her rows elsewhere are left out. So the groups of a person are a
+    function of her rows alone, and one person who is added or removed changes up to g groups, each by one person.
     """
 
     @property
@@ -425,8 +424,30 @@ class GroupedTable(Protocol):
         """The kinds of the columns whose values are groups: they say which public groups are the same."""
         ...
 
-    def sizes(self) -> tuple[list[Hashable], Integers]:
-        """The groups that occur, as columns of their kinds show them, and their numbers of rows, or of people.
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose rows they are."""
+        ...
+
+    def among(self, groups: Sequence[Hashable]) -> GroupedTable:
+        """Only these groups, which are public: rows of others are in none."""
+        ...
+
+    def within(self, at_most: int) -> GroupedTable:
+        """Each person in up to so many groups."""
+        ...
+
+    def where(self, conditions: Sequence[Condition]) -> GroupedTable:
+        """The rows that meet conditions."""
+        ...
+
+    def per_person(self) -> Integers:
+        """At k how many people have rows in k groups."""
+        ...
+
+    def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
+        """The groups that occur, as columns of their kinds show them, and their numbers of rows, or of people; with a
+        unit, in its units.
 
         Groups of several columns are tuples. They are distinct in their canonical form.
         """
@@ -525,6 +546,10 @@ class Table(Protocol):
     def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
         """The units in each of so many cells. Hidden rows are in none. Whole numbers are placed exactly, unless the
         column is asked for as `floats`."""
+        ...
+
+    def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
+        """At k how many people have rows in k cells, or in k combinations of values."""
         ...
 
     def trues(self, name: str | None, at_most: int = 1) -> int:

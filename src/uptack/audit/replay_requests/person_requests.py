@@ -14,7 +14,12 @@ from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
 from uptack.table.reads import COLUMN, LABELLED, MOMENTS, PAIR, ROWS, SHARES, WIDE
 
-WAYS: list[dict[str, Any]] = [{}, {"weights": "one"}, {"weights": "rows", "at_most": 2}]
+WAYS: list[dict[str, Any]] = [
+    {},
+    {"weights": "any", "at_most": 2},
+    {"weights": "people"},
+    {"weights": "rows", "at_most": 2},
+]
 """How people count in tables."""
 LOUDER = {"epsilon": 5 * EPSILON}
 
@@ -41,7 +46,7 @@ def _tables() -> list[Ask]:
     histogram, domain = "uptack.histogram", Domain({"a": [1, "a"], "b": [1, "a"]})
     sparse, margin = {**LOUD, "domain_size": 9}, {**LOUD, "domain": domain}
     return [
-        *(_ask("uptack.count", "flags", {**LOUD, **WAYS[i]}) for i in (0, 2)),
+        *(_ask("uptack.count", "flags", {**LOUD, **WAYS[i]}) for i in (0, 3)),
         _ask("uptack.count", "flags", SECRET),
         _ask("uptack.count", "by group", {**LOUD, "groups": [1, "a"]}, callers.by, LABELS),
         *(_ask(histogram, "any numbers", {**LOUD, "edges": [0, 3, 5], **way}) for way in WAYS),

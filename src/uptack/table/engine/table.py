@@ -406,6 +406,10 @@ class EngineTable:
         """The units in each of so many cells."""
         return counts.cells(self, columns, place, size)
 
+    def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
+        """At k how many people have rows in k cells, or in k combinations of values."""
+        return counts.cells_per_person(self.left(), columns, place)
+
     def trues(self, name: str | None, at_most: int = 1) -> int:
         """How many rows are True, of each person so many at most; without a column, how many there are."""
         return counts.trues(self, None if name is None else known(name, self.kinds), at_most)

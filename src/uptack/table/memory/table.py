@@ -268,6 +268,15 @@ class MemoryTable:
         """The units in each of so many cells."""
         return self._units(place(*(self.fields[column.name] for column in columns)), size)
 
+    def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
+        """At k how many people have rows in k cells, or in k combinations of values."""
+        assert self.codes is not None
+        if place is None:
+            cells = counts.joined([self._distinct(column) for column in columns])[1]
+        else:
+            cells = place(*(self.fields[column.name] for column in columns))
+        return counts.cells_per_person(cells[self.present], self.codes[self.present])
+
     def _units(self, cells: Integers, size: int) -> Integers:
         codes = self.codes if self.codes is None or self.met is None else self.codes[self.present]
         return counts.units(cells if self.met is None else cells[self.present], size, self.unit, codes, self.people)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import html
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -304,4 +304,4 @@ def _with_interval(figure: Figure, made: Any) -> Figure:
         low, high = made.interval(CONFIDENCE)
     except NoInterval:
         return figure
-    return Figure(figure.label, figure.value, (low, high), figure.note, figure.how, figure.cost)
+    return replace(figure, interval=(low, high))

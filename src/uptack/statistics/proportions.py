@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Unpack
@@ -24,10 +24,10 @@ from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_input import column
-from uptack.statistics.column_options import MeanOptions, read_question
+from uptack.statistics.column_options import MeanOptions, Promises, Question, read_question
 from uptack.statistics.order_statistic_errors import secret_size
 from uptack.table.arguments import as_column
-from uptack.table.conditions import conditions
+from uptack.table.conditions import Condition, conditions
 from uptack.table.protocol import Column, Weights, layers
 from uptack.table.reads import SHARES
 from uptack.table.unit import roomy
@@ -190,6 +190,11 @@ def proportion(
     """
     question = read_question("proportion", epsilon, options)
     data, question = column(indicator(x, equals, above), question)
+    return _share(data, question, _estimand(data))
+
+
+def _share(data: Column, question: Question, notes: tuple[str, ...]) -> Release[float] | NoReply:
+    """The share of a column of 0 and 1, by integer noise on its units."""
     secret, unit = question.size_is_secret, data.unit.most * question.rows
     moved = 2 if secret and question.adjacency.size_is_public else 1
     law = IntegerLaplace(moved * unit / question.epsilon)
@@ -202,8 +207,40 @@ def proportion(
         question.account.bought(round(rows / data.unit.most), size, times=2)
     value = min(max(noisy[0] / max(rows, 1), 0.0), 1.0)
     noise = ProportionInterval(noisy[0], max(rows, 0), law, secret, unit)
-    outcome = Outcome(value, "integer noise on counts", noise, notes=_estimand(data))
-    return question.account.close(outcome)
+    return question.account.close(Outcome(value, "integer noise on counts", noise, notes=notes))
+
+
+class CompletenessOptions(Promises, total=False):
+    """What `completeness` can be told: `by`, `groups`, `person` and so on are those of every statistic."""
+
+    by: Any
+    groups: Any
+    share: Rational | None
+    groups_per_person: int | None
+    person: Any
+    per_person: str | None
+    order: Any
+
+
+@release(reads=SHARES, by=per_group, plan=_within, people="share", page="proportion", missing=None)
+def completeness(x: Any, *, epsilon: Rational, **options: Unpack[CompletenessOptions]) -> Release[float] | NoReply:
+    """The share of rows that have a value, in a column of any type, with an interval for the population.
+
+    NaN, None and cells that do not fit the column's type are missing values. With `person=` it is the mean over people
+    of the share of their rows that have one, or with `per_person="any"` the share of people who have at least one.
+
+    **Theorem.** ε-differentially private: the proportion of rows with a value (`proportion`).
+
+    >>> import numpy as np
+    >>> from uptack import SeededEntropy
+    >>> completeness(np.where(np.arange(1000) < 120, np.nan, 1.0), epsilon=1, entropy=SeededEntropy(1)).value
+    0.879
+    """
+    question = read_question("completeness", epsilon, options)
+    data = as_column("x", x, None, "a one-dimensional column")
+    there = Condition(data.name, data.kind if data.form is None else "number", "!=", (None,), data.form)
+    found, question = column(data.meeting(there), replace(question, missing=-1.0))
+    return _share(found, question, ())
 
 
 def _estimand(data: Column) -> tuple[str, ...]:

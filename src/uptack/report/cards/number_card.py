@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,17 @@ from uptack.labels import label
 from uptack.mechanisms.inverse_sensitivity import FAILURE, LATTICES
 from uptack.progress import track
 from uptack.report import density_bars
-from uptack.report.cards.category_card import Bar, counts_table, ordered_bars, ordered_names
+from uptack.report.cards.category_card import (
+    PRESENT,
+    PRESENT_DRAW,
+    Bar,
+    counts_table,
+    ordered_bars,
+    ordered_names,
+    share_line,
+    shares,
+    true_share,
+)
 from uptack.report.column import Card, CardView, ColumnDraw, ColumnFigure, ColumnProfile, FigureLine, Part, Quantiles
 from uptack.report.density_bars import DensityBars
 from uptack.report.figure import Figure
@@ -56,6 +67,9 @@ CUT = Fraction(1, 10)
 FEW_VALUES = 64
 """Integers in so narrow a range are counted one by one, and drawn as bars, in place of a density."""
 
+AROUND = 8
+"""So many integers beyond the range that quantiles suggest are counted too: those of a 0/1 column are often equal."""
+
 NARROWEST, RESOLVED = 1e-70, 1e-9
 """A box for a density is wider than this, and than this part of the numbers at its ends."""
 
@@ -80,12 +94,20 @@ def tails(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
     return _quantiles(part, epsilon, LEVELS["tails"])
 
 
-def interval(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
-    """An interval for the population's median, around the released one."""
-    near: Any = released.get(Fraction(1, 2), 0.0)
+INTERVALS = {
+    "interval": Fraction(1, 2),
+    "lower quartile interval": Fraction(1, 4),
+    "upper quartile interval": Fraction(3, 4),
+}
+"""Draws of intervals for a quantile of the population, and its level."""
+
+
+def interval(part: Part, epsilon: Fraction, released: Quantiles, level: Fraction = Fraction(1, 2)) -> Request:
+    """An interval for a quantile of the population, around the released one."""
+    near: Any = released.get(level, 0.0)
     if part.form is not None:
         near = part.form.show(near)
-    return Request("quantile_interval", part.name, epsilon=epsilon, p=Fraction(1, 2), around=near)
+    return Request("quantile_interval", part.name, epsilon=epsilon, p=level, around=near)
 
 
 def trimmed_mean(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
@@ -96,9 +118,9 @@ def trimmed_mean(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
 def density(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
     """The density over a range that the released quantiles suggest; for few integers how many rows each has."""
     low, high = box(released)
-    if part.kind == "integer" and high - low < FEW_VALUES:
-        keys = list(range(math.ceil(low), math.floor(high) + 1))
-        return Request("histogram", part.name, epsilon=epsilon, keys=keys)
+    if part.kind == "integer" and (part.keys or high - low < FEW_VALUES):
+        around = range(math.ceil(low) - AROUND, math.floor(high) + AROUND + 1)
+        return Request("histogram", part.name, epsilon=epsilon, keys=list(part.keys or around))
     return Request("fourier_density", part.name, epsilon=epsilon, low=low, high=high)
 
 
@@ -155,13 +177,24 @@ FIGURES = (
     ColumnFigure("interval", 5, "interval", lambda rows: 1200 / max(rows, 1)),  # its ends stay between the quartiles
     ColumnFigure("density", 6, "density", lambda rows: 1000 / max(rows, 1)),  # it is more than noise
     ColumnFigure("trimmed mean", 7, "trimmed mean", least_epsilon(math.log(LATTICES[-1].size), CUT)),
+    ColumnFigure("lower quartile interval", 8, "lower quartile interval", lambda rows: 2400 / max(rows, 1)),
+    ColumnFigure("upper quartile interval", 9, "upper quartile interval", lambda rows: 2400 / max(rows, 1)),
+    PRESENT,
 )
+COUNTED = tuple(
+    replace(one, rank=2, least_epsilon=lambda rows: 300 / max(rows, 1)) if one.name == "density" else one
+    for one in FIGURES
+)
+"""Integers are counted before anything else is asked of them but the median: a count has hardly any noise."""
 DRAWS = (
     ColumnDraw("quantiles", Fraction(1), quantiles),
     ColumnDraw("interval", Fraction(3, 4), interval),
     ColumnDraw("tails", Fraction(3, 4), tails),
     ColumnDraw("density", Fraction(1, 3), density),
     ColumnDraw("trimmed mean", Fraction(1, 2), trimmed_mean),
+    ColumnDraw("lower quartile interval", Fraction(3, 4), partial(interval, level=Fraction(1, 4))),
+    ColumnDraw("upper quartile interval", Fraction(3, 4), partial(interval, level=Fraction(3, 4))),
+    PRESENT_DRAW,
 )
 
 
@@ -191,10 +224,10 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
     made: dict[str, Figure] = {}
     released: dict[Fraction, float] = {}
     for draw in track(part.draws, part.name, inner=True):
-        if draw.label == "density" and not drawable(released):
+        if draw.label == "density" and not drawable(released) and not (part.kind == "integer" and released):
             made["density"] = Figure("density", None, None, "no density, since the quantiles are too close together")
-        elif draw.label == "interval" and not released:
-            made["interval"] = Figure("interval", None, None, "no interval without a median")
+        elif draw.label in INTERVALS and not released:
+            made[draw.label] = Figure(draw.label, None, None, "no interval without a quantile")
         else:
             made[draw.label] = make(draw, released)
         if draw.label in ("quantiles", "tails"):
@@ -202,10 +235,13 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
             released = with_tails(released, by_level(LEVELS["tails"], made.get("tails")))
     levels = (*joint_levels(part), *LEVELS["tails"]) if "tails" in part.figures else joint_levels(part)
     figures = quantile_figures(levels, released, made["quantiles"], made.get("interval"), part.kind == "integer")
+    figures = [_with_ends(figure, made, part.kind == "integer", released) for figure in figures]
     figures = [_in_form(figure, part) for figure in figures]
     figures += [made[label] for label in ("trimmed mean",) if label in made]
     curve = density_curve(made["density"], *visible_box(released)) if "density" in made else None
-    return ColumnProfile(part, tuple(figures), curve, released, tuple(made.values()))
+    share = true_share(curve, part) if curve is not None and hasattr(curve.value, "items") else None
+    figures = [*([] if share is None else [share]), *figures]
+    return ColumnProfile(part, tuple(figures), curve, released, tuple(made.values()), made.get("n"))
 
 
 def in_ticks(value: Any) -> float:
@@ -255,6 +291,12 @@ def quantile_figures(
     ends = _ends(interval, whole, released)
     shown[0] = replace(shown[0], how=drawn.how, cost=drawn.cost, interval=ends)
     return [_inside(shown[0], ends, released), *shown[1:]]
+
+
+def _with_ends(figure: Figure, made: Mapping[str, Figure], whole: bool, released: Quantiles) -> Figure:
+    """A quartile with its interval, where it has one."""
+    drawn = made.get(f"{figure.label} interval")
+    return figure if drawn is None else replace(figure, interval=_ends(drawn, whole, released))
 
 
 def _inside(median: Figure, ends: tuple[Any, Any] | None, released: Quantiles) -> Figure:
@@ -335,7 +377,7 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     """The counts of few integers, or of times, where all is written."""
     if column.counts is None or not style.whole:
         return []
-    shown = ordered_bars(column.counts)
+    shown = shares(ordered_bars(column.counts), column.part)
     return counts_table("value", ordered_names(shown), shown, column.counts.note, style, unit)
 
 
@@ -364,9 +406,15 @@ def view(anchor: str, column: ColumnProfile, unit: str, axis: Axis = axis) -> Ca
     note = "" if density is None or isinstance(density.value, DensityCurve) else density.note
     if column.counts is None:
         return CardView(anchor, column, figures, _picture(column, axis), None, note)
-    shown = ordered_bars(column.counts, *visible_box(column.quantiles or {}))
+    shown = shares(ordered_bars(column.counts, *counted_box(column)), column.part)
     upright = _columns(column, shown, unit) if len(shown) > LISTED or column.part.form is not None else None
     return CardView(anchor, column, figures, upright, shown, note, upright is not None)
+
+
+def counted_box(column: ColumnProfile) -> tuple[float, float]:
+    """The integers that are shown: those around the box of a picture too, and none below 0 where no quantile is."""
+    low, high = visible_box(column.quantiles or {})
+    return (low if low == 0 else low - AROUND), high + AROUND
 
 
 def _columns(column: ColumnProfile, shown: list[Bar], unit: str) -> Markup:
@@ -378,6 +426,8 @@ def _columns(column: ColumnProfile, shown: list[Bar], unit: str) -> Markup:
 def _line(figure: Figure, scale: float) -> FigureLine:
     if figure.value is None:
         return FigureLine(SHORT.get(figure.label, figure.label), "", note=figure.note)
+    if figure.label.startswith("share "):
+        return share_line(figure)
     ends = "" if figure.interval is None else powers(between(figure.interval, scale))
     return FigureLine(SHORT.get(figure.label, figure.label), powers(number(figure.value, scale)), ends, figure.note)
 
@@ -421,7 +471,7 @@ def coarse_density(released: Mapping[Fraction, float]) -> list[tuple[float, floa
 
 NUMBERS = Card(
     name="numbers",
-    kinds=("integer", "number"),
+    kinds=("number",),
     numeric=True,
     figures=FIGURES,
     draws=DRAWS,
@@ -431,3 +481,6 @@ NUMBERS = Card(
     details=details,
     view=view,
 )
+
+INTEGERS = replace(NUMBERS, name="integers", kinds=("integer",), figures=COUNTED)
+"""The same for integers, which are counted where they are few."""

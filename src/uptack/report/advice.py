@@ -125,8 +125,16 @@ def _left_out(division: Division, enough: Mapping[str, float]) -> tuple[str, ...
     lines = []
     for figure, names in division.left_out().items():
         where = "" if len(names) == sum(figure in p.possible for p in division.parts) else f" of {len(names)} columns"
-        lines.append(f"{figure}{where}" + (f" (from ε of about {enough[figure]:g} on)" if figure in enough else ""))
-    return ("Left out, since the budget does not carry it: " + "; ".join(lines) + ".",) if lines else ()
+        lines.append(f"{FIGURE_NAMES.get(figure, figure)}{where}" + _needs(enough.get(figure)))
+    return ("Not computed at this budget: " + "; ".join(lines) + ".",) if lines else ()
+
+
+FIGURE_NAMES = {"tails": "5% and 95% quantiles", "interval": "interval of the median", "n": "number of missing values"}
+"""Figures as they are called in a sentence."""
+
+
+def _needs(epsilon: float | None) -> str:
+    return "" if epsilon is None else f" (needs ε ≈ {epsilon:g})"
 
 
 def _rounded_up(value: float) -> float:

@@ -234,8 +234,9 @@ class ColumnProfile:
 
 # -------------------------------------------------------------------------------------------------------- on the page
 
-ROOM, INTERVAL = 9, 12
-"""Letters of a value, and of its interval, that fit in a column of a card."""
+DESKTOP = ((4, 14), (3, 20), (2, 31))
+PHONE = ((3, 14), (2, 22))
+"""How many figures fit side by side in a card, if none has more letters than so many."""
 
 
 class FigureLine(NamedTuple):
@@ -247,9 +248,21 @@ class FigureLine(NamedTuple):
     note: str = ""
 
     @property
-    def wide(self) -> bool:
-        """Whether it needs the room of two."""
-        return len(self.value) > ROOM or len(self.interval) > INTERVAL or not self.value
+    def letters(self) -> int:
+        """How wide it is; one without a value says why, in a line of its own."""
+        return max(len(self.label), len(self.value), len(self.interval)) if self.value else 99
+
+
+def side_by_side(lines: list[FigureLine], room: tuple[tuple[int, int], ...]) -> int:
+    """How many figures stand side by side: as many as fit, and so that none is alone in the last line if that can be.
+
+    >>> short = FigureLine("median", "1")
+    >>> [side_by_side([short] * k, DESKTOP) for k in (1, 3, 4, 5, 7, 9)], side_by_side([short] * 7, PHONE)
+    ([1, 3, 4, 3, 4, 3], 3)
+    """
+    longest = max((line.letters for line in lines), default=0)
+    fitting = [many for many, letters in room if longest <= letters and many <= len(lines)] or [1]
+    return next((many for many in fitting if len(lines) % many != 1 or many == 1), fitting[0])
 
 
 class CardView(NamedTuple):
@@ -266,9 +279,13 @@ class CardView(NamedTuple):
 
     @property
     def across(self) -> int:
-        """How many figures stand side by side, so that none is alone in the last line."""
-        wide = sum(2 if line.wide else 1 for line in self.figures)
-        return next((many for many in (4, 3) if wide % many != 1), 2) if wide > 3 else max(wide, 1)
+        """How many figures stand side by side."""
+        return side_by_side(self.figures, DESKTOP)
+
+    @property
+    def across_phone(self) -> int:
+        """The same on a phone."""
+        return side_by_side(self.figures, PHONE)
 
     @property
     def size(self) -> str:

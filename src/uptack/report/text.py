@@ -57,7 +57,7 @@ def to_text(profile: Profile, bill: bool = False, most: int | None = None) -> st
 
 def _lines(profile: Profile, style: TextStyle) -> list[str]:
     whose = f"{style.prose(profile.whose)} {promise(profile.spent)}".strip()
-    lines = [f"# Private profile of {style.name(profile.title)}", "", whose, ""]
+    lines = [f"# {style.name(profile.title)}", "", *_masthead(profile, style), whose, ""]
     lines += [" · ".join(summary(profile)), ""]
     lines += [line for hint in profile.hints for line in (style.prose(hint), "")]
     if not profile.private:
@@ -70,6 +70,13 @@ def _lines(profile: Profile, style: TextStyle) -> list[str]:
     for answer in profile.sections.values():
         lines += [f"## {answer.title(style.name)}", "", *_section(answer, style), ""]
     return lines
+
+
+def _masthead(profile: Profile, style: TextStyle) -> list[str]:
+    """Who published it, of what and when."""
+    source = f"Source: {style.name(profile.source)}" if profile.source else ""
+    said = [style.name(profile.author) if profile.author else "", profile.date, source]
+    return [" · ".join(part for part in said if part), ""] if any(said) else []
 
 
 def _overview(columns: list[ColumnProfile], style: TextStyle) -> list[str]:

@@ -89,12 +89,25 @@ def overview(column: ColumnProfile) -> dict[str, str]:
     return {}
 
 
+def size_cells(column: ColumnProfile) -> dict[str, str]:
+    """How many rows have a value, and the share of those that have none, in the table of all columns."""
+    if not column.numbers:
+        return {}
+    n, lost = column.numbers
+    low, high = n.interval or (n.value, n.value)
+    return {"n": f"{n.value:,} ± {max(high - n.value, n.value - low):,}", "missing": percent(lost.value, lost.interval)}
+
+
 def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     """The categories, largest first."""
     if not column.answered or column.counts is None:
         return []
-    shown = shares(bars(column.counts), column.part)
-    return counts_table("category", [style.name(bar.name) for bar in shown], shown, column.counts.note, style, unit)
+    shown, sizes = shares(bars(column.counts), column.part), size_cells(column)
+    lines = [share_line(one) for one in column.figures[1:]]
+    said = [f"n = {sizes['n']}, {sizes['missing']} missing."] if sizes else []
+    said += [f"{line.label[:1].upper()}{line.label[1:]}: {line.value} ({line.interval})." for line in lines]
+    table = counts_table("category", [style.name(bar.name) for bar in shown], shown, column.counts.note, style, unit)
+    return [*([" ".join(said), ""] if said else []), *table]
 
 
 def counts_table(head: str, names: list[str], shown: list[Bar], note: str, style: TextStyle, unit: str) -> list[str]:

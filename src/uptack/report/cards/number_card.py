@@ -1,4 +1,4 @@
-"""Cards of numbers: quantiles, an interval for the median, a density or bars, a trimmed mean.
+"""Cards of numbers: quantiles, an interval for the median, a density or bars, a mean.
 
 Median and quartiles are one draw, and whatever can be worked out from released quantiles is: it costs nothing more. A
 figure is asked for only where public numbers, the rows and the ε that it would have, say that a column would get a good
@@ -22,7 +22,7 @@ from markupsafe import Markup
 from uptack.display.numbers import number
 from uptack.kernels.density_curves import DensityCurve, Floats
 from uptack.labels import label
-from uptack.mechanisms.inverse_sensitivity import FAILURE, LATTICES
+from uptack.mechanisms.inverse_sensitivity import FAILURE
 from uptack.progress import track
 from uptack.report import density_bars
 from uptack.report.cards.category_card import (
@@ -34,6 +34,7 @@ from uptack.report.cards.category_card import (
     ordered_names,
     share_line,
     shares,
+    size_cells,
     true_share,
 )
 from uptack.report.column import Card, CardView, ColumnDraw, ColumnFigure, ColumnProfile, FigureLine, Part, Quantiles
@@ -63,7 +64,6 @@ LEVELS = {
 """The levels of quantiles. Median and quartiles are one draw. Tails are another: they need more rows, and whether they
 get a reply should not decide whether the median does."""
 
-CUT = Fraction(1, 10)
 FEW_VALUES = 64
 """Integers in so narrow a range are counted one by one, and drawn as bars, in place of a density."""
 
@@ -110,9 +110,9 @@ def interval(part: Part, epsilon: Fraction, released: Quantiles, level: Fraction
     return Request("quantile_interval", part.name, epsilon=epsilon, p=level, around=near)
 
 
-def trimmed_mean(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
-    """The mean without a tenth of the rows at each end."""
-    return Request("trimmed_mean", part.name, epsilon=epsilon, cut=CUT)
+def mean(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
+    """The mean, which has an interval for the population's."""
+    return Request("mean", part.name, epsilon=epsilon)
 
 
 def density(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
@@ -176,7 +176,7 @@ FIGURES = (
     ColumnFigure("tails", 4, "tails", least_epsilon(2 * JOINT, Fraction(1, 20))),
     ColumnFigure("interval", 5, "interval", lambda rows: 1200 / max(rows, 1)),  # its ends stay between the quartiles
     ColumnFigure("density", 6, "density", lambda rows: 1000 / max(rows, 1)),  # it is more than noise
-    ColumnFigure("trimmed mean", 7, "trimmed mean", least_epsilon(math.log(LATTICES[-1].size), CUT)),
+    ColumnFigure("mean", 7, "mean", lambda rows: 1400 / max(rows, 1)),  # its range is found for sure
     ColumnFigure("lower quartile interval", 8, "lower quartile interval", lambda rows: 2400 / max(rows, 1)),
     ColumnFigure("upper quartile interval", 9, "upper quartile interval", lambda rows: 2400 / max(rows, 1)),
     PRESENT,
@@ -191,7 +191,7 @@ DRAWS = (
     ColumnDraw("interval", Fraction(3, 4), interval),
     ColumnDraw("tails", Fraction(3, 4), tails),
     ColumnDraw("density", Fraction(1, 3), density),
-    ColumnDraw("trimmed mean", Fraction(1, 2), trimmed_mean),
+    ColumnDraw("mean", Fraction(1, 2), mean),
     ColumnDraw("lower quartile interval", Fraction(3, 4), partial(interval, level=Fraction(1, 4))),
     ColumnDraw("upper quartile interval", Fraction(3, 4), partial(interval, level=Fraction(3, 4))),
     PRESENT_DRAW,
@@ -237,7 +237,7 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
     figures = quantile_figures(levels, released, made["quantiles"], made.get("interval"), part.kind == "integer")
     figures = [_with_ends(figure, made, part.kind == "integer", released) for figure in figures]
     figures = [_in_form(figure, part) for figure in figures]
-    figures += [made[label] for label in ("trimmed mean",) if label in made]
+    figures += [made[label] for label in ("mean",) if label in made]
     curve = density_curve(made["density"], *visible_box(released)) if "density" in made else None
     share = true_share(curve, part) if curve is not None and hasattr(curve.value, "items") else None
     figures = [*([] if share is None else [share]), *figures]
@@ -283,7 +283,7 @@ def quantile_figures(
         for level, label in LABELS.items()
         if level in levels
     ]
-    shown = [replace(f, note=drawn.note or TAILS) if f.value is None else f for f in shown]
+    shown = [replace(f, note=(drawn.note or TAILS) if f.value is None else drawn.note) for f in shown]
     if Fraction(1, 4) in levels:
         spread = released[Fraction(3, 4)] - released[Fraction(1, 4)] if released else None
         value = _whole(spread) if whole and spread is not None else spread
@@ -351,7 +351,7 @@ SPANS = {
     "quartiles": ("lower quartile", "upper quartile"),
     "5% to 95%": ("5% quantile", "95% quantile"),
     "IQR": (RANGE,),
-    "trimmed mean": ("trimmed mean",),
+    "mean": ("mean",),
 }
 """Columns of the table of numbers beside the median: what each is made of."""
 
@@ -359,8 +359,12 @@ SPANS = {
 def overview(column: ColumnProfile) -> dict[str, str]:
     """The median with its interval, and the other figures."""
     ends, scale = column["median"].interval, column.scale
-    cells = {"median": _text(column["median"], scale), "95% interval": "" if ends is None else between(ends, scale)}
-    return cells | {head: _span(column, labels) for head, labels in SPANS.items()}
+    cells = size_cells(column)
+    cells |= {"median": _text(column["median"], scale), "95% interval": "" if ends is None else between(ends, scale)}
+    cells |= {head: _span(column, labels) for head, labels in SPANS.items()}
+    shares = [figure for figure in column.figures if figure.label.startswith("share ")]
+    lines = [share_line(one) for one in shares]
+    return cells | {"share of 1": "".join(f"{line.value} ({line.interval})" for line in lines)}
 
 
 def _span(column: ColumnProfile, labels: tuple[str, ...]) -> str:
@@ -386,10 +390,12 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
 LISTED = 7
 """Up to so many values with an order are listed one below the other; more are drawn side by side."""
 
-SHORT = {RANGE: "IQR"}
-"""Names of figures that would not fit in a card."""
-
 Axis = Callable[[Part, float, float], list[Tick]]
+
+
+def axis_title(part: Part) -> str:
+    """The variable and its unit of measurement."""
+    return label(part.name) + (f" ({part.measure})" if part.measure else "")
 
 
 def axis(part: Part, low: float, high: float) -> list[Tick]:
@@ -399,7 +405,7 @@ def axis(part: Part, low: float, high: float) -> list[Tick]:
 
 def view(anchor: str, column: ColumnProfile, unit: str, axis: Axis = axis) -> CardView:
     """The figures, and a picture of the density or, without one, of the quantiles."""
-    figures = [_line(figure, column.scale) for figure in column.figures]
+    figures = [_line(figure, column.scale) for figure in on_card(column)]
     if not any(line.value for line in figures):
         return CardView(anchor, column, [], note=column.figures[0].note)
     density = column.density
@@ -411,6 +417,14 @@ def view(anchor: str, column: ColumnProfile, unit: str, axis: Axis = axis) -> Ca
     return CardView(anchor, column, figures, upright, shown, note, upright is not None)
 
 
+def on_card(column: ColumnProfile) -> list[Figure]:
+    """The figures of a card. Ranges are read off the quartiles, and quantiles of a 0/1 column say little."""
+    share = [figure for figure in column.figures if figure.label.startswith("share ")]
+    if share:
+        return [*share, column["median"]]
+    return [figure for figure in column.figures if figure.label != RANGE]
+
+
 def counted_box(column: ColumnProfile) -> tuple[float, float]:
     """The integers that are shown: those around the box of a picture too, and none below 0 where no quantile is."""
     low, high = visible_box(column.quantiles or {})
@@ -420,16 +434,17 @@ def counted_box(column: ColumnProfile) -> tuple[float, float]:
 def _columns(column: ColumnProfile, shown: list[Bar], unit: str) -> Markup:
     heights, errors = [bar.rows for bar in shown], [bar.error for bar in shown]
     title = f"{unit.capitalize()} by {label(column.part.name)}"
-    return columns_picture(ordered_names(shown), heights, errors, title=title, unit=unit)
+    named = axis_title(column.part)
+    return columns_picture(ordered_names(shown), heights, errors, title=title, unit=unit, axis_title=named)
 
 
 def _line(figure: Figure, scale: float) -> FigureLine:
     if figure.value is None:
-        return FigureLine(SHORT.get(figure.label, figure.label), "", note=figure.note)
+        return FigureLine(figure.label, "", note=figure.note)
     if figure.label.startswith("share "):
         return share_line(figure)
     ends = "" if figure.interval is None else powers(between(figure.interval, scale))
-    return FigureLine(SHORT.get(figure.label, figure.label), powers(number(figure.value, scale)), ends, figure.note)
+    return FigureLine(figure.label, powers(number(figure.value, scale)), ends, figure.note)
 
 
 def _picture(column: ColumnProfile, axis: Axis) -> Markup | None:
@@ -440,6 +455,7 @@ def _picture(column: ColumnProfile, axis: Axis) -> Markup | None:
         x, beyond = curve.points.tolist(), curve.width / 2 if isinstance(curve, DensityBars) else 0.0
         shown = {"band": band, "median": median.value, "interval": median.interval}
         shown["marks"] = axis(part, x[0] - beyond, x[-1] + beyond)
+        shown["axis_title"] = axis_title(part)
         if isinstance(curve, DensityBars):
             return bars_picture(x, curve.values.tolist(), width=curve.width, title=f"Shares of {name}", **shown)
         return density_picture(x, curve.values.tolist(), title=f"Density of {name}", quartiles=quartiles, **shown)
@@ -451,7 +467,10 @@ def _picture(column: ColumnProfile, axis: Axis) -> Markup | None:
     low, high = places[0] - beyond, places[-1] + beyond
     interval = None if ends is None else (in_ticks(ends[0]), in_ticks(ends[1]))
     title = f"Quantiles of {name}"
-    return box_picture(places, coarse_density(released), interval, title=title, marks=axis(part, low, high))
+    named = axis_title(part)
+    return box_picture(
+        places, coarse_density(released), interval, title=title, marks=axis(part, low, high), axis_title=named
+    )
 
 
 def coarse_density(released: Mapping[Fraction, float]) -> list[tuple[float, float, float]]:

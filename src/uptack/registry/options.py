@@ -58,6 +58,7 @@ class Option:
     choices: tuple[str, ...] = ()
     default: Any = None
     positional: bool = False
+    fix: str = ""
 
     @property
     def single(self) -> bool:
@@ -94,6 +95,12 @@ SINGLE = (
 )  # fmt: skip
 """Options that are one value, whose form on a command line does not say so."""
 
+SURVEY = (
+    "weights= says how the rows of one person count. Survey weights are not supported: no weighted estimate is proved "
+    "private here. Unweighted answers describe the sample, not the population that weights stand for."
+)
+"""What is said to somebody who passes a column of weights."""
+
 METHODS = ("inverse", "ptr", "dwork-lei")
 WEIGHTS = ("people", "rows", "any")
 
@@ -116,7 +123,7 @@ KNOWN = {
         Option("person", "Whose rows they are: a column of ids, or several. People are then the unit."),
         Option("per_person", "One number per person first: this of her rows.", "choice", (*HOWS, "any")),
         Option("weights", "People weigh alike, or their rows do; or count people with at least one row.", "choice",
-               WEIGHTS),
+               WEIGHTS, fix=SURVEY),
         Option("at_most", "With weights 'rows': rows of one person that count; with 'any': her categories.", "integer"),
         Option("order", "With per_person 'last': the column that says which row is the last.", "word"),
         Option("public_labels", "Whether everybody may know which row has which label.", "object"),

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
-from uptack.registry.options import HOWS, PEOPLE, SHARES, Option
+from uptack.registry.options import HOWS, PEOPLE, SHARES, SURVEY, Option
 
 
 class Enter(Protocol):
@@ -71,8 +71,8 @@ class _Asked:
 
     def check(self) -> None:
         """Whether it goes together. Looks at no data."""
-        if self.weights is not None:
-            checks.choice("weights", self.weights, WEIGHTS)
+        if self.weights is not None and not (isinstance(self.weights, str) and self.weights in WEIGHTS):
+            raise InvalidArgument("weights", " or ".join(map(repr, WEIGHTS)), checks.outline(self.weights), SURVEY)
         if (self.per_person == "last") != (self.order is not None):
             fix = "It is the column that says which row is the last."
             got = "nothing" if self.order is None else "a column"
@@ -208,7 +208,8 @@ def _refuse_alone(told: Mapping[str, Any]) -> None:
     """Without people there is nothing to weigh."""
     for option in PEOPLE[1:]:
         if told.get(option) is not None:
-            raise InvalidArgument(option, "left out without person=", checks.outline(told[option]))
+            fix = SURVEY if option == "weights" else ""
+            raise InvalidArgument(option, "left out without person=", checks.outline(told[option]), fix)
 
 
 def _usual(made: Declared, by: Any) -> Any:

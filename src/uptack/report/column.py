@@ -185,7 +185,7 @@ class ColumnProfile:
     def all_figures(self) -> tuple[Figure, ...]:
         """The figures, the density among them, and how many rows have a value."""
         shown = self.figures if self.density is None else (*self.figures, self.density)
-        return (*self.numbers, *shown)
+        return (*shown, *self.numbers)
 
     @property
     def numbers(self) -> tuple[Figure, ...]:
@@ -259,10 +259,13 @@ def side_by_side(lines: list[FigureLine], room: tuple[tuple[int, int], ...]) -> 
     >>> short = FigureLine("median", "1")
     >>> [side_by_side([short] * k, DESKTOP) for k in (1, 3, 4, 5, 7, 9)], side_by_side([short] * 7, PHONE)
     ([1, 3, 4, 3, 4, 3], 3)
+    >>> side_by_side([short] * 6, DESKTOP)
+    3
     """
     longest = max((line.letters for line in lines), default=0)
     fitting = [many for many, letters in room if longest <= letters and many <= len(lines)] or [1]
-    return next((many for many in fitting if len(lines) % many != 1 or many == 1), fitting[0])
+    whole = [many for many in fitting if len(lines) % many == 0 and many > 1]
+    return next((many for many in (*whole, *fitting) if len(lines) % many != 1 or many == 1), fitting[0])
 
 
 class CardView(NamedTuple):

@@ -94,7 +94,7 @@ def _silent(columns: list[ColumnProfile], style: TextStyle) -> list[str]:
     for column in columns:
         groups.setdefault(column.silence, []).append(style.name(column.part.name))
     lines = [f"- ⊥ {', '.join(names)}: {style.prose(note)}" for note, names in groups.items()]
-    return ["## Without an answer", "", *lines, ""] if lines else []
+    return ["## No answer", "", *lines, ""] if lines else []
 
 
 def _section(answer: SectionAnswer, style: TextStyle) -> list[str]:

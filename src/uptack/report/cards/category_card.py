@@ -71,7 +71,7 @@ def true_share(counts: Figure, part: Part) -> Figure | None:
     if not ({0, 1} <= set(cells) and isinstance(law, SkewedLaplace) and law.up == law.down):
         return None
     errors = {bar.name: bar for bar in bars(counts)}
-    if any(bar.rows > 2 * bar.error for name, bar in errors.items() if name not in (0, 1)):
+    if any(bar.rows > CLEAR * bar.error for name, bar in errors.items() if name not in (0, 1)):
         return None
     one, zero = (round(max(cells[key], 0)) for key in (1, 0))
     rows = part.rows if part.people else one + zero
@@ -128,7 +128,8 @@ def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
     figure, *others = column.figures
     lines = [share_line(one) for one in others]
     shown = None if figure.value is None else shares(bars(figure), column.part)
-    return CardView(anchor, column, lines, note=figure.note, bars=shown)
+    rest = remainder(shown or [], column.part)
+    return CardView(anchor, column, lines, note=" ".join(filter(None, (figure.note, rest))), bars=shown)
 
 
 def share_line(figure: Figure) -> FigureLine:
@@ -224,6 +225,15 @@ def shares(found: list[Bar], part: Part) -> list[Bar]:
     return [bar._replace(percent=f"{share:.{digits}f}%") for bar, share in zip(found, shown, strict=True)]
 
 
+def remainder(shown: list[Bar], part: Part) -> str:
+    """What the percentages of rows lack to 100, in a sentence; "" where they lack nothing, or need not add up."""
+    if part.rows is None or part.people or not shown:
+        return ""
+    left = 100 - sum(float(bar.percent.rstrip("%")) for bar in shown)
+    text = f"{left:.1f}" if "." in shown[0].percent else f"{left:.0f}"
+    return "" if float(text) <= 0 else f"The remaining {text}% have a value that is not listed, or none."
+
+
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
           "december")  # fmt: skip
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -248,14 +258,18 @@ def calendar_order(found: list[Bar]) -> list[Bar]:
     return []
 
 
+CLEAR = 3
+"""Times the 95% error of a count: of 80 empty cells one in 200 tables has a count above it."""
+
+
 def ordered_bars(figure: Figure, low: float = -math.inf, high: float = math.inf) -> list[Bar]:
     """The same for few integers, or times, in their order and in this range, without noise at both ends.
 
-    An end is cut off where no bar is larger than twice its error: of many bars some are larger than that by chance.
+    An end is cut off where no bar is larger than `CLEAR` times its error: of many bars some exceed it by chance.
     """
     ordered = sorted(bars(figure), key=lambda bar: bar.name)  # type: ignore[arg-type,return-value]
     ordered = [bar for bar in ordered if not isinstance(bar.name, int) or low <= bar.name <= high]
-    seen = [i for i, bar in enumerate(ordered) if bar.rows > 2 * bar.error]
+    seen = [i for i, bar in enumerate(ordered) if bar.rows > CLEAR * bar.error]
     return ordered[seen[0] : seen[-1] + 1] if seen else ordered
 
 

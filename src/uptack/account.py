@@ -1,15 +1,22 @@
-"""An account: what a release is made from, and where everything that it spends is written down.
+"""An account: what a release may spend, and the one place where data meet randomness.
 
-A release opens one account with what it promises. Stages of it get parts (`split`), mechanisms say what they did
-(`spend`), and the outermost function closes it once, into a `Release` or a `NoReply` that costs what was spent.
+A release opens one account with what it promises. Stages of it get parts (`split`). Every draw is
+`account.draw(mechanism, value)`: the account checks that the mechanism's loss is within the promise, draws, and writes
+the loss down. The outermost function closes the account once, into a `Release` or a `NoReply` with what it cost.
+
+Because there is only one such place, an audit needs to look nowhere else. `observed_by` gives it every mechanism, what
+the mechanism was given, and the right to repeat an earlier answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UptackError
@@ -19,11 +26,79 @@ from uptack.noise.entropy import source
 from uptack.noisy_size import NoisySize, SizeLaw
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.loss import Loss
 from uptack.release import Advice, Noise, NoReply, Release
 
 T = TypeVar("T")
-Wrap = Callable[[loss.Loss], loss.Loss]
+Value = TypeVar("Value", contravariant=True)
+Wrap = Callable[[Loss], Loss]
 Show = Callable[[Any], Any]
+
+
+class AssumptionFailed(Exception):
+    """Two inputs of a mechanism differ in something that its theorem takes to be public, or to be near."""
+
+
+@dataclass(frozen=True)
+class Mechanism(ABC, Generic[Value, T]):
+    """A randomised answer to an input, as a frozen value. Its fields are public: the price, the law, the sensitivity.
+
+    A mechanism states a theorem: if what it is given moves by at most so much between neighbours, a draw costs at most
+    `loss`. `price` is that theorem for any two inputs, so an audit can check its assumption on the inputs that
+    neighbours really give.
+    """
+
+    loss: Loss
+
+    @abstractmethod
+    def draw(self, value: Value, entropy: Entropy) -> T:
+        """An exact draw from its law."""
+
+    @abstractmethod
+    def price(self, value: Value, other: Value, output: T) -> float:
+        """The ε at which this output tells the two inputs apart.
+
+        Raises `AssumptionFailed` where the two differ in something that must be public.
+        """
+
+    def spent(self, output: T) -> Loss:
+        """What this output cost: `loss`, or less where the output shows that a part was not spent."""
+        return self.loss
+
+    def public(self, output: T) -> T:
+        """What of the output may be shown. The rest depends on the data, and only later draws use it."""
+        return output
+
+
+class Observer(Protocol):
+    """Sees every draw of a release: for audits."""
+
+    def __call__(self, mechanism: Mechanism[Any, Any], value: Any, draw: Callable[[], Any]) -> Any:
+        """The output to go on with: that of `draw()`, or one that was recorded before."""
+        ...
+
+
+_OBSERVER: ContextVar[Observer | None] = ContextVar("observer", default=None)
+
+
+@contextmanager
+def observed_by(observer: Observer) -> Iterator[None]:
+    """Every draw of the releases made inside goes through this observer.
+
+    >>> from uptack import SeededEntropy
+    >>> from uptack.mechanisms import laplace
+    >>> def nosy(mechanism, value, draw):
+    ...     print(mechanism.loss, value)
+    ...     return draw()
+    >>> with observed_by(nosy):
+    ...     made = laplace(1200, sensitivity=1, epsilon=1, granularity=1, entropy=SeededEntropy(7))
+    Pure(epsilon=Fraction(1, 1)) [1200.]
+    """
+    token = _OBSERVER.set(observer)
+    try:
+        yield
+    finally:
+        _OBSERVER.reset(token)
 
 
 @dataclass(frozen=True)
@@ -54,9 +129,23 @@ class _Book:
     """What was promised for the whole release, and what has been spent so far."""
 
     promised: Privacy | None
-    spent: list[loss.Loss] = field(default_factory=list)
+    adjacency: Adjacency
+    spent: list[Loss] = field(default_factory=list)
     closed: bool = False
     rows: NoisySize | None = None
+
+    def tree(self, *more: Loss) -> Loss | None:
+        """All that was spent, and more, as one node."""
+        parts = (*self.spent, *more)
+        return None if not parts else parts[0] if len(parts) == 1 else loss.Composed(parts)
+
+    def admit(self, name: str, *more: Loss) -> Privacy:
+        """The price of all that was spent, and of more. More than was promised is an error, before it is spent."""
+        tree = self.tree(*more)
+        price = Privacy(0, 0, self.adjacency) if tree is None else cost(tree, self.adjacency)
+        if self.promised is not None and not price <= self.promised:
+            raise UptackError(f"this {name} would cost {price}, more than it promised; it is withheld")
+        return price
 
 
 @dataclass(frozen=True)
@@ -66,8 +155,8 @@ class Account:
     >>> from uptack.noise import SeededEntropy
     >>> account = Account.open("median", 1, entropy=SeededEntropy(1))
     >>> scale, rest = account.split(Fraction(1, 4), Fraction(3, 4))
-    >>> scale.spend(loss.Pure(scale.epsilon))
-    >>> rest.spend(loss.Pure(rest.epsilon / 3))
+    >>> _ = scale.pay(loss.Pure(scale.epsilon))
+    >>> _ = rest.pay(loss.Pure(rest.epsilon / 3))
     >>> account.close(Outcome(5.0, "two stages"))
     Release(5.0, median by two stages, ε = 0.5 (substitute), NOT PRIVATE: seeded randomness)
     """
@@ -80,6 +169,7 @@ class Account:
     _book: _Book = field(repr=False)
     _wrap: Wrap | None = field(default=None, repr=False)
     _show: Show | None = field(default=None, repr=False)
+    _prepaid: bool = field(default=False, repr=False)
 
     @staticmethod
     def open(
@@ -100,7 +190,13 @@ class Account:
         eps, dlt = checks.epsilon(epsilon, unit or "epsilon"), checks.delta("delta", delta)
         relation = check_adjacency(adjacency, rows_per_person)
         promised = None if unit else Privacy(eps, dlt, relation)
-        return Account(name, eps, dlt, relation, source(entropy), _Book(promised))
+        return Account(name, eps, dlt, relation, source(entropy), _Book(promised, relation))
+
+    @staticmethod
+    def elsewhere(name: str, entropy: Entropy | None) -> Account:
+        """An account for draws that were paid for elsewhere, or whose price is no (ε, δ)."""
+        opened = Account.open(name, 1, entropy=entropy, unit="epsilon")
+        return opened.prepaid()
 
     @property
     def rows(self) -> int:
@@ -132,11 +228,52 @@ class Account:
         """An account that is closed with `show(outcome)`: what was found in ticks is shown as a time, say."""
         return replace(self, _show=show)
 
-    def spend(self, what: loss.Loss) -> None:
-        """Write down what was done to the data."""
+    def draw(self, mechanism: Mechanism[Value, T], value: Value) -> T:
+        """What the mechanism answers to this value. Its loss is admitted first, and written down.
+
+        Dry runs stop here: their randomness can't be asked for anything.
+        """
+        self.begin()
+        if not self._prepaid:
+            self._admit(mechanism.loss)
+        observer = _OBSERVER.get()
+        if observer is None:
+            output = mechanism.draw(value, self.entropy)
+        else:
+            output = observer(mechanism, value, lambda: mechanism.draw(value, self.entropy))
+        if not self._prepaid:
+            self._book.spent.append(self._wrapped(mechanism.spent(output)))
+        return output
+
+    def begin(self) -> None:
+        """Dry runs stop here: for releases that read rows before their first draw."""
+        self.entropy.begin()
+
+    def toss(self, f: Callable[[Entropy], T]) -> T:
+        """Randomness that looks at no data, such as a partition of rows into blocks, or digits that break ties."""
+        return f(self.entropy)
+
+    def pay(self, what: Loss) -> Account:
+        """Write down a loss for several draws together. The draws of the account that it returns are paid for.
+
+        This is for mechanisms whose parts cost less together than one by one: cells of disjoint rows, the nodes of a
+        tree of quantiles, a function that is asked online.
+        """
+        self._admit(what)
+        self._book.spent.append(self._wrapped(what))
+        return self.prepaid()
+
+    def prepaid(self) -> Account:
+        """An account for draws that an earlier loss has paid for, such as the answer after a test that passed."""
+        return replace(self, _prepaid=True)
+
+    def _admit(self, what: Loss) -> None:
         if self._book.closed:
             raise UptackError(f"the account of this {self.name} is closed")
-        self._book.spent.append(what if self._wrap is None else self._wrap(what))
+        self._book.admit(self.name, self._wrapped(what))
+
+    def _wrapped(self, what: Loss) -> Loss:
+        return what if self._wrap is None else self._wrap(what)
 
     def bought(self, rows: int, law: SizeLaw, unit: str = "", times: int = 1) -> None:
         """Keep a noisy number of rows that has been paid for: it comes with the answer.
@@ -154,9 +291,15 @@ class Account:
         return self.epsilon if self._book.promised is None else self._book.promised.exact_epsilon
 
     @property
-    def spent(self) -> tuple[loss.Loss, ...]:
+    def spent(self) -> tuple[Loss, ...]:
         """What the whole release has spent so far."""
         return tuple(self._book.spent)
+
+    def release(self, value: T, noise: Noise | None = None, notes: tuple[str, ...] = ()) -> Release[T]:
+        """Close it with a value that was made in one way, which the name of the account says."""
+        made = self.close(Outcome(value, "", noise, notes=notes))
+        assert isinstance(made, Release)
+        return made
 
     def close(self, outcome: Outcome[Any]) -> Release[Any] | NoReply:
         """The release, or ⊥, with everything that was spent. A release that spent more than it promised is withheld."""
@@ -164,11 +307,7 @@ class Account:
             raise UptackError(f"the account of this {self.name} is closed")
         self._book.closed = True
         outcome = outcome if self._show is None else self._show(outcome)
-        spent, promised = self.spent, self._book.promised
-        tree = None if not spent else spent[0] if len(spent) == 1 else loss.Composed(spent)
-        price = Privacy(0, 0, self.adjacency) if tree is None else cost(tree, self.adjacency)
-        if promised is not None and not price <= promised:
-            raise UptackError(f"this {self.name} cost {price}, more than it promised; it is withheld")
+        tree, price = self._book.tree(), self._book.admit(self.name)
         how = f"{self.name} by {outcome.how}" if outcome.how else self.name
         if outcome.value is None:
             assert outcome.advice is not None, "⊥ without advice"

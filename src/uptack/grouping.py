@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.account import Account
 from uptack.discrete.categories import Screen
 from uptack.discrete.cells_per_person import SHARE as CHOICE
 from uptack.discrete.cells_per_person import CellLimit
@@ -170,8 +171,8 @@ def limited(
         raise InvalidArgument("groups_per_person", "left out without person=", checks.describe(groups_per_person), fix)
     if groups_per_person is not None:
         return None, checks.integer("groups_per_person", groups_per_person, least=1)
-    limit = CellLimit(epsilon * CHOICE, None if public is None else len(public))
-    return (limit, None) if relation.person and limit.loss is not None else (None, 1)
+    limit = CellLimit.of(epsilon * CHOICE, None if public is None else len(public))
+    return (limit, None) if relation.person and not limit.free else (None, 1)
 
 
 # --------------------------------------------------------------------------------------------------------- the function
@@ -241,7 +242,8 @@ def per_group(
     >>> release.value, release.privacy
     (Groups({'a': 3.0, 'b': 8.0, 'z': ⊥}), Privacy(epsilon=1.0, adjacency=Adjacency('add/remove')))
     >>> release.value["z"]
-    ⊥ (median by inverse sensitivity, ε = 1.0 (add/remove); a reply needs n of at least 203)
+    ⊥ (median by inverse sensitivity, ε = 1.0 (add/remove); at ε = 1 no value stood out; a reply needs n of at least
+    203 (n·ε of about 203))
     """
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
     own_delta = options.get("method", "inverse") != "inverse"
@@ -253,10 +255,10 @@ def per_group(
     g = 1
     if relation.person:
         data = data if plan.public is None else data.among(plan.public)
-        g = plan.stated or plan.limit.draw(data.groups.per_person(), bits)  # type: ignore[union-attr]
+        g = plan.stated or _chosen(plan.limit, data, relation, bits)
         data = data.within(g)
     each, screen = plan.each(g), None if plan.listing is None else plan.screen(g)
-    sizes = None if screen is None else _list(screen, data, bits)
+    sizes = None if screen is None else frequent(screen, data.sizes(), bits)
     chosen = plan.public or sorted(sizes.value if sizes else (), key=_order)
     replies = {group: _run(f, data.rows(group), each, options, bits) for group in track(chosen, "groups")}
     tree = _loss(plan.limit, sizes, replies.values(), g)
@@ -290,10 +292,11 @@ def _listed(cutoff: int, relation: Adjacency) -> tuple[str, ...]:
     return (f"Groups with fewer than about {cutoff:,} {relation.unit} are not listed.",)
 
 
-def _list(screen: Screen, data: Grouped | PlainGroups, bits: Entropy) -> Release[Histogram]:
-    """The groups that are large enough, and their noisy sizes."""
-    groups, many = data.sizes()
-    return frequent(screen, groups, many, bits)
+def _chosen(limit: CellLimit | None, data: Grouped | PlainGroups, relation: Adjacency, bits: Entropy) -> int:
+    """In how many groups one person counts, where nobody states it."""
+    assert limit is not None
+    account = Account.open("groups of a person", limit.epsilon, adjacency=relation, entropy=bits)
+    return limit.choose(data.groups.per_person, account)
 
 
 def _order(group: Hashable) -> list[Any]:
@@ -363,7 +366,7 @@ def _within(reply: Any, each: Privacy) -> Reply:
 def _loss(limit: CellLimit | None, sizes: Release[Histogram] | None, replies: Iterable[Reply], g: int) -> loss.Loss:
     """The choice of g and the list of groups, where they were bought, and then the groups side by side."""
     parts = tuple(dict.fromkeys(reply.loss for reply in replies if reply.loss is not None))  # equal parts once
-    choice = (limit.loss,) if limit is not None and limit.loss is not None else ()
+    choice = (limit.loss,) if limit is not None else ()
     listing = (sizes.loss,) if sizes else ()
     stages = (*choice, *listing, *([loss.Disjoint(parts, g)] if parts else []))
     return loss.Composed(stages) if len(stages) > 1 else stages[0] if stages else loss.Pure(0)

@@ -22,14 +22,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.account import Account
 from uptack.blocks.block_evaluation import accepting, attempt
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, round_up
 from uptack.mechanisms import laplace
+from uptack.mechanisms.integer_noise import IntegerNoise, noisy_integer
 from uptack.noise import Entropy, IntegerLaplace
-from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Privacy, RandomPrivacy
-from uptack.privacy.loss import Loss
+from uptack.privacy.loss import Loss, Pure
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.table.values.entrance import flags, numbers
@@ -63,8 +64,9 @@ def weaken(privacy: Privacy) -> RandomPrivacy:
     return RandomPrivacy(given.exact_epsilon, given.exact_delta, 0)
 
 
-def _release(value: Any, guarantee: RandomPrivacy, name: str, entropy: Entropy, *notes: str) -> Release[Any]:
-    return Release(value, guarantee, name, RandomLoss(guarantee), None, entropy.private, (WEAKER, *notes))
+def _release(value: Any, guarantee: RandomPrivacy, account: Account, *notes: str) -> Release[Any]:
+    private = account.entropy.private
+    return Release(value, guarantee, account.name, RandomLoss(guarantee), None, private, (WEAKER, *notes))
 
 
 # ------------------------------------------------------------------------------------------------------------ counts
@@ -88,13 +90,13 @@ def binomial_proportion(
     few 1s; few 0s are alike.)
     """
     eps, share = checks.epsilon(epsilon), checks.inside_unit("gamma", gamma)
-    bits, truths = source(entropy), flags(rows)
+    account, truths = Account.elsewhere("binomial proportion", entropy), flags(rows)
     if truths is None or not truths.size:
         raise InvalidArgument("rows", "a column of truth values with at least one row", checks.outline(rows))
     n, successes = truths.size, int(np.count_nonzero(truths))
-    bare = proportion_is_bare(successes, n, share)
-    noise = 0 if bare else IntegerLaplace(1 / eps).sample(entropy=bits)
-    return _release((successes + noise) / n, RandomPrivacy(eps, 0, share), "binomial proportion", bits)
+    if not proportion_is_bare(successes, n, share):
+        successes = noisy_integer(successes, IntegerLaplace(1 / eps), account)
+    return _release(successes / n, RandomPrivacy(eps, 0, share), account)
 
 
 def bare_cells(counts: NDArray[np.int64], gamma: Fraction, version: str) -> NDArray[np.bool_]:
@@ -121,14 +123,15 @@ def random_sparse_histogram(
     eps, share = checks.epsilon(epsilon), checks.inside_unit("gamma", gamma)
     if version not in ("empty", "rare"):
         raise InvalidArgument("version", "'empty' or 'rare'", checks.describe(version))
-    bits, cells = source(entropy), np.asarray(counts)
+    name, cells = f"random sparse histogram ({version} cells bare)", np.asarray(counts)
+    account = Account.elsewhere(name, entropy)
     if cells.dtype.kind not in "iu" or cells.ndim != 1 or not cells.size:
         raise InvalidArgument("counts", "a one-dimensional array of integers", checks.describe(cells))
     true = np.clip(cells, 0, 1 << 31).astype(np.int64)
     noisy = np.flatnonzero(~bare_cells(true, share, version))
     out = true.copy()
-    out[noisy] += IntegerLaplace(2 / eps).sample(noisy.size, entropy=bits)
-    return _release(out, RandomPrivacy(eps, 0, share), f"random sparse histogram ({version} cells bare)", bits)
+    out[noisy] = account.draw(IntegerNoise(Pure(eps), IntegerLaplace(2 / eps)), out[noisy])
+    return _release(out, RandomPrivacy(eps, 0, share), account)
 
 
 # -------------------------------------------------------------------------------------------------------- sensitivity
@@ -183,7 +186,8 @@ def sensitivity_analysis(
     private *in the limit* n → ∞: that neighbours have scales within a factor e^(1/sqrt(n)) is shown for large n only,
     and there is no n from which on it is known to hold. Where n can't give the level, the answer is ⊥, at no cost.
     """
-    eps, share, bits = checks.epsilon(epsilon), checks.inside_unit("gamma", gamma), source(entropy)
+    eps, share = checks.epsilon(epsilon), checks.inside_unit("gamma", gamma)
+    account = Account.elsewhere("sensitivity analysis", entropy)
     for name, function in (("statistic", statistic), ("h", h)):
         if not callable(function):
             raise InvalidArgument(name, "a function", checks.describe(function))
@@ -195,15 +199,15 @@ def sensitivity_analysis(
     if rank > pairs:
         needed = 2 * math.ceil(2 * math.log(2 / share) / float(share) ** 2) + 2
         nothing = RandomPrivacy(0, 0, 0)
-        return NoReply(nothing, "sensitivity analysis", RandomLoss(nothing), Advice(n=needed), bits.private)
+        return NoReply(nothing, "sensitivity analysis", RandomLoss(nothing), Advice(n=needed), account.entropy.private)
     halves = table[:pairs], table[pairs : 2 * pairs]
     moves = attempt(h, halves, partial(_moves, size=pairs), np.full(pairs, MOST_MOVE))
     usual = float(np.clip(np.partition(moves, rank - 1)[rank - 1], 1 / MOST_MOVE, MOST_MOVE))
     value = attempt(statistic, (table,), accept, fixed)
-    noisy = laplace(value, sensitivity=2 * Fraction(usual) / len(table), epsilon=eps, entropy=bits)
+    noisy = laplace(value, sensitivity=2 * Fraction(usual) / len(table), epsilon=eps, entropy=account.entropy)
     beta = Fraction(round_up(Fraction(math.exp(-float(eps) * math.sqrt(len(table)) / 2))))
     guarantee = RandomPrivacy(eps, beta, share)
-    return replace(_release(noisy.value, guarantee, "sensitivity analysis", bits, ASYMPTOTIC), noise=noisy.noise)
+    return replace(_release(noisy.value, guarantee, account, ASYMPTOTIC), noise=noisy.noise)
 
 
 # --------------------------------------------------------------------------------------------------------- exact checks

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from uptack.audit.chain_scores import largest_move
 
 from tests.exhaustive.chains import chain, inside, variation
-from uptack.audit.chain_scores import largest_move
 from uptack.audit.fault_detection import clean, trace
 from uptack.audit.mechanism_audit import ERROR, inner
 from uptack.audit.moving_neighbours import moving

@@ -11,6 +11,7 @@ from flint import arb, ctx
 import uptack as ut
 from tests.exhaustive.panels import MOST_ROWS, added, bags, rows, substituted, tables
 from tests.exhaustive.test_categories import excess, table_law
+from uptack.account import AssumptionFailed
 from uptack.blocks.block_evaluation import random_blocks
 from uptack.blocks.people_blocks import rows_of
 from uptack.discrete.categories import Capped, Screen
@@ -205,7 +206,7 @@ def limit_law(people, epsilon, most):
     """The exact weights of g, in rationals: 1/g⁴·ρ^(people with more than g cells)."""
     places, codes = rows(people)
     numbers = counts.cells_per_person(places.astype(np.int64), codes)
-    limit, rho = CellLimit(epsilon, most), decay(2 * epsilon)
+    limit, rho = CellLimit.of(epsilon, most), decay(2 * epsilon)
     weights = [Fraction(1, g**4) * rho ** int(numbers[g + 1 :].sum()) for g in limit.limits]
     return [weight / sum(weights) for weight in weights]
 
@@ -221,19 +222,24 @@ def test_the_choice_of_g_costs_epsilon(epsilon):
                 worst = max(worst, abs(ball(a / b).log()), key=upper)
     assert upper(worst) <= epsilon
     assert worst > ball(epsilon / 2)
+    places, codes = rows(((0, 1, 2), (0,)))
+    some, fewer = (counts.cells_per_person(places[:k].astype(np.int64), codes[:k]) for k in (4, 1))
+    assert CellLimit.of(epsilon, 3).price(some, fewer, 1) <= float(epsilon)
+    with pytest.raises(AssumptionFailed):
+        CellLimit.of(epsilon, 3).price(np.array([0, 0, 2, 0]), np.array([0, 1, 0, 1]), 1)
 
 
 def test_the_choice_of_g_is_the_law():
     people = np.array([0, 30, 20, 10])
-    limit, rho = CellLimit(Fraction(1, 4), None), decay(Fraction(1, 2))
+    limit, rho = CellLimit.of(Fraction(1, 4)), decay(Fraction(1, 2))
     weights = [float(Fraction(1, g**4) * rho ** int(people[g + 1 :].sum())) for g in limit.limits]
     entropy = SeededEntropy(1)
     drawn = Counter(limit.draw(people, entropy) for _ in range(4000))
     for g, weight in zip(limit.limits, weights, strict=True):
         share = weight / sum(weights)
         assert abs(drawn[g] / 4000 - share) < 6 * (share * (1 - share) / 4000) ** 0.5 + 1e-3
-    assert CellLimit(Fraction(1), 1).loss is None
-    assert CellLimit(Fraction(1), 5).limits == (1, 2, 3, 4, 5)
+    assert CellLimit.of(Fraction(1), 1).free
+    assert CellLimit.of(Fraction(1), 5).limits == (1, 2, 3, 4, 5)
 
 
 # --------------------------------------------------------------------------------------------------- blocks of people

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from uptack import checks
+from uptack.account import Account
 from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, evaluate, functions, random_blocks
 from uptack.blocks.people_blocks import dealt_rows, units
 from uptack.errors import InvalidArgument
@@ -162,7 +163,9 @@ def stable_value(
     relation = made.privacy.adjacency
     if made.advice:
         return NoReply(made.privacy, NAME, None, made.advice, bits.private)
-    dealt = random_blocks(made.rows, made.blocks, bits, substitute=relation.size_is_public)
+    dealt = Account.elsewhere(NAME, bits).toss(
+        lambda entropy: random_blocks(made.rows, made.blocks, entropy, substitute=relation.size_is_public)
+    )
     rows, parts = dealt_rows(data, dealt)
     results = evaluate(
         analysts, rows, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress

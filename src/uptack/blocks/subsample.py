@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks, statistics
+from uptack.account import Account, Outcome
 from uptack.blocks.block_evaluation import (
     TIMEOUT,
     Functions,
@@ -35,7 +36,14 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.additive_noise import laplace
 from uptack.mechanisms.exponential import report_noisy_max
-from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, Refusal, chosen, decay, inverse_loss, steps_needed
+from uptack.mechanisms.inverse_sensitivity import (
+    VECTOR_LATTICES,
+    Candidates,
+    InverseDraw,
+    Refusal,
+    chosen,
+    steps_needed,
+)
 from uptack.mechanisms.vector_medians import median_boxes, median_room
 from uptack.noise import Entropy, SystemEntropy
 from uptack.noise.entropy import source
@@ -131,7 +139,9 @@ def subsample_aggregate(
         raise InvalidArgument("blocks", f"at most times·{relation.unit}, {t * n}", m)
     if advice := _unfit(task, fixed):
         return NoReply(Privacy(0, 0, relation), _name(task), None, advice, task.entropy.private)
-    dealt = random_blocks(n, m, task.entropy, times=t, substitute=relation.size_is_public)
+    dealt = Account.elsewhere(_name(task), task.entropy).toss(
+        lambda entropy: random_blocks(n, m, entropy, times=t, substitute=relation.size_is_public)
+    )
     rows, parts = dealt_rows(data, dealt)
     results = evaluate(
         analysts, rows, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
@@ -225,16 +235,16 @@ def _aggregated(task: Task, results: Any) -> Release[Any] | NoReply:
 
 def _vector_median(task: Task, results: Any) -> Release[Any] | NoReply:
     """The vector of coordinate medians, from nested boxes: the product of the coordinates' reaches is its reach."""
-    (m, p), how, tree = results.shape, "inverse sensitivity", inverse_loss(task.epsilon)
+    m, p = results.shape
+    account = Account.open("inverse sensitivity", task.epsilon, adjacency=task.results, entropy=task.entropy)
     advice = Advice(n=2 * task.moves * steps_needed(task.epsilon, VECTOR_LATTICES[-1].size ** p) + 1)
     room = median_room(m, task.moves)
     given = chosen(room, task.epsilon, p, VECTOR_LATTICES)
     if given is None:
-        return NoReply(Privacy(0, 0, task.results), how, None, advice, task.entropy.private)
-    drawn = median_boxes(results, given, task.moves).draw(decay(task.epsilon), task.entropy, Refusal(room))
-    if drawn is None:
-        return NoReply(cost(tree, task.results), how, tree, advice, task.entropy.private)
-    return Release(given[0].values(drawn), cost(tree, task.results), how, tree, None, task.entropy.private)
+        return account.close(Outcome.refusal("", advice))
+    candidates = Candidates(median_boxes(results, given, task.moves), Refusal(room))
+    drawn = account.draw(InverseDraw.of(task.epsilon), candidates)
+    return account.close(Outcome.refusal("", advice)) if drawn is None else account.release(given[0].values(drawn))
 
 
 def _vote(task: Task, results: list[Any]) -> Release[Any] | NoReply:

@@ -30,6 +30,7 @@ import numpy as np
 from flint import acb, acb_poly, acb_series, arb, ctx
 from numpy.typing import NDArray
 
+from uptack.account import Mechanism
 from uptack.densities.trigonometric_moments import UNIT, Integers
 from uptack.exact import ball, working
 from uptack.noise import Body, Entropy, IntegerLaplace, L2Ball
@@ -182,6 +183,10 @@ class MomentNoise(ABC):
     def draw(self, entropy: Entropy) -> Integers:
         """Real and imaginary parts of every moment, in steps: an array of shape (count, 2)."""
 
+    @abstractmethod
+    def gauge(self, move: Floats) -> float:
+        """How far a move of the sums is, in the norm that the scale is for."""
+
 
 class CaratheodoryNoise(MomentNoise):
     """Y₁ - Y₂ of the theorem above, for the moments 1, ..., m.
@@ -225,6 +230,18 @@ class CaratheodoryNoise(MomentNoise):
 
         return _pairs(nearest_integers(noise, 2 * one, entropy))
 
+    def gauge(self, move: Floats) -> float:
+        """At least min g(a) + g(b) over a - b = the move: (λ_max - λ_min)/(m + 1) of its Toeplitz matrix.
+
+        For tI + T(a) ⪰ 0 and sI + T(b) ⪰ 0, both with trace 0, T(a) ⪯ mtI and T(b) ⪯ msI; so λ_max ≤ mt + s and
+        -λ_min ≤ t + ms.
+        """
+        line = np.concatenate([[0], move.reshape(-1, 2) @ np.array([1, 1j])])
+        place = np.subtract.outer(np.arange(line.size), np.arange(line.size))
+        matrix = np.where(place >= 0, line[np.abs(place)], line[np.abs(place)].conj())
+        values = np.linalg.eigvalsh(matrix)
+        return float(values[-1] - values[0]) / line.size
+
 
 class BallNoise(MomentNoise):
     """Noise with a density proportional to e^(-ε‖y‖₂/Δ): for the moments 1, ..., m with m ≤ 2 less than the above.
@@ -254,6 +271,10 @@ class BallNoise(MomentNoise):
         take = body.dimension + 1 + body.uniforms
         return _pairs(nearest_integers(lambda us: _stretched(body, self.scale, us), take, entropy))
 
+    def gauge(self, move: Floats) -> float:
+        """Its length."""
+        return float(np.linalg.norm(move))
+
 
 class LaplaceNoise(MomentNoise):
     """Independent integer Laplace noise on every part of every moment, in any number of dimensions.
@@ -280,6 +301,25 @@ class LaplaceNoise(MomentNoise):
     def draw(self, entropy: Entropy) -> Integers:
         """2N independent draws."""
         return IntegerLaplace(self.scale).draw(2 * self.count, entropy).reshape(-1, 2)
+
+    def gauge(self, move: Floats) -> float:
+        """The sum of the absolute values."""
+        return float(np.abs(move).sum())
+
+
+@dataclass(frozen=True)
+class NoisyMoments(Mechanism[Integers, Integers]):
+    """Sums of moments with noise that is made for them."""
+
+    noise: MomentNoise
+
+    def draw(self, value: Integers, entropy: Entropy) -> Integers:
+        """The noise does not depend on the sums."""
+        return value + self.noise.draw(entropy)
+
+    def price(self, value: Integers, other: Integers, output: Integers) -> float:
+        """The gauge of the move, over the scale."""
+        return self.noise.gauge(np.asarray(other - value, np.float64)) / float(self.noise.scale)
 
 
 def _pairs(values: Sequence[int]) -> Integers:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, MomentNoise
+from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, MomentNoise, NoisyMoments
 from uptack.densities.density_boxes import BOX_SHARE, MOST_TAIL, DensityBox, counted, given_ends, private_box, tail_rows
 from uptack.densities.density_columns import coordinates, read
 from uptack.densities.trigonometric_moments import CELLS, UNIT, Integers, half_lattice, moment_sums
@@ -189,13 +189,14 @@ def _released(
     """The noisy sums over the number of rows, turned from the edges of the cells to their centres."""
     degree, n = plan.degree(n, wanted), max(n, 1)
     noise, frequencies = plan.noise(degree), half_lattice(degree, plan.dimension)
-    noisy = moment_sums(*counted(columns, box), frequencies, columns[0].unit.most) + noise.draw(question.entropy)
+    sums = moment_sums(*counted(columns, box), frequencies, columns[0].unit.most)
+    noisy = question.account.draw(NoisyMoments(loss.Pure(plan.epsilon), noise), sums)
     turn = np.exp(1j * np.pi * frequencies.sum(axis=1) / CELLS)
     means, errors = turn * (noisy[:, 0] + 1j * noisy[:, 1]) / (UNIT * n), noise.squares / n**2
     kept = _kept(frequencies, means, errors + 1 / n) if wanted is None else np.full(len(means), True)
     error = math.sqrt(2 * errors[kept].sum()) / math.prod(b - a for a, b in zip(box.low, box.high, strict=True))
     value = FourierDensity(frequencies[kept], means[kept], box.low, box.high, error)
-    return question.answer(value, loss.Pure(plan.epsilon), noise.label)
+    return Outcome(value, noise.label)
 
 
 def _kept(frequencies: Integers, means: NDArray[np.complex128], variances: Floats) -> NDArray[np.bool_]:

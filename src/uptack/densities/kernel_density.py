@@ -235,12 +235,13 @@ def _process(
         delta=delta,
         adjacency=question.adjacency,
         most_points=most_points,
-        entropy=question.entropy,
+        entropy=question.account.entropy,
     )
     made.value.window, made.value.can_resume = window, False  # its binned function is not to be had from outside
     if wanted is not None:
         made.value.at(wanted)
-    return question.answer(made.value, made.loss, HOW, made.noise)
+    question.account.pay(made.loss)
+    return Outcome(made.value, HOW, made.noise)
 
 
 def _most_rows(n: int, question: Question) -> tuple[int, Fraction]:
@@ -248,7 +249,7 @@ def _most_rows(n: int, question: Question) -> tuple[int, Fraction]:
     if not question.size_is_secret:
         return n, question.delta
     part = question.delta * EXCESS
-    question.account.spend(loss.Approximate(0, part))
+    question.account.pay(loss.Approximate(0, part))
     return n + question.count_noise.cutoff(part) + question.rows, question.delta - part
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from uptack.account import AssumptionFailed, Mechanism
 from uptack.discrete.count_noise import cell_noise
 from uptack.exact import Real
 from uptack.noise import Entropy, IntegerLaw
@@ -78,6 +79,10 @@ class Capped(IntegerLaw):
             return Real.of(0)
         return Real(lambda: (tail.expression() - cut.expression()) / (1 - cut.expression()))
 
+    def price(self, move: Sequence[int], delta: Fraction = Fraction(0)) -> float:
+        """That of the law, up to the cap; what the cap shows is for δ."""
+        return self.law.price(move, delta)
+
 
 @functools.lru_cache(maxsize=256)
 def capped(law: IntegerLaw, delta: Fraction, rows: int) -> Capped:
@@ -93,8 +98,12 @@ def capped(law: IntegerLaw, delta: Fraction, rows: int) -> Capped:
     return Capped(law, most)
 
 
+Table = tuple[Sequence[Hashable], Integers]
+"""Cells, which are canonical values, and the units of each."""
+
+
 @dataclass(frozen=True)
-class Screen:
+class Screen(Mechanism[Table, tuple[tuple[Hashable, ...], Integers]]):
     """Noise of at most m on the number of rows of every category that occurs; those that reach m + 1 are shown.
 
     **Theorem.** Let z be the noise of `cell_noise`, which is ε-private on all cells of a table together, given that
@@ -119,7 +128,6 @@ class Screen:
     """
 
     law: Capped
-    loss: Approximate
     adjacency: Adjacency
     step: int = 1
 
@@ -127,20 +135,34 @@ class Screen:
     def of(epsilon: Fraction, delta: Fraction, relation: Adjacency, unit: PrivacyUnit = ROW) -> Screen:
         """The screen with the least cap: made from public numbers, before any data is read."""
         law = capped(cell_noise(epsilon, relation, most=unit.most), delta, relation.rows_per_person * unit.most)
-        return Screen(law, Approximate(epsilon, delta), relation, unit.step)
+        return Screen(Approximate(epsilon, delta), law, relation, unit.step)
 
     @property
     def cutoff(self) -> int:
         """The least noisy count that is shown, in units."""
         return self.law.most + 1
 
-    def shown(
-        self, cells: Sequence[Hashable], counts: Integers, entropy: Entropy
-    ) -> tuple[tuple[Hashable, ...], Integers]:
+    def draw(self, value: Table, entropy: Entropy) -> tuple[tuple[Hashable, ...], Integers]:
         """The categories that pass, and their noisy counts. Cells must be canonical: see `numbered`."""
+        cells, counts = value
         occupied = np.flatnonzero(counts > 0)
         noisy = counts[occupied] + self.law.draw(occupied.size, entropy)
         passing = noisy >= self.cutoff
         found = [(cells[i], n) for i, n in zip(occupied[passing].tolist(), noisy[passing].tolist(), strict=True)]
         found.sort(key=lambda pair: (-pair[1], in_order(pair[0])))
         return tuple(cell for cell, _ in found), np.array([count for _, count in found], counts.dtype)
+
+    def price(self, value: Table, other: Table, output: tuple[tuple[Hashable, ...], Integers]) -> float:
+        """What the moves of counts cost, up to the cap; and what passes the cap must be within δ."""
+        move = table_moves(value, other)
+        assert isinstance(self.loss, Approximate)
+        rise = max(map(abs, move), default=0)
+        if rise and not self.law.exact_tail(self.law.most - rise + 1) <= Fraction(self.loss.delta):
+            raise AssumptionFailed("a category of few rows is shown with a probability above δ")
+        return self.law.price(move)
+
+
+def table_moves(value: Table, other: Table) -> list[int]:
+    """By how much the count of each cell differs."""
+    one, two = ({(type(c), repr(c)): int(n) for c, n in zip(*table, strict=True)} for table in (value, other))
+    return [two.get(cell, 0) - one.get(cell, 0) for cell in {**one, **two}]

@@ -6,12 +6,15 @@ count in. A small g leaves people out of some of their cells; a large one adds n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from uptack.account import Account, AssumptionFailed, Mechanism
 from uptack.errors import InvalidArgument
+from uptack.exact import logarithm
 from uptack.mechanisms.inverse_sensitivity import decay
 from uptack.mechanisms.weighted_candidates import WeightedCandidates
 from uptack.noise import Entropy
@@ -27,7 +30,7 @@ LIMITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 
 
 @dataclass(frozen=True)
-class CellLimit:
+class CellLimit(Mechanism[Integers, int]):
     """The choice of g, with the ε that it takes.
 
     **Theorem.** Let s(g) be the number of people with rows in more than g cells. Drawing g with probability
@@ -45,6 +48,11 @@ class CellLimit:
     epsilon: Fraction
     most: int | None = None
 
+    @staticmethod
+    def of(epsilon: Fraction, most: int | None = None) -> CellLimit:
+        """The choice for so much of ε."""
+        return CellLimit(loss.BoundedRange(epsilon), epsilon, most)
+
     @property
     def limits(self) -> tuple[int, ...]:
         """What g can be."""
@@ -53,19 +61,32 @@ class CellLimit:
         return tuple(sorted({*(g for g in LIMITS if g < self.most), min(self.most, LIMITS[-1])}))
 
     @property
-    def loss(self) -> loss.Loss | None:
-        """What it costs: nothing where there is one choice."""
-        return loss.BoundedRange(self.epsilon) if len(self.limits) > 1 else None
+    def free(self) -> bool:
+        """Whether there is nothing to choose, and nothing to pay."""
+        return len(self.limits) == 1
 
-    def draw(self, people: Integers, entropy: Entropy) -> int:
-        """g, where people[k] have rows in k cells."""
-        if len(self.limits) == 1:
-            return self.limits[0]
-        beyond = np.array([int(people[g + 1 :].sum()) for g in self.limits], np.int64)
-        weights = [Fraction(1, g**4) for g in self.limits]
-        chosen = WeightedCandidates(self.limits, weights, beyond - beyond.min()).draw(decay(2 * self.epsilon), entropy)
+    def choose(self, people: Callable[[], Integers], account: Account) -> int:
+        """g, where people()[k] have rows in k cells. They are counted only where there is a choice."""
+        return self.limits[0] if self.free else account.draw(self, people())
+
+    def scores(self, people: Integers) -> Integers:
+        """For each g how many people have rows in more cells."""
+        return np.array([int(people[g + 1 :].sum()) for g in self.limits], np.int64)
+
+    def draw(self, value: Integers, entropy: Entropy) -> int:
+        """By the theorem above."""
+        beyond, weights = self.scores(value), [Fraction(1, g**4) for g in self.limits]
+        candidates = WeightedCandidates(self.limits, weights, beyond - beyond.min())
+        chosen = candidates.draw(decay(2 * self.epsilon), entropy)
         assert chosen is not None
         return chosen
+
+    def price(self, value: Integers, other: Integers, output: int) -> float:
+        """ln(1/ρ) for each step by which a score moves. All that move must do so in the same direction."""
+        moves = self.scores(other) - self.scores(value)
+        if (moves > 0).any() and (moves < 0).any():
+            raise AssumptionFailed("scores move in both directions")
+        return int(np.abs(moves).max(initial=0)) * -logarithm(decay(2 * self.epsilon))
 
 
 def stated(unit: PrivacyUnit) -> PrivacyUnit:
@@ -76,14 +97,14 @@ def stated(unit: PrivacyUnit) -> PrivacyUnit:
     return unit
 
 
-def counting(unit: PrivacyUnit, chosen: bool = False, cells: str = "categories") -> str:
-    """What counts of people are counts of; "" for rows. `chosen` says that g was chosen privately."""
+def counting(unit: PrivacyUnit, limit: CellLimit | None = None, cells: str = "categories") -> str:
+    """What counts of people are counts of, and how g was chosen; "" for rows."""
     if unit.share == "people":
         return f"Counts are shares of people: a person with rows in several {cells} is divided among them."
     if unit.share == "rows":
         return f"Counts are rows, up to {unit.at_most:,} of each person."
     if unit.share != "any":
         return ""
-    how = ", chosen privately" if chosen else ""
+    how = "" if limit is None or limit.free else ", chosen privately"
     each = f"the {cells} with most of their rows, at most {unit.at_most:,} each{how}"
     return f"Counts are people with at least one row, in {each}."

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.account import Account, Mechanism
 from uptack.display.plots import axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
-from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.release import Release
 
@@ -182,9 +183,11 @@ class CountMechanism:
 
     def release(self, count: int, *, adjacency: Adjacency = SUBSTITUTE, entropy: Entropy | None = None) -> Release[int]:
         """A draw with its price: gε where a person owns up to g rows."""
-        relation, bits = check_adjacency(adjacency), source(entropy)
-        value, tree = self.sample(count, entropy=bits), loss.Pure(Fraction(self.epsilon) * relation.rows_per_person)
-        return Release(value, cost(tree, relation), self.name, tree, TableNoise(self.weights), bits.private)
+        relation = check_adjacency(adjacency)
+        price = Fraction(self.epsilon) * relation.rows_per_person
+        account = Account.open(self.name, price, adjacency=relation, entropy=entropy)
+        value = account.draw(TableDraw(loss.Pure(price), self), self._inside(count))
+        return account.release(value, TableNoise(self.weights))
 
     def plot(self, ax: Any = None) -> Any:
         """The table as a picture: a row for each count, a column for each output. Returns the axes."""
@@ -196,3 +199,19 @@ class CountMechanism:
 
     def __repr__(self) -> str:
         return f"CountMechanism({self.name}, n={self.n}, ε={float(self.epsilon):g}, worst risk {self.worst_risk:.4g})"
+
+
+@dataclass(frozen=True, eq=False)
+class TableDraw(Mechanism[int, int]):
+    """One draw from the row of a table that belongs to a count."""
+
+    table: CountMechanism
+
+    def draw(self, value: int, entropy: Entropy) -> int:
+        """An exact draw."""
+        return self.table.sample(value, entropy=entropy)
+
+    def price(self, value: int, other: int, output: int) -> float:
+        """The largest log-ratio of two rows."""
+        weights = self.table.weights
+        return float(np.abs(np.log(weights[value].astype(float)) - np.log(weights[other].astype(float))).max())

@@ -6,6 +6,7 @@ unequally, which is what `SkewedLaplace` is for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -70,6 +71,12 @@ class SkewedLaplace(IntegerLaw):
         if k >= 0:
             return Real(lambda: self._times(1 - self._d(), k, Fraction(self.up)))
         return Real(lambda: 1 - self._times(1 - self._u(), 1 - k, Fraction(self.down)))
+
+    def price(self, move: Sequence[int], delta: Fraction = Fraction(0)) -> float:
+        """The dearer of the move and its reverse: 1/up for each step up, 1/down for each step down."""
+        up, down = float(Fraction(self.up)), float(Fraction(self.down))
+        rise, fall = sum(m for m in move if m > 0), -sum(m for m in move if m < 0)
+        return max(rise / up + fall / down, fall / up + rise / down)
 
     def _u(self) -> arb:
         return ball(-1 / Fraction(self.up)).exp()

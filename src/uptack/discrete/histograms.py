@@ -7,15 +7,16 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.account import Account
 from uptack.discrete.binning import Edges, KeyCells, binning_of
-from uptack.discrete.categories import Screen, tallied
+from uptack.discrete.categories import Screen, Table, tallied
 from uptack.discrete.cells_per_person import SHARE, CellLimit, counting
 from uptack.discrete.count_errors import each_count
 from uptack.discrete.count_noise import cell_noise
@@ -25,10 +26,10 @@ from uptack.display.plots import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import printable
+from uptack.mechanisms.integer_noise import IntegerNoise
 from uptack.noise import Entropy, IntegerLaw
-from uptack.noise.entropy import source
 from uptack.noise.integer_laws import Integers
-from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import LONG, Release
@@ -236,14 +237,14 @@ def histogram(
     unit = column.unit
     check_every(every, keys, column.kind)
     check_by_itself(x, edges, keys, every)
-    bits = source(entropy)
     if edges is None and keys is None:
         failing, column = _check_unlisted(delta, outside, total), by_calendar(column, every)
         limit, left = check_limit(unit, eps)
         Screen.of(left, failing, relation, largest(unit, limit))  # refuses an ε that is too small
-        column, spent = settle(column, limit, bits)
-        found = frequent(Screen.of(left, failing, relation, column.unit), *tallied(column), bits)
-        return with_limit(found, column.unit, limit, spent)
+        account = Account.open("histogram", eps, failing, adjacency=relation, entropy=entropy)
+        column = settle(column, limit, account)
+        note = counting(column.unit, limit)
+        return shown_by(Screen.of(left, failing, relation, column.unit), tallied(column), account, (note,))
     checks.delta("delta", delta)
     binning, fixed = binning_of(column, edges, keys, every, outside), check_total(total, relation, unit)
     if fixed and edges is not None and outside != "clamp":
@@ -251,14 +252,13 @@ def histogram(
     cells = binning.cells
     limit, left = check_limit(unit, eps, len(cells))
     cell_noise(left, relation, most=largest(unit, limit).most)  # refuses an ε that is too small
-    column, spent = settle(column, limit, bits, binning.places)
+    account = Account.open("histogram", eps, adjacency=relation, entropy=entropy)
+    column = settle(column, limit, account, binning.places)
     unit = column.unit
     law = cell_noise(left, relation, most=unit.most)
-    noisy = _counted(binning, column) + law.draw(len(cells), bits)
+    noisy = account.draw(IntegerNoise(loss.Pure(left), law), _counted(binning, column))
     value = Histogram(cells, fitted(in_steps(noisy, unit.step), column.table.size if fixed else None, lifted))
-    tree, noise = loss.Pure(left), CountNoise(law, noisy, unit.step)
-    found = Release(value, cost(tree, relation), "histogram", tree, noise, bits.private)
-    return with_limit(found, unit, limit, spent)
+    return account.release(value, CountNoise(law, noisy, unit.step), said(counting(unit, limit)))
 
 
 # ------------------------------------------------------------------------------------ in how many cells people count
@@ -268,8 +268,8 @@ def check_limit(unit: PrivacyUnit, epsilon: Fraction, cells: int | None = None) 
     """How the number of cells of one person is chosen, if it is not stated, and the ε that is left for counts."""
     if unit.share != "any" or unit.at_most is not None:
         return None, epsilon
-    limit = CellLimit(epsilon * SHARE, cells)
-    return limit, epsilon if limit.loss is None else epsilon - limit.epsilon
+    limit = CellLimit.of(epsilon * SHARE, cells)
+    return limit, epsilon if limit.free else epsilon - limit.epsilon
 
 
 def largest(unit: PrivacyUnit, limit: CellLimit | None) -> PrivacyUnit:
@@ -277,25 +277,16 @@ def largest(unit: PrivacyUnit, limit: CellLimit | None) -> PrivacyUnit:
     return unit if limit is None else replace(unit, at_most=limit.limits[-1])
 
 
-def settle(column: Column, limit: CellLimit | None, entropy: Entropy, place: Any = None) -> tuple[Column, list[Any]]:
-    """The column of people who count in up to so many cells, and what it cost to choose the number."""
+def settle(column: Column, limit: CellLimit | None, account: Account, place: Any = None) -> Column:
+    """The column of people who count in up to so many cells, a number that is stated or chosen."""
     if limit is None:
-        return column, []
-    if limit.loss is None:
-        return column.sharing("any", limit.limits[0]), []
-    g = limit.draw(column.table.cells_per_person([column], place), entropy)
-    return column.sharing("any", g), [limit.loss]
+        return column
+    return column.sharing("any", limit.choose(partial(column.table.cells_per_person, [column], place), account))
 
 
-def with_limit(
-    made: Release[Histogram], unit: PrivacyUnit, limit: CellLimit | None, spent: list[Any], cells: str = "categories"
-) -> Release[Histogram]:
-    """Counts with what the choice of g cost, and with what they count."""
-    tree = loss.Composed((*spent, made.loss)) if spent else made.loss
-    said = counting(unit, bool(spent), cells)
-    notes = (*([said] if said else ()), *made.notes)
-    relation = made.privacy.adjacency  # type: ignore[union-attr]
-    return replace(made, loss=tree, privacy=cost(tree, relation), notes=notes)
+def said(*notes: str) -> tuple[str, ...]:
+    """The notes that say something."""
+    return tuple(note for note in notes if note)
 
 
 def _counted(binning: Edges | KeyCells | TimeEdges, column: Column) -> Integers:
@@ -316,15 +307,20 @@ def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
     return failing
 
 
-def frequent(
-    screen: Screen, cells: Sequence[Hashable], counts: Integers, entropy: Entropy, name: str = "histogram"
-) -> Release[Histogram]:
+def frequent(screen: Screen, table: Table, entropy: Entropy | None) -> Release[Histogram]:
     """The categories that pass a screen, and their noisy counts. The cells are distinct plain values: see `tallied`."""
-    shown, noisy = screen.shown(cells, counts, entropy)
+    assert isinstance(screen.loss, loss.Approximate)
+    promised = (screen.loss.epsilon, screen.loss.delta)
+    return shown_by(screen, table, Account.open("histogram", *promised, adjacency=screen.adjacency, entropy=entropy))
+
+
+def shown_by(screen: Screen, table: Table, account: Account, notes: tuple[str, ...] = ()) -> Release[Histogram]:
+    """The same from an account, which may have paid for something else before."""
     cutoff = screen.cutoff if screen.step == 1 else round(screen.cutoff / screen.step, 2)
-    what = "categories" if name == "histogram" else "groups"
-    how = f"{name} (unknown {what}, cutoff {cutoff})"
+    what = "categories" if account.name == "histogram" else "groups"
+    how = f"{account.name} (unknown {what}, cutoff {cutoff})"
     note = f"{what.capitalize()} with fewer than about {math.ceil(cutoff):,} {screen.adjacency.unit} are not listed."
-    price, noise = cost(screen.loss, screen.adjacency), CountNoise(screen.law, noisy, screen.step)
+    shown, noisy = account.draw(screen, table)
     value = Histogram(shown, in_steps(noisy, screen.step))
-    return Release(value, price, how, screen.loss, noise, entropy.private, (note,))
+    named = replace(account, name=how)
+    return named.release(value, CountNoise(screen.law, noisy, screen.step), said(*notes, note))

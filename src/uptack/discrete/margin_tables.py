@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.account import Account
 from uptack.discrete.cells_per_person import stated
 from uptack.discrete.count_noise import SkewedLaplace, cell_noise
 from uptack.discrete.domains import Domain
@@ -24,10 +25,10 @@ from uptack.display import Ends, Record, TabularValue, line, named
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import label
+from uptack.mechanisms.integer_noise import IntegerNoise
 from uptack.noise import Entropy
-from uptack.noise.entropy import source
 from uptack.noise.integer_laws import Integers
-from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
@@ -99,7 +100,7 @@ class MarginNoise:
         return Margins(low, value.domain), Margins(high, value.domain)
 
 
-Made = tuple[Margins, loss.Loss, MarginNoise | None]
+Made = tuple[Margins, MarginNoise | None]
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,6 @@ class _Call:
     domain: Domain
     epsilon: Fraction
     adjacency: Adjacency
-    entropy: Entropy
     people: Owned | None = None
 
     @property
@@ -145,19 +145,21 @@ class _Call:
             out[names] = self.people.units(np.where(inside, flat, -1), math.prod(shape)).reshape(shape)
         return out
 
-    def direct(self, places: Sequence[Integers], inside: NDArray[np.bool_], total: int | None) -> Made:
+    def direct(
+        self, places: Sequence[Integers], inside: NDArray[np.bool_], total: int | None, account: Account
+    ) -> Made:
         """Noise on each margin, at an equal share of ε."""
         share, unit = self.epsilon / len(self.chosen), self.unit
         law = cell_noise(share, self.adjacency, most=unit.most)
         counts = self.counted(places, inside)
-        noisy = {m: a + law.draw(a.size, self.entropy).reshape(a.shape) for m, a in counts.items()}
-        tree = loss.Composed(tuple(loss.Pure(share) for _ in self.chosen))
+        noisy = {m: account.draw(IntegerNoise(loss.Pure(share), law), a) for m, a in counts.items()}
         fit = consistent({names: in_steps(array, unit.step) for names, array in noisy.items()}, total)
-        return Margins(fit, self.domain), tree, MarginNoise(law, noisy, unit.step)
+        return Margins(fit, self.domain), MarginNoise(law, noisy, unit.step)
 
-    def joint(self, cells: Integers, way: str, total: int | None) -> Made:
+    def joint(self, cells: Integers, way: str, total: int | None, account: Account) -> Made:
         """Noise on the cells of the whole table, all of them or those that stand out, and then sums."""
-        options: dict[str, Any] = {"adjacency": self.adjacency, "entropy": self.entropy}
+        account.pay(loss.Pure(self.epsilon))
+        options: dict[str, Any] = {"adjacency": self.adjacency, "entropy": account.entropy}
         size = self.domain.size
         if way == "table":
             rows = cells if self.people is None else self.people.column(cells)
@@ -171,7 +173,7 @@ class _Call:
 
     def _summed(self, cells: Integers, weights: NDArray[Any]) -> Made:
         arrays = self.sums(self.domain.unravel(cells), weights)
-        return Margins(arrays, self.domain), loss.Pure(self.epsilon), None
+        return Margins(arrays, self.domain), None
 
 
 def _wanted(which: int | Sequence[Sequence[str]], domain: Domain) -> list[Names]:
@@ -251,7 +253,7 @@ def margins(
     people = columns if isinstance(columns, Owned) else None
     if people is not None:
         stated(people.unit)
-    call = _Call(_wanted(which, space), space, eps, relation, source(entropy), people)
+    call = _Call(_wanted(which, space), space, eps, relation, people)
     sizes = [math.prod(call.shape(names)) for names in call.chosen]
     _check_way(through, sizes, space)
     fixed = check_total(total, relation, call.unit)
@@ -260,11 +262,10 @@ def margins(
     public = (inside.size if people is None else people.whose.people) if relation.size_is_public else None
     goal = public if fixed else None
     way = _way(sizes, space.size, scale, public) if through == "auto" else through
+    account = Account.open(f"margins ({way})", eps, adjacency=relation, entropy=entropy)
     if way == "direct":
-        value, tree, noise = call.direct(places, inside, goal)
-    else:
-        value, tree, noise = call.joint(np.where(inside, space.ravel(places), -1), way, goal)
-    return Release(value, cost(tree, relation), f"margins ({way})", tree, noise, call.entropy.private)
+        return account.release(*call.direct(places, inside, goal, account))
+    return account.release(*call.joint(np.where(inside, space.ravel(places), -1), way, goal, account))
 
 
 def _check_way(through: str, sizes: Sequence[int], domain: Domain) -> None:

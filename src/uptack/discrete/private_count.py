@@ -10,7 +10,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack import checks
+from uptack.account import Account
 from uptack.discrete.categories import Screen
+from uptack.discrete.cells_per_person import counting
 from uptack.discrete.count_errors import one_count
 from uptack.discrete.count_noise import cell_noise
 from uptack.discrete.domains import public_groups
@@ -19,18 +21,18 @@ from uptack.discrete.histograms import (
     Histogram,
     check_limit,
     fitted,
-    frequent,
     in_steps,
     largest,
-    with_limit,
+    said,
+    shown_by,
 )
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import laplace
+from uptack.mechanisms.integer_noise import IntegerNoise
 from uptack.noise import Entropy
-from uptack.noise.entropy import source
 from uptack.noise.integer_laplace import LARGEST_SCALE
-from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, cost, loss
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.registry.options import PureGrouping
@@ -109,7 +111,7 @@ def count_by_group(
     so no part of ε is set aside for a list. With `person=` a group counts the people who have a row in it, up to g
     groups of each person, as a histogram does.
     """
-    eps, relation, bits = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person), source(entropy)
+    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     lifted = checks.truth("nonnegative", nonnegative)
     if share is not None:
         fix = "The counts themselves say which groups are listed, for all of ε."
@@ -133,24 +135,19 @@ def count_by_group(
     counted = data.groups if public is None else data.groups.among(public)
     if isinstance(rows, Column) and rows.kind in ("boolean", "any"):
         counted = counted.where(conditions({rows.name: True}, {rows.name: rows.kind}))
-    spent = []
-    if limit is not None and limit.loss is not None:
-        unit, spent = replace(unit, at_most=limit.draw(counted.per_person(), bits)), [limit.loss]
-    elif limit is not None:
-        unit = replace(unit, at_most=limit.limits[0])
-    found, many = counted.sizes(unit)
+    account = Account.open("count per group", eps, failing, adjacency=relation, entropy=entropy)
+    if limit is not None:
+        unit = replace(unit, at_most=limit.choose(counted.per_person, account))
+    note = counting(unit, limit, "groups")
     if public is None:
-        made = frequent(Screen.of(left, failing, relation, unit), found, many, bits, "count per group")
-        return with_limit(made, unit, limit, spent, "groups")
+        return shown_by(Screen.of(left, failing, relation, unit), counted.sizes(unit), account, (note,))
+    found, many = counted.sizes(unit)
     known = {group_key(group, counted.kinds): int(n) for group, n in zip(found, many, strict=True)}
     law = cell_noise(left, relation, most=unit.most)
     exact = np.array([known.get(group_key(group, counted.kinds), 0) for group in public], many.dtype)
-    noisy = exact + law.draw(len(public), bits)
+    noisy = account.draw(IntegerNoise(loss.Pure(left), law), exact)
     value = Histogram(public, fitted(in_steps(noisy, unit.step), None, lifted))
-    tree = loss.Pure(left)
-    noise = CountNoise(law, noisy, unit.step)
-    made = Release(value, cost(tree, relation), "count per group", tree, noise, bits.private)
-    return with_limit(made, unit, limit, spent, "groups")
+    return account.release(value, CountNoise(law, noisy, unit.step), said(note))
 
 
 @release(reads=FLAGS, by=count_by_group, people=True, data=("rows",), missing=None, plan=one_count)
@@ -183,7 +180,7 @@ def count(
     Release(800, count, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
     """
     eps, lifted = checks.epsilon(epsilon), checks.truth("nonnegative", nonnegative)
-    relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
+    relation = check_adjacency(adjacency, rows_per_person)
     sensitivity = relation.rows_per_person * _cap(_unit(rows))
     if sensitivity > eps * LARGEST_SCALE:  # said before the rows are counted
         fix = "State fewer rows per person, or spend more."
@@ -194,7 +191,7 @@ def count(
         epsilon=epsilon,
         granularity=1,
         adjacency=relation,
-        entropy=bits,
+        entropy=entropy,
     )
     value = int(noisy.value)
     return replace(noisy, value=max(value, 0) if lifted else value, mechanism="count")

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.account import Account, Mechanism
+from uptack.discrete.categories import table_moves
 from uptack.discrete.cells_per_person import stated
 from uptack.discrete.count_noise import SkewedLaplace, binomial, cell_noise
 from uptack.discrete.domains import Domain, domain_size, places
@@ -21,9 +23,8 @@ from uptack.display import Ends, Record, TabularValue, line, named
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 from uptack.noise import Entropy
-from uptack.noise.entropy import source
 from uptack.noise.integer_laws import Integers
-from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
@@ -40,6 +41,10 @@ SCREENED = 1 << 12
 """How many empty cells the adaptive rule looks at, on average."""
 MOST_EMPTY = 1 << 22
 """How many empty cells may pass a cutoff, on average, before it is refused."""
+
+
+Cells = tuple[Integers, Integers]
+"""Occupied cells in their order, and their counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +131,8 @@ def _distinct(count: int, below: int, entropy: Entropy) -> Integers:
     return found
 
 
-def passing(
-    cells: Integers, counts: Integers, size: int, cutoff: int, law: SkewedLaplace, entropy: Entropy
-) -> tuple[Integers, Integers]:
+@dataclass(frozen=True)
+class SparseCells(Mechanism[Cells, Cells]):
     """The cells whose count and noise reach the cutoff, in their order, and these noisy counts.
 
     **Theorem.** For a cutoff of at least 1 the result has the law of this: independent noise z on each of all `size`
@@ -139,15 +143,28 @@ def passing(
     other; and given which, their values are independent with the law of z given z ≥ t, which is t plus a geometric
     variable for t ≥ 0. The cells are then put into their order, which tells nothing of who was occupied. ∎
     """
-    noisy = counts + law.draw(cells.size, entropy)
-    kept = noisy >= cutoff
-    others = size - cells.size
-    rank = _distinct(binomial(others, law.exact_tail(cutoff), entropy), others, entropy)
-    empty = rank + np.searchsorted(cells - np.arange(cells.size), rank, side="right")
-    found = np.concatenate((cells[kept], empty))
-    values = np.concatenate((noisy[kept], cutoff + law.beyond(empty.size, entropy)))
-    order = np.argsort(found)
-    return found[order], values[order]
+
+    law: SkewedLaplace
+    size: int
+    cutoff: int
+
+    def draw(self, value: Cells, entropy: Entropy) -> Cells:
+        """In time and memory for the occupied cells."""
+        (cells, counts), law = value, self.law
+        noisy = counts + law.draw(cells.size, entropy)
+        kept = noisy >= self.cutoff
+        others = self.size - cells.size
+        rank = _distinct(binomial(others, law.exact_tail(self.cutoff), entropy), others, entropy)
+        empty = rank + np.searchsorted(cells - np.arange(cells.size), rank, side="right")
+        found = np.concatenate((cells[kept], empty))
+        values = np.concatenate((noisy[kept], self.cutoff + law.beyond(empty.size, entropy)))
+        order = np.argsort(found)
+        return found[order], values[order]
+
+    def price(self, value: Cells, other: Cells, output: Cells) -> float:
+        """What the moves of counts cost."""
+        (cells, counts), (others, other_counts) = value, other
+        return self.law.price(table_moves((cells.tolist(), counts), (others.tolist(), other_counts)))
 
 
 def _occupied(keys: Any, size: int, domain: Domain | None) -> tuple[Integers, Integers]:
@@ -208,7 +225,7 @@ def sparse_histogram(
     The noisy counts at or above a low public cutoff, which about 4,096 empty cells reach, are private; the choice of
     those worth keeping, and the guess of their counts (`uptack.discrete.shrinkage`), look at nothing else.
 
-    Both have exactly the law of noise on all p cells (`passing`), in time and memory for the occupied ones. (How long
+    Both have exactly the law of noise on all p cells (`SparseCells`), in time and memory for occupied ones. (How long
     it takes is not protected.) `interval` holds for each cell by itself, had one chosen it beforehand.
 
     With `person=` people are counted, as in `histogram`: both theorems with units in place of rows.
@@ -224,14 +241,14 @@ def sparse_histogram(
     domain = domain_size if isinstance(domain_size, Domain) else None
     size = domain.size if domain else _size(domain_size)
     law = cell_noise(eps, relation, RISING if rule == "adaptive" else Fraction(1, 2), unit.most)
-    least, bits = _check_cutoff(cutoff, rule, size, law, unit.step), source(entropy)
-    cells, counts = _occupied(keys, size, domain)
-    cells, noisy = passing(cells, counts, size, least, law, bits)
+    least = _check_cutoff(cutoff, rule, size, law, unit.step)
+    name = f"sparse histogram ({rule} cutoff)"
+    account = Account.open(name, eps, adjacency=relation, entropy=entropy)
+    cells, noisy = account.draw(SparseCells(loss.Pure(eps), law, size, least), _occupied(keys, size, domain))
     guess = posterior_medians(noisy, least, law, size) if rule == "adaptive" else noisy
     kept = guess > 0
     value = SparseHistogram(cells[kept], in_steps(guess[kept], unit.step), size, domain)
-    tree, noise = loss.Pure(eps), CountNoise(law, noisy[kept], unit.step)
-    return Release(value, cost(tree, relation), f"sparse histogram ({rule} cutoff)", tree, noise, bits.private)
+    return account.release(value, CountNoise(law, noisy[kept], unit.step))
 
 
 def _size(value: object) -> int:

@@ -6,6 +6,7 @@ import math
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uptack import checks, interrupts
+from uptack.account import Account, Mechanism
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational
 from uptack.kernels import function_storage
@@ -21,13 +23,33 @@ from uptack.kernels.covariance_factor import CoordinateNoise, CovarianceFactor
 from uptack.kernels.function_curves import Curve, grid
 from uptack.kernels.kernel import Floats, Kernel, points
 from uptack.noise import Entropy, Grid, IntegerGaussian
-from uptack.noise.entropy import source
 from uptack.noise.integer_laws import Integers
+from uptack.privacy.loss import Loss, Pure
 from uptack.registry.guard import SILENCE
 
 AHEAD = 256
 """Coordinates of noise that are drawn at a time."""
 Function = Callable[[Floats], Any]
+
+
+@dataclass(frozen=True)
+class NoisyCoordinates(Mechanism[Floats, Floats]):
+    """Whitened coordinates of a function with integer Gaussian noise, which was drawn some way ahead.
+
+    All coordinates of one function together cost what one Gaussian mechanism does: see `release_function`.
+    """
+
+    noise: CoordinateNoise
+    ahead: Callable[[int], Integers]
+
+    def draw(self, value: Floats, entropy: Entropy) -> Floats:
+        """The coordinates on their grid, moved by noise that does not depend on them."""
+        return self.noise.grid.move(value, self.ahead(value.size))
+
+    def price(self, value: Floats, other: Floats, output: Floats) -> float:
+        """What the move costs at the δ of the loss."""
+        move = self.noise.grid.steps(other) - self.noise.grid.steps(value)
+        return self.noise.law.price([int(step) for step in move], Fraction(getattr(self.loss, "delta", 0)))
 
 
 class FunctionRelease:
@@ -45,12 +67,14 @@ class FunctionRelease:
         noise: CoordinateNoise,
         bound: float,
         most_points: int,
-        entropy: Entropy,
+        account: Account,
+        price: Loss,
     ) -> None:
         self.most_points, self.lives, self.can_resume = most_points, 1, True
-        self.private = entropy.private
+        self.private = account.entropy.private
         self.window: Floats | None = None
-        self._f, self._factor, self._noise, self._bound, self._entropy = f, factor, noise, bound, entropy
+        self._f, self._factor, self._noise, self._bound = f, factor, noise, bound
+        self._account, self._loss = account, price
         self._secret, self._coordinates, self._answers = np.empty(0), np.empty(0), np.empty(0)
         self._places: dict[bytes, int] = {}
         self._ahead: Integers = np.empty(0, np.int64)
@@ -105,7 +129,7 @@ class FunctionRelease:
         try:
             self._factor.extend(new)
             self._secret = self._whitened(self._secret[:start], values)
-            moved = self._noise.grid.move(self._secret[start:], self._drawn(len(new)))
+            moved = self._account.draw(NoisyCoordinates(self._loss, self._noise, self._drawn), self._secret[start:])
             self._settle(new, np.append(self._coordinates[:start], moved))
         finally:
             self._factor.truncate(self._answers.size)  # an interrupted call leaves no rows behind
@@ -118,7 +142,7 @@ class FunctionRelease:
     def _drawn(self, size: int) -> Integers:
         """Independent noise, drawn some way ahead: exact draws by the hundred are as fast as one."""
         if self._ahead.size < size:
-            self._ahead = self._noise.law.draw(max(size, AHEAD), self._entropy)
+            self._ahead = self._account.toss(lambda entropy: self._noise.law.draw(max(size, AHEAD), entropy))
         drawn, self._ahead = self._ahead[:size], self._ahead[size:]
         return drawn
 
@@ -252,16 +276,14 @@ class FunctionRelease:
     @staticmethod
     def load(path: str | Path, f: Function | None = None, *, entropy: Entropy | None = None) -> FunctionRelease:
         """A saved release. With f, the same function of the same data, it goes on answering; that works once a file."""
-        state, bits = (
-            function_storage.read(Path(path)) if f is None else function_storage.take(Path(path)),
-            source(entropy),
-        )
+        state = function_storage.read(Path(path)) if f is None else function_storage.take(Path(path))
+        account = Account.elsewhere("function", entropy)
         factor = CovarianceFactor(state.kernel, state.jitter)
         function_storage.refill(factor, state)
         noise = CoordinateNoise(Grid(state.step), IntegerGaussian(state.variance))
-        release = FunctionRelease(f, factor, noise, state.bound, state.most_points, bits)
+        release = FunctionRelease(f, factor, noise, state.bound, state.most_points, account, Pure(0))
         release.lives, release.window = state.lives + (f is not None), state.window
-        release.private = state.private and (f is None or bits.private)
+        release.private = state.private and (f is None or account.entropy.private)
         release._settle(state.points, state.coordinates)
         if f is not None and factor.size:
             release._secret = release._whitened(np.empty(0), release._values(state.points))

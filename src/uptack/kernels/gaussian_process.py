@@ -7,15 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 from uptack import checks
+from uptack.account import Account
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.covariance_factor import CovarianceFactor, calibrated, plan
 from uptack.kernels.function_release import Function, FunctionRelease
 from uptack.kernels.kernel import Kernel, root_above
 from uptack.noise import Entropy
-from uptack.noise.entropy import source
-from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.release import Release
 
@@ -87,7 +86,7 @@ def release_function(
     bound, largest = checks.positive("sensitivity", sensitivity), checks.positive("norm", norm)
     eps, slip = checks.epsilon(epsilon), checks.nonnegative("error", error)
     dlt = checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
-    relation, bits = check_adjacency(adjacency), source(entropy)
+    account = Account.open("Gaussian-process noise", eps, dlt, adjacency=adjacency, entropy=entropy)
     most = checks.integer("most_points", most_points, least=1)
     for name, number in (("sensitivity", bound), ("norm", largest), ("kernel.largest", shape.largest)):
         if not 1 / _EXTREME <= number <= _EXTREME:
@@ -95,9 +94,10 @@ def release_function(
     made = plan(shape, most, bound, largest, slip)
     multiplier, noise = calibrated(made.sensitivity, eps, dlt, most)
     highest = float(largest * root_above(shape.largest))
-    value = FunctionRelease(f, CovarianceFactor(shape, made.jitter), noise, highest, most, bits)
-    tree = loss.Gaussian(eps, dlt, multiplier)
-    return Release(value, cost(tree, relation), "Gaussian-process noise", tree, ProcessNoise(), bits.private)
+    price = loss.Gaussian(eps, dlt, multiplier)
+    factor = CovarianceFactor(shape, made.jitter)
+    value = FunctionRelease(f, factor, noise, highest, most, account.pay(price), price)
+    return account.release(value, ProcessNoise())
 
 
 def _check_dimension(kernel: Kernel, dimension: int | None) -> None:

@@ -18,9 +18,9 @@ from uptack.kernels.machine_design import MOST_ENTRIES, Design, MachineTerms, Tr
 from uptack.kernels.machine_function import KernelMachine, MachineNoise, spectrum
 from uptack.kernels.machine_minimisers import Objective, Penalty, minimiser
 from uptack.kernels.stationary_kernels import GaussianKernel
-from uptack.mechanisms.additive_noise import GridNoise, gaussian
-from uptack.noise import Entropy, IntegerGaussian
-from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
+from uptack.mechanisms.additive_noise import GridMechanism, calibrated_gaussian
+from uptack.noise import Entropy
+from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier, loss
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, read_question
@@ -120,7 +120,7 @@ def _found(design: Design, columns: Columns, missing: str, question: Question) -
     terms = MachineTerms.of(design, rows, question.adjacency, multiplier)
     if advice := terms.refuse(design, rows, multiplier):
         return question.refuse(HOW, advice)
-    question.entropy.bytes(0)  # rehearsals end here
+    question.account.begin()
     data = data or design.rows(columns, missing)
     machine = _measured(design, data, rows, question)
     if isinstance(machine, Outcome):
@@ -191,17 +191,9 @@ def _weights(data: TrainingRows) -> Floats | None:
 
 def _released(machine: KernelMachine, sensitivity: Fraction, question: Question) -> Outcome[KernelMachine]:
     """The machine with noise on its coefficients."""
-    noisy = gaussian(
-        machine.coefficients,
-        sensitivity=sensitivity,
-        epsilon=question.epsilon,
-        delta=question.delta,
-        adjacency=question.adjacency,
-        entropy=question.entropy,
-    )
-    noise = noisy.noise
-    assert isinstance(noise, GridNoise)
-    assert isinstance(noise.law, IntegerGaussian)
-    spread = math.sqrt(Fraction(noise.law.variance)) * noise.step * machine.scale
-    value = replace(machine, coefficients=noisy.value, noise=spread)
-    return question.answer(value, noisy.loss, HOW, MachineNoise())
+    exact, promised = np.nan_to_num(machine.coefficients), (question.epsilon, question.delta)
+    multiplier, grid, law = calibrated_gaussian(sensitivity, *promised, exact.size)
+    noise = GridMechanism(loss.Gaussian(*promised, multiplier), law, grid)
+    spread = math.sqrt(Fraction(law.variance)) * float(Fraction(grid.step)) * machine.scale
+    value = replace(machine, coefficients=question.account.draw(noise, exact), noise=spread)
+    return Outcome(value, HOW, MachineNoise())

@@ -8,7 +8,7 @@ float), so that no error depends on the data.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,16 +18,15 @@ from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.account import Account, Mechanism
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball, read
 from uptack.noise import Ellipsoid, Entropy, Grid, IntegerGaussian, IntegerLaplace, IntegerLaw, L2Ball
 from uptack.noise.continuous_noise import gamma as gamma_variable
 from uptack.noise.continuous_noise import nearest_integers
 from uptack.noise.convex_bodies import Body
-from uptack.noise.entropy import source
 from uptack.noise.integer_laplace import LARGEST_SCALE
-from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.calibration import gaussian_noise_multiplier
 from uptack.registry import release
 from uptack.release import Release
@@ -69,6 +68,54 @@ class NormNoise:
         return value - reach, value + reach
 
 
+@dataclass(frozen=True)
+class GridMechanism(Mechanism[Floats, Floats]):
+    """A vector of floats, rounded to a grid, with independent integer noise of one law, in steps of the grid."""
+
+    law: IntegerLaw
+    grid: Grid
+
+    def draw(self, value: Floats, entropy: Entropy) -> Floats:
+        """The sum is exact before it is rounded to floats."""
+        return self.grid.move(value, self.law.draw(value.size, entropy))
+
+    def price(self, value: Floats, other: Floats, output: Floats) -> float:
+        """What the move costs under the law, in steps."""
+        return self.law.price(self.move(value, other), Fraction(getattr(self.loss, "delta", 0)))
+
+    def move(self, value: Floats, other: Floats) -> list[int]:
+        """How many steps each coordinate moves."""
+        step = Fraction(self.grid.step)
+        one, two = ([round(Fraction(v) / step) for v in np.nan_to_num(x).tolist()] for x in (value, other))
+        return [b - a for a, b in zip(one, two, strict=True)]
+
+
+@dataclass(frozen=True)
+class NormMechanism(Mechanism[Sequence[Fraction], Sequence[int]]):
+    """A vector with noise of density proportional to e^(-‖x‖_K/scale), rounded to a grid: in steps, exactly."""
+
+    body: Body
+    scale: Fraction
+    grid: Grid
+
+    def draw(self, value: Sequence[Fraction], entropy: Entropy) -> Sequence[int]:
+        """The grid points nearest to value + r·V for r ~ Gamma(d + 1, scale) and V uniform on the body."""
+        step = Fraction(self.grid.step)
+        per_step, centre = self.scale / step, [v / step for v in value]
+        d, point = self.body.dimension, self.body.settled(entropy)
+
+        def noisy(us: Any) -> list[arb]:
+            radius = ball(per_step) * gamma_variable(us[: d + 1])
+            return [ball(c) + radius * v for c, v in zip(centre, point(us[d + 1 :]), strict=True)]
+
+        return nearest_integers(noisy, d + 1 + self.body.uniforms, entropy)
+
+    def price(self, value: Sequence[Fraction], other: Sequence[Fraction], output: Sequence[int]) -> float:
+        """‖move‖_K over the scale."""
+        move = np.array([float(b - a) for a, b in zip(value, other, strict=True)])
+        return self.body.norm(move) / float(self.scale)
+
+
 def _shaped(noisy: Floats, like: Floats) -> Any:
     """A float for a number, an array for an array."""
     return float(noisy[0]) if like.ndim == 0 else noisy.reshape(like.shape)
@@ -105,17 +152,23 @@ def laplace(
     Release(1200.0, Laplace noise, ε = 1.0 (substitute), NOT PRIVATE: seeded randomness)
     """
     bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
-    relation, bits = check_adjacency(adjacency), source(entropy)
+    account = Account.open("Laplace noise", eps, adjacency=adjacency, entropy=entropy)
     given = None if granularity is None else Grid(granularity)
     x = numbers("value", value)
-    grid = given or Grid.finer_than(bound / x.size)
-    steps = math.ceil(bound / Fraction(grid.step)) + (0 if given else x.size)
-    _check_scale(steps / eps, eps, x.size)
-    law = IntegerLaplace(steps / eps)
-    noisy = grid.move(x.ravel(), law.draw(x.size, bits))
-    tree, step = loss.Pure(eps), float(Fraction(grid.step))
-    noise = GridNoise(law, step, 0.0 if given else step / 2)
-    return Release(_shaped(noisy, x), cost(tree, relation), "Laplace noise", tree, noise, bits.private)
+    law, grid = calibrated_laplace(bound, eps, x.size, given)
+    noisy = account.draw(GridMechanism(loss.Pure(eps), law, grid), x.ravel())
+    step = float(Fraction(grid.step))
+    return account.release(_shaped(noisy, x), GridNoise(law, step, 0.0 if given else step / 2))
+
+
+def calibrated_laplace(
+    sensitivity: Fraction, epsilon: Fraction, size: int, given: Grid | None = None
+) -> tuple[IntegerLaplace, Grid]:
+    """The law and the grid of the theorem of `laplace`, for vectors of so many coordinates."""
+    grid = given or Grid.finer_than(sensitivity / size)
+    steps = math.ceil(sensitivity / Fraction(grid.step)) + (0 if given else size)
+    _check_scale(steps / epsilon, epsilon, size)
+    return IntegerLaplace(steps / epsilon), grid
 
 
 @release(data=("value",), people="stated", page="noise")
@@ -146,14 +199,13 @@ def gaussian(
     bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
     fix = "Gaussian noise needs δ > 0; for δ = 0 use laplace or gamma."
     dlt, coarse = checks.inside_unit("delta", delta, fix), None if granularity is None else Grid(granularity)
-    relation, bits = check_adjacency(adjacency), source(entropy)
+    account = Account.open("Gaussian noise", eps, dlt, adjacency=adjacency, entropy=entropy)
     x = numbers("value", value)
     multiplier, grid, law = calibrated_gaussian(bound, eps, dlt, x.size)
-    noisy = grid.move(x.ravel(), law.draw(x.size, bits))
+    noisy = account.draw(GridMechanism(loss.Gaussian(eps, dlt, multiplier), law, grid), x.ravel())
     noisy = noisy if coarse is None else coarse.values(coarse.steps(noisy))
-    tree, step = loss.Gaussian(eps, dlt, multiplier), float(Fraction(grid.step))
-    noise = GridNoise(law, step, float(Fraction((coarse or grid).step)) / 2)
-    return Release(_shaped(noisy, x), cost(tree, relation), "Gaussian noise", tree, noise, bits.private)
+    rounding = float(Fraction((coarse or grid).step)) / 2
+    return account.release(_shaped(noisy, x), GridNoise(law, float(Fraction(grid.step)), rounding))
 
 
 def calibrated_gaussian(
@@ -188,30 +240,16 @@ def k_norm(
     """
     shape: Body = checks.instance("body", body, Body, "one of the bodies of uptack.noise", "Try LInfBall(d).")
     bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
-    relation, bits = check_adjacency(adjacency), source(entropy)
+    account = Account.open("K-norm noise", eps, adjacency=adjacency, entropy=entropy)
     x = numbers("value", value)
     d = shape.dimension
     if x.size != d:
         raise InvalidArgument("value", f"a vector of {d} numbers, the dimension of body", checks.describe(x))
     scale = checks.positive("sensitivity over epsilon", bound / eps)
     grid = Grid.finer_than(scale * Fraction(float(shape.extent().min())))
-    noisy = grid.points(real_noise(x.ravel().tolist(), shape, scale, grid, bits))
-    tree, step = loss.Pure(eps), float(Fraction(grid.step))
-    noise = NormNoise(shape, float(scale), step / 2)
-    return Release(_shaped(noisy, x), cost(tree, relation), "K-norm noise", tree, noise, bits.private)
-
-
-def real_noise(x: Iterable[float | Fraction], body: Body, scale: Fraction, grid: Grid, entropy: Entropy) -> list[int]:
-    """The grid points, in steps, nearest to x + r·V for r ~ Gamma(d + 1, scale) and V uniform on the body; exact."""
-    per_step = scale / Fraction(grid.step)
-    centre = [Fraction(v) / Fraction(grid.step) for v in x]
-    d, point = body.dimension, body.settled(entropy)
-
-    def noisy(us: Any) -> list[arb]:
-        radius = ball(per_step) * gamma_variable(us[: d + 1])
-        return [ball(c) + radius * v for c, v in zip(centre, point(us[d + 1 :]), strict=True)]
-
-    return nearest_integers(noisy, d + 1 + body.uniforms, entropy)
+    exact = [Fraction(v) for v in x.ravel().tolist()]
+    noisy = grid.points(account.draw(NormMechanism(loss.Pure(eps), shape, scale, grid), exact))
+    return account.release(_shaped(noisy, x), NormNoise(shape, float(scale), float(Fraction(grid.step)) / 2))
 
 
 @release(data=("value",), people="stated", page="noise")

@@ -11,19 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from uptack.account import Mechanism
 from uptack.mechanisms.additive_noise import GridNoise
-from uptack.mechanisms.ptr import (
-    Build,
-    FactorNoise,
-    Proposal,
-    TestedRelease,
-    attempt,
-    grid,
-    log_grid,
-    release_location,
-    release_scale,
-    same_bin,
-)
+from uptack.mechanisms.ptr import FactorNoise, Proposal, TestedAnswer, grid, log_grid, same_bin
 from uptack.noise import Entropy, Grid, IntegerLaplace
 from uptack.privacy import loss
 
@@ -60,22 +50,18 @@ def log_width(n: int) -> float:
     return math.log1p(1 / math.log(max(n, 2)))
 
 
-def scale(
-    build: Build, width: float, level: Level, entropy: Entropy, shifts: Sequence[Fraction] = SHIFTS
-) -> TestedRelease:
+def scale(width: float, level: Level, shifts: Sequence[Fraction] = SHIFTS) -> TestedAnswer:
     """S: a scale through grids on its logarithm, with any number of shifts."""
     test, answer = loss.Test(level.epsilon, level.delta), loss.Answer(level.epsilon)
     proposals = [Proposal(width, same_bin(log_grid(width, s)), test, answer, level.cutoff) for s in shifts]
-    return attempt(build, proposals, release_scale(entropy), entropy, same_answer=True)
+    return TestedAnswer.of(proposals, scale=True, same_answer=True)
 
 
-def location(
-    build: Build, width: float, level: Level, entropy: Entropy, shifts: Sequence[Fraction] = SHIFTS
-) -> TestedRelease:
+def location(width: float, level: Level, shifts: Sequence[Fraction] = SHIFTS) -> TestedAnswer:
     """The second stage of M: a location through grids of a width worked out from a private or public scale."""
     test, answer = loss.Test(level.epsilon, level.delta), loss.Answer(level.epsilon)
     proposals = [Proposal(width, same_bin(grid(width, s)), test, answer, level.cutoff) for s in shifts]
-    return attempt(build, proposals, release_location(entropy), entropy, same_answer=True)
+    return TestedAnswer.of(proposals, scale=False, same_answer=True)
 
 
 LEAST, MOST = 1e-300, 1e300
@@ -107,14 +93,35 @@ def _log_noise(noise: object) -> GridNoise:
     return noise.logarithm
 
 
-def noisy_mean(mean: Fraction, bound: float, level: Level, failure: Fraction, entropy: Entropy) -> TestedRelease:
-    """The second stage of TM: Laplace noise for a bound that is too small with probability at most `failure`.
+@dataclass(frozen=True)
+class NoisyMean(Mechanism[Fraction, tuple[float, GridNoise]]):
+    """The second stage of TM: Laplace noise for a bound that is too small with probability at most δ of the loss.
 
     The mean goes to the noise's grid as a rational. Rounded to a float before, it could jump by more than the bound.
     """
-    exact = Fraction(max(bound, LEAST))
-    lattice = Grid.finer_than(exact)
-    step = Fraction(lattice.step)
-    law = IntegerLaplace((math.ceil(exact / step) + 1) / level.epsilon)
-    value = float(lattice.points([round(mean / step) + law.sample(entropy=entropy)])[0])
-    return TestedRelease(value, loss.Approximate(level.epsilon, failure), GridNoise(law, float(step), float(step) / 2))
+
+    bound: Fraction
+
+    @staticmethod
+    def of(bound: float, level: Level, failure: Fraction) -> NoisyMean:
+        """For a bound worked out from a released scale."""
+        return NoisyMean(loss.Approximate(level.epsilon, failure), Fraction(max(bound, LEAST)))
+
+    @property
+    def noise(self) -> GridNoise:
+        """The law of the noise, on its grid."""
+        step = Fraction(Grid.finer_than(self.bound).step)
+        assert isinstance(self.loss, loss.Approximate)
+        law = IntegerLaplace((math.ceil(self.bound / step) + 1) / Fraction(self.loss.epsilon))
+        return GridNoise(law, float(step), float(step) / 2)
+
+    def draw(self, value: Fraction, entropy: Entropy) -> tuple[float, GridNoise]:
+        """The noisy mean, and the law of its noise."""
+        noise, grid = self.noise, Grid.finer_than(self.bound)
+        steps = round(value / Fraction(grid.step)) + noise.law.sample(entropy=entropy)
+        return float(grid.points([steps])[0]), noise
+
+    def price(self, value: Fraction, other: Fraction, output: tuple[float, GridNoise]) -> float:
+        """How far the mean moves, over the scale."""
+        noise = self.noise
+        return noise.law.price([math.ceil(abs(other - value) / Fraction(noise.step))])

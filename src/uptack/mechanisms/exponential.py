@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
@@ -10,24 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.account import Account, Mechanism
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.noise.coins import flip_exp
-from uptack.noise.entropy import source
-from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.release import Release
 from uptack.table.values.entrance import numbers
 
 T = TypeVar("T")
-Choice = Callable[[NDArray[np.float64], Fraction, Entropy], int]
+Floats = NDArray[np.float64]
 
 
-def _coins(
-    scores: NDArray[np.float64], rate: Fraction, which: NDArray[np.int64], entropy: Entropy
-) -> NDArray[np.bool_]:
+def _coins(scores: Floats, rate: Fraction, which: NDArray[np.int64], entropy: Entropy) -> NDArray[np.bool_]:
     """For each candidate i in `which` a coin with heads probability exp(-rate·(best score - score i))."""
     best = float(scores.max())
     with np.errstate(over="ignore"):  # the exponent may be infinite; halves, since two scores may be 2^1024 apart
@@ -39,24 +37,38 @@ def _coins(
     return flip_exp(below, exact, entropy)
 
 
-def _weighted(scores: NDArray[np.float64], rate: Fraction, entropy: Entropy) -> int:
-    """Candidate i with probability proportional to exp(rate·score): uniform candidates until one's coin says heads."""
-    while True:
-        which = entropy.integers(scores.size, scores.size)
-        heads = np.flatnonzero(_coins(scores, rate, which, entropy))
-        if heads.size:
-            return int(which[heads[0]])
+@dataclass(frozen=True)
+class NoisyChoice(Mechanism[Floats, int]):
+    """The index of a score, by independent coins with heads probability e^(-rate·(best - score)).
 
+    `flips_all` is permute-and-flip: a uniform one of all whose coins say heads. Otherwise it is the exponential
+    mechanism: uniform candidates until one's coin says heads, so each with probability proportional to e^(rate·score).
+    """
 
-def _permute_and_flip(scores: NDArray[np.float64], rate: Fraction, entropy: Entropy) -> int:
-    """The first in random order whose coin says heads, which is a uniform one of all whose coins do."""
-    heads = np.flatnonzero(_coins(scores, rate, np.arange(scores.size), entropy))
-    return int(heads[entropy.below(heads.size)])
+    rate: Fraction
+    flips_all: bool = False
+
+    def draw(self, value: Floats, entropy: Entropy) -> int:
+        """By the theorems below."""
+        if self.flips_all:
+            heads = np.flatnonzero(_coins(value, self.rate, np.arange(value.size), entropy))
+            return int(heads[entropy.below(heads.size)])
+        while True:
+            which = entropy.integers(value.size, value.size)
+            heads = np.flatnonzero(_coins(value, self.rate, which, entropy))
+            if heads.size:
+                return int(which[heads[0]])
+
+    def price(self, value: Floats, other: Floats, output: int) -> float:
+        """The rate for each step of the score that moves most; twice that where scores move in both directions."""
+        move = other - value
+        one_way = (move >= 0).all() or (move <= 0).all()
+        return float((1 if one_way else 2) * float(self.rate) * np.abs(move).max())
 
 
 def _choose(
-    mechanism: str,
-    pick: Choice,
+    name: str,
+    flips_all: bool,
     candidates: Sequence[T],
     scores: ArrayLike,
     sensitivity: Rational,
@@ -66,15 +78,13 @@ def _choose(
     entropy: Entropy | None,
 ) -> Release[T]:
     bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
-    relation, bits = check_adjacency(adjacency), source(entropy)
+    account = Account.open(name, eps, adjacency=adjacency, entropy=entropy)
     quality = numbers("scores", scores, dimensions=(1,))
     if len(candidates) != quality.size:
         raise InvalidArgument("candidates", f"as many as the scores, {quality.size}", len(candidates))
     rate = eps / (bound if monotone else 2 * bound)
     checks.rational("epsilon over sensitivity", 2 * rate)  # it becomes a float
-    chosen = candidates[pick(quality, rate, bits)]
-    tree = loss.Pure(eps)
-    return Release(chosen, cost(tree, relation), mechanism, tree, None, bits.private)
+    return account.release(candidates[account.draw(NoisyChoice(loss.Pure(eps), rate, flips_all), quality)])
 
 
 @release(data=("candidates", "scores"), people="stated", page="noise")
@@ -102,7 +112,7 @@ def exponential(
     'b'
     """
     return _choose(
-        "exponential mechanism", _weighted, candidates, scores, sensitivity, epsilon, monotone, adjacency, entropy
+        "exponential mechanism", False, candidates, scores, sensitivity, epsilon, monotone, adjacency, entropy
     )
 
 
@@ -124,6 +134,4 @@ def report_noisy_max(
     is ε-private and never has a larger expected loss than the exponential mechanism; on clear-cut scores about half.
     With `monotone=True`, where scores move between neighbours in one direction only, 2Δ becomes Δ.
     """
-    return _choose(
-        "report noisy max", _permute_and_flip, candidates, scores, sensitivity, epsilon, monotone, adjacency, entropy
-    )
+    return _choose("report noisy max", True, candidates, scores, sensitivity, epsilon, monotone, adjacency, entropy)

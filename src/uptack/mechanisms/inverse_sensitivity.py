@@ -39,12 +39,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeVar, overload
+from typing import NamedTuple, TypeVar, overload
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from uptack.account import Account, AssumptionFailed, Mechanism
 from uptack.exact import Rational, ball, logarithm
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.noise import Entropy, MachineNumbers
@@ -268,25 +269,77 @@ def round_to(value: float, granularity: Fraction | None) -> float:
     return float(round(Fraction(value) / granularity) * granularity)
 
 
+class Candidates(NamedTuple):
+    """Nested boxes of candidates, and ⊥ as one more of them, or not."""
+
+    boxes: Boxes
+    refusal: Refusal | None = None
+
+
+@dataclass(frozen=True)
+class InverseDraw(Mechanism[Candidates, list[int] | None]):
+    """A point with probability proportional to ρ^score, or None for ⊥, by the theorems above."""
+
+    rho: Fraction
+
+    @staticmethod
+    def of(epsilon: Fraction, rows: int = 1) -> InverseDraw:
+        """The draw that costs ε where one person moves scores by at most so many steps."""
+        return InverseDraw(inverse_loss(epsilon), decay(epsilon / rows))
+
+    def draw(self, value: Candidates, entropy: Entropy) -> list[int] | None:
+        """First the score, then a uniform point that has it."""
+        return value.boxes.draw(self.rho, entropy, value.refusal)
+
+    def price(self, value: Candidates, other: Candidates, output: list[int] | None) -> float:
+        """2·ln(1/ρ) for each step by which the score of some candidate moves."""
+        (boxes, refusal), (others, other_refusal) = value, other
+        move = score_move(boxes, others)
+        if (refusal is None) != (other_refusal is None):
+            raise AssumptionFailed("⊥ is a candidate on one side only")
+        if refusal is not None and other_refusal is not None:
+            one, two = boxes.bounded(self.rho, refusal), others.bounded(self.rho, other_refusal)
+            if replace(one, bears=0) != replace(two, bears=0) or (one.bears != two.bears and not one.secret):
+                raise AssumptionFailed("the weight of ⊥ depends on the data")
+            move = max(move, abs(max(one.bears, -1) - max(two.bears, -1)))
+        return 2 * move * -logarithm(self.rho)
+
+
+def score_move(one: Boxes, other: Boxes) -> int:
+    """By how much the score of some candidate moves: the least s with box k of either in box k + s of the other."""
+    if one.lows.shape != other.lows.shape or one.whole != other.whole:
+        return int(one.lows.shape[1]) + 1
+    ends = [
+        (np.column_stack([b.lows, np.array(b.whole)[:, 0]]), np.column_stack([b.highs, np.array(b.whole)[:, 1]]))
+        for b in (one, other)
+    ]
+    width = int(ends[0][0].shape[1])
+    for s in range(width):
+        last = np.minimum(np.arange(width) + s, width - 1)
+        inside = [(a[0] >= b[0][:, last]).all() and (a[1] <= b[1][:, last]).all() for a, b in (ends, ends[::-1])]
+        if all(inside):
+            return s
+    return width
+
+
 def inverse_sensitivity(
     reach: Reach,
     steps: int,
-    epsilon: Fraction,
-    entropy: Entropy,
+    account: Account,
     refusal: Refusal,
     *,
     granularity: Fraction | None = None,
     nonnegative: bool = False,
     lattice: Lattice = LATTICE,
 ) -> float | None:
-    """One number, or None for ⊥, by the theorems above.
+    """One number, or None for ⊥, by the theorems above: spends all of the account's ε.
 
     With a granularity g, every interval is widened by g/2 on both sides and the drawn number is rounded to a multiple
     of g: tied values then fill a shell of many points instead of one.
     """
     widen = float(granularity / 2) if granularity is not None else 0.0
     nested = boxes([reach], steps, lattice, widen=widen, nonnegative=nonnegative)
-    drawn = nested.draw(decay(epsilon), entropy, refusal)
+    drawn = account.draw(InverseDraw.of(account.epsilon), Candidates(nested, refusal))
     return None if drawn is None else round_to(lattice.value(drawn[0]), granularity)
 
 

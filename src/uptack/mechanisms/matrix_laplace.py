@@ -38,13 +38,12 @@ from flint import arb, arb_mat
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
+from uptack.account import Account, Mechanism
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball, read
 from uptack.noise import Entropy, Grid
 from uptack.noise.continuous_noise import nearest_integers, normals
-from uptack.noise.entropy import source
-from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.release import Release
 from uptack.table.values.entrance import numbers
@@ -137,33 +136,46 @@ def matrix_laplace(
     ([[2.0, 1.0], [1.0, 1.0]], Privacy(epsilon=1000.0))
     """
     bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
-    relation, bits = check_adjacency(adjacency), source(entropy)
+    account = Account.open("matrix Laplace noise", eps, adjacency=adjacency, entropy=entropy)
     x = numbers("value", value, dimensions=(2,))
     if x.shape[0] != x.shape[1]:
         raise InvalidArgument("value", "a square matrix", checks.outline(x))
     theta = checks.positive("sensitivity over epsilon", bound / eps)
     grid, d = Grid.finer_than(theta), x.shape[0]
     exact = [[(Fraction(float(x[i, j])) + Fraction(float(x[j, i]))) / 2 for j in range(d)] for i in range(d)]
-    noisy = noisy_matrix(exact, theta, grid, bits)
-    tree, step = loss.Pure(eps), float(Fraction(grid.step))
-    noise = MatrixLaplaceLaw(d, float(theta), step / 2)
-    return Release(noisy, cost(tree, relation), "matrix Laplace noise", tree, noise, bits.private)
+    noisy = account.draw(MatrixLaplace(loss.Pure(eps), theta, grid), exact)
+    return account.release(noisy, MatrixLaplaceLaw(d, float(theta), float(Fraction(grid.step)) / 2))
 
 
-def noisy_matrix(value: Matrix, theta: Fraction, grid: Grid, entropy: Entropy) -> Floats:
-    """The points of a grid nearest to value + W₁ - W₂, for a symmetric matrix of rationals: exact, then as floats."""
-    d, step = len(value), Fraction(grid.step)
-    lower = [(i, j) for i in range(d) for j in range(i + 1)]
-    centre, half = [Fraction(value[i][j]) / step for i, j in lower], theta / step / 2
+@dataclass(frozen=True)
+class MatrixLaplace(Mechanism[Matrix, Floats]):
+    """The points of a grid nearest to M + W₁ - W₂, for a symmetric matrix M of rationals: exact, then as floats."""
 
-    def noisy(us: Sequence[arb]) -> list[arb]:
-        drawn, scale = normals(us), ball(half)
-        first, second = (arb_mat(d, d + 1, part) for part in (drawn[: d * (d + 1)], drawn[d * (d + 1) :]))
-        noise = first * first.transpose() - second * second.transpose()
-        return [ball(c) + scale * noise[i, j] for c, (i, j) in zip(centre, lower, strict=True)]
+    theta: Fraction
+    grid: Grid
 
-    points = grid.points(nearest_integers(noisy, 2 * d * (d + 1), entropy))
-    out = np.zeros((d, d))
-    for (i, j), point in zip(lower, points.tolist(), strict=True):
-        out[i, j] = out[j, i] = point
-    return out
+    def draw(self, value: Matrix, entropy: Entropy) -> Floats:
+        """By the lemma above."""
+        d, step = len(value), Fraction(self.grid.step)
+        lower = [(i, j) for i in range(d) for j in range(i + 1)]
+        centre, half = [Fraction(value[i][j]) / step for i, j in lower], self.theta / step / 2
+
+        def noisy(us: Sequence[arb]) -> list[arb]:
+            drawn, scale = normals(us), ball(half)
+            first, second = (arb_mat(d, d + 1, part) for part in (drawn[: d * (d + 1)], drawn[d * (d + 1) :]))
+            noise = first * first.transpose() - second * second.transpose()
+            return [ball(c) + scale * noise[i, j] for c, (i, j) in zip(centre, lower, strict=True)]
+
+        points = self.grid.points(nearest_integers(noisy, 2 * d * (d + 1), entropy))
+        out = np.zeros((d, d))
+        for (i, j), point in zip(lower, points.tolist(), strict=True):
+            out[i, j] = out[j, i] = point
+        return out
+
+    def price(self, value: Matrix, other: Matrix, output: Floats) -> float:
+        """The nuclear norm of the move, over θ."""
+        rows = zip(value, other, strict=True)
+        move = [[Fraction(b) - Fraction(a) for a, b in zip(*pair, strict=True)] for pair in rows]
+        largest = max((abs(v) for row in move for v in row), default=Fraction(0)) or Fraction(1)
+        scaled = np.array([[float(v / largest) for v in row] for row in move])
+        return float(np.abs(np.linalg.eigvalsh(scaled)).sum() * (largest / self.theta))

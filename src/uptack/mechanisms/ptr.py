@@ -19,15 +19,20 @@ of a *grid* of width b, tried with several shifts of the grid. The diameter need
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from uptack import checks
+from uptack.account import AssumptionFailed, Mechanism
 from uptack.exact import Rational
-from uptack.mechanisms.additive_noise import GridNoise, laplace
-from uptack.noise import Entropy, IntegerLaplace
+from uptack.mechanisms.additive_noise import GridNoise, calibrated_laplace
+from uptack.noise import Entropy, Grid, IntegerLaplace
 from uptack.privacy import loss
 from uptack.reach import Reach
 from uptack.release import Noise
@@ -50,11 +55,19 @@ class Proposal:
     answer: loss.Answer
     cutoff: int | None = None
 
+    @property
+    def noise(self) -> IntegerLaplace:
+        """The law of z."""
+        return IntegerLaplace(1 / Fraction(self.test.epsilon))
+
+    @property
+    def threshold(self) -> int:
+        """t."""
+        return self.noise.cutoff(self.test.delta) if self.cutoff is None else self.cutoff
+
     def look(self, entropy: Entropy) -> int:
         """Draw z; the interval to look at, k = t - z."""
-        noise = IntegerLaplace(1 / Fraction(self.test.epsilon))
-        t = noise.cutoff(self.test.delta) if self.cutoff is None else self.cutoff
-        return t - noise.sample(entropy=entropy)
+        return self.threshold - self.noise.sample(entropy=entropy)
 
 
 def diameter(bound: float) -> Holds:
@@ -108,34 +121,12 @@ def log_grid(width: float, shift: Fraction) -> Index:
 
 
 @dataclass(frozen=True)
-class TestedRelease:
-    """What came of it: a value with its noise or None for ⊥, and the loss tree."""
+class Answer:
+    """What comes after a test that passed: a value, and the law of its noise."""
 
-    value: float | None
-    tree: loss.Loss
-    noise: Noise | None = None
-
-
-def attempt(
-    build: Build,
-    proposals: Sequence[Proposal],
-    release: Callable[[float, Proposal], tuple[float, Noise]],
-    entropy: Entropy,
-    *,
-    same_answer: bool = False,
-) -> TestedRelease:
-    """Try proposals in order and release with the first that passes its test.
-
-    `build(steps)` reads the data. `same_answer` is for proposals with one and the same bound.
-    """
-    looks = [proposal.look(entropy) for proposal in proposals]
-    reach = build(max(0, *looks))
-    for proposal, k in zip(proposals, looks, strict=True):
-        if k <= 0 or proposal.holds(*reach.interval(k)):
-            units = tuple(loss.Unit(p.test, p.answer) for p in proposals)
-            value, noise = release(reach.value, proposal)
-            return TestedRelease(value, loss.Cascade(units, same_answer), noise)
-    return TestedRelease(None, loss.Cascade(tuple(loss.Unit(p.test, None) for p in proposals), same_answer))
+    value: float
+    noise: Noise
+    passed: int
 
 
 @dataclass(frozen=True)
@@ -155,26 +146,92 @@ class FactorNoise:
 LOG_SLACK = 1e-11
 """What computing logarithms in floats may add to a difference of two of them."""
 
-
-def release_location(entropy: Entropy) -> Callable[[float, Proposal], tuple[float, Noise]]:
-    """T(D) plus Laplace noise for the proposal's bound."""
-
-    def release(value: float, proposal: Proposal) -> tuple[float, Noise]:
-        noisy = laplace(value, sensitivity=proposal.bound, epsilon=proposal.answer.epsilon, entropy=entropy)
-        assert isinstance(noisy.noise, GridNoise)
-        return noisy.value, noisy.noise
-
-    return release
+FURTHEST = 256
+"""Steps of a reach within which an audit looks for the first at which a proposal fails."""
 
 
-def release_scale(entropy: Entropy) -> Callable[[float, Proposal], tuple[float, Noise]]:
-    """T(D) times e^noise, Laplace noise on the logarithm; 0 stays 0, as a passed test says it does for neighbours."""
+@dataclass(frozen=True)
+class TestedAnswer(Mechanism[Build, Answer | None]):
+    """Proposals tried in order, and a release with the first that passes its test: None for ⊥.
 
-    def release(value: float, proposal: Proposal) -> tuple[float, Noise]:
-        log_value = 0.0 if value == 0 else math.log(value)
-        bound = proposal.bound + LOG_SLACK
-        noisy = laplace(log_value, sensitivity=bound, epsilon=proposal.answer.epsilon, entropy=entropy)
-        assert isinstance(noisy.noise, GridNoise)
-        return (0.0 if value == 0 else math.exp(min(noisy.value, 700.0))), FactorNoise(noisy.noise)
+    Its input, `build(steps)`, reads the data. The answer is T(D) plus Laplace noise for the proposal's bound; of a
+    `scale` it is T(D)·e^noise, with Laplace noise on the logarithm, and 0 stays 0, as a passed test says it does for
+    neighbours. `same_answer` is for proposals with one and the same bound.
+    """
 
-    return release
+    __test__ = False  # not a pytest class
+
+    proposals: tuple[Proposal, ...]
+    scale: bool = False
+    same_answer: bool = False
+
+    @staticmethod
+    def of(proposals: Sequence[Proposal], *, scale: bool, same_answer: bool = False) -> TestedAnswer:
+        """With the loss of the cascade."""
+        units = tuple(loss.Unit(p.test, p.answer) for p in proposals)
+        return TestedAnswer(loss.Cascade(units, same_answer), tuple(proposals), scale, same_answer)
+
+    def draw(self, value: Build, entropy: Entropy) -> Answer | None:
+        """Thresholds first, then the reach, then the answer."""
+        looks = [proposal.look(entropy) for proposal in self.proposals]
+        reach = value(max(0, *looks))
+        for place, (proposal, k) in enumerate(zip(self.proposals, looks, strict=True)):
+            if k <= 0 or proposal.holds(*reach.interval(k)):
+                return self._answer(reach.value, place, entropy)
+        return None
+
+    def _answer(self, value: float, place: int, entropy: Entropy) -> Answer:
+        law, grid = self._noise(self.proposals[place])
+        step = float(Fraction(grid.step))
+        noise = GridNoise(law, step, step / 2)
+        logarithm = self.scale and value != 0
+        start = math.log(value) if logarithm else 0.0 if self.scale else value
+        noisy = float(grid.move(np.nan_to_num(np.array([start])), law.draw(1, entropy))[0])
+        if not self.scale:
+            return Answer(noisy, noise, place)
+        return Answer(math.exp(min(noisy, 700.0)) if logarithm else 0.0, FactorNoise(noise), place)
+
+    def _noise(self, proposal: Proposal) -> tuple[IntegerLaplace, Grid]:
+        bound = proposal.bound + (LOG_SLACK if self.scale else 0.0)
+        return calibrated_laplace(checks.positive("bound", bound), Fraction(proposal.answer.epsilon), 1)
+
+    def spent(self, output: Answer | None) -> loss.Loss:
+        """⊥ has cost the tests alone."""
+        if output is not None:
+            return self.loss
+        return loss.Cascade(tuple(loss.Unit(p.test, None) for p in self.proposals), self.same_answer)
+
+    def price(self, value: Build, other: Build, output: Answer | None) -> float:
+        """Each test by how far its A moves, and the answer by how far T(D) does.
+
+        Where all proposals have one answer nobody sees which of them passed: a reply costs the dearest test and the
+        answer, ⊥ all tests.
+        """
+        one, two = value(FURTHEST), other(FURTHEST)
+        near, far = ([_first_failure(p, reach) for p in self.proposals] for reach in (one, two))
+        tests = []
+        for proposal, a, b in zip(self.proposals, near, far, strict=True):
+            tests.append(proposal.noise.price([b - a]))
+            if tests[-1] > float(Fraction(proposal.test.epsilon)) * (1 + 1e-9):
+                raise AssumptionFailed(f"a test costs ε = {tests[-1]:.4g} of {float(proposal.test.epsilon):.4g}")
+            if not proposal.noise.exact_tail(proposal.threshold) <= Fraction(proposal.test.delta):
+                raise AssumptionFailed("a wrong proposal passes with a probability above δ")
+        if output is None:
+            return sum(tests)
+        spent, passed = max(tests) if self.same_answer else sum(tests), output.passed
+        if one.value == two.value or max(near[passed], far[passed]) <= 1:  # at A ≤ 1 only a false pass gets here
+            return spent
+        return spent + self._answer_price(float(one.value), float(two.value), self.proposals[passed])
+
+    def _answer_price(self, value: float, other: float, proposal: Proposal) -> float:
+        law, grid = self._noise(proposal)
+        if self.scale:
+            if not value or not other:
+                raise AssumptionFailed("a scale of 0 and another one both pass the test")
+            value, other = math.log(value), math.log(other)
+        return abs(other - value) / float(Fraction(grid.step)) / float(Fraction(law.scale))
+
+
+def _first_failure(proposal: Proposal, reach: Reach) -> int:
+    """A: the first interval on which a proposal fails, up to a limit."""
+    return bisect.bisect_left(range(FURTHEST), True, key=lambda k: not proposal.holds(*reach.interval(k)))

@@ -33,9 +33,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from uptack.mechanisms.inverse_sensitivity import FAILURE, steps_needed
+from uptack.account import Account
+from uptack.mechanisms.chain_draw import ChainDraw
+from uptack.mechanisms.inverse_sensitivity import FAILURE, inverse_loss, steps_needed
 from uptack.mechanisms.quantile_chain import Bin, Chain, Integers, chain_decay
-from uptack.noise import Entropy
 
 FEW = 14
 """Up to so many quantiles a single chain is best."""
@@ -162,11 +163,11 @@ class Tree:
         last = node.high <= len(self.ranks)
         return low and (last or all(self.n - at[j] > k for j, k in zip(node.chosen[::-1], needed, strict=True)))
 
-    def draw(self, rows: RankedRows, entropy: Entropy) -> list[int]:
-        """A candidate for each rank, by the theorem above."""
+    def draw(self, rows: RankedRows, account: Account) -> list[int]:
+        """A candidate for each rank, by the theorem above. The account has paid for all nodes together."""
         found = {0: (0, 0), len(self.ranks) + 1: (self.size, self.n)}
         for tier in self.tiers:
-            q = chain_decay(tier.epsilon, self.rows_per_person)
+            chain = ChainDraw(inverse_loss(tier.epsilon), chain_decay(tier.epsilon, self.rows_per_person))
             bins = [(node, self._bin(node, found), found[node.low][1]) for node in tier.nodes]
             looked = [self.steps(tier, len(node.chosen), made.size) for node, made, _ in bins]
             windows = (
@@ -176,7 +177,7 @@ class Tree:
             )
             rows.reveal([(a, b) for a, b in windows if a <= b])
             for (node, made, start), steps in zip(bins, looked, strict=True):
-                drawn = _drawn(made, steps, q, rows, start, entropy)
+                drawn = _drawn(made, steps, chain, rows, start, account)
                 found |= dict(zip(node.chosen, drawn, strict=True))
         return [found[j][0] for j in range(1, len(self.ranks) + 1)]
 
@@ -186,11 +187,13 @@ class Tree:
         return Bin(low, high, up_to - before, targets, at[node.high] - at[node.low])
 
 
-def _drawn(made: Bin, steps: int, q: Fraction, rows: RankedRows, start: int, entropy: Entropy) -> list[tuple[int, int]]:
+def _drawn(
+    made: Bin, steps: int, chain: ChainDraw, rows: RankedRows, start: int, account: Account
+) -> list[tuple[int, int]]:
     """Candidates of one bin, each with how many rows of the table there are up to it."""
     if made.size == 0:  # two knots at one candidate
         return [(made.low, start)] * len(made.targets)
-    drawn, inside = Chain.of(made, steps, q, lambda i: rows.places(start + i)).draw(entropy)
+    drawn, inside = account.draw(chain, Chain.of(made, steps, chain.q, lambda i: rows.places(start + i)))
     counts = [rows.up_to(v) for v in drawn] if inside is None else [start + i for i in inside]
     return list(zip(drawn, counts, strict=True))
 

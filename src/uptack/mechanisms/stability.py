@@ -15,18 +15,20 @@ value passes with a chance of δ/2.)
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
 from typing import TypeVar
 
+import numpy as np
+
 from uptack import checks
+from uptack.account import Account, AssumptionFailed, Mechanism, Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
-from uptack.noise.entropy import source
 from uptack.noise.integer_laplace import LARGEST_SCALE
-from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 
@@ -51,6 +53,46 @@ def distance_needed(epsilon: Rational, delta: Rational, sensitivity: int = 1) ->
     """
     law = noise_law(checks.epsilon(epsilon), checks.integer("sensitivity", sensitivity, least=1))
     return law.cutoff(delta) + law.quantile(RELIABLE)
+
+
+@dataclass(frozen=True)
+class StabilityTest(Mechanism[tuple[T, int], T | None]):
+    """The value of a pair (value, distance), if the noisy distance reaches the cutoff; else None."""
+
+    sensitivity: int
+
+    @property
+    def law(self) -> IntegerLaplace:
+        """The law of the test's noise."""
+        return noise_law(Fraction(self._test.epsilon), self.sensitivity)
+
+    @property
+    def cutoff(self) -> int:
+        """t."""
+        return self.law.cutoff(self._test.delta)
+
+    @property
+    def _test(self) -> loss.Test:
+        assert isinstance(self.loss, loss.Unit)
+        return self.loss.test
+
+    def draw(self, value: tuple[T, int], entropy: Entropy) -> T | None:
+        """One draw of noise decides."""
+        stable, distance = value
+        return stable if distance + self.law.sample(entropy=entropy) >= self.cutoff else None
+
+    def spent(self, output: T | None) -> loss.Loss:
+        """Where there is no value, none was released."""
+        return loss.Unit(self._test, None) if output is None else self.loss
+
+    def price(self, value: tuple[T, int], other: tuple[T, int], output: T | None) -> float:
+        """How far the distance moves, over the scale of the noise."""
+        (one, far), (two, near) = value, other
+        if not np.array_equal(one, two) and max(far, near) > 0:  # type: ignore[arg-type]
+            raise AssumptionFailed("a neighbour has another value at a distance above 0")
+        if not self.law.exact_tail(self.cutoff) <= Fraction(self._test.delta):
+            raise AssumptionFailed("an unstable value passes with a probability above δ")
+        return self.law.price([near - far])
 
 
 @release(data=("value", "distance"), people="stated", page="stability")
@@ -81,13 +123,13 @@ def release_if_stable(
     """
     eps, dlt = checks.epsilon(epsilon), checks.inside_unit("delta", delta, "Choose one such as 1e-6.")
     step = checks.integer("sensitivity", sensitivity, least=1)
-    relation, bits = check_adjacency(adjacency), source(entropy)
+    account = Account.open(HOW, eps, dlt, adjacency=adjacency, entropy=entropy)
     far = int(checks.instance("distance", distance, Integral, "an integer"))
-    law, test = noise_law(eps, step), loss.Test(eps, dlt)
-    if far + law.sample(entropy=bits) >= law.cutoff(dlt):
-        tree = loss.Unit(test, loss.Answer(0))
-        return Release(value, cost(tree, relation), HOW, tree, None, bits.private)
+    noise_law(eps, step)  # refuses a tiny ε
+    test = StabilityTest[tuple[T]](loss.Unit(loss.Test(eps, dlt), loss.Answer(0)), step)
+    passed = account.draw(test, ((value,), far))
+    if passed is not None:
+        return account.release(passed[0])
     needed = -(-distance_needed(eps, dlt, step) // step)
     advice = Advice(other=f"a value that stays the same when any {needed} people change their rows")
-    tree = loss.Unit(test, None)
-    return NoReply(cost(tree, relation), HOW, tree, advice, bits.private)
+    return account.close(Outcome.refusal("", advice))

@@ -15,13 +15,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from uptack.account import AssumptionFailed, Mechanism
 from uptack.exact import ball, logarithm
+from uptack.mechanisms.inverse_sensitivity import decay, inverse_loss
 from uptack.noise import Entropy
 from uptack.noise.exact_choice import pick
 
@@ -60,6 +62,36 @@ class WeightedCandidates(Generic[Key]):
 
         at = pick(self.log_weights(rho), exactly, entropy)
         return self.keys[at] if at < len(self.keys) else None
+
+
+@dataclass(frozen=True)
+class WeightedDraw(Mechanism[WeightedCandidates[Key], Key | None]):
+    """A candidate with probability proportional to p·ρ^score, or None for all that are not listed."""
+
+    rho: Fraction
+
+    @staticmethod
+    def of(epsilon: Fraction, rows: int = 1) -> WeightedDraw[Any]:
+        """The draw that costs ε where one person moves scores by at most so many steps."""
+        return WeightedDraw(inverse_loss(epsilon), decay(epsilon / rows))
+
+    def draw(self, value: WeightedCandidates[Key], entropy: Entropy) -> Key | None:
+        """By the theorem above."""
+        return value.draw(self.rho, entropy)
+
+    def price(self, value: WeightedCandidates[Key], other: WeightedCandidates[Key], output: Key | None) -> float:
+        """2·ln(1/ρ) for each step by which the score of some candidate moves. What is not listed has the largest."""
+        if value.most != other.most:
+            raise AssumptionFailed("the largest score depends on the data")
+        one, two = (
+            dict(zip(made.keys, zip(made.weights, made.scores.tolist(), strict=True), strict=True))
+            for made in (value, other)
+        )
+        if any(one[key][0] != two[key][0] for key in one.keys() & two.keys()):
+            raise AssumptionFailed("the weight of a candidate depends on the data")
+        outside = (0, value.most)
+        moves = [abs(one.get(key, outside)[1] - two.get(key, outside)[1]) for key in {**one, **two}]
+        return 2 * max(moves, default=0) * -logarithm(self.rho)
 
 
 def _logs(weights: Sequence[Fraction]) -> NDArray[np.float64]:

@@ -19,8 +19,8 @@ from functools import partial
 import numpy as np
 
 from uptack.account import Account
-from uptack.mechanisms.additive_noise import real_noise
-from uptack.mechanisms.matrix_laplace import noisy_matrix
+from uptack.mechanisms.additive_noise import NormMechanism
+from uptack.mechanisms.matrix_laplace import MatrixLaplace
 from uptack.multivariate.steps import Step, Whole, lengths, squares
 from uptack.multivariate.terms import Squares
 from uptack.noise import Grid, L2Ball
@@ -74,9 +74,9 @@ def noisy_blocks(totals: Sequence[Whole], account: Account) -> list[Floats]:
     theta = moved(account) * LENGTH**2 / account.epsilon
     grid = Grid.finer_than(theta, FINE)
     blocks = [[[Fraction(v) for v in line] for line in np.asarray(total, object)] for total in totals]
-    found = [noisy_matrix(block, theta, grid, account.entropy) / float(LENGTH) ** 2 for block in blocks]
-    account.spend(loss.Pure(account.epsilon))
-    return found
+    price = loss.Pure(account.epsilon)
+    paid, noise = account.pay(price), MatrixLaplace(price, theta, grid)
+    return [paid.draw(noise, block) / float(LENGTH) ** 2 for block in blocks]
 
 
 def noisy_total(total: Whole, account: Account) -> Floats:
@@ -84,9 +84,8 @@ def noisy_total(total: Whole, account: Account) -> Floats:
     scale = moved(account) * LENGTH / account.epsilon
     grid = Grid.finer_than(scale, FINE)
     exact = [Fraction(v) for v in np.asarray(total, object)]
-    found = grid.points(real_noise(exact, L2Ball(len(exact)), scale, grid, account.entropy))
-    account.spend(loss.Pure(account.epsilon))
-    return found / LENGTH
+    noise = NormMechanism(loss.Pure(account.epsilon), L2Ball(len(exact)), scale, grid)
+    return grid.points(account.draw(noise, exact)) / LENGTH
 
 
 def moved(account: Account) -> int:

@@ -16,7 +16,6 @@ from uptack.errors import InvalidArgument
 from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.multivariate.steps import Sample
 from uptack.noise import IntegerLaplace
-from uptack.privacy import loss
 from uptack.statistics.row_counts import noisy_size
 from uptack.table.arguments import as_columns, column_field, matrix_fields
 from uptack.table.memory.table import MemoryTable
@@ -114,8 +113,7 @@ def sized(rows: Sample, missing: str, account: Account) -> Sized:
         return Sized(rows.size, missing == "error", account)
     part = account.epsilon * COUNT
     law = IntegerLaplace(account.rows / part)
-    found = noisy_size(rows.count(), law, account.entropy)
-    account.spend(loss.Pure(part))
+    found = noisy_size(rows.count(), law, account.allot(part))
     account.bought(found, law)
     return Sized(found, True, account.allot(account.epsilon - part))
 

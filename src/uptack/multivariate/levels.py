@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Account
-from uptack.mechanisms.inverse_sensitivity import Boxes, decay, inverse_loss, steps_needed
+from uptack.mechanisms.inverse_sensitivity import Boxes, Candidates, InverseDraw, steps_needed
 from uptack.multivariate.steps import Whole
 from uptack.multivariate.terms import Tally
 from uptack.table.exact_sum import Floats
@@ -99,8 +99,8 @@ def intervals(counts: Whole, share: Fraction, steps: int) -> tuple[Integers, Int
 
 def drawn(boxes: Boxes, account: Account) -> list[int]:
     """One copy per column: spends all of the account. People with g rows move scores by g, so each row gets ε/g."""
-    found = boxes.draw(decay(account.epsilon / account.rows), account.entropy)
-    account.spend(inverse_loss(account.epsilon))
+    found = account.draw(InverseDraw.of(account.epsilon, account.rows), Candidates(boxes))
+    assert found is not None, "⊥ is no candidate"
     return found
 
 

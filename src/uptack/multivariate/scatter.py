@@ -198,7 +198,7 @@ def scatter(
     columns, names = read_columns("x", x, least=2), containers.names(x)
     if account.adjacency.size_is_public and rounds_for(columns.table.size, len(columns), account) == 0:
         return account.close(Outcome.refusal(HOW, rows_advised(len(columns), account)))
-    account.entropy.bytes(0)  # rehearsals end here
+    account.begin()
     made = account.close(_found(complete_rows(columns, how), how, account))
     return replace(made, value=made.value.named(*names)) if names and isinstance(made, Release) else made
 

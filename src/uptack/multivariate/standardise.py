@@ -119,7 +119,7 @@ def scales(rows: Sample, columns: Sequence[int], slots: int | None, account: Acc
     chosen, each = list(columns), account.epsilon / account.rows
     steps, wanted = SCALES.steps(each, len(chosen)), pairs_wanted(len(chosen), each)
     most = max(MOST, AMPLE * wanted)
-    (counts,) = rows.pairs(lambda a, b: _exponents(a[chosen], b[chosen]), slots, account.entropy, most)
+    (counts,) = rows.pairs(lambda a, b: _exponents(a[chosen], b[chosen]), slots, account, most)
     boxes = SCALES.boxes(*stacked([scale_ends(line, wanted, steps) for line in counts]))
     levels = [SCALES.level(copy) for copy in drawn(boxes, account)]
     return [2.0 ** (level - POWERS) if 0 < level < DROPPED else None for level in levels]

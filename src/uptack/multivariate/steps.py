@@ -47,9 +47,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.account import Account
 from uptack.multivariate.pairs import MOST, chosen, equal
 from uptack.multivariate.terms import Terms, exact
-from uptack.noise import Entropy
 from uptack.table.exact_sum import Floats
 from uptack.table.protocol import Of, Rows, Weights
 from uptack.table.search import Order, Window
@@ -102,7 +102,7 @@ class Sample:
         unit = self.rows.unit
         return [total * Fraction(1, unit.most) for total in totals] if unit.weighted else totals
 
-    def pairs(self, step: PairStep, slots: int | None, entropy: Entropy, most: int = MOST) -> list[Whole]:
+    def pairs(self, step: PairStep, slots: int | None, account: Account, most: int = MOST) -> list[Whole]:
         """The same over random disjoint pairs of rows, so many at most. The step must not mind which row is first.
 
         Without `slots` the number of rows is public: a random half is paired with the other one. Rows without all their
@@ -111,9 +111,10 @@ class Sample:
         `uptack.multivariate.pairs`. The rows of all pairs are gathered in one scan.
         """
         if slots is None:
-            sides = equal(self.size, most, entropy)
+            sides = account.toss(lambda entropy: equal(self.size, most, entropy))
             return paired(step, self._picked(np.arange(sides.shape[1]), sides, "all"))
-        return paired(step, self._picked(*chosen(self.count(), slots, most, entropy), "complete"))
+        places = account.toss(lambda entropy: chosen(self.count(), slots, most, entropy))
+        return paired(step, self._picked(*places, "complete"))
 
     def _picked(self, numbers: Integers, sides: Integers, of: Of) -> Floats:
         """The rows of all pairs in which both places have a complete one: columns, sides, pairs."""

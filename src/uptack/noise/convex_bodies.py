@@ -45,6 +45,10 @@ class Body(ABC):
     def extent(self) -> Floats:
         """The largest |x_i| in the body, for each coordinate i."""
 
+    def norm(self, x: Floats) -> float:
+        """‖x‖_K, the least t with x in t·K, in floats. A body without a formula for it does not know."""
+        raise NotImplementedError(f"{type(self).__name__} has no formula for its norm")
+
     def settled(self, entropy: Entropy) -> Callable[[Sequence[arb]], list[arb]]:
         """The map from uniform reals to a point, for one draw. It stays the same while digits are added."""
         return self.point
@@ -80,6 +84,10 @@ class Box(Body):
         """The half-widths."""
         return np.array([float(Fraction(w)) for w in self.half_widths])
 
+    def norm(self, x: Floats) -> float:
+        """max |x_i|/w_i."""
+        return float((np.abs(x) / self.extent()).max())
+
 
 @dataclass(frozen=True)
 class _UnitBall(Body):
@@ -105,6 +113,10 @@ class LInfBall(_UnitBall):
         """2u_i - 1."""
         return [2 * u - 1 for u in us]
 
+    def norm(self, x: Floats) -> float:
+        """max |x_i|."""
+        return float(np.abs(x).max())
+
 
 class L1Ball(_UnitBall):
     """All x with Σ|x_i| ≤ 1."""
@@ -120,6 +132,10 @@ class L1Ball(_UnitBall):
         total = sum((abs(v) for v in signed), exponential(us[-1]))
         return [v / total for v in signed]
 
+    def norm(self, x: Floats) -> float:
+        """Σ|x_i|."""
+        return float(np.abs(x).sum())
+
 
 class L2Ball(_UnitBall):
     """All x with Σx_i² ≤ 1."""
@@ -134,6 +150,10 @@ class L2Ball(_UnitBall):
         direction = normals(us)[: self.dimension + 2]
         length = sum((g * g for g in direction), arb(0)).sqrt()
         return [g / length for g in direction[: self.dimension]]
+
+    def norm(self, x: Floats) -> float:
+        """sqrt(Σx_i²)."""
+        return float(np.linalg.norm(x))
 
 
 def _cholesky(matrix: Sequence[Sequence[Fraction]]) -> list[list[arb]] | None:
@@ -183,6 +203,10 @@ class Ellipsoid(Body):
     def extent(self) -> Floats:
         """sqrt(Σ_ii)."""
         return self._diagonal
+
+    def norm(self, x: Floats) -> float:
+        """sqrt(xᵀΣ⁻¹x)."""
+        return float(np.sqrt(x @ np.linalg.solve(np.array(self._matrix, np.float64), x)))
 
 
 class SampledBody(Body):

@@ -24,6 +24,10 @@ class Entropy(ABC):
     def bytes(self, count: int) -> bytes:
         """`count` random bytes."""
 
+    def begin(self) -> None:
+        """Said before data are read for a draw. A source for dry runs, which must read none, stops them here."""
+        return
+
     def octets(self, size: int) -> NDArray[np.uint8]:
         """A vector of random bytes."""
         return np.frombuffer(self.bytes(size), np.uint8)
@@ -60,6 +64,13 @@ class Entropy(ABC):
         while (beyond := np.flatnonzero(out >= bound)).size:
             out[beyond] = candidates(beyond.size)
         return out
+
+    def digits(self, bound: int, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A uniform integer in [0, bound) for each row. Keys say which cell a row is in.
+
+        They make no difference to the law. An audit uses them, to give the common rows of neighbours the same digits.
+        """
+        return self.integers(bound, keys.size)
 
 
 class SystemEntropy(Entropy):

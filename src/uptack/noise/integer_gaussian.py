@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -141,3 +142,27 @@ class IntegerGaussian(IntegerLaw):
             return ball(-j * j / (2 * variance)).exp() * _sum_from(variance, j) / normaliser(variance)
 
         return Real(lambda: tail(k) if k >= 1 else 1 - tail(1 - k))
+
+    def price(self, move: Sequence[int], delta: Fraction = Fraction(0)) -> float:
+        """That of Gaussian noise of so many times the length of the move (Balle and Wang 2018), in floats."""
+        length = math.sqrt(sum(step * step for step in move))
+        return real_gaussian_price(math.sqrt(float(Fraction(self.variance))) / length, delta) if length else 0.0
+
+
+def real_gaussian_price(multiplier: float, delta: Fraction) -> float:
+    """The ε of real Gaussian noise of so many times the move, at this δ, in floats."""
+    from scipy.special import log_ndtr, ndtr
+
+    half, wanted = 0.5 / multiplier, float(delta)
+
+    def failure(epsilon: float) -> float:
+        low = log_ndtr(-half - epsilon * multiplier)
+        return float(ndtr(half - epsilon * multiplier) - math.exp(min(epsilon + low, 0.0)))
+
+    low, high = 0.0, 1.0
+    while failure(high) > wanted and high < 1e12:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if failure(middle) <= wanted else (middle, high)
+    return high

@@ -7,6 +7,7 @@ with q^(2^m). So a vector of draws needs a few vectors of coins.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -130,3 +131,7 @@ class IntegerLaplace(IntegerLaw):
             return ball(-rate * j).exp() / (1 + ball(-rate).exp())
 
         return Real(lambda: beyond(k) if k >= 1 else 1 - beyond(1 - k))
+
+    def price(self, move: Sequence[int], delta: Fraction = Fraction(0)) -> float:
+        """The sum of all moves over the scale."""
+        return sum(abs(step) for step in move) / float(Fraction(self.scale))

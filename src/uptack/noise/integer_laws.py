@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import overload
@@ -55,6 +56,13 @@ class IntegerLaw(ABC):
     @abstractmethod
     def exact_tail(self, k: int) -> Real:
         """P(z ≥ k)."""
+
+    def price(self, move: Sequence[int], delta: Fraction = Fraction(0)) -> float:
+        """The ε at which independent draws from this law hide such a move of a vector of integers, up to δ.
+
+        Infinite unless a law has a theorem that says otherwise.
+        """
+        return math.inf if any(move) else 0.0
 
     @overload
     def sample(self, size: None = None, *, entropy: Entropy | None = None) -> int: ...

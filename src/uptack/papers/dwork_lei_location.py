@@ -11,7 +11,7 @@ from uptack.account import Outcome as Found
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
-from uptack.mechanisms.ptr import TestedRelease
+from uptack.mechanisms.ptr import Answer
 from uptack.noise import Entropy
 from uptack.papers.dwork_lei_scale import HOW, prepared, spread, told, unfit
 from uptack.reach import LStatistic
@@ -64,13 +64,12 @@ def M(
     width = float(given or 0)
     if given is None:
         found = spread(x, quartiles(n), dwork_lei.log_width(n), level, account)
-        if found.value is None:
+        if found is None:
             return told(account, found, level, n, SCALE_SLOPE, dwork_lei.log_width)
-        account.spend(found.tree)
         width = found.value
     h = dwork_lei.bin_width(width, n)
-    answer = dwork_lei.location(
-        lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)), h, level, account.entropy
+    answer = account.draw(
+        dwork_lei.location(h, level), lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n))
     )
     return told(account, answer, level, n, SCALE_SLOPE, lambda m: float(m ** (-1 / 3)))
 
@@ -113,20 +112,19 @@ def TM(
     if advice := rows or unfit(n, level, tests=2):
         return account.close(Found.refusal(HOW, advice))
     found = spread(x, (lo, hi), dwork_lei.log_width(n), level, account)
-    if found.value is None:
+    if found is None:
         return told(account, found, level, n, SCALE_SLOPE, dwork_lei.log_width)
-    account.spend(found.tree)
     factor, failure = _safety(found, n, power, level)
     bound = found.value * factor * ROUNDING / N if found.value > 0 else 0.0
     if max(found.value, bound) >= dwork_lei.MOST or 2 * level.delta + failure >= 1:
         return account.close(Found.refusal(HOW, TOO_LARGE))
     ranked = selected(x, [(lo + 1, lo + 1), (hi - 1, hi - 1)], ROW)
     mean = Fraction(ranked.total(lo + 1, hi - 1), N << SCALE)
-    answer = dwork_lei.noisy_mean(mean, bound, level, failure, account.entropy)
-    return told(account, answer, level, n, SCALE_SLOPE, dwork_lei.log_width)
+    value, noise = account.draw(dwork_lei.NoisyMean.of(bound, level, failure), mean)
+    return account.close(Found(value, HOW, noise))
 
 
-def _safety(found: TestedRelease, n: int, power: Fraction | None, level: dwork_lei.Level) -> tuple[float, Fraction]:
+def _safety(found: Answer, n: int, power: Fraction | None, level: dwork_lei.Level) -> tuple[float, Fraction]:
     """The factor that S's answer is raised by, and the chance that it is too small all the same."""
     if power is not None:
         return n ** float(power), dwork_lei.too_small(found.noise, float(power) * math.log(n))

@@ -15,9 +15,9 @@ from uptack.account import Outcome as Found
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
-from uptack.mechanisms.additive_noise import laplace
+from uptack.mechanisms.additive_noise import GridMechanism, calibrated_laplace
 from uptack.mechanisms.dwork_lei import Level
-from uptack.mechanisms.ptr import TestedRelease
+from uptack.mechanisms.ptr import Answer
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.papers.dwork_lei_scale import HOW, LEAST_EPSILON, LEAST_N, spread, unfit
 from uptack.privacy import loss
@@ -30,7 +30,7 @@ from uptack.regression.block_fits import fit_blocks
 from uptack.regression.design_matrix import in_memory
 from uptack.regression.hampel import MOST, SHORTCUT, WIDTHS
 from uptack.regression.hampel_fit import minimiser, normalised
-from uptack.regression.hampel_test import LONGER, STEPS, RowTest, cells, passes
+from uptack.regression.hampel_test import LONGER, STEPS, CellProposal, CellTest, FittedRows, RowTest
 from uptack.release import Advice, NoReply, Release
 from uptack.table.exact_sum import Floats
 
@@ -60,9 +60,8 @@ def R_S(
         return account.close(Found.refusal(HOW, replace(advice, n=None if advice.n is None else p * advice.n)))
     estimates, values = _estimates(data, account), []
     for column in estimates.T:
-        found = _median(np.ascontiguousarray(column), level, account)
-        account.through(loss.Partition).spend(found.tree)
-        if found.value is None:
+        found = _median(np.ascontiguousarray(column), level, account.through(loss.Partition))
+        if found is None:
             return account.close(Found.refusal(HOW, _advice(data, level)))
         values += [found.value]
     return account.close(Found(np.array(values), HOW))
@@ -102,10 +101,9 @@ def R_H(
     short = m < LEAST_N or 2 * p * level.delta + 2**p * Fraction(test.test.delta) >= 1
     if advice := unfit(m, level, tests=2 * p) or (_advice(data, level) if short else None):
         return account.close(Found.refusal(HOW, replace(advice, n=p * (advice.n or 0) or None)))
-    scales = [spread(c, quartiles(m), dwork_lei.log_width(m), level, account) for c in _estimates(data, account).T]
-    for scale in scales:
-        account.through(loss.Partition).spend(scale.tree)
-    found = [s.value for s in scales if s.value is not None]
+    blocks, estimates = account.through(loss.Partition), _estimates(data, account)
+    scales = [spread(c, quartiles(m), dwork_lei.log_width(m), level, blocks) for c in estimates.T]
+    found = [s.value for s in scales if s is not None]
     if len(found) < p:
         return account.close(Found.refusal(HOW, _advice(data, level)))
     narrow = data.n ** (-1 / max(2 * p, 4))
@@ -118,21 +116,18 @@ def _cascade(
 ) -> Release[Floats] | NoReply:
     """One test for each of the 2^p grids, and the answer of the first that passes."""
     p, answer = data.p, loss.Answer(level.epsilon)
-    needed = [test.needs(account.entropy) for _ in range(2**p)]
+    grids = CellProposal(tuple(widths), 2, (test,) * 2**p)  # the noises are alike: it does not matter whose is whose
+    cascade = loss.Cascade(tuple(loss.Unit(test.test, answer) for _ in grids.tests), same_answer=True)
     rows = in_memory(data.rows, data.leading)
     u, y = normalised(rows.x, rows.y)
     beta = minimiser(u, y)
-    passed = passes(u, y, cells(beta, widths, 2), needed)  # the noises are alike: it does not matter whose is whose
-    units = tuple(loss.Unit(test.test, answer if passed else None) for _ in needed)
-    account.spend(loss.Cascade(units, same_answer=True))
-    if not passed:
+    if account.draw(CellTest(cascade, (grids,)), FittedRows(u, y, beta)) is None:
         return account.close(Found.refusal(HOW, _advice(data, level)))
-    noisy = [
-        laplace(
-            _float(b), sensitivity=p * Fraction(h) * (1 + LONGER), epsilon=level.epsilon, entropy=account.entropy
-        ).value
-        for b, h in zip(beta, widths, strict=True)
-    ]
+    noisy = []
+    for b, h in zip(beta, widths, strict=True):  # each costs ε/p
+        law, grid = calibrated_laplace(p * Fraction(h) * (1 + LONGER), level.epsilon, 1)
+        noise = GridMechanism(loss.Pure(level.epsilon / p), law, grid)
+        noisy.append(float(account.prepaid().draw(noise, np.array([_float(b)]))[0]))
     return account.close(Found(np.array(noisy), HOW))
 
 
@@ -230,17 +225,14 @@ def _estimates(data: BlockedDesign, account: Account) -> Floats:
     return np.vstack([fit_blocks(one.x, one.y, members, "ols", shortest=True) for one, members in parts])
 
 
-def _median(x: Floats, level: Level, account: Account) -> TestedRelease:
+def _median(x: Floats, level: Level, account: Account) -> Answer | None:
     """M: S, then a location with bins of its answer's size."""
     n = x.size
     first = spread(x, quartiles(n), dwork_lei.log_width(n), level, account)
-    if first.value is None:
+    if first is None:
         return first
     h = dwork_lei.bin_width(first.value, n)
-    second = dwork_lei.location(
-        lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)), h, level, account.entropy
-    )
-    return replace(second, tree=loss.Composed((first.tree, second.tree)))
+    return account.draw(dwork_lei.location(h, level), lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)))
 
 
 def _advice(data: BlockedDesign, level: Level) -> Advice:

@@ -16,7 +16,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
 from uptack.mechanisms.dwork_lei import Level
-from uptack.mechanisms.ptr import TestedRelease
+from uptack.mechanisms.ptr import Answer
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.reach import InterquantileRange
 from uptack.reach.l_statistics import quartiles
@@ -114,23 +114,20 @@ def unfit(n: int, level: Level, tests: int) -> Advice | None:
     return Advice(other="a delta of your own, such as 1e-6") if tests * level.delta >= 1 else None
 
 
-def spread(x: Floats, ranks: tuple[int, int], width: float, level: Level, account: Account) -> TestedRelease:
+def spread(x: Floats, ranks: tuple[int, int], width: float, level: Level, account: Account) -> Answer | None:
     """S on the range between any two ranks. More than n rows can't change, so no further interval is built."""
-    return dwork_lei.scale(
-        lambda steps: InterquantileRange(x, ranks, min(steps, x.size)), width, level, account.entropy
-    )
+    return account.draw(dwork_lei.scale(width, level), lambda steps: InterquantileRange(x, ranks, min(steps, x.size)))
 
 
 def told(
-    account: Account, outcome: TestedRelease, level: Level, n: int, slope: float, width: Callable[[int], float]
+    account: Account, outcome: Answer | None, level: Level, n: int, slope: float, width: Callable[[int], float]
 ) -> Release[float] | NoReply:
     """The outcome as a result.
 
     ⊥ comes with the n from which on the tests pass on smooth data: there the answer, `slope`/n a row, stays within a
     quarter of a bin for as many rows as the test looks at. At least twice the present n.
     """
-    account.spend(outcome.tree)
-    if outcome.value is not None:
+    if outcome is not None:
         return account.close(Found(outcome.value, HOW, outcome.noise))
     noise = IntegerLaplace(1 / level.epsilon)
     fixed = noise.cutoff(level.delta) if level.cutoff is None else None

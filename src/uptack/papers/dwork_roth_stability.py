@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
+from uptack.account import Account
 from uptack.blocks.block_copies import Indices, number_of_rows
 from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, attempt, evaluate, functions
 from uptack.blocks.stable_values import lead_needed, released_mode
@@ -180,7 +181,7 @@ def A_samp(
     if made.m > most:
         way = f"limit={made.m:,}, so many runs of f, or uptack.stable_value, which takes {made.blocks:,} of them"
         return NoReply(Privacy(0), "A_samp", None, Advice(other=way), bits.private)
-    parts = _subsamples(made, bits, progress)
+    parts = Account.elsewhere("A_samp", bits).toss(lambda entropy: _subsamples(made, entropy, progress))
     if parts is None:
         tree = loss.Unit(loss.Test(made.privacy.exact_epsilon, made.privacy.exact_delta), None)
         again = Advice(other="another try: some row was in too many subsamples")

@@ -11,7 +11,7 @@ from typing import Any
 from uptack import checks
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.mechanisms.inverse_sensitivity import LATTICES, Refusal, inverse_loss, inverse_sensitivity
+from uptack.mechanisms.inverse_sensitivity import LATTICES, Refusal, inverse_sensitivity
 from uptack.ranks.rank_data import Samples, public_groups, samples
 from uptack.ranks.rank_options import PUBLIC_LABELS, LabelOptions, labels_are_public
 from uptack.reach.group_difference import Difference
@@ -117,16 +117,15 @@ def difference(found: Contrast, p: Fraction) -> Outcome[float]:
     sizes = found.sizes
     lattice, steps = seen[0], saturated(seen[1], sum(sizes), question.rows)
     reach = Difference(*found.groups, _ranks(p, sizes), steps, question.rows, found.together)
-    refusal, spent = Refusal(_room(p, sizes, question.rows), question.size_is_secret), inverse_loss(question.epsilon)
+    refusal = Refusal(_room(p, sizes, question.rows), question.size_is_secret)
     value = inverse_sensitivity(
         reach,
         steps,
-        question.epsilon,
-        question.entropy,
+        question.account,
         refusal,
         granularity=question.granularity,
         lattice=lattice,
     )
     if value is None:
-        return question.refuse(HOW, advice(), spent)
-    return replace(question.answer(value, spent, HOW), notes=found.notes)
+        return question.refuse(HOW, advice())
+    return Outcome(value, HOW, notes=found.notes)

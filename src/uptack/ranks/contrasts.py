@@ -9,11 +9,11 @@ from typing import Any, Unpack
 
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay, inverse_loss, steps_needed, worth_asking
+from uptack.mechanisms.integer_noise import noisy_sums
+from uptack.mechanisms.inverse_sensitivity import Candidates, InverseDraw, Refusal, boxes, steps_needed, worth_asking
 from uptack.noise import IntegerLaplace
-from uptack.privacy import loss
 from uptack.ranks.contrast_draws import EXAMPLE, HOW, Contrast, ContrastOptions, Sizes, contrast, difference
-from uptack.ranks.rank_options import sampling_note, with_noise
+from uptack.ranks.rank_options import sampling_note
 from uptack.reach.group_difference import Difference
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
@@ -199,8 +199,7 @@ def _bounds(found: Contrast, share: Fraction, confidence: Fraction) -> tuple[tup
     if not share:
         return _exactly(found.sizes), question
     law = _sizes_law(found, share)
-    noisy = [with_noise(n, law, question.entropy) for n in found.sizes]
-    question.account.spend(loss.Pure(question.epsilon * share))
+    noisy = noisy_sums(found.sizes, law, question.account.allot(question.epsilon * share))
     question.account.bought(sum(noisy), law, times=2)
     off = law.cutoff((1 - confidence) / 40) - 1
     one, other = ((max(n - off, 0), max(n + off, 0)) for n in noisy)
@@ -213,8 +212,8 @@ def _end(found: Contrast, ends: _Ends, around: float, side: Question, up: bool) 
     ranks = (one[1], other[0]) if up else (one[0], other[1])
     reach = Shifted(Difference(*found.groups, ranks, ends.steps, side.rows, found.together), around)
     refusal = Refusal(ends.bears(found.sizes, side.rows), side.size_is_secret, ends.missing)
-    drawn = boxes([reach], ends.steps, OFFSETS).draw(decay(side.epsilon), side.entropy, refusal)
-    side.account.spend(inverse_loss(side.epsilon))
+    nested = boxes([reach], ends.steps, OFFSETS)
+    drawn = side.account.draw(InverseDraw.of(side.epsilon), Candidates(nested, refusal))
     if drawn is None:
         return None
     return around + OFFSETS.value(min(max(drawn[0] + outward, -OFFSETS.top), OFFSETS.top))

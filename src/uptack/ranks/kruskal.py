@@ -12,6 +12,7 @@ import numpy as np
 
 from uptack.account import Account, Outcome
 from uptack.exact import Rational
+from uptack.mechanisms.integer_noise import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.ranks.concordant_pairs import Floats
@@ -23,7 +24,6 @@ from uptack.ranks.rank_options import (
     labels_are_public,
     open_account,
     sampling_note,
-    with_noise,
 )
 from uptack.ranks.rank_tests import HOW, SIZES_FAIL, RankTest, broken_ties
 from uptack.registry import release
@@ -103,25 +103,25 @@ def _sums(account: Account, k: int, sizes: tuple[int, ...] | None) -> _Laws:
 
 
 def _tested(found: Samples, account: Account, laws: _Laws, advice: Advice) -> Outcome[RankTest]:
-    ranks = broken_ties(found.values, account.entropy)
+    ranks = account.toss(lambda entropy: broken_ties(found.values, entropy))
     sizes = np.array([part.size for part in ranks])
     total = int(sizes.sum())
     exact = [int(2 * part.sum()) - part.size * (total + 1) for part in ranks]  # Σ s_i = Σ (2r - N - 1)
     whole = [(2 * w * GRID + max(total, 1)) // (2 * max(total, 1)) for w in exact]
-    noisy = np.array([with_noise(w, laws.sums, account.entropy) for w in whole]) / GRID
+    paid = account.pay(loss.Pure(account.epsilon))
+    noisy = np.array(noisy_sums(whole, laws.sums, paid)) / GRID
     near = most = sizes.tolist()
     if laws.size is not None:
-        near = [with_noise(n, laws.size, account.entropy) for n in near]
+        near = noisy_sums(near, laws.size, paid)
         off = laws.size.cutoff(Fraction(SIZES_FAIL) / len(near)) - 1
         most = [max(n + off, 1) for n in near]
         account.bought(sum(near), laws.size, times=len(near))
-    account.spend(loss.Pure(account.epsilon))
     if min(near) < (2 * float(laws.size.scale) if laws.size is not None else 1):
         return Outcome.refusal(HOW, advice)
     weights = 3 * sum(near) / (sum(near) + 1) / np.array(near, np.float64)
     statistic = float(_form(noisy[None, :], weights)[0])
     scale = float(Fraction(laws.sums.scale)) / GRID
-    rng = np.random.Generator(np.random.Philox(account.entropy.below(1 << 63)))
+    rng = np.random.Generator(np.random.Philox(account.toss(lambda entropy: entropy.below(1 << 63))))
     drawn = null_sums(most, rng) + rng.laplace(0, scale, (DRAWS, len(most)))
     beyond = int(np.count_nonzero(_form(drawn, weights) >= statistic * (1 - 1e-12)))
     pvalue = min((1 + beyond) / (1 + DRAWS) + (SIZES_FAIL if laws.size is not None else 0.0), 1.0)

@@ -18,8 +18,8 @@ from uptack.display.plots import axes, caption
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.labels import label
-from uptack.mechanisms.additive_noise import k_norm
-from uptack.noise import LInfBall
+from uptack.mechanisms.additive_noise import NormMechanism
+from uptack.noise import Grid, LInfBall
 from uptack.privacy import loss
 from uptack.progress import track
 from uptack.ranks.concordant_pairs import Floats
@@ -144,15 +144,10 @@ def _measured(rows: Rows, names: tuple[str, ...], account: Account, dropped: boo
     if secret:
         counts = [(4 * count * GRID + max(n - 1, 1)) // (2 * max(n - 1, 1)) for count in counts] + [unit * n]
     moves = (unit if secret else 2 * (n - 1)) * account.rows
-    noisy = k_norm(
-        np.array(counts, np.int64),
-        body=LInfBall(len(counts)),
-        sensitivity=moves,
-        epsilon=account.epsilon,
-        adjacency=account.adjacency.per_person(1),
-        entropy=account.entropy,
-    ).value
-    account.spend(loss.Pure(account.epsilon))
+    body, noise_scale = LInfBall(len(counts)), Fraction(moves) / account.epsilon
+    grid = Grid.finer_than(noise_scale)
+    noisy_counts = NormMechanism(loss.Pure(account.epsilon), body, noise_scale, grid)
+    noisy = grid.points(account.draw(noisy_counts, [Fraction(count) for count in counts]))
     m = max(round(float(noisy[-1]) / unit), 2) if secret else n
     if m < least:
         return Outcome.refusal(HOW, advice)

@@ -10,7 +10,6 @@ from uptack import checks
 from uptack.account import Account
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.noise import Entropy, IntegerLaplace
 from uptack.statistics.column_options import Promises
 
 GRID = 1 << 16
@@ -61,11 +60,6 @@ def labels_are_public(account: Account, options: Mapping[str, Any], in_table: bo
         fix = "What an analyst asks can't make a column public. Call the function itself on public labels."
         raise InvalidArgument("public_labels", "False in a session", "True", fix)
     return True
-
-
-def with_noise(value: int, law: IntegerLaplace, entropy: Entropy) -> int:
-    """An integer with noise of this law: all that rank statistics let out."""
-    return value + law.sample(entropy=entropy)
 
 
 PUBLIC_LABELS = "labels were taken as public: neighbours differ in values alone"

@@ -14,6 +14,7 @@ from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.display import Ends, Record, TabularValue, line
 from uptack.exact import Rational
+from uptack.mechanisms.integer_noise import noisy_integer
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
 from uptack.ranks.concordant_pairs import Floats
@@ -27,7 +28,6 @@ from uptack.ranks.rank_options import (
     labels_are_public,
     open_account,
     sampling_note,
-    with_noise,
 )
 from uptack.ranks.superiority import EXAMPLE, NoisyPairs, least_rows, noisy_pairs, too_small
 from uptack.registry import release
@@ -121,7 +121,7 @@ def mann_whitney(
     early = too_small(found, account, public)
     if early is not None:
         return account.close(Outcome.refusal(HOW, early))
-    ranks = broken_ties(found.values, account.entropy)
+    ranks = account.toss(lambda entropy: broken_ties(found.values, entropy))
     pairs = noisy_pairs(ranks, found.sizes if public else None, account, missing == "ignore")
     if pairs is None:
         advice = Advice(n=least_rows(account), other="groups with more rows")
@@ -181,16 +181,15 @@ def _signed(rows: Rows, account: Account, side: str, secret: bool) -> Outcome[Ra
         return Outcome.refusal(HOW, advice)
     x, *others = rows.in_memory().lines
     values = x - others[0] if others else x
-    (ranks,) = broken_ties([np.abs(values)], account.entropy)
-    coins = 2 * account.entropy.integers(2, values.size) - 1
+    (ranks,) = account.toss(lambda entropy: broken_ties([np.abs(values)], entropy))
+    coins = 2 * account.toss(lambda entropy: entropy.integers(2, values.size)) - 1
     total = int((np.where(values == 0, coins, np.sign(values)) * ranks).sum())
     return (_beside_rows if secret else _of_rows)(total, values.size, account, side, advice)
 
 
 def _of_rows(total: int, n: int, account: Account, side: str, advice: Advice) -> Outcome[RankTest]:
     law = IntegerLaplace(Fraction(2 * n * account.rows) / account.epsilon)
-    noisy = with_noise(total, law, account.entropy)
-    account.spend(loss.Pure(account.epsilon))
+    noisy = noisy_integer(total, law, account)
     pvalue = tail_of(side, signed_rank_sum(n), noisy, float(Fraction(law.scale)), 0.5)
     return Outcome(RankTest(_within(noisy / (n * (n + 1) / 2)), pvalue), HOW, notes=sampling_note(account))
 
@@ -198,9 +197,9 @@ def _of_rows(total: int, n: int, account: Account, side: str, advice: Advice) ->
 def _beside_rows(total: int, m: int, account: Account, side: str, advice: Advice) -> Outcome[RankTest]:
     law = IntegerLaplace((2 * GRID + 1) * account.rows / account.epsilon)
     size = IntegerLaplace(2 * Fraction(law.scale) / GRID)
-    noisy = with_noise((2 * total * GRID + m + 1) // (2 * (m + 1)), law, account.entropy)
-    rows = with_noise(m, size, account.entropy)
-    account.spend(loss.Pure(account.epsilon))
+    paid = account.pay(loss.Pure(account.epsilon))
+    noisy = noisy_integer((2 * total * GRID + m + 1) // (2 * (m + 1)), law, paid)
+    rows = noisy_integer(m, size, paid)
     account.bought(rows, size)
     assert advice.n is not None
     if rows < advice.n:

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 from uptack.account import Account, Outcome
 from uptack.exact import Rational, read
+from uptack.mechanisms.integer_noise import noisy_integer, noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.ranks.concordant_pairs import exceedance
@@ -23,7 +24,6 @@ from uptack.ranks.rank_options import (
     labels_are_public,
     open_account,
     sampling_note,
-    with_noise,
 )
 from uptack.ranks.superiority_weight import DIFFERENCE, MOVES, TOTAL, weight
 from uptack.registry import release
@@ -209,10 +209,10 @@ def noisy_pairs(
         return _with_public_labels(sign, sizes, (labelled[0], labelled[1]), account, dropped)
     law = IntegerLaplace((MOVES * GRID + 1) * account.rows / account.epsilon)
     apart, total = (IntegerLaplace(Fraction(law.scale) / (GRID * part)) for part in (DIFFERENCE, TOTAL))
-    noisy = with_noise(round(weight(*sizes) * sign * GRID), law, account.entropy)
-    difference = with_noise(sizes[0] - sizes[1], apart, account.entropy)
-    rows = with_noise(sizes[0] + sizes[1], total, account.entropy)
-    account.spend(loss.Pure(account.epsilon))
+    paid = account.pay(loss.Pure(account.epsilon))
+    noisy = noisy_integer(round(weight(*sizes) * sign * GRID), law, paid)
+    difference = noisy_integer(sizes[0] - sizes[1], apart, paid)
+    rows = noisy_integer(sizes[0] + sizes[1], total, paid)
     account.bought(rows, total)
     near = _sizes(rows, difference)
     if min(near) < 2 * float(Fraction(apart.scale)):
@@ -229,13 +229,13 @@ def _with_public_labels(sign: int, sizes: Sizes, labelled: Sizes, account: Accou
     """The same where everybody knows which row has which label."""
     large = max(labelled)
     law = IntegerLaplace(Fraction(MOVES * large * account.rows) / account.epsilon)
-    noisy = with_noise(sign, law, account.entropy)
+    paid = account.pay(loss.Pure(account.epsilon))
+    noisy = noisy_integer(sign, law, paid)
     near, count = labelled, IntegerLaplace(Fraction(law.scale) / large)
     if dropped:
-        drawn = [with_noise(n, count, account.entropy) for n in sizes]
+        drawn = noisy_sums(sizes, count, paid)
         near = (min(drawn[0], labelled[0]), min(drawn[1], labelled[1]))
         account.bought(sum(drawn), count, times=2)
-    account.spend(loss.Pure(account.epsilon))
     if min(near) < 1:
         return None
     return NoisyPairs(float(noisy), float(Fraction(law.scale)), near, KnownLabels(near, labelled, count), dropped)

@@ -10,12 +10,13 @@ from typing import Any, Unpack
 
 from uptack.account import Account, Outcome
 from uptack.exact import Rational, read
+from uptack.mechanisms.integer_noise import noisy_integer
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, loss
 from uptack.ranks.concordant_pairs import concordance, square_sum
 from uptack.ranks.normal_laplace import half_width
 from uptack.ranks.rank_data import complete_rows
-from uptack.ranks.rank_options import GRID, LOUDEST, RankOptions, open_account, sampling_note, with_noise
+from uptack.ranks.rank_options import GRID, LOUDEST, RankOptions, open_account, sampling_note
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.table.arguments import side_by_side
@@ -148,8 +149,7 @@ def noisy_tau(rows: Rows, account: Account, dropped: bool, seen: Callable[[float
         return Outcome.refusal(HOW, advice)
     spread = _whole(square_sum(s), max(s.size - 1, 1) ** 2)
     law = IntegerLaplace((MOVES * GRID + 1) * account.rows / second.epsilon)
-    noisy = with_noise(spread, law, account.entropy)
-    second.spend(loss.Pure(second.epsilon))
+    noisy = noisy_integer(spread, law, second)
     blur = float(Fraction(law.scale)) / (GRID * m)
     noise = TauNoise(tau, m, scale, noisy / (GRID * m), blur, size, seen)
     return Outcome(seen(tau), HOW, noise, notes=sampling_note(account))
@@ -158,8 +158,7 @@ def noisy_tau(rows: Rows, account: Account, dropped: bool, seen: Callable[[float
 def _of_rows(count: int, n: int, account: Account) -> tuple[float | None, int, float, IntegerLaplace | None]:
     """τ of a public number of rows, and the scale of its noise."""
     law = IntegerLaplace(Fraction(2 * (n - 1) * account.rows) / account.epsilon)
-    noisy = with_noise(count, law, account.entropy)
-    account.spend(loss.Pure(account.epsilon))
+    noisy = noisy_integer(count, law, account)
     pairs = n * (n - 1) // 2
     return min(max(noisy / pairs, -1.0), 1.0), n, float(Fraction(law.scale) / pairs), None
 
@@ -168,9 +167,9 @@ def _beside_rows(count: int, m: int, account: Account) -> tuple[float | None, in
     """τ of a secret number of rows, that number with noise, and the scale of the noise on τ."""
     law = IntegerLaplace((MOVES * GRID + 1) * account.rows / account.epsilon)
     size = IntegerLaplace(Fraction(law.scale) / GRID)
-    noisy = with_noise(_whole(2 * count, max(m - 1, 1)), law, account.entropy)
-    rows = with_noise(m, size, account.entropy)
-    account.spend(loss.Pure(account.epsilon))
+    paid = account.pay(loss.Pure(account.epsilon))
+    noisy = noisy_integer(_whole(2 * count, max(m - 1, 1)), law, paid)
+    rows = noisy_integer(m, size, paid)
     account.bought(rows, size)
     if rows < 2:
         return None, rows, 0.0, size

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Unpack
 
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.mechanisms.inverse_sensitivity import LATTICES, Refusal, inverse_loss, inverse_sensitivity
+from uptack.mechanisms.inverse_sensitivity import LATTICES, Refusal, inverse_sensitivity
 from uptack.ranks.contrast_draws import EXAMPLE, HOW, Contrast, ContrastOptions, Sizes, contrast
 from uptack.ranks.superiority_weight import MOVES, weight
 from uptack.reach.pairwise_shift import PairwiseShift
@@ -87,13 +86,11 @@ def _drawn(found: Contrast) -> Outcome[float]:
     value = inverse_sensitivity(
         reach,
         steps,
-        question.epsilon,
-        question.entropy,
+        question.account,
         Refusal(kept, question.size_is_secret),
         granularity=question.granularity,
         lattice=lattice,
     )
-    spent = inverse_loss(question.epsilon)
     if value is None:
-        return question.refuse(HOW, advice(), spent)
-    return replace(question.answer(value, spent, HOW), notes=found.notes)
+        return question.refuse(HOW, advice())
+    return Outcome(value, HOW, notes=found.notes)

@@ -76,7 +76,7 @@ def seat_rows(data: DesignMatrix, rows: Indices, chosen: Indices, blocks: int, r
 def _people_dealt(people: int, blocks: int, account: Account) -> Indices:
     """The people of each block in a line: evenly, or each by her own choice."""
     deal = equal_blocks if account.adjacency.size_is_public else independent_blocks
-    return deal(people, blocks, account.entropy)
+    return account.toss(lambda entropy: deal(people, blocks, entropy))
 
 
 def _as_they_are(part: DesignMatrix) -> DesignMatrix:
@@ -149,7 +149,7 @@ class BlockedDesign:
         if not account.adjacency.size_is_public:
             yield from self._chosen(n, blocks, account)
             return
-        members = equal_blocks(self.n, blocks, account.entropy)
+        members = account.toss(lambda entropy: equal_blocks(self.n, blocks, entropy))
         width = members.shape[1]
         some, slots = self._together(blocks, width), slots_of(members, self.n)
         del members
@@ -161,7 +161,7 @@ class BlockedDesign:
 
     def _chosen(self, n: int, blocks: int, account: Account) -> Iterator[tuple[DesignMatrix, Indices]]:
         """The same where each complete row chooses its block."""
-        chosen = chosen_blocks(self.rows.n, blocks, account.entropy)
+        chosen = account.toss(lambda entropy: chosen_blocks(self.rows.n, blocks, entropy))
         some = self._together(blocks, -(-n // blocks))
         for part, (at, rows) in enumerate(self.rows.deal(chosen, some, -(-blocks // some), "complete")):
             first, made = part * some, self._made(rows)

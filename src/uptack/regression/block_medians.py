@@ -8,7 +8,14 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Outcome
-from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, Refusal, decay, finest, inverse_loss, slack_needed
+from uptack.mechanisms.inverse_sensitivity import (
+    VECTOR_LATTICES,
+    Candidates,
+    InverseDraw,
+    Refusal,
+    finest,
+    slack_needed,
+)
 from uptack.mechanisms.vector_medians import median_boxes, median_room
 from uptack.noise import MachineNumbers
 from uptack.regression import block_ranges
@@ -42,8 +49,7 @@ def medians_with_errors(estimates: Floats, question: Question, advice: Advice) -
     found = medians(estimates, part, advice)
     if found.value is None:
         return found
-    ranges = block_ranges.draw(estimates, room, rest.rows, rest.epsilon, rest.entropy)
-    rest.account.spend(inverse_loss(rest.epsilon))
+    ranges = block_ranges.draw(estimates, room, rest.account)
     if ranges is None:
         return question.refuse(HOW, replace(advice, other=TELLING))
     draws = (ScoreDraw(m, p, question.rows, float(share.epsilon)) for share in (part, rest))
@@ -60,11 +66,10 @@ def medians(estimates: Floats, question: Question, advice: Advice) -> Outcome[Fl
         return question.refuse(HOW, advice)
     nested, rank = median_boxes(estimates, room, question.rows), (m + 1) // 2
     told = block_ranges.usable_blocks(estimates, (rank, rank), question.rows)
-    drawn = nested.draw(decay(question.epsilon), question.entropy, Refusal(told, secret=True))
-    tree = inverse_loss(question.epsilon)
+    drawn = question.account.draw(InverseDraw.of(question.epsilon), Candidates(nested, Refusal(told, secret=True)))
     if drawn is None:
-        return question.refuse(HOW, replace(advice, other=TELLING), tree)
-    return question.answer(room[0].values(drawn), tree, HOW)
+        return question.refuse(HOW, replace(advice, other=TELLING))
+    return Outcome(room[0].values(drawn), HOW)
 
 
 def _in_turn(estimates: Floats, question: Question) -> Outcome[Floats]:

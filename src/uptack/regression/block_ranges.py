@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay, finest, slack_needed
+from uptack.account import Account
+from uptack.mechanisms.inverse_sensitivity import Candidates, InverseDraw, Refusal, boxes, finest, slack_needed
 from uptack.mechanisms.plausible_range import Lattice
-from uptack.noise import Entropy, MachineNumbers
+from uptack.noise import MachineNumbers
 from uptack.reach import InterquantileRange, Reach
 from uptack.reach.l_statistics import quartiles
 from uptack.regression.block_fits import BEYOND
@@ -26,13 +27,15 @@ def room(
     return finest(min(low - 1, blocks - high) // rows - slack, epsilon, dimension, lattices)
 
 
-def draw(estimates: Floats, given: Room, rows: int, epsilon: Fraction, entropy: Entropy) -> Floats | None:
-    """One interquartile range a column, or ⊥: ε-differentially private where a person's rows are in `rows` blocks."""
-    lattice, steps = given
+def draw(estimates: Floats, given: Room, account: Account) -> Floats | None:
+    """One interquartile range a column, or ⊥, for all ε of the account. A person's rows are in as many blocks as it
+    says that she has rows."""
+    (lattice, steps), rows = given, account.rows
     ranks = quartiles(len(estimates))
     reaches: list[Reach] = [InterquantileRange(column, ranks, steps, rows) for column in estimates.T]
     nested = boxes(reaches, steps, lattice, nonnegative=True)
-    drawn = nested.draw(decay(epsilon), entropy, Refusal(usable_blocks(estimates, ranks, rows), secret=True))
+    refusal = Refusal(usable_blocks(estimates, ranks, rows), secret=True)
+    drawn = account.draw(InverseDraw.of(account.epsilon), Candidates(nested, refusal))
     return None if drawn is None else np.array([lattice.value(place) for place in drawn])
 
 

@@ -44,7 +44,7 @@ def fit(design: Columns, response: Column, asked: FitRequest) -> Release[Floats]
     account, width = asked.account, len(design)
     if account.adjacency.size_is_public and asked.planned(design.table.size, width) is None:
         return account.close(Outcome.refusal(HOW, asked.advice(width)))
-    account.entropy.bytes(0)  # rehearsals end here
+    account.begin()
     predictors = (x.clipped() if place in asked.binary else x for place, x in enumerate(design))
     rows = complete_rows(Columns([*predictors, response]), asked.missing)
     closed = account.close(_found(rows, asked))

@@ -14,22 +14,19 @@ Propose-test-release: (ε_test + ε_answer, δ) for one proposal, and a cascade 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb
 
 from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, ball
-from uptack.mechanisms.additive_noise import NormNoise
-from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, inverse_loss, slack_needed, steps_needed
+from uptack.exact import Rational
+from uptack.mechanisms.additive_noise import NormMechanism, NormNoise
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, slack_needed, steps_needed
 from uptack.noise import Box, Entropy, Grid
-from uptack.noise.continuous_noise import gamma, nearest_integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach.hampel_certificate import LARGEST
 from uptack.registry import release
@@ -38,7 +35,7 @@ from uptack.regression.block_assignment import BlockedDesign, rows_needed
 from uptack.regression.block_fits import fit_blocks
 from uptack.regression.design_matrix import check_complete, in_memory
 from uptack.regression.hampel_fit import minimiser, normalised
-from uptack.regression.hampel_test import LONGER, RowTest, cells, passes
+from uptack.regression.hampel_test import LONGER, CellProposal, CellTest, FittedRows, RowTest
 from uptack.regression.regression_options import coefficient_names
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, read_question
@@ -139,9 +136,9 @@ def _scales(data: BlockedDesign, n: int, question: Question) -> Floats | None:
     check_complete(data.rows, data.missing)  # after ⊥ by public numbers
     parts = data.deal_rows(n, m, question.account)
     estimates = np.vstack([fit_blocks(one.x, one.y, members, "ols", shortest=True) for one, members in parts])
-    ranges = block_ranges.draw(estimates, room, question.rows, epsilon, question.entropy)
+    account = question.account.allot(epsilon, question.delta).through(loss.Partition)
+    ranges = block_ranges.draw(estimates, room, account)
     usual = LARGER[data.p] if question.size_is_secret else 1.0
-    question.account.spend(loss.Partition(inverse_loss(epsilon)))
     return None if ranges is None else ranges * usual
 
 
@@ -149,19 +146,21 @@ def _tested(data: BlockedDesign, n: int, scales: Floats, question: Question) -> 
     """The proposals in turn, from narrow to wide."""
     tests = _tests(question)
     answer = loss.Answer(question.epsilon * (1 - SCALES - sum(part for part, _ in RUNGS)))
-    needed = [test.needs(question.entropy) for test in tests]
+    proposals = tuple(
+        CellProposal(tuple(proposed(scales, n, times * tests[0].typical() / YIELD[data.p])), SHIFTS[data.p], (test,))
+        for test, (_, times) in zip(tests, RUNGS, strict=True)
+    )
+    cascade = loss.Cascade(tuple(loss.Unit(t.test, answer) for t in tests))
     rows = in_memory(data.rows, data.leading)
     u, y = normalised(rows.x, rows.y)
-    beta, shifts = minimiser(u, y), SHIFTS[data.p]
-    for least, (_, times) in zip(needed, RUNGS, strict=True):
-        widths = proposed(scales, n, times * tests[0].typical() / YIELD[data.p])
-        if passes(u, y, cells(beta, widths, shifts), [least] * shifts**data.p):
-            box = Box(tuple(Fraction(float(h)) * (1 + LONGER) for h in widths))
-            noisy, noise = noisy_vertex(beta, box, Fraction(answer.epsilon), question.entropy)
-            cascade = loss.Cascade(tuple(loss.Unit(t.test, answer) for t in tests))
-            return question.answer(noisy, cascade, HOW, noise)
-    cascade = loss.Cascade(tuple(loss.Unit(t.test, None) for t in tests))
-    return question.refuse(HOW, Advice(n=max(2 * n, _least_rows(data.p, question)), other=UNITS), cascade)
+    beta = minimiser(u, y)
+    passed = question.account.draw(CellTest(cascade, proposals), FittedRows(u, y, beta))
+    if passed is None:
+        return question.refuse(HOW, Advice(n=max(2 * n, _least_rows(data.p, question)), other=UNITS))
+    box = Box(tuple(Fraction(float(h)) * (1 + LONGER) for h in proposals[passed].widths))
+    noise = vertex_noise(box, Fraction(answer.epsilon))
+    noisy = noise.grid.points(question.account.prepaid().draw(noise, beta))
+    return Outcome(noisy, HOW, NormNoise(box, float(noise.scale), float(Fraction(noise.grid.step)) / 2))
 
 
 def _tests(question: Question) -> list[RowTest]:
@@ -176,18 +175,11 @@ def proposed(scales: Floats, n: int, k: float) -> Floats:
     return np.clip(np.where(scales > 0, scales * k / max(n, 1), max(n, 1) ** -0.5), *WIDTHS)
 
 
-def noisy_vertex(beta: Sequence[Fraction], box: Box, epsilon: Fraction, entropy: Entropy) -> tuple[Floats, NormNoise]:
+def vertex_noise(box: Box, epsilon: Fraction) -> NormMechanism:
     """K-norm noise over the box, of scale 1/ε, on a rational point: `k_norm`, without rounding the point first."""
-    scale, d = 1 / epsilon, box.dimension
-    step = Grid.finer_than(scale * min(Fraction(w) for w in box.half_widths)).step
-    centre, per_step, point = [b / Fraction(step) for b in beta], scale / Fraction(step), box.settled(entropy)
-
-    def noisy(us: Any) -> list[arb]:
-        radius = ball(per_step) * gamma(us[: d + 1])
-        return [ball(c) + radius * v for c, v in zip(centre, point(us[d + 1 :]), strict=True)]
-
-    steps = nearest_integers(noisy, d + 1 + box.uniforms, entropy)
-    return Grid(step).points(steps), NormNoise(box, float(scale), float(Fraction(step)) / 2)
+    scale = 1 / epsilon
+    grid = Grid.finer_than(scale * min(Fraction(w) for w in box.half_widths))
+    return NormMechanism(loss.Pure(epsilon), box, scale, grid)
 
 
 def _least_rows(p: int, question: Question) -> int:

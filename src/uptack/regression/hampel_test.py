@@ -26,11 +26,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
+from uptack.account import AssumptionFailed, Mechanism
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
 from uptack.reach.hampel_certificate import DOUBT, GridCell, Hyperplanes
@@ -106,12 +108,84 @@ def _sides(beta: Fraction, width: float, shifts: int) -> Iterator[tuple[float, F
             yield float(abs(beta - middle) / h), low, high
 
 
-def passes(u: Floats, y: Floats, family: Sequence[GridCell], needed: Sequence[float]) -> bool:
-    """Whether some cell is certified for as many rows as its test needs; a test without a cell has A = 0."""
-    if min(needed) <= 0 or not family:
-        return min(needed) <= 0
-    planes = Hyperplanes(u, y, around(family))
-    return any(planes.holds(cell, rows) for cell, rows in zip(family, needed, strict=False))
+class FittedRows(NamedTuple):
+    """Normalised rows, and their exact minimiser."""
+
+    u: Floats
+    y: Floats
+    beta: Sequence[Fraction]
+
+
+@dataclass(frozen=True)
+class CellProposal:
+    """Cells of these widths, of grids with so many shifts to a coordinate, and the tests of "H stays in its cell".
+
+    With one test it is the test of all cells together; with more, each cell has its own.
+    """
+
+    widths: tuple[float, ...]
+    shifts: int
+    tests: tuple[RowTest, ...]
+
+    def family(self, beta: Sequence[Fraction]) -> list[GridCell]:
+        """The cells that hold a point."""
+        return cells(beta, np.array(self.widths), self.shifts)
+
+    def passes(self, rows: FittedRows, needed: Sequence[float]) -> bool:
+        """Whether some cell is certified for as many rows as its test needs; a test without a cell has A = 0."""
+        family = self.family(rows.beta)
+        if min(needed) <= 0 or not family:
+            return min(needed) <= 0
+        planes = Hyperplanes(rows.u, rows.y, around(family))
+        each = needed if len(needed) > 1 else [needed[0]] * len(family)
+        return any(planes.holds(cell, least) for cell, least in zip(family, each, strict=False))
+
+    def distance(self, rows: FittedRows) -> int:
+        """A, in steps."""
+        family = self.family(rows.beta)
+        if not family:
+            return 0
+        planes = Hyperplanes(rows.u, rows.y, around(family))
+        return max(int(STEPS * planes.certificate(cell)) for cell in family)
+
+
+@dataclass(frozen=True)
+class CellTest(Mechanism[FittedRows, int | None]):
+    """Proposals tried in order: the number of the first that passes, or None. An answer must follow one that passes.
+
+    The loss is that of a cascade of all tests, with the answer.
+    """
+
+    __test__ = False  # not a pytest class
+
+    proposals: tuple[CellProposal, ...]
+
+    def draw(self, value: FittedRows, entropy: Entropy) -> int | None:
+        """Thresholds first, then the certificates."""
+        needed = [[test.needs(entropy) for test in proposal.tests] for proposal in self.proposals]
+        for place, (proposal, least) in enumerate(zip(self.proposals, needed, strict=True)):
+            if proposal.passes(value, least):
+                return place
+        return None
+
+    def spent(self, output: int | None) -> loss.Loss:
+        """⊥ has cost the tests alone."""
+        assert isinstance(self.loss, loss.Cascade)
+        if output is not None:
+            return self.loss
+        return replace(self.loss, units=tuple(loss.Unit(unit.test, None) for unit in self.loss.units))
+
+    def price(self, value: FittedRows, other: FittedRows, output: int | None) -> float:
+        """Each test by how far A moves. Of tests with the same answer a reply shows one, ⊥ all."""
+        prices = []
+        for proposal in self.proposals:
+            move = proposal.distance(other) - proposal.distance(value)
+            for test in proposal.tests:
+                prices.append(test.noise.price([move]))
+                if prices[-1] > float(Fraction(test.test.epsilon)) * (1 + 1e-9):
+                    raise AssumptionFailed(f"a test costs ε = {prices[-1]:.4g} of {float(test.test.epsilon):.4g}")
+        assert isinstance(self.loss, loss.Cascade)
+        return max(prices) if output is not None and self.loss.same_answer else sum(prices)
 
 
 def around(family: Sequence[GridCell]) -> GridCell:

@@ -33,12 +33,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from uptack.account import Account
+from uptack.mechanisms.integer_noise import noisy_integer
 from uptack.multivariate.bounded import LENGTH, moved, noisy_total
 from uptack.multivariate.levels import private_size, size_counts
 from uptack.multivariate.steps import Sample, Whole
 from uptack.multivariate.terms import Tally, Vectors
-from uptack.noise import Entropy, IntegerLaplace
-from uptack.privacy import loss
+from uptack.noise import IntegerLaplace
 from uptack.regression.fit_model import Model
 from uptack.regression.hessian import Hessian, bent
 from uptack.table.exact_sum import Floats
@@ -86,14 +86,7 @@ def noisy_mean(total: Whole, n: float, account: Account) -> float:
     moves their sum by at most Λ.
     """
     law = IntegerLaplace(account.rows * LENGTH / account.epsilon)
-    found = noisy_whole(int(total), law, account.entropy) / LENGTH
-    account.spend(loss.Pure(account.epsilon))
-    return found / n
-
-
-def noisy_whole(value: int, law: IntegerLaplace, entropy: Entropy) -> int:
-    """An integer with noise of this law, below 0 or not. The audit looks in here."""
-    return value + law.sample(entropy=entropy)
+    return noisy_integer(int(total), law, account) / LENGTH / n
 
 
 @dataclass(frozen=True)

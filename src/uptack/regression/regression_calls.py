@@ -60,7 +60,7 @@ def _listed(loss: RegressionLoss, draft: Draft, account: Account, told: Mapping[
     public_size = account.adjacency.size_is_public
     if public_size and asked.planned(draft.size, wide) is None:
         return account.close(Outcome.refusal(HOW, asked.advice(wide)))
-    account.entropy.bytes(0)  # rehearsals end here
+    account.begin()
     levels, notes = draft.found(listing)
     if (wide := draft.width(levels)) > MOST:  # before there are names
         return account.close(Outcome.refusal(HOW, replace(asked.advice(wide), other=FEW)))

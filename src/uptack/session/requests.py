@@ -37,6 +37,10 @@ class NoEntropy(Entropy):
         """Stops the rehearsal."""
         raise Touched
 
+    def begin(self) -> None:
+        """Stops the rehearsal before rows are read."""
+        raise Touched
+
 
 def in_tables(declaration: Declaration) -> bool:
     """Whether a release function reads columns of a table, so that a session can be asked for it."""

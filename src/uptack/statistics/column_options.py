@@ -15,9 +15,9 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.plausible_range import Lattice, Plausible
 from uptack.noise import Entropy, IntegerLaplace, MachineNumbers
-from uptack.privacy import Adjacency, loss
+from uptack.privacy import Adjacency
 from uptack.registry.options import METHODS
-from uptack.release import Advice, Noise
+from uptack.release import Advice
 from uptack.statistics.time_options import in_ticks, named_duration, read_time_options
 from uptack.table.values.kinds import LARGEST
 from uptack.table.values.times import Spoken, spoken
@@ -71,11 +71,6 @@ class Question:
         return self.account.adjacency
 
     @property
-    def entropy(self) -> Entropy:
-        """Where its randomness comes from."""
-        return self.account.entropy
-
-    @property
     def rows(self) -> int:
         """Rows per person: the ranks that one step moves."""
         return self.account.rows
@@ -110,19 +105,12 @@ class Question:
         """The same question with so much of its budget."""
         return replace(self, account=self.account.allot(epsilon, delta))
 
-    def answer(self, value: Any, spent: loss.Loss, how: str, noise: Noise | None = None) -> Outcome[Any]:
-        """A value, and what was spent on it."""
-        self.account.spend(spent)
-        return Outcome(value, how, noise)
-
-    def refuse(self, how: str, advice: Advice, spent: loss.Loss | None = None, why: str = "") -> Outcome[Any]:
-        """⊥, and what was spent on it, if anything. `why` is the step that gave no answer, in released numbers."""
-        if spent is not None:
-            self.account.spend(spent)
+    def refuse(self, how: str, advice: Advice, why: str = "") -> Outcome[Any]:
+        """⊥, and what would get a reply. `why` is the step that gave no answer, in released numbers: it is said where
+        something was spent on it."""
         if self.account.spent:
-            advice = replace(
-                advice, why=why or advice.why or f"the {how} gave no answer", at=float(self.account.promised)
-            )
+            why = why or advice.why or f"the {how} gave no answer"
+            advice = replace(advice, why=why, at=float(self.account.promised))
         if self.count is not None:
             advice = self._with_room_for_the_count(advice)
         return Outcome.refusal(how, advice)

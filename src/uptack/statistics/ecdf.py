@@ -23,7 +23,7 @@ from uptack.statistics.column_input import column
 from uptack.statistics.column_options import Promises, Question, read_question
 from uptack.statistics.distribution import Ecdf
 from uptack.statistics.row_counts import public_size
-from uptack.statistics.running_noise import RunningNoise, running_counts
+from uptack.statistics.running_noise import RunningCounts, RunningNoise
 from uptack.statistics.statistic import Data, least_n
 from uptack.table.reads import COLUMN
 
@@ -100,19 +100,16 @@ def _distribution(data: Data, n: int, count: int | None, question: Question) -> 
     if chosen is None:
         return question.refuse(HOW, Advice(n=least_n(lambda size: fits(size, counts[0]))))
     ranks = _ranks(n, chosen)
-    given = (for_knots.epsilon, question.granularity, question.rows, question.entropy)
-    found = quantile_trees.tree_quantiles(data, n, ranks, *given)
+    found = quantile_trees.tree_quantiles(data, n, ranks, for_knots)
     assert found is not None, "the same public rule as above"
-    for_knots.account.spend(found[1])
-    value = _counted(data, n, np.unique(found[0]), for_counts)
-    return question.answer(value, loss.Pure(for_counts.epsilon), HOW)
+    return Outcome(_counted(data, n, np.unique(found), for_counts), HOW)
 
 
 def _counted(data: Data, n: int, knots: Floats, question: Question) -> Ecdf:
     """The rows up to each knot, counted from the nearer end of the table, with noise."""
     noise = RunningNoise.of(knots.size + 1, question.epsilon, _moved(question))
     bins = np.array(data.sum(functools.partial(_between, knots=knots.tolist())), np.int64)
-    low, high = running_counts(bins, noise, question.entropy)
+    low, high = question.account.draw(RunningCounts(loss.Pure(question.epsilon), noise), bins)
     counts = np.concatenate((low, n - high[::-1])).astype(np.float64)
     step = None if question.granularity is None else float(question.granularity)
     return Ecdf(knots, counts, n, noise, question.count, step)

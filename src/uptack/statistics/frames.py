@@ -39,8 +39,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from uptack.mechanisms.inverse_sensitivity import decay, inverse_loss
-from uptack.mechanisms.weighted_candidates import WeightedCandidates
+from uptack.mechanisms.weighted_candidates import WeightedCandidates, WeightedDraw
 from uptack.reach.protocol import Floats
 from uptack.release import Advice
 from uptack.statistics.column_options import Question
@@ -255,14 +254,13 @@ def drawn_frame(
     tails: Tails, n: int, plan: FramePlan, power: int, anchor: Question, rest: Question
 ) -> ColumnFrame | None:
     """The anchor and then the sides; None for ⊥. What is spent is written down."""
-    found = cells(tails, n, plan.left_out).draw(decay(anchor.epsilon / anchor.rows), anchor.entropy)
-    anchor.account.spend(inverse_loss(anchor.epsilon))
+    found = anchor.account.draw(WeightedDraw.of(anchor.epsilon, anchor.rows), cells(tails, n, plan.left_out))
     if found is None or found[1] == EXPONENTS[0]:
         return None
     (i, j), width = found, math.ldexp(1.0, found[1])
     middle = float(Fraction(i + 1) * Fraction(2) ** j)
-    pair = sides(tails, middle, width, plan.left_out, power).draw(decay(rest.epsilon / rest.rows), rest.entropy)
-    rest.account.spend(inverse_loss(rest.epsilon))
+    listed = sides(tails, middle, width, plan.left_out, power)
+    pair = rest.account.draw(WeightedDraw.of(rest.epsilon, rest.rows), listed)
     assert pair is not None, "all pairs are listed"
     far = _side_weights(power)[0]
     return ColumnFrame(middle, width, float(far[pair[0]]) * width, float(far[pair[1]]) * width)

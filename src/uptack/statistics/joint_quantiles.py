@@ -26,7 +26,7 @@ from functools import partial
 import numpy as np
 
 from uptack.account import Outcome
-from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, Refusal, boxes, decay, inverse_loss, round_to
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, Candidates, InverseDraw, Refusal, boxes, round_to
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.protocol import Floats
@@ -59,11 +59,10 @@ def quantiles(
         return min(ranks) - moves >= 1 and max(ranks) + moves <= size
 
     dimension, ranks = len(levels), [quantile_rank(p, n) for p in levels]
-    given = (question.epsilon, question.granularity, question.rows, question.entropy)
     bought = not question.size_is_secret or question.count is not None
     chained = dimension > 1 and bought and not data.unit.weighted
-    if chained and (found := quantile_trees.tree_quantiles(data, n, ranks, *given)) is not None:
-        return question.answer(*found, HOW)
+    if chained and (found := quantile_trees.tree_quantiles(data, n, ranks, question)) is not None:
+        return Outcome(found, HOW)
     lattices = question.guessed(CANDIDATES)
     advice = partial(inverse_advice, fits, n, question, dimension, lattices[-1])
 
@@ -83,12 +82,14 @@ def quantiles(
     selected = data.order(windows)
     reaches: list[Reach] = [LStatistic(selected, s, question.rows) for s in segments]
     widen = float(question.granularity / 2) if question.granularity is not None else 0.0
-    nested, spent = boxes(reaches, steps, lattice, widen=widen), inverse_loss(question.epsilon)
-    drawn = nested.draw(decay(question.epsilon), question.entropy, Refusal(bears, question.size_is_secret))
+    nested = boxes(reaches, steps, lattice, widen=widen)
+    drawn = question.account.draw(
+        InverseDraw.of(question.epsilon), Candidates(nested, Refusal(bears, question.size_is_secret))
+    )
     if drawn is None:
-        return question.refuse(HOW, advice(), spent, undecided(n, question, "set of quantiles"))
+        return question.refuse(HOW, advice(), undecided(n, question, "set of quantiles"))
     values = np.sort([round_to(lattice.value(o), question.granularity) for o in drawn])
-    return question.answer(values, spent, HOW)
+    return Outcome(values, HOW)
 
 
 def least_rank(n: int, dimension: int, question: Question) -> int:

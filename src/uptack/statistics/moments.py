@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from uptack.account import Outcome
-from uptack.mechanisms.integer_sums import noisy_sums
+from uptack.mechanisms.integer_noise import noisy_integer, noisy_sums
 from uptack.noise import IntegerLaplace
-from uptack.privacy import loss
 from uptack.statistics.column_options import Question
 from uptack.statistics.frame_sums import ONE, exact_sums, sensitivity
 from uptack.statistics.frames import MOST_PER_ROW, ColumnFrame, FramePlan, drawn_frame, enough, refusal, tails_of
@@ -172,14 +171,12 @@ def moments(data: Data, n: int, recipe: MomentRecipe, question: Question, counte
     clipped, doubt = 2 * recipe.width * question.rows / float(stages.side.epsilon), check.rows / float(check.epsilon)
     spare = math.ceil(clipped + (SURE + BEYOND) * doubt)
     sums = exact_sums(data, frame, recipe.kappa, n, spare, tails.centre, recipe.of_rows)
-    (shown,) = noisy_sums([sums.shown], stages.seeing, check.entropy)
-    check.account.spend(loss.Pure(check.epsilon))
+    shown = noisy_integer(sums.shown, stages.seeing, check.account)
     if shown <= SURE * doubt:
         return None
     weight = count_weight(frame, recipe.kappa) if counted else 0
     law, wanted = stages.law(recipe, weight), [sums.first, sums.second, *([weight * sums.rows] if counted else [])]
-    noisy = noisy_sums(wanted, law, rest.entropy)
-    rest.account.spend(loss.Pure(rest.epsilon))
+    noisy = noisy_sums(wanted, law, rest.account)
     seen = _OutsideRows(clipped, max(float(spare - shown), 0.0), clipped + BEYOND * doubt)
     return _made(stages, recipe, frame, n, seen, noisy, float(Fraction(law.scale)), weight)
 

@@ -17,9 +17,9 @@ from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.grouping import per_group
-from uptack.mechanisms.integer_sums import noisy_sums
+from uptack.mechanisms.integer_noise import noisy_sums
 from uptack.noise import IntegerLaplace
-from uptack.privacy import Privacy, loss
+from uptack.privacy import Privacy
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
@@ -199,8 +199,7 @@ def _share(data: Column, question: Question, notes: tuple[str, ...]) -> Release[
     moved = 2 if secret and question.adjacency.size_is_public else 1
     law = IntegerLaplace(moved * unit / question.epsilon)
     true, false = data.weighted_sum(true_and_false)
-    noisy = noisy_sums([true, false] if secret else [true], law, question.entropy)
-    question.account.spend(loss.Pure(question.epsilon))
+    noisy = noisy_sums([true, false] if secret else [true], law, question.account)
     rows = noisy[0] + noisy[1] if secret else data.count() * data.unit.most
     if secret:
         size = IntegerLaplace(moved * question.rows / question.epsilon)

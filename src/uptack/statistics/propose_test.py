@@ -52,12 +52,13 @@ def diameter(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
     if not _room(statistic, n, _looks(first)):
         return question.refuse(how, _ptr_advice(statistic, n, question))
     build = _own_build(statistic, data, n, question) if statistic.scale else _scale_build(statistic, data, n, question)
-    spread = _scale_ladder(build, n, first, rough=not statistic.scale)
-    if statistic.scale or spread.value is None:
-        return _told(spread, how, question, _ptr_advice(statistic, n, question))
-    question.account.spend(spread.tree)
-    found = _location_ladder(statistic, data, n, rest, spread.value)
-    return _told(found, how, rest, _ptr_advice(statistic, n, question))
+    spread = first.account.draw(_scale_ladder(n, first, rough=not statistic.scale), build)
+    if statistic.scale or spread is None:
+        return _outcome(spread, how, question, _ptr_advice(statistic, n, question))
+    found = rest.account.draw(
+        _location_ladder(statistic, n, rest, spread.value), _own_build(statistic, data, n, question)
+    )
+    return _outcome(found, how, rest, _ptr_advice(statistic, n, question))
 
 
 def _room(statistic: Statistic, n: int, moves: float) -> bool:
@@ -87,30 +88,23 @@ def _looks(question: Question) -> float:
     return question.rows * steps
 
 
-def _scale_ladder(build: ptr.Build, n: int, question: Question, rough: bool) -> ptr.TestedRelease:
+def _scale_ladder(n: int, question: Question, rough: bool) -> ptr.TestedAnswer:
     """S with the ratio of its reach: bounds that n rows of a smooth law allow, at most the papers' ln(1 + 1/ln n)."""
     bound = min(SCALE_SLOPE * _looks(question) / n, dwork_lei.log_width(n))
     proposals = _ladder(question, bound, LOUDEST_ROUGH if rough else LOUDEST, ptr.ratio)
-    return ptr.attempt(build, proposals, ptr.release_scale(question.entropy), question.entropy)
+    return ptr.TestedAnswer.of(proposals, scale=True)
 
 
-def _location_ladder(statistic: Statistic, data: Data, n: int, question: Question, spread: float) -> ptr.TestedRelease:
+def _location_ladder(statistic: Statistic, n: int, question: Question, spread: float) -> ptr.TestedAnswer:
     """A location with bounds c·s·(t + 3/ε)/n, and noise of a scale of at most s/5; for s = 0 a least positive one."""
     s = max(spread, 1e-300)
     bound = statistic.slope * s * _looks(question) / n
-    return ptr.attempt(
-        _own_build(statistic, data, n, question),
-        _ladder(question, bound, LOUDEST * s, ptr.diameter),
-        ptr.release_location(question.entropy),
-        question.entropy,
-    )
+    return ptr.TestedAnswer.of(_ladder(question, bound, LOUDEST * s, ptr.diameter), scale=False)
 
 
-def _told(outcome: ptr.TestedRelease, how: str, question: Question, advice: Advice) -> Outcome[float]:
-    """What a propose-test-release came to, with what it spent."""
-    if outcome.value is None:
-        return question.refuse(how, advice, outcome.tree)
-    return question.answer(outcome.value, outcome.tree, how, outcome.noise)
+def _outcome(answer: ptr.Answer | None, how: str, question: Question, advice: Advice) -> Outcome[float]:
+    """An answer, or ⊥ where every test failed."""
+    return question.refuse(how, advice) if answer is None else Outcome(answer.value, how, answer.noise)
 
 
 def _ptr_advice(statistic: Statistic, n: int, question: Question) -> Advice:
@@ -137,12 +131,11 @@ def grids(statistic: Statistic, data: Data, n: int, question: Question) -> Outco
     level = dwork_lei.Level(question.epsilon / (2 * stages), question.delta / (2 * stages))
     build = _own_build(statistic, data, n, question)
     scale = build if statistic.scale else _scale_build(statistic, data, n, question)
-    spread = dwork_lei.scale(scale, dwork_lei.log_width(n), level, question.entropy)
-    if statistic.scale or spread.value is None:
-        return _told(spread, how, question, advice)
-    question.account.spend(spread.tree)
-    found = dwork_lei.location(build, dwork_lei.bin_width(spread.value, n), level, question.entropy)
-    return _told(found, how, question, advice)
+    spread = question.account.draw(dwork_lei.scale(dwork_lei.log_width(n), level), scale)
+    if statistic.scale or spread is None:
+        return _outcome(spread, how, question, advice)
+    found = question.account.draw(dwork_lei.location(dwork_lei.bin_width(spread.value, n), level), build)
+    return _outcome(found, how, question, advice)
 
 
 def _quiet(stages: int, n: int, question: Question) -> bool:
@@ -171,12 +164,10 @@ def _trimmed(statistic: Statistic, averaged: int, data: Data, n: int, question: 
     level = dwork_lei.Level(question.epsilon * third, question.delta * third)
     low, high = statistic.spread(n)
     ranks, advice = (low + 1 - rows, high - 1 + rows), _grid_advice(statistic, n, question)
-    spread = dwork_lei.scale(
-        lambda steps: range_reach(data, ranks, steps, rows), dwork_lei.log_width(n), level, question.entropy
-    )
-    if spread.value is None:
-        return _told(spread, how, question, advice)
-    question.account.spend(spread.tree)
+    grids = dwork_lei.scale(dwork_lei.log_width(n), level)
+    spread = question.account.draw(grids, lambda steps: range_reach(data, ranks, steps, rows))
+    if spread is None:
+        return _outcome(spread, how, question, advice)
     failure = question.delta * third
     bound = spread.value * dwork_lei.safe_factor(spread.noise, failure) * rows / averaged
     if max(spread.value, bound) >= dwork_lei.MOST:
@@ -184,5 +175,5 @@ def _trimmed(statistic: Statistic, averaged: int, data: Data, n: int, question: 
     off = (n - averaged) // 2
     ranked = data.order([(off + 1, off + 1), (n - off, n - off)])
     mean = Fraction(ranked.total(off + 1, n - off), averaged << SCALE)
-    found = dwork_lei.noisy_mean(mean, bound, level, failure, question.entropy)
-    return _told(found, how, question, advice)
+    value, noise = question.account.draw(dwork_lei.NoisyMean.of(bound, level, failure), mean)
+    return Outcome(value, how, noise)

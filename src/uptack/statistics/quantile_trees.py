@@ -11,11 +11,11 @@ import numpy as np
 
 from uptack.mechanisms.inverse_sensitivity import inverse_loss, round_to
 from uptack.mechanisms.quantile_tree import FEW, Tree
-from uptack.noise import Entropy
 from uptack.privacy import loss
 from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.release import Advice
+from uptack.statistics.column_options import Question
 from uptack.statistics.quantile_cells import Candidates, choices
 from uptack.statistics.rank_windows import WindowRows
 from uptack.statistics.statistic import least_n
@@ -28,26 +28,20 @@ SLACK = 4
 """Rows that the nearest candidate to a rank may be off, where that many rows are tied that digits don't tell apart."""
 
 
-def tree_quantiles(
-    data: Column,
-    n: int,
-    ranks: Sequence[int],
-    epsilon: Fraction,
-    granularity: Fraction | None,
-    rows_per_person: int,
-    entropy: Entropy,
-) -> tuple[Floats, loss.Loss] | None:
-    """The order statistics of increasing ranks for one ε, and what was done to the data for them.
+def tree_quantiles(data: Column, n: int, ranks: Sequence[int], question: Question) -> Floats | None:
+    """The order statistics of increasing ranks, for all the ε of a question.
 
     None where n is too small for them, which is public. Each tier has bounded range by itself; all together have not.
     """
-    chosen = planned(n, ranks, epsilon, rows_per_person)
+    granularity = question.granularity
+    chosen = planned(n, ranks, question.epsilon, question.rows)
     if chosen is None:
         return None
     candidates, tree = chosen
-    drawn = tree.draw(WindowRows(data, n, candidates, granularity, entropy), entropy)
+    paid = question.account.pay(tree_loss(tree))
+    drawn = tree.draw(WindowRows(data, n, candidates, granularity, paid), paid)
     values = candidates.lattice.values((np.array(drawn) >> candidates.digits) - candidates.lattice.top)
-    return np.array([round_to(v, granularity) for v in values.tolist()]), tree_loss(tree)
+    return np.array([round_to(v, granularity) for v in values.tolist()])
 
 
 def tree_loss(tree: Tree) -> loss.Loss:

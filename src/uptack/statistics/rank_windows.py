@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.noise import Entropy
+from uptack.account import Account
 from uptack.reach.protocol import Floats
 from uptack.statistics.quantile_cells import Candidates, Cells, Integers
 from uptack.table.protocol import Column
@@ -41,10 +41,10 @@ class WindowRows:
     """
 
     def __init__(
-        self, data: Column, n: int, candidates: Candidates, granularity: Fraction | None, entropy: Entropy
+        self, data: Column, n: int, candidates: Candidates, granularity: Fraction | None, account: Account
     ) -> None:
         self.n, self._present = n, min(n, data.count())  # the public number of rows may be above the true one, or below
-        self._data, self._cells, self._entropy = data, Cells(candidates, granularity), entropy
+        self._data, self._cells, self._account = data, Cells(candidates, granularity), account
         self._shared: dict[int, Integers] = {}
         self._counted: dict[int, tuple[int, int]] = {}
         self._known: list[tuple[int, Integers]] = []
@@ -147,7 +147,7 @@ class WindowRows:
 
     def _drawn(self, keys: Integers) -> Integers:
         """New digits for rows in these cells, whichever they are."""
-        return self._entropy.integers(1 << BITS, keys.size)
+        return self._account.toss(lambda entropy: entropy.digits(1 << BITS, keys))
 
 
 def _merged(pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -13,7 +13,6 @@ from uptack.mechanisms.inverse_sensitivity import (
     LATTICES,
     Refusal,
     chosen,
-    inverse_loss,
     inverse_sensitivity,
     slack_needed,
     steps_needed,
@@ -73,7 +72,7 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
 
     n is what ranks are worked out from: the number of rows, public or not, or a noisy one.
     """
-    how, spent = "inverse sensitivity", inverse_loss(question.epsilon)
+    how = "inverse sensitivity"
     lattices = question.guessed(LATTICES, statistic.scale)
     advice = partial(inverse_advice, statistic.fits, n, question, 1, lattices[-1])
     seen = sight(lambda size: statistic.room(size, size) // question.rows, n, question, 1, lattices)
@@ -83,16 +82,15 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
     value = inverse_sensitivity(
         statistic.build(data, n, steps, question.rows),
         steps,
-        question.epsilon,
-        question.entropy,
+        question.account,
         Refusal(statistic.room(n, data.count()) // question.rows, question.size_is_secret),
         granularity=question.granularity,
         nonnegative=statistic.scale,
         lattice=lattice,
     )
     if value is None:
-        return question.refuse(how, advice(), spent, undecided(n, question))
-    return question.answer(value, spent, how)
+        return question.refuse(how, advice(), undecided(n, question))
+    return Outcome(value, how)
 
 
 def undecided(n: int, question: Question, what: str = "value") -> str:

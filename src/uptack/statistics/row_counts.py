@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from uptack.noise import Entropy, IntegerLaplace
-from uptack.privacy import loss
+from uptack.account import Account
+from uptack.mechanisms.integer_noise import noisy_integer
+from uptack.noise import IntegerLaplace
 from uptack.statistics.column_options import Question
 
 COUNT_SHARE = Fraction(1, 10)
@@ -32,15 +33,14 @@ def public_size(n: int, question: Question) -> tuple[int, Question]:
         return n, question
     share = question.epsilon * COUNT_SHARE
     law = IntegerLaplace(question.rows / share)
-    noisy = noisy_size(n, law, question.entropy)
-    question.account.spend(loss.Pure(share))
+    noisy = noisy_size(n, law, question.account.allot(share))
     question.account.bought(noisy, law, WORTH if question.capped else "")
     return noisy, replace(question.worth(question.epsilon - share, question.delta), count=law)
 
 
-def noisy_size(n: int, law: IntegerLaplace, entropy: Entropy) -> int:
-    """A number of rows with noise of this law, at least 0."""
-    return max(n + law.sample(entropy=entropy), 0)
+def noisy_size(n: int, law: IntegerLaplace, account: Account) -> int:
+    """A number of rows with noise of this law, at least 0. Spends all of the account."""
+    return max(noisy_integer(n, law, account), 0)
 
 
 def size_bounds(n: int, question: Question, failure: Fraction) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.account import Mechanism
 from uptack.mechanisms.quantile_chain_sums import windowed
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.integer_laws import least
@@ -92,10 +93,21 @@ class RunningNoise:
         return out
 
 
-def running_counts(bins: Integers, noise: RunningNoise, entropy: Entropy) -> tuple[Integers, Integers]:
-    """The running counts from the lower and from the upper end, with noise: the mechanism of the theorem."""
-    below, above = noise.draw(entropy)
-    return np.cumsum(bins)[: noise.lower] + below, np.cumsum(bins[::-1])[: noise.upper] + above
+@dataclass(frozen=True)
+class RunningCounts(Mechanism[Integers, tuple[Integers, Integers]]):
+    """The running counts of bins from the lower and from the upper end, with noise: the mechanism of the theorem."""
+
+    noise: RunningNoise
+
+    def draw(self, value: Integers, entropy: Entropy) -> tuple[Integers, Integers]:
+        """Both sides."""
+        below, above = self.noise.draw(entropy)
+        return np.cumsum(value)[: self.noise.lower] + below, np.cumsum(value[::-1])[: self.noise.upper] + above
+
+    def price(self, value: Integers, other: Integers, output: tuple[Integers, Integers]) -> float:
+        """How far all that is counted moves, over the scale."""
+        parts = zip(self.noise.parts(value), self.noise.parts(other), strict=True)
+        return sum(int(np.abs(a - b).sum()) for a, b in parts) / float(self.noise.scale)
 
 
 @lru_cache(maxsize=256)

@@ -13,9 +13,8 @@ import numpy as np
 from uptack.account import Outcome
 from uptack.exact import Rational
 from uptack.grouping import per_group
-from uptack.mechanisms.integer_sums import noisy_sums
+from uptack.mechanisms.integer_noise import noisy_sums
 from uptack.noise import IntegerLaplace
-from uptack.privacy import loss
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
@@ -103,8 +102,7 @@ def _fourth(data: Data, made: Moments, question: Question) -> float:
         exact = added(data.person_means(partial(powers, **place)))
     else:
         exact = data.sum(partial(fourth_powers, **place))
-    (noisy,) = noisy_sums(exact, law, question.entropy)
-    question.account.spend(loss.Pure(question.epsilon))
+    (noisy,) = noisy_sums(exact, law, question.account)
     return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / made.rows, 1.0) * far**4
 
 

@@ -21,8 +21,8 @@ from uptack.account import Account
 from uptack.discrete.categories import Screen
 from uptack.errors import InvalidArgument
 from uptack.labels import label
+from uptack.mechanisms.integer_noise import noisy_integer
 from uptack.noise import IntegerLaplace
-from uptack.privacy import loss
 from uptack.table.protocol import Counts
 from uptack.table.values.kinds import MOST_LEVELS, Kind, canonical, in_order, labelled, number
 
@@ -101,14 +101,12 @@ def find_levels(column: str, counts: Counts, kind: Kind, account: Account) -> tu
     screen = Screen.of(listing.epsilon, listing.delta, relation, unit)
     cells = labelled([cell for (cell,) in counts.keys], kind)
     there = np.array([cell is not None for cell in cells], bool)
-    shown, _ = screen.shown(cells, np.where(there, counts.units, 0), account.entropy)
-    account.spend(screen.loss)
+    shown, _ = listing.draw(screen, (cells, np.where(there, counts.units, 0)))
     values = tuple(sorted(shown[:MOST_LEVELS], key=in_order))
     listed = frozenset(values)
     unlisted = there & np.array([cell not in listed for cell in cells], bool)
     law = IntegerLaplace(relation.rows_per_person * unit.most / rest.epsilon)
-    noisy = int(counts.units[unlisted].sum() + law.draw(1, account.entropy)[0])
-    account.spend(loss.Pure(rest.epsilon))
+    noisy = noisy_integer(int(counts.units[unlisted].sum()), law, rest)
     own = noisy >= max(screen.cutoff, law.cutoff(IDLE))
     levels = CategoryLevels(values, "own" if own else "first")
     return levels, _said(column, levels, account)

@@ -1,17 +1,43 @@
-"""By how much the score of a chain of quantiles moves between neighbours: over all candidates, exactly."""
+"""A draw by a chain of quantiles as a mechanism: by how much its scores move, over all candidates, exactly."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.account import AssumptionFailed, Mechanism
+from uptack.exact import logarithm
 from uptack.mechanisms.quantile_chain import Chain
+from uptack.noise import Entropy
 
 Ints = NDArray[np.int64]
 NEVER = 1 << 40
+
+
+@dataclass(frozen=True)
+class ChainDraw(Mechanism[Chain, tuple[list[int], list[int] | None]]):
+    """A vector of candidates by the law of a chain, and the rows up to each, which are not released."""
+
+    q: Fraction
+
+    def draw(self, value: Chain, entropy: Entropy) -> tuple[list[int], list[int] | None]:
+        """By the theorem above."""
+        return value.draw(entropy)
+
+    def public(self, output: tuple[list[int], list[int] | None]) -> tuple[list[int], None]:
+        """The vector alone. A neighbour has numbers of rows of its own, and counts them where it knows none."""
+        return output[0], None
+
+    def price(self, value: Chain, other: Chain, output: tuple[list[int], list[int] | None]) -> float:
+        """2·ln(1/q) for each step by which the score of some vector moves."""
+        public = [(c.bin.low, c.bin.high, c.bin.targets, c.bin.total, c.steps, c.q) for c in (value, other)]
+        if public[0] != public[1] or value.q != self.q:
+            raise AssumptionFailed("gaps, bins or a decay that depend on the data")
+        return 2 * largest_move(value, other) * -logarithm(self.q)
 
 
 class _Cells(NamedTuple):
@@ -35,15 +61,12 @@ def _cells(one: Chain, other: Chain) -> list[_Cells]:
     return out
 
 
-def largest_move(one: Chain, other: Chain) -> float:
+def largest_move(one: Chain, other: Chain) -> int:
     """The largest move of min(V, |E| + c) over all vectors of candidates, for two chains with the same public numbers.
 
     Where both windows hold all coordinates it is at most the largest |V - V'|, by dynamic programming over cells of
     both, or that of |E|. Where one does not, its score is |E| + c, and that less the least V of the other counts.
     """
-    public = [(c.bin.low, c.bin.high, c.bin.targets, c.bin.total, c.steps, c.q) for c in (one, other)]
-    if public[0] != public[1]:
-        return math.inf
     cells, excess, found = _cells(one, other), (one.bin.excess, other.bin.excess), 0
     for d, e in ((0, 1), (1, 0)):
         limit = abs(excess[e]) + one.cap

@@ -84,7 +84,7 @@ class Groups(PlottedValue, Mapping[Hashable, Reply]):
         """
         lines = self.figures()
         if len(lines) != len(self) or not all(one["value"] is None or is_number(one["value"]) for one in lines):
-            raise UptackError("groups are drawn where each has one number: draw the replies one by one")
+            raise UptackError("only groups with one number each can be plotted; plot the replies one by one")
         ends = [one["low"] for one in lines], [one["high"] for one in lines]
         return dots(list(self), [one["value"] for one in lines], ends, ax, **style)
 

@@ -44,7 +44,7 @@ class EachNoise:
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The bounds of every coordinate."""
         if any(part is None for part in self.parts):
-            raise NoInterval("some coordinate has no law that a reader may know")
+            raise NoInterval("the error of some coordinate depends on the data, so there is no interval for it")
         ends = [part.around(v, confidence) for part, v in zip(self.parts, value, strict=True) if part is not None]
         return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
@@ -110,7 +110,10 @@ class Release(Tabular, Generic[T]):
         """
         checks.inside_unit("confidence", confidence)
         if self.noise is None:
-            raise NoInterval(f"the error of this {self.mechanism} depends on the data, so no reader may know its law")
+            raise NoInterval(
+                f"the error of this {self.mechanism} depends on the data, so there is no interval; if the function has "
+                "interval=, ask for one with the release"
+            )
         low, high = self.noise.around(self.value, confidence)
         return _python(low), _python(high)
 
@@ -169,7 +172,7 @@ class Release(Tabular, Generic[T]):
         if hasattr(self.value, "plot"):
             return self.value.plot(ax=ax, **style)
         if not isinstance(self.value, np.ndarray) or self.value.ndim != 1 or self.value.dtype.kind not in "iuf":
-            raise UptackError(f"there is nothing to draw of this {self.mechanism}; show the value instead")
+            raise UptackError(f"a {self.mechanism} has no plot; print the value instead")
         lines = of_value(self.value, self._ends()[0], self.labels)
         names, ends = [one["figure"] for one in lines], [[one[end] for one in lines] for end in ("low", "high")]
         draw = levels if self.labels and all(map(is_number, names)) else dots
@@ -209,8 +212,8 @@ class Advice:
 
     def __post_init__(self) -> None:
         if self.n is None and not self.other:
-            must = "named (or another way out), since ε must not be the only one"
-            raise InvalidArgument("n", must, "None", "Say which number of rows would do.")
+            must = "given, or `other`, since a larger ε must not be the only advice"
+            raise InvalidArgument("n", must, "None", "State how many rows are enough.")
 
     def __str__(self) -> str:
         ways = [

@@ -219,7 +219,7 @@ def test_who_opens_says_whose_rows_they_are_once():
 def test_the_words_say_whose_privacy_is_meant():
     data = table()
     assert (
-        "Each person is protected, with all rows that have the same id and town:"
+        "Each person is protected with all their rows (those with the same id and town)."
         in ut.open(data, person=["id", "town"]).describe()
     )
     assert "Each person-year is protected:" in ut.open(data, noun="person-year").describe()

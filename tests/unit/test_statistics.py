@@ -567,7 +567,7 @@ def test_bad_guesses_are_named(guess):
 
 
 def test_a_guess_is_for_the_inverse_method():
-    with pytest.raises(ut.InvalidArgument, match="plausible must be left out but for method='inverse'"):
+    with pytest.raises(ut.InvalidArgument, match="plausible must be left out unless method='inverse'"):
         ut.median(NORMAL, epsilon=1, delta=1e-6, method="ptr", plausible=(0, 1))
     with pytest.raises(ut.InvalidArgument, match="plausible must be left out"):
         ut.mean(NORMAL, epsilon=1, plausible=(0, 1))

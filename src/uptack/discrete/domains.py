@@ -174,6 +174,6 @@ def public_groups(groups: Any) -> tuple[Hashable, ...]:
     try:
         levels = Domain({"groups": groups}).columns["groups"]
     except InvalidArgument as error:
-        fix = "They must be public: fixed before the data are seen. None stands for groups that are not known."
+        fix = "They must be public: chosen before anybody looks at the data. Pass None for unknown groups."
         raise InvalidArgument("groups", error.must, error.got, fix) from None
     return tuple(range(levels) if isinstance(levels, int) else levels)

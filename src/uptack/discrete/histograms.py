@@ -299,7 +299,7 @@ def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
     """δ, without which there is no list of categories. No row is outside all, and those shown don't hold every row."""
     failing = checks.delta("delta", delta)
     if failing == 0:
-        fix = "They must be public: fixed before the data are seen. Or pass δ, such as 1e-6, for unknown categories."
+        fix = "They must be public: chosen before anybody looks at the data. Or pass delta=1e-6 for unknown categories."
         raise InvalidArgument("edges", "given, or keys, where δ is 0", "neither", fix)
     for name, value, wanted in (("outside", outside, "drop"), ("total", total, False)):
         if value != wanted:

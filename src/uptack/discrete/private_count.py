@@ -114,7 +114,7 @@ def count_by_group(
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     lifted = checks.truth("nonnegative", nonnegative)
     if share is not None:
-        fix = "The counts themselves say which groups are listed, for all of ε."
+        fix = "The counts themselves decide which groups are listed; no part of ε is set aside for a list."
         raise InvalidArgument("share", "left out for counts", checks.describe(share), fix)
     public = None if groups is None else public_groups(groups)
     if public is not None:
@@ -183,7 +183,7 @@ def count(
     relation = check_adjacency(adjacency, rows_per_person)
     sensitivity = relation.rows_per_person * _cap(_unit(rows))
     if sensitivity > eps * LARGEST_SCALE:  # said before the rows are counted
-        fix = "State fewer rows per person, or spend more."
+        fix = "Pass a larger epsilon, or fewer rows per person."
         raise InvalidArgument("epsilon", f"at least {sensitivity / LARGEST_SCALE:.2g} here", float(eps), fix)
     noisy = laplace(
         min(max(_true_count(rows, relation), 0), LARGEST),

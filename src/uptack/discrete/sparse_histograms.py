@@ -195,7 +195,9 @@ def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace, 
     given = checks.integer("cutoff", cutoff, least=1) * step
     if size > MOST_EMPTY and not law.exact_tail(given) <= Fraction(MOST_EMPTY, size):
         least = -(-law.cutoff(Fraction(MOST_EMPTY, size)) // step)
-        raise InvalidArgument("cutoff", f"at least {least}, lest millions of empty cells pass", given // step)
+        raise InvalidArgument(
+            "cutoff", f"at least {least}; below that millions of empty cells would pass", given // step
+        )
     return given
 
 

@@ -37,7 +37,7 @@ def complete_rows(columns: Columns, missing: str) -> Rows:
 def _check_finite(columns: Iterable[Column]) -> None:
     """Tells the curator where rows must have a value and some have none."""
     if not all(column.finite() for column in columns):
-        fix = "Pass missing='ignore': such a row then takes part in nothing."
+        fix = "Pass missing='ignore' to leave out such rows."
         raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
 
 

@@ -83,9 +83,9 @@ def hints(session: Session, division: Division, choices: Mapping[str, Any], unan
     poor = [part for part in numeric if "quartiles" not in part.figures]
     enough, lines = carrying(session, division, choices), list[str]()
     if unanswered:
-        lines.append(f"{unanswered} of {len(numeric)} columns of numbers have no median.")
+        lines.append(f"{unanswered} of {len(numeric)} numeric columns have no median.")
     elif poor:
-        lines.append(f"{len(poor)} of {len(numeric)} columns of numbers have a median and no quartiles.")
+        lines.append(f"{len(poor)} of {len(numeric)} numeric columns have a median but no quartiles.")
     if lines:
         wanted = "median" if unanswered else "quartiles"
         times = max(part.lacks(wanted, division.rows) for part in numeric)
@@ -104,14 +104,16 @@ def _help(division: Division, numeric: list[Part], times: float, enough: float |
     """More ε, fewer columns, or a guess: whichever the user can do. The columns lack so many times their ε."""
     ways = []
     if enough is not None and enough <= USELESS:
-        ways.append(f"an ε of about {enough:g} in place of {division.budget.epsilon:g}")
+        ways.append(f"ε ≈ {enough:g} instead of {division.budget.epsilon:g}")
     kept = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
     if 0 < kept < len(numeric):
         ways.append(f"fewer columns (--columns, about {kept} of these {len(numeric)})")
     unguessed = [part for part in numeric if part.plausible is None and _worth_guessing(part, division.rows)]
     if unguessed:
-        ways.append(f"a guess of where values lie (--plausible {label(unguessed[0].name)}=LOW:HIGH), right or wrong")
-    return "What would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
+        ways.append(
+            f"a rough guess of the range of values (--plausible {label(unguessed[0].name)}=LOW:HIGH), which need not be right"
+        )
+    return "This would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
 
 
 def _worth_guessing(part: Part, rows: int) -> bool:

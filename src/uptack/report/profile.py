@@ -110,7 +110,7 @@ class Profile(Tabular):
 
     def table(self) -> FigureTable:
         """The figures for people."""
-        title, notes = f"Private profile of {label(self.title)}", [f"spent: {self.spent}", *self.hints]
+        title, notes = f"Private report: {label(self.title)}", [f"spent: {self.spent}", *self.hints]
         return FigureTable.of(self.records(), title, notes, private=self.private)
 
     def _repr_html_(self) -> str:
@@ -318,9 +318,11 @@ class _Releases:
             if not self._any:
                 raise
             if isinstance(error, InvalidArgument):  # of this figure alone: what was asked came from released values
-                return Figure(label, None, None, f"not made: {error}", "withheld", cost), None
+                return Figure(label, None, None, f"Not computed: {error}", "withheld", cost), None
             early = isinstance(error, BudgetExceeded)
-            self._failure = "not made: " + ("the budget was used up meanwhile" if early else "the rows can't be read")
+            self._failure = "Not computed: " + (
+                "the budget was used up by other requests." if early else "the rows can't be read."
+            )
             return Figure(label, None, None, self._failure, "withheld", cost), None
         self._any = True
         figure = Figure.of(label, made, cost if made.loss is not None else None)

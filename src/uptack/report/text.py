@@ -123,7 +123,7 @@ def _bill(profile: Profile, style: TextStyle) -> list[str]:
 def between(ends: tuple[Any, Any], scale: float) -> str:
     """An interval in words, rounded outward."""
     if not all(isinstance(end, date | timedelta) or math.isfinite(end) for end in ends):
-        return "no interval: noise covers it"
+        return "no interval (too noisy)"
     return numbers.between(ends, scale)
 
 

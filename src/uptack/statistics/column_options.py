@@ -140,7 +140,7 @@ def _missing(value: object) -> float | str | None:
         return fixed[value]
     number = checks.rational("missing", in_ticks(value), must)
     if abs(number) > Fraction(LARGEST):
-        raise InvalidArgument("missing", must, checks.describe(value), "Beyond all floats there is 'low' or 'high'.")
+        raise InvalidArgument("missing", must, checks.describe(value), "For larger numbers pass 'low' or 'high'.")
     return float(number)
 
 
@@ -245,12 +245,12 @@ def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Q
     granularity, guess = options.get("granularity"), options.get("plausible")
     plausible = None if guess is None else _plausible(guess)
     if plausible is not None and method != "inverse":
-        fix = "The other methods have no candidates to choose from."
-        raise InvalidArgument("plausible", "left out but for method='inverse'", checks.describe(guess), fix)
+        fix = "Only method='inverse' can use a guess."
+        raise InvalidArgument("plausible", "left out unless method='inverse'", checks.describe(guess), fix)
     step = None if granularity is None else _between("granularity", in_ticks(named_duration(granularity)), STEPS, FINER)
     if step is not None and method != "inverse":
-        fix = "The other methods add noise to the answer, which is no multiple of anything."
-        raise InvalidArgument("granularity", "left out but for method='inverse'", checks.describe(granularity), fix)
+        fix = "The other methods add noise, so their answers are not multiples of a step."
+        raise InvalidArgument("granularity", "left out unless method='inverse'", checks.describe(granularity), fix)
     promised = {name: options[name] for name in Promises.__annotations__ if name in options}
     account = Account.open(name, epsilon, **promised)
     missing = _missing(options.get("missing", "error"))

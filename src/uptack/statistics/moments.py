@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from uptack.account import Outcome
+from uptack.display.numbers import number
 from uptack.mechanisms.integer_noise import noisy_integer, noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.statistics.column_options import Question
@@ -242,6 +243,6 @@ def framed(
 
 def clipping(made: Moments) -> str:
     """What was clipped, as far as public numbers tell."""
-    rows = f"about {made.clipped / 2:.3g} or fewer at each end, in expectation"
-    gross = f"up to about {made.unseen:.2g} gross errors can't be told from none, and all is then said without them"
-    return f"rows outside a private frame count as its ends: {rows}; {gross}"
+    ends = f"about {number(round(made.clipped / 2))} rows at each end"
+    gross = f"Up to about {number(float(f'{made.unseen:.2g}'))} gross errors could go unnoticed."
+    return f"Values outside a privately chosen range were clipped to it ({ends}). {gross}"

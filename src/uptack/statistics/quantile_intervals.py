@@ -44,7 +44,7 @@ class PopulationInterval:
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The interval; only at the confidence it was made for."""
         if read(confidence) != self.confidence:
-            raise NoInterval(f"the interval was paid for at a confidence of {float(self.confidence)}")
+            raise NoInterval(f"this release has an interval at a confidence of {float(self.confidence)} only")
         return self.low, self.high
 
 
@@ -315,5 +315,5 @@ def _multiple(value: Fraction) -> float:
 def no_interval_of_rows(name: str, value: object, question: Question) -> None:
     """Refuses an interval for the population where rows of people weigh alike: no theorem is known for it."""
     if question.capped:
-        fix = "People who weigh alike have one, and so has one number per person."
+        fix = "Leave weights= out, or pass per_person=; both have an interval."
         raise InvalidArgument(name, "left out with weights='rows'", checks.describe(value), fix)

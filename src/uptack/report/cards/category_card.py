@@ -43,7 +43,7 @@ def needs_delta(part: Part) -> str:
     """Categories that no schema lists need some δ."""
     if part.delta > 0 or part.keys:
         return ""
-    return "Counting categories that nobody listed beforehand needs δ > 0: pass --delta 1e-6, or list them."
+    return "Counting categories that are not listed needs δ > 0. Pass --delta 1e-6, or list them in the schema."
 
 
 def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnProfile:
@@ -81,7 +81,7 @@ def true_share(counts: Figure, part: Part) -> Figure | None:
     value = min(one / rows, 1.0)
     shown = "True" if part.kind == "boolean" else "1"
     who = f"share with at least one {shown}" if part.people else f"share of {shown}"
-    return Figure(who, value, noise.around(value, CONFIDENCE), "worked out from the counts")
+    return Figure(who, value, noise.around(value, CONFIDENCE), "Computed from the counts.")
 
 
 def overview(column: ColumnProfile) -> dict[str, str]:

@@ -211,7 +211,7 @@ LABELS = {
 """Quantiles in the order in which they are shown."""
 
 RANGE = "interquartile range"
-TAILS = "the tails got no reply"
+TAILS = "The 5% and 95% quantiles got no reply."
 GRID = 160
 """Points of a drawn density."""
 
@@ -226,9 +226,9 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
     released: dict[Fraction, float] = {}
     for draw in track(part.draws, part.name, inner=True):
         if draw.label == "density" and not drawable(released) and not (part.kind == "integer" and released):
-            made["density"] = Figure("density", None, None, "no density, since the quantiles are too close together")
+            made["density"] = Figure("density", None, None, "No density: the quantiles are too close together.")
         elif draw.label in INTERVALS and not released:
-            made[draw.label] = Figure(draw.label, None, None, "no interval without a quantile")
+            made[draw.label] = Figure(draw.label, None, None, "No interval without a quantile.")
         else:
             made[draw.label] = make(draw, released)
         if draw.label in ("quantiles", "tails"):
@@ -288,7 +288,7 @@ def quantile_figures(
     if Fraction(1, 4) in levels:
         spread = released[Fraction(3, 4)] - released[Fraction(1, 4)] if released else None
         value = _whole(spread) if whole and spread is not None else spread
-        shown.append(Figure(RANGE, value, note="upper less lower quartile" if released else drawn.note))
+        shown.append(Figure(RANGE, value, note="Upper minus lower quartile." if released else drawn.note))
     ends = _ends(interval, whole, released)
     shown[0] = replace(shown[0], how=drawn.how, cost=drawn.cost, interval=ends)
     return [_inside(shown[0], ends, released), *shown[1:]]
@@ -335,7 +335,7 @@ def density_curve(density: Figure, low: float, high: float) -> Figure:
         return density
     error, comb = 2 * density.value.standard_error, density_bars.bars(density.value, low, high)
     if comb is not None:
-        note = f"each bar has the rows around its middle, and is {number(comb.width)} wide"
+        note = f"Each bar is {number(comb.width)} wide and counts the values around its middle."
         return replace(density, value=comb, interval=_band(comb.values, error), note=note)
     points = np.linspace(low, high, GRID)
     curve = np.maximum(density.value.at(points), 0.0)

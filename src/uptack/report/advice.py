@@ -110,9 +110,8 @@ def _help(division: Division, numeric: list[Part], times: float, enough: float |
         ways.append(f"fewer columns (--columns, about {kept} of these {len(numeric)})")
     unguessed = [part for part in numeric if part.plausible is None and _worth_guessing(part, division.rows)]
     if unguessed:
-        ways.append(
-            f"a rough guess of the range of values (--plausible {label(unguessed[0].name)}=LOW:HIGH), which need not be right"
-        )
+        option = f"--plausible {label(unguessed[0].name)}=LOW:HIGH"
+        ways.append(f"a rough guess of the range of values ({option}), which need not be right")
     return "This would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
 
 

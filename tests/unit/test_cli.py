@@ -349,7 +349,7 @@ def test_describe_says_whose_privacy_is_meant(capsys):
     code, out, _ = run(capsys, "describe", VISITS, "--person", "patient_id")
     assert (code, "3,000 people" in out, "19,621" in out, "Each person is protected" in out) == (0, True, False, True)
     out = run(capsys, "describe", HEALTH, "--noun", "person-year")[1]
-    assert "Each person-year is protected:" in out
+    assert "Each person-year is protected." in out
     assert "CURATOR" not in out
 
 

@@ -192,13 +192,14 @@ class ColumnProfile:
         """How many rows, or people, have a value, and the share of those that have none."""
         if self.present is None or self.present.value is None:
             return ()
-        share, ends = self.present.value, self.present.interval
+        share = self.present.value
         whole = self.present.noise.each if self.part.people else 1
         n = self.present.noise.rows // max(whole, 1)
         off = math.ceil((self.present.noise.law.cutoff(Fraction(1, 40)) - 1) / max(whole, 1))
         found = round(share * n)
         between = max(found - off, 0), min(found + off, n)
-        lost = Figure("missing", 1 - share, None if ends is None else (1 - ends[1], 1 - ends[0]))
+        left = tuple(min(max(1 - end / max(n, 1), 0.0), 1.0) for end in reversed(between))
+        lost = Figure("missing", 1 - share, (left[0], left[1]))
         return Figure("n", found, between, self.present.note, self.present.how, self.present.cost), lost
 
     @property

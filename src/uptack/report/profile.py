@@ -326,7 +326,9 @@ class _Releases:
             return Figure(label, None, None, self._failure, "withheld", cost), None
         self._any = True
         figure = Figure.of(label, made, cost if made.loss is not None else None)
-        return (figure, made) if made.value is None else (_with_interval(figure, made), None)
+        if made.value is None:
+            return figure, made
+        return figure if label == "n" else _with_interval(figure, made), None  # that of n is of its noise
 
 
 def _with_interval(figure: Figure, made: Any) -> Figure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Unpack
@@ -27,11 +27,14 @@ from uptack.statistics.column_input import column
 from uptack.statistics.column_options import MeanOptions, Promises, Question, read_question
 from uptack.statistics.order_statistic_errors import secret_size
 from uptack.table.arguments import as_column
-from uptack.table.conditions import Condition, conditions
+from uptack.table.conditions import conditions
 from uptack.table.protocol import Column, Weights, layers
 from uptack.table.reads import SHARES
-from uptack.table.unit import roomy
+from uptack.table.unit import Integers, PrivacyUnit, roomy
 from uptack.table.values.entrance import HELD
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import NUMERIC
+from uptack.table.values.times import TIMED
 
 MOST = 5_000
 """Terms in a sum over the law of the noise."""
@@ -88,12 +91,31 @@ class ProportionInterval:
 
     def _at_least(self, y: int, n: int, p: float) -> float:
         """P(B + Z ≥ y). The noise is symmetric, so the other tail is that of n - B with 1 - p."""
-        import scipy
-
         z, chances = _noise(self.law)
-        beyond = scipy.stats.binom.sf((y - z) // self.each - 1, -(-n // self.each), p)
+        beyond = binomial_tails((y - z) // self.each, -(-n // self.each), p)
         beyond = beyond if self.each == 1 else np.minimum(math.e * beyond, 1.0)
         return float((chances * beyond).sum()) + FORGOTTEN
+
+
+WIDE = 9
+"""Standard deviations beyond which binomial tails are below 1e-17, with WIDE² more for small counts (Bernstein)."""
+
+
+def binomial_tails(starts: NDArray[np.int64], n: int, p: float) -> NDArray[np.float64]:
+    """P(B ≥ start) for each start, B binomial with n and p: sums of probabilities around the mean, which add up to 1.
+
+    >>> binomial_tails(np.array([-1, 0, 1, 2, 3]), 2, 0.5)
+    array([1.  , 1.  , 0.75, 0.25, 0.  ])
+    """
+    if not 0 < p < 1:
+        return (starts <= (n if p >= 1 else 0)).astype(np.float64)
+    reach = WIDE * math.sqrt(n * p * (1 - p)) + WIDE**2
+    low, high = max(math.floor(n * p - reach), 0), min(math.ceil(n * p + reach), n)
+    k = np.arange(low, high, dtype=np.float64)
+    logs = np.append(0.0, np.cumsum(np.log((n - k) / (k + 1)) + math.log(p / (1 - p))))
+    chances = np.exp(logs - logs.max())
+    tails = np.append(np.cumsum(chances[::-1])[::-1] / chances.sum(), 0.0)
+    return tails[np.clip(starts - low, 0, high - low + 1)]
 
 
 @lru_cache(maxsize=32)
@@ -195,15 +217,22 @@ def proportion(
 
 def _share(data: Column, question: Question, notes: tuple[str, ...]) -> Release[float] | NoReply:
     """The share of a column of 0 and 1, by integer noise on its units."""
-    secret, unit = question.size_is_secret, data.unit.most * question.rows
-    moved = 2 if secret and question.adjacency.size_is_public else 1
-    law = IntegerLaplace(moved * unit / question.epsilon)
     true, false = data.weighted_sum(true_and_false)
+    count = 0 if question.size_is_secret else data.count()
+    return _noisy_share(true, false, question.size_is_secret, count, data.unit.most, question, notes)
+
+
+def _noisy_share(
+    true: int, false: int, secret: bool, count: int, most: int, question: Question, notes: tuple[str, ...] = ()
+) -> Release[float] | NoReply:
+    """The share of units that are true. `count` is the public number of rows, or of people, each of `most` units."""
+    unit, moved = most * question.rows, 2 if secret and question.adjacency.size_is_public else 1
+    law = IntegerLaplace(moved * unit / question.epsilon)
     noisy = noisy_sums([true, false] if secret else [true], law, question.account)
-    rows = noisy[0] + noisy[1] if secret else data.count() * data.unit.most
+    rows = noisy[0] + noisy[1] if secret else count * most
     if secret:
         size = IntegerLaplace(moved * question.rows / question.epsilon)
-        question.account.bought(round(rows / data.unit.most), size, times=2)
+        question.account.bought(round(rows / most), size, times=2)
     value = min(max(noisy[0] / max(rows, 1), 0.0), 1.0)
     noise = ProportionInterval(noisy[0], max(rows, 0), law, secret, unit)
     return question.account.close(Outcome(value, "integer noise on counts", noise, notes=notes))
@@ -237,9 +266,33 @@ def completeness(x: Any, *, epsilon: Rational, **options: Unpack[CompletenessOpt
     """
     question = read_question("completeness", epsilon, options)
     data = as_column("x", x, None, "a one-dimensional column")
-    there = Condition(data.name, data.kind if data.form is None else "number", "!=", (None,), data.form)
-    found, question = column(data.meeting(there), replace(question, missing=-1.0))
-    return _share(found, question, ())
+    own = layers(data.expr)[2]
+    if own is not None and own.how != "max":
+        raise InvalidArgument("per_person", "'mean' or 'any' for completeness", repr(own.how))
+    base = data.table.column(data.name)
+    unit = data.table.unit if own is None else PrivacyUnit(data.table.unit.ids, "any", 1)
+    there = base.floats() if base.kind in NUMERIC and base.kind != "any" else base
+    question.account.begin()
+    (present,) = base.table.weighted(unit).cells([there], _present, 1)
+    public = question.adjacency.size_is_public
+    whole = base.table.size if public else base.table.trues(None)
+    return _noisy_share(int(present), whole * unit.most - int(present), not public, whole, unit.most, question)
+
+
+def _present(values: Field | Floats) -> Integers:
+    """0 for rows that have a value, and -1 for those that have none."""
+    if isinstance(values, Field):
+        if values.kind in TIMED:
+            gone = values.ticks()[1]
+            return np.where(gone, -1, 0)
+        if values.kind not in NUMERIC or values.kind == "any":
+            found, codes = values.codes()
+            return np.where(np.array([one is None for one in found], bool)[codes], -1, 0)
+        numbers, missing = values.numbers()
+        lacking = np.zeros(values.size, bool) if missing is None else missing
+        lacking = lacking | np.isnan(numbers) if numbers.dtype.kind == "f" else lacking
+        return np.where(lacking, -1, 0)
+    return np.where(np.isnan(values), -1, 0)
 
 
 def _estimand(data: Column) -> tuple[str, ...]:

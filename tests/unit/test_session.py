@@ -35,6 +35,7 @@ ASKED = {
     "sum": ("cost", {}),
     "variance": ("cost", {}),
     "std": ("cost", {}),
+    "completeness": ("cost", {}),
     "proportion": ("cost", {"above": 0}),
     "trimean": ("cost", {}),
     "midhinge": ("cost", {}),

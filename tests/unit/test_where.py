@@ -127,7 +127,7 @@ def test_the_engine_counts_and_groups_the_rows_that_are_left(file):
                 s["cost"].histogram(epsilon=1, edges=[0, 100], outside="clamp"),
                 s.count(by=["ward", "sex"], groups=[("Surgery", "f"), ("é漢", "m"), ("Surgery", None)], epsilon=1),
                 s["cost"].median(by=["sex", "ward"], groups=[("f", "Surgery"), ("m", "")], epsilon=9),
-                s.regression("cost", ["age"], by="sex", groups=["f", "m"], epsilon=90),
+                s.regression("cost", ["age"], by="sex", groups=["f", "m"], epsilon=400),
                 s["died"].proportion(
                     by="sex", groups=["f", "m"], epsilon=9, **({"per_person": "any"} if person else {})
                 ),
@@ -231,7 +231,7 @@ def test_functions_take_several_columns_of_groups():
     assert list(both.value.counts) == sorted(both.value.counts, reverse=True)
     for (a, b), made in both.value.items():
         rows = TABLE.died[(ward.isna() if a is None else ward == a) & (sex == b)]
-        assert abs(made.value - rows.fillna(False).sum()) < 12
+        assert abs(made - rows.fillna(False).sum()) < 12
     assert pd.MultiIndex.from_tuples(list(both.value)).nlevels == 2
     with pytest.raises(InvalidArgument, match=r"^by must be columns of equal length"):
         ut.count(TABLE.died, by=(ward, sex[:3]), epsilon=1, groups=[("a", "f")])

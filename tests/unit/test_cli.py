@@ -126,7 +126,7 @@ def test_no_reply_has_its_own_exit_code_and_says_what_would_do(capsys, tmp_path)
         (["report", "{ages}", "-e", "1", "--columns", "nothing"], "nothing"),
         (["report", "{ages}", "-e", "1", "--share", "age"], "NAME=WEIGHT"),
         (["plan", "{ages}", "median:age"], "STATISTIC:COLUMN:EPSILON"),
-        (["histogram", "{ages}", "town", "-e", "1"], "pass δ"),
+        (["histogram", "{ages}", "town", "-e", "1"], "pass delta=1e-6"),
         (["ledger", "show", "nowhere.db"], "nowhere.db"),
         (["nonsense"], "No such command"),
     ],

@@ -174,8 +174,8 @@ JOINT = math.log(CANDIDATES[-1].size)
 FIGURES = (
     ColumnFigure("median", 1, "quantiles", least_epsilon(ORDINARY, Fraction(1, 2))),
     ColumnFigure("quartiles", 3, "quantiles", least_epsilon(3 * JOINT, Fraction(1, 4))),
-    ColumnFigure("tails", 4, "tails", least_epsilon(2 * JOINT, Fraction(1, 20))),
-    ColumnFigure("interval", 5, "interval", lambda rows: 1200 / max(rows, 1)),  # its ends stay between the quartiles
+    ColumnFigure("tails", 5, "tails", least_epsilon(2 * JOINT, Fraction(1, 20))),
+    ColumnFigure("interval", 4, "interval", lambda rows: 1200 / max(rows, 1)),  # its ends stay between the quartiles
     ColumnFigure("density", 6, "density", lambda rows: 1000 / max(rows, 1)),  # it is more than noise
     ColumnFigure("mean", 7, "mean", lambda rows: 1400 / max(rows, 1)),  # its range is found for sure
     ColumnFigure("lower quartile interval", 8, "lower quartile interval", lambda rows: 2400 / max(rows, 1)),

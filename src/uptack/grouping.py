@@ -293,7 +293,7 @@ def _listed(cutoff: int, relation: Adjacency) -> tuple[str, ...]:
 
 
 def _chosen(limit: CellLimit | None, data: Grouped | PlainGroups, relation: Adjacency, bits: Entropy) -> int:
-    """In how many groups one person counts, where nobody states it."""
+    """In how many groups one person counts, if it is not stated."""
     assert limit is not None
     account = Account.open("groups of a person", limit.epsilon, adjacency=relation, entropy=bits)
     return limit.choose(data.groups.per_person, account)

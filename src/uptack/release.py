@@ -134,7 +134,7 @@ class Release(Tabular, Generic[T]):
         return json.dumps(self.to_dict(), default=str, **options)
 
     def named(self, *names: Any) -> Self:
-        """The same release, with names of one's own for the last entries of its value: those of a design's columns.
+        """The same release, with other names for the last entries of its value, such as the columns of a design.
 
         >>> from uptack.privacy.loss import Pure
         >>> fit = Release(np.array([1.0, 2.5]), Privacy(1), "regression", Pure(1), labels=("intercept", "x0"))

@@ -23,7 +23,7 @@ from uptack.privacy import loss
 from uptack.table.unit import PrivacyUnit
 
 SHARE = Fraction(1, 10)
-"""The part of ε that chooses g, where nobody states it."""
+"""The part of ε that chooses g, if g is not stated."""
 
 LIMITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """What g is chosen from: numbers about √2 apart, since g times too large is g times the noise."""

@@ -1,4 +1,4 @@
-"""Histograms over public cells, with integer noise on every cell, and over categories that nobody listed."""
+"""Histograms over public cells, with integer noise on every cell, and over unknown categories."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from uptack.table.unit import PrivacyUnit
 class Histogram(PlottedValue, Mapping[Hashable, Any]):
     """Counts by cell: a mapping, and two sequences `cells` and `counts` in one order.
 
-    A cell is a key, or a pair of edges. Counts of people who are spread over several cells are no whole numbers.
+    A cell is a key, or a pair of edges. Counts of people who are divided among several cells need not be whole numbers.
     """
 
     cells: tuple[Hashable, ...]

@@ -52,7 +52,7 @@ class SparseHistogram(TabularValue, Mapping[int, Any]):
     """The cells that a release keeps, in their order, and their counts. Every other cell counts 0.
 
     As a mapping it goes over the kept cells, but any cell of the domain may be looked up. Counts of people who are
-    spread over several cells are no whole numbers.
+    divided among several cells need not be whole numbers.
     """
 
     cells: Integers

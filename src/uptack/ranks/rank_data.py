@@ -66,7 +66,7 @@ class Samples:
 
     @cached_property
     def parts(self) -> tuple[Column, ...]:
-        """The values of each group, without those that are missing. A rehearsal stops here."""
+        """The values of each group, without those that are missing. A dry run stops here."""
         return tuple(self.x.of(self._grouped.part(group)).drop() for group in self.groups)
 
     @cached_property

@@ -21,7 +21,7 @@ from uptack.session import Session
 from uptack.session.requests import Made
 
 HOPELESS, USELESS = 1000, 20.0
-"""From so many times the ε on, and above so large a one, ε is no advice: it would protect nobody."""
+"""A larger ε is not advised beyond this factor, or above this value: it would protect nobody."""
 
 GROWTH, TRIED = 1.4, 12
 """An ε that would carry more is looked for in steps of this factor, so many of them at most."""

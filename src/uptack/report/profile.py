@@ -1,4 +1,4 @@
-"""The private profile of a table: it is planned, paid for, made and then shown.
+"""The private report of a table: plan it, debit it, compute it, show it.
 
 `report` is the call for users, `profile` the same for a session. Columns have cards (`uptack.report.cards`), and what
 is about several columns is in sections (`uptack.report.sections`).
@@ -142,7 +142,7 @@ def report(
     progress: bool | None = None,
     **options: Any,
 ) -> Profile:
-    """A private profile of a whole table: (ε, δ)-differentially private in all, and no bounds are asked for.
+    """A private report on a whole table, (ε, δ)-differentially private in all, without bounds on the data.
 
     **Theorem.** That of `profile`, which makes it: all losses are fixed before the first release, and composed as such.
 

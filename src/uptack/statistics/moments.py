@@ -1,6 +1,6 @@
 """Means and second moments in one release: sums over a frame, with exact integer noise.
 
-A private frame is drawn first (`uptack.statistics.frames`), and a noisy count checks that it is no trap. Then exact
+A private frame is drawn first (`uptack.statistics.frames`), and a noisy count checks that it holds most rows. Then exact
 sums of what rows add (`uptack.statistics.frame_sums`) get noise for what one row moves them by.
 """
 

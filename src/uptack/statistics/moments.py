@@ -1,7 +1,7 @@
 """Means and second moments in one release: sums over a frame, with exact integer noise.
 
-A private frame is drawn first (`uptack.statistics.frames`), and a noisy count checks that it holds most rows. Then exact
-sums of what rows add (`uptack.statistics.frame_sums`) get noise for what one row moves them by.
+A private frame is drawn first (`uptack.statistics.frames`), and a noisy count checks that it holds most rows. Then
+exact sums of what rows add (`uptack.statistics.frame_sums`) get noise for what one row moves them by.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def grids(statistic: Statistic, data: Data, n: int, question: Question) -> Outco
 
 
 def _quiet(stages: int, n: int, question: Question) -> bool:
-    """Whether the noise of the papers' widths is small enough for a reliable answer: S adds noise of scale w/ε, M of s·n^(-1/3)/ε."""
+    """Whether the papers' widths leave a reliable answer: S adds noise of scale w/ε, M of s·n^(-1/3)/ε."""
     each = float(question.epsilon) / (2 * stages)
     if stages == 1:
         return dwork_lei.log_width(n) / each <= LOUDEST

@@ -286,6 +286,11 @@ class Account:
             self._book.rows = NoisySize(max(rows, 0), law, unit or self.adjacency.unit, times)
 
     @property
+    def promised(self) -> Fraction:
+        """The ε of the whole release; of a part of one that promises none, that of the part."""
+        return self.epsilon if self._book.promised is None else self._book.promised.exact_epsilon
+
+    @property
     def spent(self) -> tuple[Loss, ...]:
         """What the whole release has spent so far."""
         return tuple(self._book.spent)

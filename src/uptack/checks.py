@@ -133,11 +133,11 @@ def few(name: str, value: object, most: int, what: str, fix: str = "") -> None:
         raise InvalidArgument(name, f"at most {most:,} {what}", f"{size:,}" if size < 10**30 else "far more", fix)
 
 
-def single(name: str, value: object, must: str = "one value") -> None:
+def single(name: str, value: object, must: str = "one value", fix: str = "") -> None:
     """Refuses a list, an array or a frame where one value is asked for: a comparison with it is no truth value."""
     listed = isinstance(value, list | tuple | set | frozenset | dict)
     if listed or (hasattr(value, "__array__") and not isinstance(value, np.generic)):
-        raise InvalidArgument(name, must, outline(value))
+        raise InvalidArgument(name, must, outline(value), fix)
 
 
 def truth(name: str, value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Statistics per group. A row lies in one group, so all groups together cost as much as one."""
+"""Statistics per group. A row is in one group, so all groups together cost as much as one of them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.account import Account
 from uptack.discrete.categories import Screen
-from uptack.discrete.domains import Domain
+from uptack.discrete.cells_per_person import SHARE as CHOICE
+from uptack.discrete.cells_per_person import CellLimit
+from uptack.discrete.domains import public_groups
 from uptack.discrete.histograms import Histogram, frequent
 from uptack.display import Ends, PlottedValue, Record
 from uptack.display.numbers import is_number
@@ -32,13 +35,12 @@ from uptack.table.memory.groups import MemoryGroups
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import distinct
 from uptack.table.reads import MOMENTS, Entered, Grouped
+from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values.entrance import field, indexed
 from uptack.table.values.kinds import in_order
 
 SHARE = Fraction(1, 10)
 """The part of ε that buys a list of groups. At δ = 1e-6 it finds groups of half the rows that a median needs: 110/ε."""
-MOST_GROUPS = 10_000
-"""Public groups in one request: each is a release of its own."""
 Reply = Release[Any] | NoReply
 __all__ = ["Groups", "per_group"]
 
@@ -82,7 +84,7 @@ class Groups(PlottedValue, Mapping[Hashable, Reply]):
         """
         lines = self.figures()
         if len(lines) != len(self) or not all(one["value"] is None or is_number(one["value"]) for one in lines):
-            raise UptackError("groups are drawn where each has one number: draw the replies one by one")
+            raise UptackError("only groups with one number each can be plotted; plot the replies one by one")
         ends = [one["low"] for one in lines], [one["high"] for one in lines]
         return dots(list(self), [one["value"] for one in lines], ends, ax, **style)
 
@@ -101,54 +103,76 @@ def _shown(value: object) -> str:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Who gets what, worked out before any data is read: `each` group, for one row, and the `screen` of unknown groups.
+    """Who gets what, worked out before any data is read: the choice of g, the list of groups, and all answers.
 
-    `public` are the groups where they are public.
+    `public` are the groups where they are public. `stated` is g where it need not be chosen.
     """
 
     adjacency: Adjacency
-    each: Privacy
+    answers: Privacy
+    listing: Privacy | None = None
     public: tuple[Hashable, ...] | None = None
-    screen: Screen | None = None
+    stated: int | None = 1
+    limit: CellLimit | None = None
 
+    def each(self, groups: int) -> Privacy:
+        """What a group may cost, for one row or person added or removed, where each person is in so many groups.
 
-def _one_row(epsilon: Fraction, delta: Fraction, relation: Adjacency) -> Privacy:
-    """What one row, or person, may cost so that g cost (ε, δ): (ε/g, δ/(1 + e^(ε/g) + ... + e^((g-1)ε/g)))."""
-    rows = relation.rows_per_person
-    step = epsilon / rows
-    if rows > 1 and delta > 0:
-        factor = Real(lambda: ball(epsilon).expm1() / ball(step).expm1())
-        delta = delta / factor.bounds()[1] * (1 - Fraction(1, 1 << 40))  # room for δ to be rounded up when g are added
-    return Privacy(step, delta, relation.per_person(1))
+        With h = `rows_per_person`, twice that where rows or people are replaced, and g groups: ε' = ε/(g·h) and
+        δ' = δ/g/(1 + e^ε' + ... + e^((h-1)ε')). That is (ε, δ) for all of them (`uptack.privacy.cost`, Disjoint).
+        """
+        relation = self.adjacency
+        steps = relation.moves_per_row * relation.rows_per_person
+        whole, delta = self.answers.exact_epsilon / groups, self.answers.exact_delta / groups
+        step = whole / steps
+        if steps > 1 and delta > 0:
+            factor = Real(lambda: ball(whole).expm1() / ball(step).expm1())
+            delta = delta / factor.bounds()[1] * (1 - Fraction(1, 1 << 40))  # room for δ to be rounded up
+        return Privacy(step, delta, relation.one_added)
 
-
-def _public(groups: Any) -> tuple[Hashable, ...]:
-    checks.few("groups", groups, MOST_GROUPS, "groups", "Ask about some of them at a time.")
-    try:
-        levels = Domain({"groups": groups}).columns["groups"]
-    except InvalidArgument as error:
-        fix = "They must be public: fixed before the data are seen. None stands for groups that are not known."
-        raise InvalidArgument("groups", error.must, error.got, fix) from None
-    return tuple(range(levels) if isinstance(levels, int) else levels)
+    def screen(self, groups: int) -> Screen:
+        """How a list of groups is found."""
+        assert self.listing is not None
+        unit = PrivacyUnit(self.adjacency.person, "any", groups) if self.adjacency.person else ROW
+        return Screen.of(self.listing.exact_epsilon, self.listing.exact_delta, self.adjacency, unit)
 
 
 def _plan(
-    epsilon: Rational, delta: Rational, groups: Any, share: Rational, relation: Adjacency, own_delta: bool
+    epsilon: Rational,
+    delta: Rational,
+    groups: Any,
+    share: Rational,
+    groups_per_person: Any,
+    relation: Adjacency,
+    own_delta: bool,
 ) -> _Plan:
     """The budget of every stage. A statistic that needs δ of its own (`own_delta`) gets half of it beside a list."""
-    if relation.size_is_public:
-        fix = "The sizes of groups are secret. What that implies under SUBSTITUTE says privacy.under(SUBSTITUTE)."
-        raise InvalidArgument("adjacency", "ADD_REMOVE for statistics per group", str(relation), fix)
     eps, dlt = checks.epsilon(epsilon), checks.delta("delta", delta)
     part = checks.inside_unit("share", share)
-    if groups is not None:
-        return _Plan(relation, _one_row(eps, dlt, relation), public=_public(groups))
+    public = None if groups is None else public_groups(groups)
+    limit, stated = limited(groups_per_person, eps, public, relation)
+    left = eps if limit is None else eps - limit.epsilon
+    if public is not None:
+        return _Plan(relation, Privacy(left, dlt, relation), None, public, stated, limit)
     if dlt == 0:
-        fix = "List the public groups, or pass δ, such as 1e-6, to find those with enough rows."
+        fix = "List the public groups, or pass delta=1e-6 to find the groups with enough rows."
         raise InvalidArgument("groups", "given where δ is 0", "None", fix)
     own = dlt / 2 if own_delta else Fraction(0)
-    each = _one_row(eps * (1 - part), own, relation)
-    return _Plan(relation, each, screen=Screen.of(eps * part, dlt - own, relation))
+    answers, listing = Privacy(left * (1 - part), own, relation), Privacy(left * part, dlt - own, relation)
+    return _Plan(relation, answers, listing, None, stated, limit)
+
+
+def limited(
+    groups_per_person: Any, epsilon: Fraction, public: Sequence[Hashable] | None, relation: Adjacency
+) -> tuple[CellLimit | None, int | None]:
+    """In how many groups one person counts: how that is chosen, or the number itself."""
+    if groups_per_person is not None and not relation.person:
+        fix = "A row is in one group."
+        raise InvalidArgument("groups_per_person", "left out without person=", checks.describe(groups_per_person), fix)
+    if groups_per_person is not None:
+        return None, checks.integer("groups_per_person", groups_per_person, least=1)
+    limit = CellLimit.of(epsilon * CHOICE, None if public is None else len(public))
+    return (limit, None) if relation.person and not limit.free else (None, 1)
 
 
 # --------------------------------------------------------------------------------------------------------- the function
@@ -177,6 +201,7 @@ def per_group(
     groups: Sequence[Hashable] | int | None = None,
     delta: Rational = 0,
     share: Rational = SHARE,
+    groups_per_person: int | None = None,
     rows_per_person: int = 1,
     adjacency: Adjacency = ADD_REMOVE,
     entropy: Entropy | None = None,
@@ -186,25 +211,26 @@ def per_group(
 
     `by` is a column with the group of every row of x, or a tuple of several columns, whose groups are tuples; rows
     without a group are the group None. `groups` are the public groups, in the order of the answer. Rows of other groups
-    are ignored. A group without rows gets the reply of f to no rows, usually ⊥. The guarantee is for added or removed
-    rows, since the sizes of groups are secret.
+    are ignored. A group without rows gets the reply of f to no rows, usually ⊥.
 
-    **Theorem.** Let f be (ε/g, δ/S)-differentially private for an added or removed row, S = 1 + e^(ε/g) + ... +
-    e^((g-1)ε/g), and let a person own up to g rows, in any groups. Then the answers for all public groups together are
-    (ε, δ)-private, whatever the number of groups (`uptack.privacy.cost`, Disjoint). f is run at these parameters. (It
-    would not be enough that f is ε-private for g rows per person in each group: a person with one row in each of g
-    groups could lose ε in each.)
+    **Theorem.** Let f be (ε', δ')-differentially private for an added or removed row, and let neighbours differ in h
+    added or removed rows: h = `rows_per_person`, or twice that under SUBSTITUTE, where a replaced row may change its
+    group. With ε' = ε/h and δ' = δ/(1 + e^ε' + ... + e^((h-1)ε')) the answers for all public groups together are
+    (ε, δ)-private, whatever the number of groups (`uptack.privacy.cost`, Disjoint). f is run at these parameters: what
+    is asked for is what it costs. (It would not be enough that f is ε-private for h rows per person in each group: a
+    person with one row in each of h groups could lose ε in each.)
 
     **Unknown groups** (`groups=None`) need δ. A `share` of ε pays for a list of the groups whose noisy number of rows
-    reaches a cutoff (`uptack.discrete.categories.Screen`), which is (share·ε, δ)-private. f gets the rest of ε. Nothing
-    is said about other groups. By composition the total is (ε, δ). The groups come in the order of their values. All of
-    δ goes into the list, or half of it if a `method` other than "inverse" needs some. With public groups f gets all of
-    δ.
+    reaches a cutoff (`uptack.discrete.categories.Screen`), which is (share·ε, δ)-private. f gets the rest of ε. The
+    notes say which groups are not listed. By composition the total is (ε, δ). The groups come in the order of their
+    values. All of δ goes into the list, or half of it if a `method` other than "inverse" needs some. With public groups
+    f gets all of δ.
 
-    **People.** With `person=` each person counts in one of her groups only, that of most of her rows
-    (`uptack.table.protocol.GroupedTable`). Then one person who is added or removed changes one group, by one person,
-    and the theorem holds with people in place of rows and g = 1. f gets the rows of a group's people as people's data,
-    and `adjacency=ADD_REMOVE.by_person(...)`.
+    **People.** With `person=` each person counts in up to g groups with all her rows there: those with most of her rows
+    (`uptack.table.protocol.GroupedTable`). One person who is added or removed changes up to g groups, each by one
+    person, so ε' and δ' are divided by g (`uptack.privacy.cost`, Disjoint). g is `groups_per_person`, or is chosen for
+    a tenth of ε (`uptack.discrete.cells_per_person`); the notes say which g it is. f gets the rows of a group's people
+    as people's data.
 
     f must stay within the ε and δ that it is given. It is first run without rows. This finds wrong options, and
     statistics that need rows, whatever the data. x may also be a table in groups (`uptack.table.reads.Grouped`),
@@ -216,28 +242,61 @@ def per_group(
     >>> release.value, release.privacy
     (Groups({'a': 3.0, 'b': 8.0, 'z': ⊥}), Privacy(epsilon=1.0, adjacency=Adjacency('add/remove')))
     >>> release.value["z"]
-    ⊥ (median by inverse sensitivity, ε = 1.0 (add/remove); a reply needs n of at least 203)
+    ⊥ (median by inverse sensitivity, ε = 1.0 (add/remove); at ε = 1 no value stood out; a reply needs n of at least
+    203 (n·ε of about 203))
     """
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
-    plan = _plan(epsilon, delta, groups, share, relation, options.get("method", "inverse") != "inverse")
-    budget: dict[str, Any] = {"epsilon": plan.each.exact_epsilon, "adjacency": plan.each.adjacency, "entropy": bits}
-    if not plan.each.pure:
-        budget["delta"] = plan.each.exact_delta
-
-    def run(rows: tuple[Any, ...]) -> Reply:
-        return _within(f(*rows, **budget, **options), plan.each)
-
+    own_delta = options.get("method", "inverse") != "inverse"
+    plan = _plan(epsilon, delta, groups, share, groups_per_person, relation, own_delta)
     data = _grouped(x, by)
     if plan.public is not None:
         distinct("groups", plan.public, data.groups.kinds, "a list of groups that rows can tell apart")
-    run(data.nothing())
-    sizes = None if plan.screen is None else frequent(plan.screen, data.sizes(), bits)
+    _run(f, data.nothing(), plan.each(plan.stated or plan.limit.limits[-1]), options, bits)  # type: ignore[union-attr]
+    g = 1
+    if relation.person:
+        data = data if plan.public is None else data.among(plan.public)
+        g = plan.stated or _chosen(plan.limit, data, relation, bits)
+        data = data.within(g)
+    each, screen = plan.each(g), None if plan.listing is None else plan.screen(g)
+    sizes = None if screen is None else frequent(screen, data.sizes(), bits)
     chosen = plan.public or sorted(sizes.value if sizes else (), key=_order)
-    replies = {group: run(data.rows(group)) for group in track(chosen, "groups")}
-    tree = _loss(sizes, replies.values())
+    replies = {group: _run(f, data.rows(group), each, options, bits) for group in track(chosen, "groups")}
+    tree = _loss(plan.limit, sizes, replies.values(), g)
     name = getattr(f, "__name__", "statistic").replace("_", " ")
-    how = f"{name} per group" + (f" (unknown groups, cutoff {plan.screen.cutoff})" if plan.screen else "")
-    return Release(Groups(replies, sizes), cost(tree, relation), how, tree, None, bits.private)
+    how = f"{name} per group" + (f" (unknown groups, cutoff {screen.cutoff})" if screen else "")
+    notes = (*_membership(relation, g, plan), *(_listed(screen.cutoff, relation) if screen else ()))
+    return Release(Groups(replies, sizes), cost(tree, relation), how, tree, None, bits.private, notes)
+
+
+def _run(
+    f: Callable[..., Reply], rows: tuple[Any, ...], each: Privacy, options: dict[str, Any], bits: Entropy
+) -> Reply:
+    """The reply of one group, which must stay within its budget."""
+    budget: dict[str, Any] = {"epsilon": each.exact_epsilon, "adjacency": each.adjacency, "entropy": bits}
+    if not each.pure:
+        budget["delta"] = each.exact_delta
+    return _within(f(*rows, **budget, **options), each)
+
+
+def _membership(relation: Adjacency, g: int, plan: _Plan) -> tuple[str, ...]:
+    """In how many groups people count."""
+    if not relation.person or (plan.public is not None and len(plan.public) <= g):
+        return ()
+    groups = "the group" if g == 1 else f"the {g} groups"
+    how = "" if plan.limit is None else f" ({g} was chosen privately; groups_per_person= states another number)"
+    return (f"Each person counts in {groups} with most of her rows{how}.",)
+
+
+def _listed(cutoff: int, relation: Adjacency) -> tuple[str, ...]:
+    """Which groups are not listed."""
+    return (f"Groups with fewer than about {cutoff:,} {relation.unit} are not listed.",)
+
+
+def _chosen(limit: CellLimit | None, data: Grouped | PlainGroups, relation: Adjacency, bits: Entropy) -> int:
+    """In how many groups one person counts, if it is not stated."""
+    assert limit is not None
+    account = Account.open("groups of a person", limit.epsilon, adjacency=relation, entropy=bits)
+    return limit.choose(data.groups.per_person, account)
 
 
 def _order(group: Hashable) -> list[Any]:
@@ -262,6 +321,14 @@ class PlainGroups:
             raise InvalidArgument("by", "a column of one group for every row of x", "another length")
         table = MemoryTable.of({**fields, PLACE: field(PLACE, np.arange(len(data)))})
         return PlainGroups(data, table.groups(tuple(fields)))
+
+    def among(self, groups: Sequence[Hashable]) -> PlainGroups:
+        """Only these groups."""
+        return replace(self, groups=self.groups.among(groups))
+
+    def within(self, at_most: int) -> PlainGroups:
+        """A row is in one group."""
+        return self
 
     def sizes(self) -> tuple[Sequence[Hashable], NDArray[np.int64]]:
         """The groups that occur, and their numbers of rows."""
@@ -296,9 +363,10 @@ def _within(reply: Any, each: Privacy) -> Reply:
     raise InvalidArgument("f", f"a statistic whose reply costs at most {each}", got, fix)
 
 
-def _loss(sizes: Release[Histogram] | None, replies: Iterable[Reply]) -> loss.Loss:
-    """The list of groups, where it was bought, and then the groups side by side. Equal parts are named once."""
-    parts = tuple(dict.fromkeys(reply.loss for reply in replies if reply.loss is not None))
+def _loss(limit: CellLimit | None, sizes: Release[Histogram] | None, replies: Iterable[Reply], g: int) -> loss.Loss:
+    """The choice of g and the list of groups, where they were bought, and then the groups side by side."""
+    parts = tuple(dict.fromkeys(reply.loss for reply in replies if reply.loss is not None))  # equal parts once
+    choice = (limit.loss,) if limit is not None else ()
     listing = (sizes.loss,) if sizes else ()
-    stages = (*listing, loss.Disjoint(parts)) if parts else listing
-    return loss.Composed(stages) if stages else loss.Pure(0)
+    stages = (*choice, *listing, *([loss.Disjoint(parts, g)] if parts else []))
+    return loss.Composed(stages) if len(stages) > 1 else stages[0] if stages else loss.Pure(0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.display import Ends, FigureTable, PlottedValue, Record, Tabular, of_value
-from uptack.display.numbers import SHOWN, is_number
+from uptack.display.numbers import SHOWN, is_number, number
 from uptack.display.numbers import plain as _python
 from uptack.display.plots import caption, dots, levels
 from uptack.display.time_text import json_value
@@ -44,7 +44,7 @@ class EachNoise:
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The bounds of every coordinate."""
         if any(part is None for part in self.parts):
-            raise NoInterval("some coordinate has no law that a reader may know")
+            raise NoInterval("the error of some coordinate depends on the data, so there is no interval for it")
         ends = [part.around(v, confidence) for part, v in zip(self.parts, value, strict=True) if part is not None]
         return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
@@ -110,7 +110,10 @@ class Release(Tabular, Generic[T]):
         """
         checks.inside_unit("confidence", confidence)
         if self.noise is None:
-            raise NoInterval(f"the error of this {self.mechanism} depends on the data, so no reader may know its law")
+            raise NoInterval(
+                f"the error of this {self.mechanism} depends on the data, so there is no interval; if the function has "
+                "interval=, ask for one with the release"
+            )
         low, high = self.noise.around(self.value, confidence)
         return _python(low), _python(high)
 
@@ -131,7 +134,7 @@ class Release(Tabular, Generic[T]):
         return json.dumps(self.to_dict(), default=str, **options)
 
     def named(self, *names: Any) -> Self:
-        """The same release, with names of one's own for the last entries of its value: those of a design's columns.
+        """The same release, with other names for the last entries of its value, such as the columns of a design.
 
         >>> from uptack.privacy.loss import Pure
         >>> fit = Release(np.array([1.0, 2.5]), Privacy(1), "regression", Pure(1), labels=("intercept", "x0"))
@@ -169,7 +172,7 @@ class Release(Tabular, Generic[T]):
         if hasattr(self.value, "plot"):
             return self.value.plot(ax=ax, **style)
         if not isinstance(self.value, np.ndarray) or self.value.ndim != 1 or self.value.dtype.kind not in "iuf":
-            raise UptackError(f"there is nothing to draw of this {self.mechanism}; show the value instead")
+            raise UptackError(f"a {self.mechanism} has no plot; print the value instead")
         lines = of_value(self.value, self._ends()[0], self.labels)
         names, ends = [one["figure"] for one in lines], [[one[end] for one in lines] for end in ("low", "high")]
         draw = levels if self.labels and all(map(is_number, names)) else dots
@@ -194,20 +197,23 @@ class Release(Tabular, Generic[T]):
 
 @dataclass(frozen=True)
 class Advice:
-    """What would give a reply, computed from public numbers only. Any one of the changes is enough.
+    """What would give a reply, computed from public and released numbers only. Any one of the changes is enough.
 
-    It always includes more rows or another question. A larger ε is never the only option.
+    It always includes more rows or another question. A larger ε is never the only option. Of a ⊥ that was paid for,
+    `why` says which step gave no answer, and `at` is the ε that n is meant for: what counts is the product n·ε.
     """
 
     n: int | None = None
     epsilon: float | None = None
     delta: float | None = None
     other: str = ""
+    why: str = ""
+    at: float | None = None
 
     def __post_init__(self) -> None:
         if self.n is None and not self.other:
-            must = "named (or another way out), since ε must not be the only one"
-            raise InvalidArgument("n", must, "None", "Say which number of rows would do.")
+            must = "given, or `other`, since a larger ε must not be the only advice"
+            raise InvalidArgument("n", must, "None", "State how many rows are enough.")
 
     def __str__(self) -> str:
         ways = [
@@ -216,11 +222,18 @@ class Advice:
             f"δ of at least {self.delta:.3g}" if self.delta is not None else "",
             self.other,
         ]
-        return " or ".join(way for way in ways if way)
+        product = "" if self.product is None else f" (n·ε of about {number(self.product)})"
+        return " or ".join(way for way in ways if way) + product
+
+    @property
+    def product(self) -> float | None:
+        """The n·ε from which on there is a reply, where that is known."""
+        return None if self.n is None or self.at is None else float(f"{self.n * self.at:.3g}")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {"n": self.n, "epsilon": self.epsilon, "delta": self.delta, "other": self.other}
+        said = {"n": self.n, "epsilon": self.epsilon, "delta": self.delta, "other": self.other}
+        return {**said, "why": self.why, "n_epsilon": self.product}
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +257,12 @@ class NoReply(Tabular):
     def __bool__(self) -> Literal[False]:
         return False
 
+    @property
+    def reason(self) -> str:
+        """Which step gave no answer, if anything was spent on it, and what would give a reply."""
+        why = f"{self.advice.why}; " if self.advice.why else ""
+        return f"{why}a reply needs {self.advice}"
+
     def unwrap(self) -> NoReturn:
         """Raises `NoReplyError`: there is no value."""
         raise NoReplyError(self)
@@ -258,12 +277,12 @@ class NoReply(Tabular):
 
     def records(self) -> list[Record]:
         """One line without a value. The note says what would give a reply."""
-        note = f"no reply: a reply needs {self.advice}"
+        note = f"no reply: {self.reason}"
         return [{"value": None, "low": None, "high": None, **_price(self.privacy), "note": note}]
 
     def table(self) -> FigureTable:
         """⊥, what it cost, and what would give a reply."""
-        said = (f"a reply needs {self.advice}", str(self.privacy))
+        said = (self.reason, str(self.privacy))
         return FigureTable(self.mechanism, ("value",), (("⊥ (no reply)",),), said, private=self.private)
 
     def to_dict(self) -> dict[str, Any]:
@@ -282,4 +301,4 @@ class NoReply(Tabular):
         return json.dumps(self.to_dict(), **options)
 
     def __repr__(self) -> str:
-        return lines(f"⊥ ({self.mechanism}, {self.privacy}; a reply needs {self.advice})")
+        return lines(f"⊥ ({self.mechanism}, {self.privacy}; {self.reason})")

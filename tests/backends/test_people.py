@@ -159,14 +159,14 @@ def test_means_of_people(people, ids):
 
 
 @in_engines
-@pytest.mark.parametrize("share", ["people", "rows", "one"])
+@pytest.mark.parametrize("share", ["people", "rows", "any"])
 def test_units_of_categories(people, ids, share):
-    unit = PrivacyUnit.of_people(ids, share, 3 if share == "rows" else None)
+    unit = PrivacyUnit.of_people(ids, share, {"rows": 3, "any": 1}.get(share))
     whose = owners(TABLE, ids)
     for name in ("ward", "visits"):
         theirs, wanted = by_person(whose, TABLE[name].to_pylist()), Counter()
         for rows in theirs.values():
-            if share == "one":
+            if share == "any":
                 wanted[favourite(rows)] += 1
             else:
                 wanted.update(dict.fromkeys(rows, 0))
@@ -174,7 +174,7 @@ def test_units_of_categories(people, ids, share):
                     wanted[value] += min(U // len(rows), unit.step)
         found = categories(people.weighted(unit), name)
         assert found == wanted
-    if share != "one":
+    if share != "any":
         assert list(categories(people.weighted(unit), "ward"))[-1] is None
 
 

@@ -44,8 +44,8 @@ ALLOWED = {
     "limits": GROUND | {"discrete"},
     "influence": GROUND | {"display", "reach", "registry", "statistics"},
     "ledger": GROUND | {"display", "privacy"},
-    "session": GROUND | KERNEL | {"display", "grouping", "ledger", "statistics"},
-    "report": GROUND | KERNEL | {"display", "kernels", "session", "statistics"},
+    "session": GROUND | KERNEL | {"discrete", "display", "grouping", "ledger", "statistics"},
+    "report": GROUND | KERNEL | {"discrete", "display", "kernels", "session", "statistics"},
     "samples": {"errors"},
     "audit": None,  # attacks everything
     "cli": None,  # commands for everything
@@ -145,4 +145,4 @@ def test_reports_of_files_load_what_they_need(tmp_path):
     command, places = [sys.executable, "-c", REPORTS, str(path), *NEEDLESS, *ONLY_CSV], {"PYTHONPATH": str(SRC.parent)}
     ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | places)
     assert {"parquet 0 []", f"csv 0 {ONLY_CSV}"} <= set(ended.stdout.splitlines()), ended.stdout + ended.stderr
-    assert "Left out" not in ended.stdout  # so all figures have been made
+    assert "Not computed" not in ended.stdout  # so all figures have been made

@@ -193,8 +193,8 @@ class Comparison:
         for unit in [theirs.unit, *([PrivacyUnit(theirs.unit.ids, "rows", 3)] if people else [])]:
             self._unit(unit, ours.weighted(unit), theirs.weighted(unit))
         if people:
-            one = PrivacyUnit(theirs.unit.ids, "one")
-            self.counts("one", ours.weighted(one), theirs.weighted(one))
+            one = PrivacyUnit(theirs.unit.ids, "any", 2)
+            self.counts("any", ours.weighted(one), theirs.weighted(one))
             self.per_person(ours, theirs)
         self.groups(ours, theirs)
         self.designs(ours, theirs)

@@ -97,7 +97,13 @@ def test_order_statistics_and_exact_sums_are_the_definition(tmp_path, place, uni
 
 @pytest.mark.parametrize(
     "unit",
-    [PrivacyUnit(), PrivacyUnit(("id",), "people"), PrivacyUnit(("id",), "rows", 4), PrivacyUnit(("id",), "one")],
+    [
+        PrivacyUnit(),
+        PrivacyUnit(("id",), "people"),
+        PrivacyUnit(("id",), "rows", 4),
+        PrivacyUnit(("id",), "any", 1),
+        PrivacyUnit(("id",), "any", 2),
+    ],
 )
 def test_counts_are_the_definition(tmp_path, place, unit):
     table, wanted, theirs = made(6, 300), Counter(), defaultdict(Counter)
@@ -105,9 +111,9 @@ def test_counts_are_the_definition(tmp_path, place, unit):
     lines = [(g or "", who) for g, who in lines if who is not None or not unit.people]
     for g, who in lines:
         theirs[who][g] += 1
-    if unit.share == "one":
+    if unit.share == "any":
         for cells in theirs.values():
-            wanted[min(cells, key=lambda g, cells=cells: (-cells[g], g == "", g))] += 1
+            wanted.update(sorted(cells, key=lambda g, cells=cells: (-cells[g], g == "", g))[: unit.at_most])
     else:
         wanted = brute(*zip(*lines, strict=True), unit)[2]
     wanted = {key or None: units for key, units in wanted.items()}
@@ -115,8 +121,19 @@ def test_counts_are_the_definition(tmp_path, place, unit):
         with one.snapshot():
             found = one.weighted(unit).counts([one.column("g")])
             assert {key: int(units) for (key,), units in zip(found.keys, found.units, strict=True)} == wanted
-            if unit.share == "one":
-                assert dict(zip(*one.groups(["g"]).sizes(), strict=True)) == wanted
+            if unit.share == "any":
+                groups, some = one.groups(["g"]).within(unit.at_most), list(wanted)[:2]
+                assert dict(zip(*groups.sizes(), strict=True)) == wanted
+                assert dict(zip(*groups.sizes(unit), strict=True)) == wanted
+                parts = {g: groups.part(g).column("x").count() for g in wanted}
+                assert parts == wanted
+                numbers = Counter(len(cells) for cells in theirs.values())
+                found = one.cells_per_person([one.column("g")])
+                assert {k: int(n) for k, n in enumerate(found) if n} == numbers
+                assert groups.per_person().tolist() == found.tolist()
+                own = Counter(sum((g or "") in cells for g in some) for cells in theirs.values())
+                inside = groups.among(some).per_person()
+                assert {k: int(n) for k, n in enumerate(inside) if n} == {k: n for k, n in own.items() if k}
 
 
 def added(rows):

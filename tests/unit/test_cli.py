@@ -126,7 +126,7 @@ def test_no_reply_has_its_own_exit_code_and_says_what_would_do(capsys, tmp_path)
         (["report", "{ages}", "-e", "1", "--columns", "nothing"], "nothing"),
         (["report", "{ages}", "-e", "1", "--share", "age"], "NAME=WEIGHT"),
         (["plan", "{ages}", "median:age"], "STATISTIC:COLUMN:EPSILON"),
-        (["histogram", "{ages}", "town", "-e", "1"], "pass δ"),
+        (["histogram", "{ages}", "town", "-e", "1"], "pass delta=1e-6"),
         (["ledger", "show", "nowhere.db"], "nowhere.db"),
         (["nonsense"], "No such command"),
     ],
@@ -349,7 +349,7 @@ def test_describe_says_whose_privacy_is_meant(capsys):
     code, out, _ = run(capsys, "describe", VISITS, "--person", "patient_id")
     assert (code, "3,000 people" in out, "19,621" in out, "Each person is protected" in out) == (0, True, False, True)
     out = run(capsys, "describe", HEALTH, "--noun", "person-year")[1]
-    assert "Each person-year is protected:" in out
+    assert "Each person-year is protected." in out
     assert "CURATOR" not in out
 
 

@@ -247,7 +247,7 @@ def test_every_group_is_run_on_its_rows_with_all_of_epsilon():
     assert [rows for rows, *_ in runs] == [[1, 3], [4], [], [2]]
     assert {tuple(rest) for _, *rest in calls} == {(1, 0, ADD_REMOVE, "n")}
     assert made.privacy == Privacy(1, 0, ADD_REMOVE)
-    assert made.loss == loss.Composed((loss.Disjoint((loss.Pure(1),)),))
+    assert made.loss == loss.Disjoint((loss.Pure(1),))
     assert made.privacy.under(SUBSTITUTE) == Privacy(2)
 
 
@@ -407,8 +407,8 @@ def test_only_groups_that_are_shown_are_read():
         ("share", {"share": 0}),
         ("share", {"share": 1}),
         ("rows_per_person", {"rows_per_person": 0}),
-        ("adjacency", {"adjacency": SUBSTITUTE}),
         ("adjacency", {"adjacency": "add/remove"}),
+        ("groups_per_person", {"groups_per_person": 2}),
         ("entropy", {"entropy": 7}),
         ("by", {"by": "ab"}),
         ("by", {"by": None}),
@@ -471,3 +471,105 @@ def test_statistics_take_by(statistic, arguments):
 def test_groups_without_by_are_an_error():
     with pytest.raises(ut.InvalidArgument, match="groups"):
         ut.median([1.0], epsilon=1, groups=["a"])
+
+
+# --------------------------------------------------------------------------------- what is asked is what is debited
+
+WARDS = np.array(["a", "b", "c", "d"] * 5000)
+STAYS = np.random.default_rng(2).integers(1, 30, WARDS.size)
+BUDGET = {"epsilon": 1, "delta": 1e-6}
+
+
+@pytest.mark.parametrize("relation", [SUBSTITUTE, ADD_REMOVE, SUBSTITUTE.per_person(2)], ids=str)
+@pytest.mark.parametrize("groups", [None, ["a", "d"]])
+@pytest.mark.parametrize("method", ["inverse", "ptr"])
+def test_groups_cost_what_was_asked_for(relation, groups, method):
+    """Under SUBSTITUTE the list of groups and the answers cost twice the ε, and 3.7 times the δ."""
+    asked = BUDGET if groups is None or method == "ptr" else {"epsilon": 1}
+    made = ut.median(STAYS, by=WARDS, groups=groups, adjacency=relation, method=method, **asked)
+    assert made.privacy.epsilon <= 1
+    assert made.privacy.delta <= asked.get("delta", 0)
+    assert made.privacy.adjacency == relation
+    if method == "inverse":
+        assert made.privacy.epsilon == 1
+        assert set(made.value) == set(groups or "abcd")
+
+
+def test_a_session_debits_what_was_asked_for(tmp_path):
+    ledger = ut.Ledger(tmp_path / "budget.db", epsilon=3, delta=1e-5)
+    session = ut.open({"ward": WARDS, "stay": STAYS}, ledger=ledger)
+    made = session["stay"].median(by="ward", **BUDGET)
+    assert made.privacy == session.spent == Privacy(1, 1e-6)
+    assert (ledger.remaining().epsilon, ledger.remaining().delta) == pytest.approx((2, 9e-6))
+    assert set(made.value) == set("abcd")
+    assert made.notes[-1].startswith("Groups with fewer than about")
+    assert session.count(by="ward", **BUDGET).privacy == Privacy(1, 1e-6)
+    assert session.spent == Privacy(2, 2e-6)
+
+
+def test_a_part_of_a_group_costs_its_share():
+    """The exact group budgets add up to what was asked for, and no larger ones would."""
+    tree = loss.Disjoint((loss.Approximate(Fraction(1, 10), 1e-7),), 3)
+    person = ADD_REMOVE.by_person("id")
+    assert cost(tree, person) == Privacy(Fraction(3, 10), Fraction(3, 10**7), person)
+    replaced = cost(tree, SUBSTITUTE.by_person("id"))
+    assert replaced.exact_epsilon == Fraction(6, 10)
+    assert float(replaced.exact_delta) == pytest.approx(3e-7 * (1 + math.exp(0.1)))
+
+
+# ------------------------------------------------------------------------------------- one mechanism for one question
+
+CELLS = 20
+PAIRS = {"a": np.arange(4000) % 4, "b": np.arange(4000) // 4 % 5}
+
+
+def test_counts_by_group_are_a_histogram_of_the_groups():
+    """By two columns 4 of 20 cells were shown, with a cutoff of 110; a histogram of the pairs showed all 20."""
+    session = ut.open(PAIRS, entropy=ut.SeededEntropy(1))
+    made = [session.count(by=["a", "b"], **BUDGET), session.histogram("a", "b", **BUDGET)]
+    pairs = list(zip(PAIRS["a"].tolist(), PAIRS["b"].tolist(), strict=True))
+    direct = histogram(pairs, **BUDGET, entropy=ut.SeededEntropy(1))
+    for one in made:
+        assert len(one.value) == len(direct.value) == CELLS
+        assert one.mechanism.partition(" (")[2] == direct.mechanism.partition(" (")[2].replace("categories", "groups")
+        assert all(abs(count - 200) < 60 for count in one.value.values())
+        assert one.privacy == direct.privacy
+        low, high = one.interval(0.999999)
+        assert all(a <= 200 <= b for a, b in zip(low, high, strict=True))
+    public = session.count(by=["a", "b"], groups=[(0, 0), (3, 4), (9, 9)], epsilon=1)
+    assert list(public.value) == [(0, 0), (3, 4), (9, 9)]
+    assert abs(public.value[9, 9]) < 40
+    with pytest.raises(ut.InvalidArgument, match="share must be left out"):
+        session.count(by="a", share=0.2, **BUDGET)
+    assert (
+        session["a"].histogram(epsilon=1, keys=4).value.cells == session.histogram("a", epsilon=1, keys=4).value.cells
+    )
+
+
+def test_counts_of_flags_by_group():
+    flag = np.arange(4000) % 10 == 0
+    session = ut.open({**PAIRS, "flag": flag}, entropy=ut.SeededEntropy(1))
+    made = session["flag"].count(by="b", groups=[0, 1], epsilon=5)
+    truth = [int((flag & (PAIRS["b"] == b)).sum()) for b in (0, 1)]
+    assert list(made.value.values()) == pytest.approx(truth, abs=15)
+    direct = count(flag, by=PAIRS["b"], groups=[0, 1], epsilon=5, entropy=ut.SeededEntropy(1))
+    assert list(direct.value.values()) == pytest.approx(truth, abs=15)
+
+
+def test_crosstabs_and_margins():
+    session = ut.open(PAIRS, entropy=ut.SeededEntropy(1))
+    table = session.crosstab("a", "b", **BUDGET)
+    assert table.value.levels(0) == [0, 1, 2, 3]
+    assert np.shape(table.value.grid()) == (4, 5)
+    assert np.abs(np.array(table.value.grid(), float) - 200).max() < 60
+    assert len(repr(table.value).splitlines()) == 5
+    assert len(table.interval(0.9)[0]) == CELLS
+    assert table.privacy == Privacy(1, 1e-6)
+    before = session.spent
+    margins = session.margins("a", "b", **BUDGET)
+    assert list(margins) == [("a",), ("b",)]
+    assert {m: len(one.value) for m, one in margins.items()} == {("a",): 4, ("b",): 5}
+    assert session.spent.exact_epsilon - before.exact_epsilon == 1
+    assert list(session.margins(["a", "b"], which=2, **BUDGET)) == [("a", "b")]
+    with pytest.raises(ut.InvalidArgument, match="which"):
+        session.margins("a", "b", which=3, **BUDGET)

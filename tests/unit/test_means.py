@@ -1,18 +1,23 @@
 """Means, sums, variances and proportions: what they say, and what they can't stand behind."""
 
+import itertools
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import uptack as ut
+from tests.helpers import CountingEntropy
 from uptack.noise import IntegerLaplace
 from uptack.statistics.frames import FramePlan, enough
-from uptack.statistics.proportions import ProportionInterval, _noise
+from uptack.statistics.proportions import ProportionInterval, _noise, indicator, true_and_false
 from uptack.table.arguments import as_column
 from uptack.table.protocol import Column
+from uptack.table.reads import SHARES
+from uptack.table.unit import U
 
 RNG = np.random.default_rng(1)
 N = 20_000
@@ -141,7 +146,7 @@ def test_the_order_and_partition_of_rows_have_no_say():
         return Halves(made.table, made.expr, made.kind)
 
     x = LAWS["gamma"][0]
-    for ask in (ut.mean, ut.sum, ut.variance, ut.proportion):
+    for ask in (ut.mean, ut.sum, ut.variance, partial(ut.proportion, above=2)):
         values = {ask(data, epsilon=1, **seeded()).value for data in (x, x[::-1].copy(), halves(x))}
         assert len(values) == 1
 
@@ -151,10 +156,10 @@ def test_an_engine_gives_the_same(tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     x = np.where(np.arange(N) % 10 == 0, np.nan, LAWS["gamma"][0])
     pq.write_table(pa.table({"x": x}), tmp_path / "x.parquet")
-    for statistic in ("mean", "variance", "proportion"):
+    for statistic, how in (("mean", {}), ("variance", {}), ("proportion", {"above": 2}), ("proportion", {"equals": 1})):
         session = ut.open(tmp_path / "x.parquet", **seeded(4))
-        engine = getattr(session["x"], statistic)(epsilon=1, missing="drop")
-        here = getattr(ut, statistic)(x, epsilon=1, missing="drop", **seeded(4))
+        engine = getattr(session["x"], statistic)(epsilon=1, missing="drop", **how)
+        here = getattr(ut, statistic)(x, epsilon=1, missing="drop", **how, **seeded(4))
         assert engine.value == here.value
         assert engine.interval(0.9) == here.interval(0.9)
 
@@ -176,12 +181,11 @@ def test_an_interval_for_people_is_about_people():
         ut.mean(x, epsilon=2, person=ids, weights="rows", at_most=30, **seeded()).interval(0.95)
 
 
-@pytest.mark.parametrize("name", ["sum", "proportion"])
-def test_what_is_not_proved_for_peoples_rows_is_refused(name):
+def test_what_is_not_proved_for_peoples_rows_is_refused():
     ids = np.repeat(np.arange(N // 2), 2)
     with pytest.raises(ut.InvalidArgument, match="per_person must be given with person"):
-        getattr(ut, name)(LAWS["gamma"][0], epsilon=1, person=ids)
-    assert getattr(ut, name)(LAWS["gamma"][0], epsilon=1, person=ids, per_person="sum")
+        ut.sum(LAWS["gamma"][0], epsilon=1, person=ids)
+    assert ut.sum(LAWS["gamma"][0], epsilon=1, person=ids, per_person="sum")
 
 
 # ------------------------------------------------------------------------------------------------------ proportions
@@ -210,10 +214,83 @@ def test_proportions():
         assert found.value == pytest.approx(0.15, abs=0.01)
         low, high = found.interval(0.95)
         assert 0.12 < low < 0.15 < high < 0.18
-    assert ut.proportion(np.zeros(0), epsilon=1, **SECRET, **seeded()).interval(0.95)[1] > 0.3
+    assert ut.proportion(np.zeros(0, bool), epsilon=1, **SECRET, **seeded()).interval(0.95)[1] > 0.3
     holes = np.where(np.arange(2000) < 1000, np.nan, 1.0)
     for missing, wanted in (("low", 0.5), ("high", 1.0), (0, 0.5), ("drop", 1.0)):
-        assert ut.proportion(holes, epsilon=1, missing=missing, **seeded()).value == pytest.approx(wanted, abs=0.02)
+        found = ut.proportion(holes, equals=1, epsilon=1, missing=missing, **seeded())
+        assert found.value == pytest.approx(wanted, abs=0.02)
+
+
+CODES = np.where(np.arange(2000) < 500, 1, 2)  # 1 = yes, 2 = no
+
+
+@pytest.mark.parametrize("x", [CODES, CODES.astype(float), CODES.tolist(), CODES.astype(str)], ids=lambda x: type(x[0]))
+def test_a_proportion_says_what_counts(x):
+    """In a column that is coded 1 = yes, 2 = no, "above 0" would be everybody."""
+    entropy = CountingEntropy()
+    with pytest.raises(ut.InvalidArgument, match="x must be a column of truth values if neither equals= nor above="):
+        ut.proportion(x, epsilon=1, entropy=entropy)
+    assert entropy.taken == 0
+    yes = "1" if isinstance(x[0], str) else 1
+    for equals in (yes, [yes]):
+        assert ut.proportion(x, equals=equals, epsilon=5, **seeded()).value == pytest.approx(0.25, abs=0.005)
+    if not isinstance(x[0], str):
+        assert ut.proportion(x, above=1, epsilon=5, **seeded()).value == pytest.approx(0.75, abs=0.005)
+    for wrong in ({"equals": yes, "above": 1}, {"equals": [None]}, {"equals": b"1"}, {"above": None}):
+        with pytest.raises(ut.InvalidArgument):
+            ut.proportion(x, epsilon=1, entropy=entropy, **wrong)
+    assert entropy.taken == 0
+
+
+@pytest.mark.parametrize("of", ["memory", "duckdb"])
+def test_proportions_of_people(of, tmp_path):
+    """People weigh alike: each with the share of her rows, or with whether she has such a row at all."""
+    rng = np.random.default_rng(5)
+    many = rng.integers(1, 40, 3000)
+    ids, often = np.repeat(np.arange(3000), many), np.repeat(rng.random(3000) < 0.5, many)
+    x = (rng.random(ids.size) < np.where(often, 0.4, 0.1)) & (rng.random(ids.size) < 0.9)
+    share = np.bincount(ids, x) / many
+    data = {"id": ids, "x": x, "code": np.where(x, 1, 2), "time": np.arange(ids.size)}
+    if of == "duckdb":
+        pytest.importorskip("duckdb")
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table(data), tmp_path / "x.parquet")
+    session = ut.open(tmp_path / "x.parquet" if of == "duckdb" else data, person="id", **seeded())
+    last = np.append(ids[1:] != ids[:-1], True)
+    wanted = {None: share.mean(), "mean": share.mean(), "any": (share > 0).mean(), "last": x[last].mean()}
+    for how, truth in wanted.items():
+        more = {"order": "time"} if how == "last" else {}
+        for column, equals in (("x", {}), ("code", {"equals": 1})):
+            found = session[column].proportion(epsilon=20, per_person=how, **more, **equals)
+            assert found.value == pytest.approx(truth, abs=0.001)
+            low, high = found.interval(0.9999)
+            assert low < truth < high < low + 0.1
+            assert any("people" in note.lower() for note in found.notes)
+    for how in ("sum", "max", "median", "count"):
+        with pytest.raises(ut.InvalidArgument, match="per_person must be 'mean' or 'any' or 'last'"):
+            session["x"].proportion(epsilon=1, per_person=how)
+    with pytest.raises(ut.InvalidArgument, match="per_person must be"):
+        session["code"].mean(epsilon=1, per_person="any")
+
+
+def test_the_share_of_people_has_the_sensitivity_that_it_is_priced_for():
+    """Whatever rows one person has instead, the units of true rows move by at most U, and both sums by at most 2U."""
+    worlds = [rows for m in (1, 2, 3) for rows in itertools.product((0.0, 1.0, np.nan), repeat=m)]
+    largest = 0
+    for missing in ("low", "drop"):
+        sums = []
+        for rows in worlds:
+            x, ids = np.array([1.0, 0.0, 1.0, *rows]), ["a", "a", "b", *["c"] * len(rows)]
+            read = SHARES.enter({"x": x}, ids)
+            data = indicator(read.arguments["x"], 1, None)
+            data = data.drop() if missing == "drop" else data.filled(-1.0)
+            sums.append([int(s) for s in data.weighted_sum(true_and_false)])
+        for one, two in itertools.combinations(sums, 2):
+            moves = [abs(a - b) for a, b in zip(one, two, strict=True)]
+            assert moves[0] <= U
+            assert sum(moves) <= 2 * U
+            largest = max(largest, sum(moves))
+    assert largest == 2 * U
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), 1, 7, 10**5])
@@ -227,9 +304,9 @@ def test_the_noise_of_a_proportion_is_the_law(scale):
 
 
 def test_noise_that_is_wide_is_no_trouble():
-    found = ut.proportion(np.ones(10**6), epsilon="1e-5", **seeded())
+    found = ut.proportion(np.ones(10**6, bool), epsilon="1e-5", **seeded())
     assert found.interval(0.95)[0] < 1
-    assert ut.proportion(np.ones(10), epsilon="1e-5", **seeded()).interval(0.95) == (0.0, 1.0)
+    assert ut.proportion(np.ones(10, bool), epsilon="1e-5", **seeded()).interval(0.95) == (0.0, 1.0)
 
 
 def test_python_keeps_its_sum():

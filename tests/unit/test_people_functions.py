@@ -57,19 +57,21 @@ def test_a_public_number_of_people_is_not_counted():
 
 
 def test_histograms_spread_people_or_count_them_once():
-    spread = ut.histogram(WARD, person=IDS, keys=["a", "b", "c"], epsilon=LOUD).value
+    spread = ut.histogram(WARD, person=IDS, keys=["a", "b", "c"], epsilon=LOUD, weights="people").value
     assert dict(spread) == pytest.approx({"a": 2 / 3, "b": 3 / 2, "c": 1 / 3 + 1 / 2}, abs=1e-4)
-    once = ut.histogram(WARD, person=IDS, keys=["a", "b", "c"], epsilon=LOUD, weights="one").value
+    once = ut.histogram(WARD, person=IDS, keys=["a", "b", "c"], epsilon=LOUD, weights="any", at_most=1).value
     assert dict(once) == {"a": 1, "b": 2, "c": 0}
     rows = ut.histogram(WARD, person=IDS, keys=["a", "b", "c"], epsilon=LOUD, weights="rows", at_most=2).value
     assert dict(rows) == pytest.approx({"a": 4 / 3, "b": 2, "c": 2 / 3 + 1}, abs=1e-4)
-    none = ut.histogram(WARD, person=IDS, keys=["b", "c"], epsilon=LOUD, weights="one").value
+    none = ut.histogram(WARD, person=IDS, keys=["b", "c"], epsilon=LOUD, weights="any", at_most=1).value
     assert dict(none) == {"b": 2, "c": 1}  # ann is in c, the one of these that she has rows of
 
 
 def test_a_total_is_the_number_of_people():
     ids, x, _ = panel()
-    made = ut.histogram(x, person=ids, edges=[-1, 0, 1], outside="clamp", total=True, nonnegative=True, epsilon=0.1)
+    made = ut.histogram(
+        x, person=ids, edges=[-1, 0, 1], outside="clamp", total=True, nonnegative=True, epsilon=0.1, weights="people"
+    )
     assert made.value.counts.sum() == pytest.approx(400)
     with pytest.raises(InvalidArgument, match="total"):
         ut.histogram(x, person=ids, edges=[-1, 1], total=True, epsilon=1, weights="rows", at_most=2)
@@ -89,13 +91,13 @@ def test_unknown_categories_of_people():
 def test_sparse_histograms_and_margins_of_people():
     ids, x, rng = panel(2000)
     cells = rng.integers(0, 4, ids.size) * 2**38
-    truth = ut.histogram(cells, person=ids, keys=[c * 2**38 for c in range(4)], epsilon=LOUD).value
+    truth = ut.histogram(cells, person=ids, keys=[c * 2**38 for c in range(4)], epsilon=LOUD, weights="people").value
     for rule in ("printed", "adaptive"):
         kept = ut.sparse_histogram(cells, 2**40, 1, person=ids, rule=rule, entropy=seeded()).value
         assert set(truth) <= set(kept)
         assert all(abs(kept[cell] - truth[cell]) < 30 for cell in truth)
     domain, columns = Domain({"a": 2, "b": 3}), {"a": cells % 3 % 2, "b": np.abs(x).astype(int) % 3}
-    exact = [ut.histogram(columns["b"], person=ids, keys=3, epsilon=LOUD).value[k] for k in range(3)]
+    exact = ut.histogram(columns["b"], person=ids, keys=3, epsilon=LOUD, weights="people").value.counts
     for way in ("direct", "table", "sparse"):
         made = ut.margins(columns, 1, domain=domain, person=ids, epsilon=1, through=way, entropy=seeded()).value
         assert np.abs(made["b"] - exact).max() < 40
@@ -105,7 +107,7 @@ def test_a_session_counts_as_arrays_do():
     ids, x, rng = panel()
     table = {"id": ids, "x": x, "kind": rng.integers(0, 3, ids.size), "hurt": x > 0}
     session = ut.open(table, person="id")
-    for options in ({}, {"weights": "one"}, {"weights": "rows", "at_most": 2}):
+    for options in ({}, {"weights": "people"}, {"weights": "any", "at_most": 1}, {"weights": "rows", "at_most": 2}):
         there = session["kind"].histogram(keys=[0, 1, 2], epsilon=LOUD, **options).value.counts
         here = ut.histogram(table["kind"], person=ids, keys=[0, 1, 2], epsilon=LOUD, **options).value.counts
         assert there == pytest.approx(here, abs=1e-3)
@@ -115,17 +117,60 @@ def test_a_session_counts_as_arrays_do():
 # -------------------------------------------------------------------------------------------------------------- groups
 
 
+GROUPED = 900
+IN_TWO = {
+    "person": np.repeat(np.arange(GROUPED), 3),
+    "by": np.where(np.tile([True, True, False], GROUPED), np.repeat(np.arange(GROUPED) % 2, 3), 7),
+}  # everybody has two rows in group 0 or 1, and one in group 7
+X_IN_TWO = np.tile([1.0, 1.0, 100.0], GROUPED)
+
+
 def test_a_person_counts_in_the_group_of_most_of_her_rows():
-    n = 900
-    ids, x = np.repeat(np.arange(n), 3), np.tile([1.0, 1.0, 100.0], n)
-    by = np.where(np.tile([True, True, False], n), np.repeat(np.arange(n) % 2, 3), 7)
-    made = ut.median(x, by=by, groups=[0, 1, 7], person=ids, epsilon=2, entropy=seeded()).value
-    assert (made[0].value, made[1].value) == pytest.approx((1.0, 1.0))
-    assert not made[7]  # nobody has most of her rows there
-    listed = ut.median(x, by=by, person=ids, epsilon=2, delta=1e-6, entropy=seeded())
+    made = ut.median(X_IN_TWO, groups=[0, 1, 7], **IN_TWO, groups_per_person=1, epsilon=2, entropy=seeded())
+    assert (made.value[0].value, made.value[1].value) == pytest.approx((1.0, 1.0))
+    assert not made.value[7]  # nobody has most of her rows there
+    assert made.notes == ("Each person counts in the group with most of her rows.",)
+    listed = ut.median(X_IN_TWO, **IN_TWO, groups_per_person=1, epsilon=2, delta=1e-6, entropy=seeded())
     assert set(listed.value) == {0, 1}
     assert listed.value.sizes.value[0] == pytest.approx(450, abs=60)
     assert listed.privacy.adjacency == ut.ADD_REMOVE.by_person("person")
+
+
+@pytest.mark.parametrize("relation", [ut.SUBSTITUTE, ut.ADD_REMOVE], ids=str)
+def test_no_group_of_people_vanishes_without_a_word(relation):
+    """Group 7 has a row of everybody, and most rows of nobody: it is listed and answered."""
+    asked = {**IN_TWO, "epsilon": 12, "delta": 1e-6, "adjacency": relation, "entropy": seeded()}
+    made = ut.median(X_IN_TWO, **asked)
+    assert {g: reply.value for g, reply in made.value.items()} == pytest.approx({0: 1.0, 1: 1.0, 7: 100.0})
+    assert made.value.sizes.value[7] == pytest.approx(GROUPED, abs=60)
+    assert any("Each person counts in the" in note and "chosen privately" in note for note in made.notes)
+    assert any(note.startswith("Groups with fewer than about") for note in made.notes)
+    assert made.privacy == ut.Privacy(12, made.privacy.exact_delta, relation.by_person("person"))
+    assert made.privacy.delta <= 1e-6
+    again = ut.count(np.ones(X_IN_TWO.size, bool), **asked)
+    assert again.value[7] == pytest.approx(GROUPED, abs=20)
+    assert again.value[0] == pytest.approx(GROUPED / 2, abs=20)
+
+
+def test_people_with_at_least_one_row_and_shares_of_people():
+    """A report said "6,489 people" where 15,205 had such a row: both are offered, and say which they are."""
+    kinds, ids = IN_TWO["by"], IN_TWO["person"]
+    people = ut.histogram(kinds, person=ids, epsilon=20, delta=1e-6, entropy=seeded())
+    assert dict(people.value) == pytest.approx({7: GROUPED, 0: GROUPED / 2, 1: GROUPED / 2}, abs=15)
+    assert "people with at least one row" in people.notes[0]
+    assert "at most 2 each, chosen privately" in people.notes[0]
+    assert people.privacy == ut.Privacy(20, 1e-6, ut.SUBSTITUTE.by_person("person"))
+    shares = ut.histogram(kinds, person=ids, epsilon=20, delta=1e-6, weights="people", entropy=seeded())
+    assert dict(shares.value) == pytest.approx({7: GROUPED / 3, 0: GROUPED / 3, 1: GROUPED / 3}, abs=15)
+    assert "shares of people" in shares.notes[0]
+    stated = ut.histogram(kinds, person=ids, epsilon=20, keys=[0, 1, 7], weights="any", at_most=2, entropy=seeded())
+    assert dict(stated.value) == pytest.approx({7: GROUPED, 0: GROUPED / 2, 1: GROUPED / 2}, abs=15)
+    assert "chosen" not in stated.notes[0]
+    with pytest.raises(InvalidArgument, match="total must be False where weights='any'"):
+        ut.histogram(kinds, person=ids, epsilon=1, keys=[0, 1, 7], total=True)
+    for wrong in ({"weights": "people", "at_most": 2}, {"at_most": 0, "weights": "any"}, {"weights": "one"}):
+        with pytest.raises(InvalidArgument):
+            ut.histogram(kinds, person=ids, epsilon=1, keys=[0, 1, 7], **wrong)
 
 
 def test_groups_take_numbers_per_person_and_a_session_agrees():
@@ -139,11 +184,6 @@ def test_groups_take_numbers_per_person_and_a_session_agrees():
         told = more | ({"order": "o"} if "order" in more else {})
         there = session["x"].median(by="by", groups=["a", "b"], epsilon=4, **told).value
         assert (there["a"].value, there["b"].value) == pytest.approx((5.03, 9.03), abs=0.05)
-
-
-def test_groups_of_replaced_people_are_refused():
-    with pytest.raises(InvalidArgument, match="ADD_REMOVE for statistics per group"):
-        ut.median([1.0] * 7, by=WARD, groups=["a"], person=IDS, epsilon=1, adjacency=ut.SUBSTITUTE)
 
 
 def test_a_function_per_group_gets_people():

@@ -216,7 +216,7 @@ def test_labels_are_public_only_where_that_can_be():
     with pytest.raises(InvalidArgument, match="public_labels must be False in a session"):
         session.superiority("z", "g", **TWO, epsilon=1, public_labels=True)
     note = ut.superiority(Z, G, **TWO, epsilon=1, public_labels=True).notes
-    assert note == ("labels were taken as public: neighbours differ in values alone",)
+    assert note == ("The labels are taken to be public, so only the values are protected.",)
 
 
 # ------------------------------------------------------------------------------------------- sessions, command line

@@ -69,6 +69,6 @@ def test_no_reply_is_a_value_too():
 
 
 def test_advice_never_says_raise_epsilon_alone():
-    with pytest.raises(ut.InvalidArgument, match="ε must not be the only one"):
+    with pytest.raises(ut.InvalidArgument, match="ε must not be the only advice"):
         ut.Advice(epsilon=3.0)
     assert "coarser" in str(ut.Advice(epsilon=3.0, other="a coarser question"))

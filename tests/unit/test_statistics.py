@@ -1,3 +1,4 @@
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -5,6 +6,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import uptack as ut
 from uptack.account import Account
@@ -15,6 +18,7 @@ from uptack.privacy.loss import BoundedRange
 from uptack.statistics.column_input import column as column_of
 from uptack.statistics.column_options import read_question
 from uptack.statistics.quantile_cells import Candidates, Cells, choices
+from uptack.statistics.quantile_intervals import on_grid
 from uptack.statistics.rank_windows import WindowRows, below
 from uptack.table.arguments import as_column
 from uptack.table.protocol import Column
@@ -563,7 +567,7 @@ def test_bad_guesses_are_named(guess):
 
 
 def test_a_guess_is_for_the_inverse_method():
-    with pytest.raises(ut.InvalidArgument, match="plausible must be left out but for method='inverse'"):
+    with pytest.raises(ut.InvalidArgument, match="plausible must be left out unless method='inverse'"):
         ut.median(NORMAL, epsilon=1, delta=1e-6, method="ptr", plausible=(0, 1))
     with pytest.raises(ut.InvalidArgument, match="plausible must be left out"):
         ut.mean(NORMAL, epsilon=1, plausible=(0, 1))
@@ -573,3 +577,41 @@ def test_a_guess_is_for_the_inverse_method():
 def test_guesses_at_the_limits_are_answered(guess):
     for ask in (ut.median, ut.iqr, ut.trimmed_mean):
         assert ask(NORMAL, epsilon=1, plausible=guess)
+
+
+# ------------------------------------------------------------------------------------- intervals on the column's grid
+
+
+def test_ends_of_intervals_are_values_that_the_column_can_hold():
+    """The interval of the median of 0/1 integers was (-8.6e-78, 8.6e-78), and that of ages 60.25 to 66.04."""
+    rng = np.random.default_rng(3)
+    asked = {"epsilon": 1, "interval": 0.95}
+    assert ut.median((rng.random(5000) < 0.3).astype(int), **asked, entropy=ut.SeededEntropy(1)).interval() == (0, 0)
+    ages = rng.integers(20, 90, 3000)
+    for p in (0.25, 0.5, 0.75):
+        made = ut.quantile(ages, p, **asked, entropy=ut.SeededEntropy(1))
+        low, high = made.interval()
+        assert low <= np.quantile(np.arange(20, 90), p) <= high
+        assert low.is_integer()
+        assert high.is_integer()
+    stepped = ut.median(ages / 4, granularity="0.25", **asked, entropy=ut.SeededEntropy(1)).interval()
+    assert all((4 * end).is_integer() for end in stepped)
+    around = ut.quantile_interval(ages / 4, 0.5, 13, granularity="0.25", epsilon=1, entropy=ut.SeededEntropy(1)).value
+    assert all((4 * end).is_integer() for end in around)
+    low, high = ut.median(rng.normal(size=3000), **asked, entropy=ut.SeededEntropy(1)).interval()
+    assert (low, high) == (round(low, 3), round(high, 3))
+
+
+@given(st.floats(-1e9, 1e9), st.floats(0, 1e9), st.sampled_from([None, Fraction(1), Fraction(1, 4), Fraction(7)]))
+def test_ends_on_a_grid_keep_what_they_cover(low, width, step):
+    high = low + width
+    first, last = on_grid(low, high, step)
+    assert first <= last
+    if step is None:
+        assert first <= low <= high <= last
+        assert last - first <= width * 1.02 + 1e-6 * abs(high)
+    else:
+        assert all((Fraction(end) / step).denominator == 1 for end in (first, last))
+        inside = [k * step for k in {math.ceil(Fraction(low) / step), math.floor(Fraction(high) / step)}]
+        assert all(first <= k <= last for k in inside if low <= k <= high)
+        assert (low <= first and last <= high) or not any(low <= k <= high for k in inside)

@@ -127,9 +127,9 @@ def test_the_engine_counts_and_groups_the_rows_that_are_left(file):
                 s["cost"].histogram(epsilon=1, edges=[0, 100], outside="clamp"),
                 s.count(by=["ward", "sex"], groups=[("Surgery", "f"), ("é漢", "m"), ("Surgery", None)], epsilon=1),
                 s["cost"].median(by=["sex", "ward"], groups=[("f", "Surgery"), ("m", "")], epsilon=9),
-                s.regression("cost", ["age"], by="sex", groups=["f", "m"], epsilon=90),
+                s.regression("cost", ["age"], by="sex", groups=["f", "m"], epsilon=400),
                 s["died"].proportion(
-                    by="sex", groups=["f", "m"], epsilon=9, **({"per_person": "max"} if person else {})
+                    by="sex", groups=["f", "m"], epsilon=9, **({"per_person": "any"} if person else {})
                 ),
             ]
             seen.append([repr(one) for one in made])
@@ -228,10 +228,10 @@ def test_functions_take_several_columns_of_groups():
     frame = ut.count(TABLE.died, by=TABLE[["ward", "sex"]], epsilon=5, delta=1e-6, entropy=ut.SeededEntropy(1))
     both = ut.count(TABLE.died, by=(ward, sex), epsilon=5, delta=1e-6, entropy=ut.SeededEntropy(1))
     assert repr(both) == repr(frame)
-    assert list(both.value) == sorted(both.value, key=lambda g: (g[0] is None, *map(str, g)))
+    assert list(both.value.counts) == sorted(both.value.counts, reverse=True)
     for (a, b), made in both.value.items():
         rows = TABLE.died[(ward.isna() if a is None else ward == a) & (sex == b)]
-        assert abs(made.value - rows.fillna(False).sum()) < 12
+        assert abs(made - rows.fillna(False).sum()) < 12
     assert pd.MultiIndex.from_tuples(list(both.value)).nlevels == 2
     with pytest.raises(InvalidArgument, match=r"^by must be columns of equal length"):
         ut.count(TABLE.died, by=(ward, sex[:3]), epsilon=1, groups=[("a", "f")])

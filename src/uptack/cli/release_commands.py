@@ -19,7 +19,7 @@ from uptack.session.requests import in_tables
 FROM_SESSION = ("adjacency", "rows_per_person", "person", "missing", "entropy")
 """Options that are the session's on a command line."""
 
-SINGLE = {"classes": "class"}
+SINGLE = {"classes": "class", "equals": "equals"}
 """One of several, where that is not what is left without an s."""
 
 TYPES: dict[str, Any] = {

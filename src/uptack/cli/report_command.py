@@ -54,6 +54,17 @@ Examples:
     show_default=True,
     help="An .html, .md or .json file, or a .zip of CSV files. May be given several times.",
 )
+@click.option("--title", help="The title of the page; the name of the file unless given.")
+@click.option("--author", default="", help="Who publishes it.")
+@click.option("--source", default="", help="Where the data come from, as readers should cite them.")
+@click.option("--date", help="The date on the page; today's unless given.")
+@click.option(
+    "--unit",
+    "measures",
+    multiple=True,
+    callback=pairs(str, "UNIT, such as age=years"),
+    help="NAME=UNIT: a column's unit of measurement, for axes and cards.",
+)
 @click.option("--columns", help="Only these columns, with commas between them.")
 @click.option(
     "--share",
@@ -81,17 +92,18 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
     """
     json_wanted, columns = options.pop("as_json"), options.pop("columns")
     names = None if columns is None else [name.strip() for name in columns.split(",")]
-    choices = {"columns": names} | {name: options.pop(name) for name in ("shares", "plausible")}
+    choices = {"columns": names} | {name: options.pop(name) for name in ("shares", "plausible", "measures")}
+    masthead = {name: options.pop(name) for name in ("title", "author", "source", "date")}
     choices |= {one.option: options.pop(one.option) for one in SECTIONS}
     if only_plan:
         with opened(path, options) as session:
             planned = report_plan(session, options["epsilon"], options["delta"], **choices)
         return _show_plan(planned, json_wanted)
-    title = "standard input" if path == "-" else Path(path).name
+    masthead["title"] = masthead["title"] or ("standard input" if path == "-" else Path(path).name)
     with ExitStack() as held:
         places = [held.enter_context(Output(output)) for output in _distinct(outputs)]
         session = held.enter_context(opened(path, options))
-        made = session.report(epsilon=options["epsilon"], delta=options["delta"], title=title, **choices)
+        made = session.report(epsilon=options["epsilon"], delta=options["delta"], **masthead, **choices)
         if SIGNALS:
             raise KeyboardInterrupt
         for place in places:

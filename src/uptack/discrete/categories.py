@@ -1,4 +1,4 @@
-"""Categories that nobody listed beforehand: those with enough rows are shown, about the others nothing is said."""
+"""Unknown categories: those with enough rows are listed with their noisy counts, and the others are not."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Screen(Mechanism[Table, tuple[tuple[Hashable, ...], Integers]]):
     that falls meets no cap. It remains to find the worst a with Σ a_i ≤ g. The law is log-concave, so P(z ≤ k) is,
     and f(a) = -ln P(z ≤ m - a) is convex with f(0) = 0. Hence Σ f(a_i) ≤ f(g): all rows in one category. ∎
 
-    Without the cap, which keeps empty categories silent at no cost, the least cutoff is higher: 133 in the place of 110
+    Without the cap, which keeps empty categories silent at no cost, the least cutoff is higher: 133 instead of 110
     at ε = 0.1, δ = 1e-6 (ADD_REMOVE), where no method at all shows a category of fewer than 109 rows half of the time
     (Desfontaines, Voss, Gipson and Mandayam 2022).
 

@@ -25,5 +25,5 @@ def each_count(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
 
 
 def _cap(given: Mapping[str, Any]) -> int:
-    """How many rows of one person count."""
-    return int(given.get("at_most") or 1) if given.get("weights") == "rows" else 1
+    """How many rows of one person count, or how many of her categories."""
+    return int(given.get("at_most") or 1)

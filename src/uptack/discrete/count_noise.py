@@ -32,7 +32,7 @@ class SkewedLaplace(IntegerLaw):
 
     **Theorem.** Let one row that is replaced raise one count by one and lower another by one (SUBSTITUTE). Independent
     noise on every count is ε-differentially private iff 1/up + 1/down ≤ ε; where a row is added or removed (ADD_REMOVE)
-    iff max(1/up, 1/down) ≤ ε. With g rows per person, ε/g in the place of ε.
+    iff max(1/up, 1/down) ≤ ε. With g rows per person, ε/g instead of ε.
 
     *Proof.* P(z = k - 1)/P(z = k) is e^(1/up) for k ≥ 1 and e^(-1/down) for k ≤ 0. So a count that rises by one
     multiplies the probability of an output by at most e^(1/up) and at least e^(-1/down), and one that falls by one by

@@ -20,6 +20,8 @@ from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, canonical
 
 LARGEST_DOMAIN = 1 << 62
+MOST_GROUPS = 10_000
+"""Public groups in one request: each is a release of its own."""
 
 
 def domain_size(name: str, value: object) -> int:
@@ -164,3 +166,14 @@ class Domain:
         """The categories of cells, column by column."""
         pairs = zip(self.columns.items(), self.unravel(cells), strict=True)
         return {name: at if isinstance(levels, int) else _listed(levels)[at] for (name, levels), at in pairs}
+
+
+def public_groups(groups: Any) -> tuple[Hashable, ...]:
+    """Groups that are fixed before the data are seen: a list, or k for the integers below k."""
+    checks.few("groups", groups, MOST_GROUPS, "groups", "Ask about some of them at a time.")
+    try:
+        levels = Domain({"groups": groups}).columns["groups"]
+    except InvalidArgument as error:
+        fix = "They must be public: chosen before anybody looks at the data. Pass None for unknown groups."
+        raise InvalidArgument("groups", error.must, error.got, fix) from None
+    return tuple(range(levels) if isinstance(levels, int) else levels)

@@ -1,13 +1,13 @@
-"""Histograms over public cells, with integer noise on every cell, and over categories that nobody listed."""
+"""Histograms over public cells, with integer noise on every cell, and over unknown categories."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from uptack import checks
 from uptack.account import Account
 from uptack.discrete.binning import Edges, KeyCells, binning_of
 from uptack.discrete.categories import Screen, Table, tallied
+from uptack.discrete.cells_per_person import SHARE, CellLimit, counting
 from uptack.discrete.count_errors import each_count
 from uptack.discrete.count_noise import cell_noise
 from uptack.discrete.time_binning import TimeEdges, by_calendar, check_by_itself, check_every
@@ -42,7 +43,7 @@ from uptack.table.unit import PrivacyUnit
 class Histogram(PlottedValue, Mapping[Hashable, Any]):
     """Counts by cell: a mapping, and two sequences `cells` and `counts` in one order.
 
-    A cell is a key, or a pair of edges. Counts of people who are spread over several cells are no whole numbers.
+    A cell is a key, or a pair of edges. Counts of people who are divided among several cells need not be whole numbers.
     """
 
     cells: tuple[Hashable, ...]
@@ -136,6 +137,9 @@ def check_total(total: bool, relation: Adjacency, unit: PrivacyUnit) -> bool:
     checks.truth("total", total)
     if total and unit.share == "rows":
         raise InvalidArgument("total", "False where weights='rows'", "True", "The number of people's rows is secret.")
+    if total and unit.share == "any" and unit.at_most != 1:
+        fix = "People count in several categories. Pass weights='people' to divide each person among hers."
+        raise InvalidArgument("total", "False where weights='any'", "True", fix)
     if total and not relation.size_is_public:
         fix = "Under ADD_REMOVE the number of rows is secret."
         raise InvalidArgument("total", "False under ADD_REMOVE", "True", fix)
@@ -209,9 +213,11 @@ def histogram(
     `uptack.discrete.categories.Screen`; `interval` holds for each cell by itself, had one chosen it beforehand. (How
     long it takes is not protected.)
 
-    With `person=` people are counted. One who has rows in several cells is spread over them, in parts that add up to
-    one; counts are then no whole numbers. `weights="one"` counts her once, in the cell with most of her rows, and
-    `weights="rows", at_most=g` counts rows, up to g per person. The theorem is in `uptack.table.unit`.
+    With `person=` a cell counts the people who have at least one row in it, up to g cells of each person: those with
+    most of her rows. g is `at_most`, or is chosen for a tenth of ε (`uptack.discrete.cells_per_person`); the notes say
+    which g it is. `weights="people"` divides each person among her cells, in parts that add up to one, so that counts
+    are shares of people and no whole numbers. `weights="rows", at_most=g` counts rows, up to g per person. The theorem
+    is in `uptack.table.unit`.
 
     >>> from uptack import SeededEntropy
     >>> ages = [31, 44, 44, 52, 67, 95] * 50
@@ -232,17 +238,55 @@ def histogram(
     check_every(every, keys, column.kind)
     check_by_itself(x, edges, keys, every)
     if edges is None and keys is None:
-        screen = Screen.of(eps, _check_unlisted(delta, outside, total), relation, unit)
-        return frequent(screen, tallied(by_calendar(column, every)), entropy)
+        failing, column = _check_unlisted(delta, outside, total), by_calendar(column, every)
+        limit, left = check_limit(unit, eps)
+        Screen.of(left, failing, relation, largest(unit, limit))  # refuses an ε that is too small
+        account = Account.open("histogram", eps, failing, adjacency=relation, entropy=entropy)
+        column = settle(column, limit, account)
+        note = counting(column.unit, limit)
+        return shown_by(Screen.of(left, failing, relation, column.unit), tallied(column), account, (note,))
     checks.delta("delta", delta)
     binning, fixed = binning_of(column, edges, keys, every, outside), check_total(total, relation, unit)
     if fixed and edges is not None and outside != "clamp":
         raise InvalidArgument("outside", "'clamp' where total=True", "'drop'", "Every row must be in some cell.")
-    law, cells = cell_noise(eps, relation, most=unit.most), binning.cells
+    cells = binning.cells
+    limit, left = check_limit(unit, eps, len(cells))
+    cell_noise(left, relation, most=largest(unit, limit).most)  # refuses an ε that is too small
     account = Account.open("histogram", eps, adjacency=relation, entropy=entropy)
-    noisy = account.draw(IntegerNoise(loss.Pure(eps), law), _counted(binning, column))
+    column = settle(column, limit, account, binning.places)
+    unit = column.unit
+    law = cell_noise(left, relation, most=unit.most)
+    noisy = account.draw(IntegerNoise(loss.Pure(left), law), _counted(binning, column))
     value = Histogram(cells, fitted(in_steps(noisy, unit.step), column.table.size if fixed else None, lifted))
-    return account.release(value, CountNoise(law, noisy, unit.step))
+    return account.release(value, CountNoise(law, noisy, unit.step), said(counting(unit, limit)))
+
+
+# ------------------------------------------------------------------------------------ in how many cells people count
+
+
+def check_limit(unit: PrivacyUnit, epsilon: Fraction, cells: int | None = None) -> tuple[CellLimit | None, Fraction]:
+    """How the number of cells of one person is chosen, if it is not stated, and the ε that is left for counts."""
+    if unit.share != "any" or unit.at_most is not None:
+        return None, epsilon
+    limit = CellLimit.of(epsilon * SHARE, cells)
+    return limit, epsilon if limit.free else epsilon - limit.epsilon
+
+
+def largest(unit: PrivacyUnit, limit: CellLimit | None) -> PrivacyUnit:
+    """The unit with the largest number of cells that can be chosen."""
+    return unit if limit is None else replace(unit, at_most=limit.limits[-1])
+
+
+def settle(column: Column, limit: CellLimit | None, account: Account, place: Any = None) -> Column:
+    """The column of people who count in up to so many cells, a number that is stated or chosen."""
+    if limit is None:
+        return column
+    return column.sharing("any", limit.choose(partial(column.table.cells_per_person, [column], place), account))
+
+
+def said(*notes: str) -> tuple[str, ...]:
+    """The notes that say something."""
+    return tuple(note for note in notes if note)
 
 
 def _counted(binning: Edges | KeyCells | TimeEdges, column: Column) -> Integers:
@@ -255,7 +299,7 @@ def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
     """δ, without which there is no list of categories. No row is outside all, and those shown don't hold every row."""
     failing = checks.delta("delta", delta)
     if failing == 0:
-        fix = "They must be public: fixed before the data are seen. Or pass δ, such as 1e-6, for unknown categories."
+        fix = "They must be public: chosen before anybody looks at the data. Or pass delta=1e-6 for unknown categories."
         raise InvalidArgument("edges", "given, or keys, where δ is 0", "neither", fix)
     for name, value, wanted in (("outside", outside, "drop"), ("total", total, False)):
         if value != wanted:
@@ -265,12 +309,18 @@ def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
 
 def frequent(screen: Screen, table: Table, entropy: Entropy | None) -> Release[Histogram]:
     """The categories that pass a screen, and their noisy counts. The cells are distinct plain values: see `tallied`."""
-    cutoff = screen.cutoff if screen.step == 1 else round(screen.cutoff / screen.step, 2)
-    how = f"histogram (unknown categories, cutoff {cutoff})"
-    note = f"categories with fewer than about {math.ceil(cutoff):,} {screen.adjacency.unit} are left out"
     assert isinstance(screen.loss, loss.Approximate)
     promised = (screen.loss.epsilon, screen.loss.delta)
-    account = Account.open(how, *promised, adjacency=screen.adjacency, entropy=entropy)
+    return shown_by(screen, table, Account.open("histogram", *promised, adjacency=screen.adjacency, entropy=entropy))
+
+
+def shown_by(screen: Screen, table: Table, account: Account, notes: tuple[str, ...] = ()) -> Release[Histogram]:
+    """The same from an account, which may have paid for something else before."""
+    cutoff = screen.cutoff if screen.step == 1 else round(screen.cutoff / screen.step, 2)
+    what = "categories" if account.name == "histogram" else "groups"
+    how = f"{account.name} (unknown {what}, cutoff {cutoff})"
+    note = f"{what.capitalize()} with fewer than about {math.ceil(cutoff):,} {screen.adjacency.unit} are not listed."
     shown, noisy = account.draw(screen, table)
     value = Histogram(shown, in_steps(noisy, screen.step))
-    return account.release(value, CountNoise(screen.law, noisy, screen.step), (note,))
+    named = replace(account, name=how)
+    return named.release(value, CountNoise(screen.law, noisy, screen.step), said(*notes, note))

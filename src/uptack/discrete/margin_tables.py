@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account
+from uptack.discrete.cells_per_person import stated
 from uptack.discrete.count_noise import SkewedLaplace, cell_noise
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import CountNoise, check_total, histogram, in_steps
@@ -162,6 +163,7 @@ class _Call:
         size = self.domain.size
         if way == "table":
             rows = cells if self.people is None else self.people.column(cells)
+            options |= {} if self.people is None else {"weights": self.unit.share, "at_most": self.unit.at_most}
             counts = histogram(rows, keys=size, epsilon=self.epsilon, total=total is not None, **options).value.counts
             return self._summed(np.arange(size), counts)
         keys = cells if self.people is None else self.people.of(cells)
@@ -249,11 +251,13 @@ def margins(
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     space: Domain = checks.instance("domain", domain, Domain, "a Domain of public categories")
     people = columns if isinstance(columns, Owned) else None
+    if people is not None:
+        stated(people.unit)
     call = _Call(_wanted(which, space), space, eps, relation, people)
     sizes = [math.prod(call.shape(names)) for names in call.chosen]
     _check_way(through, sizes, space)
     fixed = check_total(total, relation, call.unit)
-    scale = float(cell_noise(eps / len(sizes), relation).up) / len(sizes) * (call.unit.at_most or 1)
+    scale = float(cell_noise(eps / len(sizes), relation).up) / len(sizes) * call.unit.most / call.unit.step
     places, inside = space.indices(columns if people is None else people.data)
     public = (inside.size if people is None else people.whose.people) if relation.size_is_public else None
     goal = public if fixed else None

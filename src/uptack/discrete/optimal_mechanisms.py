@@ -49,7 +49,7 @@ class Problem:
         """The arguments, checked."""
         size, eps = checks.integer("n", n, least=1), checks.epsilon(epsilon)
         if size > LARGEST_N:
-            fix = "For larger counts uptack.count is all but optimal and needs no table."
+            fix = "For larger counts uptack.count is nearly optimal and needs no table."
             raise InvalidArgument("n", f"at most {LARGEST_N}", size, fix)
         if eps < LEAST_EPSILON:
             raise InvalidArgument("epsilon", f"at least {float(LEAST_EPSILON)}", checks.describe(epsilon))

@@ -10,20 +10,37 @@ from typing import Any, Unpack
 import numpy as np
 
 from uptack import checks
+from uptack.account import Account
+from uptack.discrete.categories import Screen
+from uptack.discrete.cells_per_person import counting
 from uptack.discrete.count_errors import one_count
+from uptack.discrete.count_noise import cell_noise
+from uptack.discrete.domains import public_groups
+from uptack.discrete.histograms import (
+    CountNoise,
+    Histogram,
+    check_limit,
+    fitted,
+    in_steps,
+    largest,
+    said,
+    shown_by,
+)
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.grouping import per_group
 from uptack.mechanisms import laplace
+from uptack.mechanisms.integer_noise import IntegerNoise
 from uptack.noise import Entropy
 from uptack.noise.integer_laplace import LARGEST_SCALE
-from uptack.privacy import SUBSTITUTE, Adjacency
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, loss
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.registry.options import PureGrouping
 from uptack.release import Release
+from uptack.table.conditions import conditions
+from uptack.table.names import distinct, group_key
 from uptack.table.protocol import Column
-from uptack.table.reads import FLAGS
+from uptack.table.reads import FLAGS, Grouped
 from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values.entrance import flags
 
@@ -46,9 +63,9 @@ def _true_count(rows: Any, relation: Adjacency) -> int:
         unit, flagged = rows.unit, rows.kind in ("boolean", "any")
         if not flagged and unit.share != "rows":
             _check_secret(relation, "a column of truth values", rows.kind)
-        return rows.table.trues(rows.name if flagged else None, unit.at_most or 1)
+        return rows.table.trues(rows.name if flagged else None, _cap(unit))
     if hasattr(rows, "trues"):  # a table, of which all rows are counted
-        counted: int = rows.trues(None, rows.unit.at_most or 1)
+        counted: int = rows.trues(None, _cap(rows.unit))
         return counted
     if isinstance(rows, str | bytes) or not isinstance(rows, Sized) or getattr(rows, "ndim", 1) == 0:
         must = "an integer, a column of truth values or, under ADD_REMOVE, any table"
@@ -60,6 +77,11 @@ def _true_count(rows: Any, relation: Adjacency) -> int:
     return len(rows)
 
 
+def _cap(unit: PrivacyUnit) -> int:
+    """How many rows of one person count."""
+    return unit.at_most or 1 if unit.share == "rows" else 1
+
+
 def _check_secret(relation: Adjacency, must: str, got: object) -> None:
     """A public number is not counted."""
     if relation.size_is_public:
@@ -67,7 +89,68 @@ def _check_secret(relation: Adjacency, must: str, got: object) -> None:
         raise InvalidArgument("rows", must, got, fix)
 
 
-@release(reads=FLAGS, by=per_group, people=True, data=("rows",), missing=None, plan=one_count)
+def count_by_group(
+    f: Any,
+    data: Grouped,
+    *,
+    epsilon: Rational,
+    groups: Any = None,
+    delta: Rational = 0,
+    share: Any = None,
+    groups_per_person: int | None = None,
+    nonnegative: bool = False,
+    rows_per_person: int = 1,
+    adjacency: Adjacency = ADD_REMOVE,
+    entropy: Entropy | None = None,
+) -> Release[Histogram]:
+    """The rows, or the people, of each group: the same mechanism as a histogram of the columns of groups.
+
+    **Theorem.** A row is in one group, so the counts are a table of cells (`uptack.discrete.histograms.histogram`).
+    Public groups get integer noise on each of them, ε-private. Unknown ones are shown where their noisy count reaches a
+    cutoff, (ε, δ)-private (`uptack.discrete.categories.Screen`): the count that is shown is the one that was compared,
+    so no part of ε is set aside for a list. With `person=` a group counts the people who have a row in it, up to g
+    groups of each person, as a histogram does.
+    """
+    eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
+    lifted = checks.truth("nonnegative", nonnegative)
+    if share is not None:
+        fix = "The counts themselves decide which groups are listed; no part of ε is set aside for a list."
+        raise InvalidArgument("share", "left out for counts", checks.describe(share), fix)
+    public = None if groups is None else public_groups(groups)
+    if public is not None:
+        distinct("groups", public, data.groups.kinds, "a list of groups that rows can tell apart")
+    failing = checks.delta("delta", delta)
+    if public is None and failing == 0:
+        fix = "List the public groups, or pass delta=1e-6 to find the groups with enough rows."
+        raise InvalidArgument("groups", "given where δ is 0", "None", fix)
+    (rows,) = data.arguments
+    unit = _unit(rows)
+    if groups_per_person is not None and unit.share != "any":
+        fix = "A row is in one group." if not relation.person else "It goes with counts of people."
+        raise InvalidArgument("groups_per_person", "left out here", checks.describe(groups_per_person), fix)
+    if groups_per_person is not None:
+        unit = replace(unit, at_most=checks.integer("groups_per_person", groups_per_person, least=1))
+    limit, left = check_limit(unit, eps, None if public is None else len(public))
+    cell_noise(left, relation, most=largest(unit, limit).most)  # an ε that is too small is refused before rows are read
+    counted = data.groups if public is None else data.groups.among(public)
+    if isinstance(rows, Column) and rows.kind in ("boolean", "any"):
+        counted = counted.where(conditions({rows.name: True}, {rows.name: rows.kind}))
+    account = Account.open("count per group", eps, failing, adjacency=relation, entropy=entropy)
+    if limit is not None:
+        unit = replace(unit, at_most=limit.choose(counted.per_person, account))
+    note = counting(unit, limit, "groups")
+    if public is None:
+        return shown_by(Screen.of(left, failing, relation, unit), counted.sizes(unit), account, (note,))
+    found, many = counted.sizes(unit)
+    known = {group_key(group, counted.kinds): int(n) for group, n in zip(found, many, strict=True)}
+    law = cell_noise(left, relation, most=unit.most)
+    exact = np.array([known.get(group_key(group, counted.kinds), 0) for group in public], many.dtype)
+    noisy = account.draw(IntegerNoise(loss.Pure(left), law), exact)
+    value = Histogram(public, fitted(in_steps(noisy, unit.step), None, lifted))
+    return account.release(value, CountNoise(law, noisy, unit.step), said(note))
+
+
+@release(reads=FLAGS, by=count_by_group, people=True, data=("rows",), missing=None, plan=one_count)
 def count(
     rows: Any,
     *,
@@ -90,7 +173,7 @@ def count(
 
     With `person=` people are counted who have a row that is True, or under `ADD_REMOVE` any row at all: one moves the
     count by 1. With `weights="rows", at_most=g` their rows are counted, Σ min(rows of a person, g): one moves it by g.
-    With `by=` each group is counted, for one ε (`uptack.per_group`).
+    With `by=` each group is counted, as in a histogram of its columns (`count_by_group`).
 
     >>> from uptack.noise import SeededEntropy
     >>> count([True, False, True] * 400, epsilon=1, entropy=SeededEntropy(7))
@@ -98,9 +181,9 @@ def count(
     """
     eps, lifted = checks.epsilon(epsilon), checks.truth("nonnegative", nonnegative)
     relation = check_adjacency(adjacency, rows_per_person)
-    sensitivity = relation.rows_per_person * (_unit(rows).at_most or 1)
+    sensitivity = relation.rows_per_person * _cap(_unit(rows))
     if sensitivity > eps * LARGEST_SCALE:  # said before the rows are counted
-        fix = "State fewer rows per person, or spend more."
+        fix = "Pass a larger epsilon, or fewer rows per person."
         raise InvalidArgument("epsilon", f"at least {sensitivity / LARGEST_SCALE:.2g} here", float(eps), fix)
     noisy = laplace(
         min(max(_true_count(rows, relation), 0), LARGEST),

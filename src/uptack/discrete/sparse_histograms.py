@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.account import Account, Mechanism
 from uptack.discrete.categories import table_moves
+from uptack.discrete.cells_per_person import stated
 from uptack.discrete.count_noise import SkewedLaplace, binomial, cell_noise
 from uptack.discrete.domains import Domain, domain_size, places
 from uptack.discrete.histograms import CountNoise, in_steps
@@ -51,7 +52,7 @@ class SparseHistogram(TabularValue, Mapping[int, Any]):
     """The cells that a release keeps, in their order, and their counts. Every other cell counts 0.
 
     As a mapping it goes over the kept cells, but any cell of the domain may be looked up. Counts of people who are
-    spread over several cells are no whole numbers.
+    divided among several cells need not be whole numbers.
     """
 
     cells: Integers
@@ -194,7 +195,9 @@ def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace, 
     given = checks.integer("cutoff", cutoff, least=1) * step
     if size > MOST_EMPTY and not law.exact_tail(given) <= Fraction(MOST_EMPTY, size):
         least = -(-law.cutoff(Fraction(MOST_EMPTY, size)) // step)
-        raise InvalidArgument("cutoff", f"at least {least}, lest millions of empty cells pass", given // step)
+        raise InvalidArgument(
+            "cutoff", f"at least {least}; below that millions of empty cells would pass", given // step
+        )
     return given
 
 
@@ -236,7 +239,7 @@ def sparse_histogram(
     (SparseHistogram(2 of 4611686018427387904 cells kept), {3: 400, 1099511627776: 90}, 0)
     """
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
-    unit = keys.unit if isinstance(keys, Owned) else ROW
+    unit = stated(keys.unit) if isinstance(keys, Owned) else ROW
     domain = domain_size if isinstance(domain_size, Domain) else None
     size = domain.size if domain else _size(domain_size)
     law = cell_noise(eps, relation, RISING if rule == "adaptive" else Fraction(1, 2), unit.most)

@@ -126,12 +126,14 @@ def _(node: loss.Disjoint, adjacency: Adjacency) -> Concentrated:
     """The largest ρ and the largest δ of the parts, for one row that is added or removed, and then for several.
 
     *Proof.* The row changes the rows of one group. The answers of all other groups have the same law on both sides and
-    are independent of that group's, so they add nothing to a divergence. ∎
+    are independent of that group's, so they add nothing to a divergence. A person in k groups changes k of them, whose
+    answers are independent: divergences add up. ∎
     """
-    one = adjacency.one_added
+    one, k = adjacency.one_added, node.groups_per_person
     parts = [_zcdp(part, one) for part in node.parts]
     one_row = Concentrated(max(part.rho for part in parts), max(part.delta for part in parts))
-    return one_row.steps(one.steps_to(adjacency), cost(node, one))
+    each = one_row.steps(one.steps_to(adjacency), cost(loss.Disjoint(node.parts), one))
+    return Concentrated(k * each.rho, min(k * each.delta, Fraction(1)))
 
 
 @_zcdp.register(loss.Partition)

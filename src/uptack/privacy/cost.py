@@ -129,12 +129,20 @@ def _(node: loss.Disjoint, adjacency: Adjacency) -> Privacy:
     tables, and are independent of the answer for j. Given them, the answer for j is (ε, δ)-private; average over them.
     g rows are g such steps, whichever groups they are in. A replaced row is a removed row and an added one. ∎ The same
     holds for people in place of rows, where each is in one group.
+
+    **People in up to k groups.** Together they are (kε, kδ)-private for one added or removed person, and for a replaced
+    one k times what `under` makes of (ε, δ). *Proof.* Her rows are in up to k groups, and in each of them she is one
+    person added or removed. The answers of these groups are independent, so the losses of k of them add up, and those
+    of all others have the same law. A replaced person is in up to k groups before and in up to k after: in each of 2k
+    places a person is added or removed, at most twice in one group. k groups in which she is both cost k times (2ε,
+    δ + e^ε·δ); 2k different ones cost (2kε, 2kδ), which is no more. ∎
     """
     one = adjacency.one_added
     parts = [_cost(part, one) for part in node.parts]
     worst = max(parts, key=lambda part: part.exact_delta)
     missing = max(part.exact_epsilon for part in parts) - worst.exact_epsilon
-    return (worst + Privacy(missing, 0, one)).under(adjacency)
+    each, k = (worst + Privacy(missing, 0, one)).under(adjacency), node.groups_per_person
+    return Privacy._implied(k * each.exact_epsilon, min(k * each.exact_delta, Fraction(1)), adjacency)
 
 
 @_cost.register(loss.Partition)

@@ -8,8 +8,8 @@ from uptack.labels import label
 from uptack.privacy.adjacency import Adjacency
 from uptack.privacy.guarantee import Privacy
 
-MODEST, WEAK = 1.0, 3.0
-"""From the first ε on a promise is no longer "nearly the same"; above the second it is weak, and says so."""
+WEAK = 3.0
+"""Above this ε the protection is weak, and the sentence says so."""
 
 
 def whose(relation: Adjacency, noun: str = "row") -> str:
@@ -17,50 +17,54 @@ def whose(relation: Adjacency, noun: str = "row") -> str:
 
     >>> from uptack.privacy import SUBSTITUTE
     >>> print(whose(SUBSTITUTE, "person-year"))
-    Each person-year is protected: a person who is in several of them is protected in each, not in all together.
+    Each person-year is protected. People with several rows are less protected than ε suggests.
+    >>> print(whose(SUBSTITUTE, "person"))
+    Each row is one person, who is protected.
     >>> print(whose(SUBSTITUTE.by_person("patient_id")))
-    Each person is protected, with all rows that have the same patient_id: how many rows anybody has is secret, the
-    number of people is public.
+    Each person is protected with all their rows (those with the same patient_id). The number of people is public, the
+    number of rows of a person is secret.
     """
     if relation.person:
         ids = " and ".join(map(label, relation.person))
-        size = "the number of people is public" if relation.size_is_public else "and so is the number of people"
-        return (
-            f"Each person is protected, with all rows that have the same {ids}: how many rows anybody has is secret, "
-            f"{size}."
-        )
+        rows = "the number of rows of a person is secret"
+        size = f"is public, {rows}" if relation.size_is_public else f"is secret, and {rows} too"
+        return f"Each person is protected with all their rows (those with the same {ids}). The number of people {size}."
     if relation.rows_per_person > 1:
         most = relation.rows_per_person
-        return f"Each person with at most {most:,} rows is protected: nobody has checked that nobody has more."
-    return f"Each {noun} is protected: a person who is in several of them is protected in each, not in all together."
+        return f"Each person with at most {most:,} rows is protected. That nobody has more rows is taken for granted."
+    if noun in PEOPLE:
+        return f"Each row is one {noun}, who is protected."
+    return f"Each {noun} is protected. People with several rows are less protected than ε suggests."
+
+
+PEOPLE = ("person", "patient", "respondent", "participant", "customer", "employee", "student", "child", "member")
+"""What a row can be called where it is all that a table holds of somebody."""
 
 
 def promise(privacy: Privacy) -> str:
     """What a guarantee promises, in one sentence that stays honest where ε is large.
 
     >>> print(promise(Privacy(0.5)))
-    What anybody concludes from this would be nearly as likely had any one row been different: at most 1.65 times as
-    likely, or 1.65 times less likely (ε = 0.5).
+    Changing one row changes the probability of any result by at most a factor of 1.65 (ε = 0.5).
     >>> print(promise(Privacy(7, 1e-6)))
-    What anybody concludes from this would be at most 1100 times as likely, or 1100 times less likely, had any one row
-    been different (ε = 7), give or take a chance of δ = 1e-6: a weak promise, since a test for what a row holds, by
-    somebody who knows all the others and with 5% of false alarms, may succeed with a chance of up to 100%.
+    Changing one row changes the probability of any result by at most a factor of 1100 (ε = 7, δ = 1e-6). This is weak
+    protection: an attacker who knows every other row, and accepts 5% false alarms, may detect a value with probability
+    up to 100%.
     """
-    times, relation = short(factor(privacy.epsilon)), privacy.adjacency
-    likely = f"at most {times} times as likely, or {times} times less likely"
-    one = "all rows of any one person" if relation.person else "any one row" if one_row(relation) else "one's own rows"
-    other = f"had {one} been {'different' if relation.size_is_public else 'left out'}"
-    said = f"(ε = {short(privacy.epsilon)})"
-    said += f", give or take a chance of δ = {short(privacy.delta)}" if privacy.delta else ""
-    if privacy.epsilon <= MODEST:
-        return f"What anybody concludes from this would be nearly as likely {other}: {likely} {said}."
-    text = f"What anybody concludes from this would be {likely}, {other} {said}"
+    if privacy.epsilon == 0 and not privacy.delta:
+        return "Nothing was released from the data, so nothing was spent (ε = 0)."
+    relation, times = privacy.adjacency, short(factor(privacy.epsilon))
+    whom = "all rows of one person" if relation.person else "one row" if one_row(relation) else "one person's rows"
+    change = "Changing" if relation.size_is_public else "Adding or removing"
+    delta = f", δ = {short(privacy.delta)}" if privacy.delta else ""
+    said = f"(ε = {short(privacy.epsilon)}{delta})"
+    text = f"{change} {whom} changes the probability of any result by at most a factor of {times} {said}."
     if privacy.epsilon <= WEAK:
-        return f"{text}."
+        return text
     caught = math.ceil(100 * privacy.power(0.05))
     return (
-        f"{text}: a weak promise, since a test for what a row holds, by somebody who knows all the others and with 5% "
-        f"of false alarms, may succeed with a chance of up to {caught}%."
+        f"{text} This is weak protection: an attacker who knows every other row, and accepts 5% false alarms, may "
+        f"detect a value with probability up to {caught}%."
     )
 
 

@@ -128,18 +128,20 @@ class Privacy:
         """The guarantee in words, as a bound on the power of any attacker.
 
         >>> print(Privacy(1.0).explain())
-        ε = 1.0 (substitute): whoever knows everybody else's rows and tests whether your row is one thing or
-        another, with a false-alarm rate of 5%, detects it with a chance of at most 13.6%.
+        ε = 1.0 (substitute): an attacker who knows every other row, and accepts 5% false alarms, detects
+        your value with probability at most 13.6%.
         """
         alarm, caught = float(checks.probability("size", size)), self.power(size)
         one = self.adjacency.rows_per_person == 1 and not self.adjacency.person
-        yours = "your row" if one else "your rows"
-        question = "is one thing or another" if self.adjacency.size_is_public else "is there at all"
+        yours = "your value" if one else "your rows"
+        there = "whether your row is there" if one else "whether your rows are there"
+        what = yours if self.adjacency.size_is_public else there
+        others = "every other row" if one else "everybody else's rows"
         text = (
-            f"{self}: whoever knows everybody else's rows and tests whether {yours} {question}, with a false-alarm "
-            f"rate of {100 * alarm:.3g}%, detects it with a chance of at most {math.ceil(1000 * caught) / 10:.3g}%."
+            f"{self}: an attacker who knows {others}, and accepts {100 * alarm:.3g}% false alarms, detects {what} with "
+            f"probability at most {math.ceil(1000 * caught) / 10:.3g}%."
         )
-        return textwrap.fill(text.replace("rows is", "rows are"), 100)
+        return textwrap.fill(text, 100)
 
     def __str__(self) -> str:
         delta = "" if self.pure else f", δ = {self.delta}"

@@ -164,13 +164,16 @@ class Disjoint(Loss):
     """Mechanisms with independent randomness, each on the rows of one group, where a row is in at most one group.
 
     The group of a row must depend on that row only. The parameters of the parts are for *one added or removed row*,
-    whatever the adjacency of the whole.
+    whatever the adjacency of the whole. Of people each is in up to `groups_per_person` groups, which depend on her rows
+    only, and the parameters are for one added or removed person.
     """
 
     parts: tuple[Loss, ...]
+    groups_per_person: int = 1
 
     def __post_init__(self) -> None:
         _parts("parts", self.parts)
+        checks.integer("groups_per_person", self.groups_per_person, least=1)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class Contrast:
 
     @cached_property
     def groups(self) -> tuple[Column, Column]:
-        """The values of both. In a rehearsal this is where it ends."""
+        """The values of both. A dry run stops here."""
         one, other = self.samples.parts
         return one, other
 

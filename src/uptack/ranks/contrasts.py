@@ -179,7 +179,8 @@ def _with_interval(found: Contrast, p: Fraction, confidence: Fraction) -> Outcom
     values = [_end(found, ends, drawn.value, side, up) for side, up in ((low, False), (high, True))]
     if values[0] is None or values[1] is None:
         return question.refuse(HOW, advice)
-    note = f"three quarters of ε paid for a {float(confidence):.3g} interval of the populations' difference"
+    percent = f"{float(100 * confidence):g}%"
+    note = f"Three quarters of ε were spent on the {percent} interval for the difference in the population."
     noise = PopulationInterval(confidence, min(values[0], values[1]), max(values[0], values[1]))
     return replace(drawn, noise=noise, notes=(*found.notes, *sampling_note(question.account), note))
 

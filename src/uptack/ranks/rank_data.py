@@ -37,7 +37,7 @@ def complete_rows(columns: Columns, missing: str) -> Rows:
 def _check_finite(columns: Iterable[Column]) -> None:
     """Tells the curator where rows must have a value and some have none."""
     if not all(column.finite() for column in columns):
-        fix = "Pass missing='ignore': such a row then takes part in nothing."
+        fix = "Pass missing='ignore' to leave out such rows."
         raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
 
 
@@ -66,7 +66,7 @@ class Samples:
 
     @cached_property
     def parts(self) -> tuple[Column, ...]:
-        """The values of each group, without those that are missing. A rehearsal stops here."""
+        """The values of each group, without those that are missing. A dry run stops here."""
         return tuple(self.x.of(self._grouped.part(group)).drop() for group in self.groups)
 
     @cached_property

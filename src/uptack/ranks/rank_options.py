@@ -51,21 +51,21 @@ def labels_are_public(account: Account, options: Mapping[str, Any], in_table: bo
     if not options.get("public_labels", False):
         return False
     if account.adjacency.person:
-        fix = "Whoever has other rows may have other labels with them."
+        fix = "A person with other rows may have other labels too."
         raise InvalidArgument("public_labels", "False where people are the unit", "True", fix)
     if not account.adjacency.size_is_public:
-        fix = "A row that comes or goes has a label, which others would then see come or go."
+        fix = "Adding or removing a row would also add or remove its label."
         raise InvalidArgument("public_labels", "False under ADD_REMOVE", "True", fix)
     if in_table:
-        fix = "What an analyst asks can't make a column public. Call the function itself on public labels."
+        fix = "A request can't make a column public. Call the function itself on public labels."
         raise InvalidArgument("public_labels", "False in a session", "True", fix)
     return True
 
 
-PUBLIC_LABELS = "labels were taken as public: neighbours differ in values alone"
+PUBLIC_LABELS = "The labels are taken to be public, so only the values are protected."
 
 
-DEPENDENT = "intervals and p-values take rows for independent of each other, also those of one person"
+DEPENDENT = "Intervals and p-values assume that all rows are independent, including rows of one person."
 
 
 def sampling_note(account: Account) -> tuple[str, ...]:

@@ -133,4 +133,4 @@ class Declaration:
         for name, value in given.items():
             known = options.KNOWN.get(name) or Option(str(name))
             if known.single and name not in self.data:
-                checks.single(name, value, _one_of(known))
+                checks.single(name, value, _one_of(known), known.fix)

@@ -30,11 +30,13 @@ class Grouping(typing.TypedDict, total=False):
     - `by`: a column with the group of every row, or a tuple of several, for one answer per group.
     - `groups`: the public groups, or None for unknown ones, which need δ. Groups of several columns are tuples.
     - `share`: the part of ε that finds unknown ones.
+    - `groups_per_person`: with `person=`, in how many groups one person counts at most; chosen privately if left out.
     """
 
     by: Any
     groups: Any
     share: Any
+    groups_per_person: Any
 
 
 class PureGrouping(Grouping, total=False):
@@ -56,6 +58,7 @@ class Option:
     choices: tuple[str, ...] = ()
     default: Any = None
     positional: bool = False
+    fix: str = ""
 
     @property
     def single(self) -> bool:
@@ -71,7 +74,7 @@ class Option:
 PROMISE = ("epsilon", "delta", "adjacency", "rows_per_person", "entropy")
 """What every release promises, and to whom."""
 
-GROUPING = ("by", "groups", "share")
+GROUPING = ("by", "groups", "share", "groups_per_person")
 """What a release by group can be told beside."""
 
 PEOPLE = ("person", "per_person", "weights", "at_most", "order")
@@ -79,6 +82,9 @@ PEOPLE = ("person", "per_person", "weights", "at_most", "order")
 
 HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
 """What can be made of a person's rows: see `uptack.table.protocol.HOWS`."""
+
+SHARES = ("mean", "any", "last")
+"""What can be made of the truth values of a person's rows: their share, whether any is true, and the last one."""
 
 CALENDAR = ("hour", "day", "week", "month", "year")
 """Units of the calendar: see `uptack.table.values.calendar`."""
@@ -89,8 +95,14 @@ SINGLE = (
 )  # fmt: skip
 """Options that are one value, whose form on a command line does not say so."""
 
+SURVEY = (
+    "weights= says how the rows of one person count. Survey weights are not supported: no weighted estimate is proved "
+    "private here. Unweighted answers describe the sample, not the population that weights stand for."
+)
+"""What is said to somebody who passes a column of weights."""
+
 METHODS = ("inverse", "ptr", "dwork-lei")
-WEIGHTS = ("people", "rows", "one")
+WEIGHTS = ("people", "rows", "any")
 
 KNOWN = {
     option.name: option
@@ -106,13 +118,18 @@ KNOWN = {
         Option("by", "One answer for each value of this column, or combination of several, for one ε.", "words"),
         Option("groups", "A public group, once for each. Without any: those with enough rows (needs δ).", "keys"),
         Option("share", "The part of ε that buys the list of groups where it is not public.", "number"),
+        Option("groups_per_person", "In how many groups one person counts at most; without it, chosen privately.",
+               "integer"),
         Option("person", "Whose rows they are: a column of ids, or several. People are then the unit."),
-        Option("per_person", "One number per person first: this of her rows.", "choice", HOWS),
-        Option("weights", "People weigh alike (default), or rows do, or each is in one category.", "choice", WEIGHTS),
-        Option("at_most", "With weights 'rows': how many rows of one person count in full.", "integer"),
+        Option("per_person", "One number per person first: this of her rows.", "choice", (*HOWS, "any")),
+        Option("weights", "People weigh alike, or their rows do; or count people with at least one row.", "choice",
+               WEIGHTS, fix=SURVEY),
+        Option("at_most", "With weights 'rows': rows of one person that count; with 'any': her categories.", "integer"),
         Option("order", "With per_person 'last': the column that says which row is the last.", "word"),
         Option("public_labels", "Whether everybody may know which row has which label.", "object"),
         Option("alternative", "Which way a test looks.", "choice", ("two-sided", "greater", "less")),
+        Option("equals", "Rows with this value count.", "keys"),
+        Option("above", "Rows with a value above this one count.", "number"),
         Option("method", "How the answer is found.", "choice", METHODS),
         Option("interval", "Spend half on an interval for the population, at this confidence.", "number"),
         Option("p", "The levels of the quantiles, such as 0.25 0.75.", "numbers"),

@@ -7,9 +7,10 @@
 `person` is taken out of the call, the data become columns of a table whose unit is people (`uptack.table.reads.Reads`),
 and the adjacency becomes one by person. A function says that it is proved for people with `@release(..., people=True)`;
 with `people="each"` it is for one number per person only. A mechanism that is told a sensitivity says
-`people="stated"`: its value is one for people where the adjacency says so, and it takes no ids. Every other one
-refuses. So does every one that is given people's data without a person's adjacency, or the other way round: people are
-never taken for rows.
+`people="stated"`: its value is one for people where the adjacency says so, and it takes no ids. A share of truth values
+says `people="share"`: people weigh alike, by the share of their rows that are true. Every other one refuses. So does
+every one that is given people's data without a person's adjacency, or the other way round: people are never taken for
+rows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, Protocol
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
-from uptack.registry.options import HOWS, PEOPLE, Option
+from uptack.registry.options import HOWS, PEOPLE, SHARES, SURVEY, Option
 
 
 class Enter(Protocol):
@@ -38,9 +39,9 @@ class Enter(Protocol):
 
 
 Flag = bool | str | Enter
-"""Whether a function is proved for people: False, "stated", "each", True, or how its data become people's data."""
+"""Whether a function is proved for people: False, "stated", "each", "share", True, or how its data become people's."""
 
-WEIGHTS = ("people", "rows", "one")
+WEIGHTS = ("people", "rows", "any")
 ORDER = "order"
 """The name that the column of order has in the table of a call."""
 STATED = "stated"
@@ -70,18 +71,18 @@ class _Asked:
 
     def check(self) -> None:
         """Whether it goes together. Looks at no data."""
-        if self.per_person is not None:
-            checks.choice("per_person", self.per_person, HOWS)
-        if self.weights is not None:
-            checks.choice("weights", self.weights, WEIGHTS)
+        if self.weights is not None and not (isinstance(self.weights, str) and self.weights in WEIGHTS):
+            raise InvalidArgument("weights", " or ".join(map(repr, WEIGHTS)), checks.outline(self.weights), SURVEY)
         if (self.per_person == "last") != (self.order is not None):
             fix = "It is the column that says which row is the last."
             got = "nothing" if self.order is None else "a column"
             raise InvalidArgument("order", "given with per_person='last', and only then", got, fix)
-        if (self.weights == "rows") != (self.at_most is not None):
+        if self.weights == "rows" and self.at_most is None:
             fix = "It is how many rows of one person count in full."
-            must = "given with weights='rows', and only then"
-            raise InvalidArgument("at_most", must, checks.describe(self.at_most), fix)
+            raise InvalidArgument("at_most", "given with weights='rows'", "nothing", fix)
+        if self.weights not in ("rows", "any") and self.at_most is not None:
+            must = "given with weights='rows' or weights='any', and only then"
+            raise InvalidArgument("at_most", must, checks.describe(self.at_most))
         if self.at_most is not None:
             checks.integer("at_most", self.at_most, least=1)
         if self.per_person is not None and self.weights == "rows":
@@ -122,7 +123,7 @@ def options_of(people: Flag, reads: Any) -> tuple[str, ...]:
     """What a function can be told of people."""
     if people in (False, STATED):
         return ()
-    if people == "each":
+    if people in ("each", "share"):
         return ("person", "per_person", "order")
     return ("person", *(reads if isinstance(people, bool | str) else people).people)
 
@@ -139,13 +140,13 @@ class Call:
 def entered(made: Declared, arguments: tuple[Any, ...], told: Mapping[str, Any], by: Any = None) -> Call:
     """A call without `person`, with people's data and their adjacency; with `by`, of a table in groups."""
     data, given = made.data, {key: value for key, value in told.items() if key not in PEOPLE}
-    asked = _Asked(**{option: told[option] for option in PEOPLE if option in told})
+    asked = _asked(made, told)
     relation = given.get("adjacency", _usual(made, by))
     unit = relation.person if isinstance(relation, Adjacency) else ()
     passed = dict(zip(data, arguments, strict=False)) | {key: given[key] for key in data if key in given}
     known = [key for key, value in passed.items() if _of_people(value)]
     if asked.person is None and not known and (made.people == STATED or not unit):
-        _refuse_alone(asked)
+        _refuse_alone(told)
         return (
             Call(arguments, given) if by is None else _called(made, arguments, given, made.reads.enter(passed, by=by))
         )
@@ -178,16 +179,37 @@ def _called(made: Declared, arguments: tuple[Any, ...], given: Mapping[str, Any]
 
 def proved(made: Declared, told: Mapping[str, Any]) -> None:
     """Refuses what is asked about people and is not proved for them, or does not go together. Looks at no data."""
-    asked = _Asked(**{option: told[option] for option in PEOPLE if option in told})
+    asked = _asked(made, told)
     _proved(made, asked)
     asked.check()
 
 
-def _refuse_alone(asked: _Asked) -> None:
+def in_groups(made: Declared, data: Any, told: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A table in groups (`uptack.table.reads.Grouped`) as a call wants people's rows, and the rest of the call."""
+    rest = {key: value for key, value in told.items() if key not in PEOPLE}
+    if not data.of_people:
+        _refuse_alone(told)
+        return data, rest
+    proved(made, told)
+    asked = _asked(made, told)
+    return _shaped(made.name, data, asked, asked.order), rest
+
+
+def _asked(made: Declared, told: Mapping[str, Any]) -> _Asked:
+    """What a call says of people. The share of a person's rows is what their weights make of truth values."""
+    found = _Asked(**{option: told[option] for option in PEOPLE if option in told})
+    if made.people == "share" and found.per_person == "mean":
+        return replace(found, per_person=None)
+    usual = getattr(made.reads, "weights", None)
+    return replace(found, weights=usual) if found.weights is None and usual is not None else found
+
+
+def _refuse_alone(told: Mapping[str, Any]) -> None:
     """Without people there is nothing to weigh."""
     for option in PEOPLE[1:]:
-        if getattr(asked, option) is not None:
-            raise InvalidArgument(option, "left out where there is no person", checks.outline(getattr(asked, option)))
+        if told.get(option) is not None:
+            fix = SURVEY if option == "weights" else ""
+            raise InvalidArgument(option, "left out without person=", checks.outline(told[option]), fix)
 
 
 def _usual(made: Declared, by: Any) -> Any:
@@ -206,9 +228,10 @@ def _proved(made: Declared, asked: _Asked) -> None:
         fix = f"{instead}Rows can be the unit: state how many one person has at most, with rows_per_person."
         raise InvalidArgument("person", f"left out: {made.name} is not proved for people", "one", fix)
     if made.people == "each" and asked.per_person is None:
-        fix = "Pass per_person='mean', or another of its choices, for one number per person."
-        must = f"given with person: {made.name} is not proved for people's rows"
-        raise InvalidArgument("per_person", must, "nothing", fix)
+        fix = "It says which number each person counts with, such as per_person='mean' for the mean of her rows."
+        raise InvalidArgument("per_person", f"given with person= for {made.name}", "nothing", fix)
+    if asked.per_person is not None:
+        checks.choice("per_person", asked.per_person, SHARES if made.people == "share" else HOWS)
 
 
 def _owned(

@@ -15,12 +15,13 @@ from uptack.labels import label
 from uptack.privacy import tight
 from uptack.release import NoReply
 from uptack.report.budget import Division, divide
+from uptack.report.cards.number_card import least_epsilon
 from uptack.report.column import Part
 from uptack.session import Session
 from uptack.session.requests import Made
 
 HOPELESS, USELESS = 1000, 20.0
-"""From so many times the ε on, and above so large a one, ε is no advice: it would protect nobody."""
+"""A larger ε is not advised beyond this factor, or above this value: it would protect nobody."""
 
 GROWTH, TRIED = 1.4, 12
 """An ε that would carry more is looked for in steps of this factor, so many of them at most."""
@@ -44,7 +45,8 @@ class FigureAdvice:
         times = HOPELESS if advice.epsilon is None else advice.epsilon / float(epsilon)
         if times < HOPELESS and (total := self._total(Fraction(math.ceil(100 * times), 100))) <= USELESS:
             ways.append(f"ε of about {total:g} for the whole report")
-        return "a reply needs " + (" or ".join(ways) or advice.other or "more rows")
+        why = f"{advice.why}; " if advice.why else ""
+        return f"{why}a reply needs " + (" or ".join(ways) or advice.other or "more rows")
 
     def _total(self, times: Fraction) -> float:
         """Worked out once: many columns lack the same."""
@@ -81,9 +83,9 @@ def hints(session: Session, division: Division, choices: Mapping[str, Any], unan
     poor = [part for part in numeric if "quartiles" not in part.figures]
     enough, lines = carrying(session, division, choices), list[str]()
     if unanswered:
-        lines.append(f"{unanswered} of {len(numeric)} columns of numbers have no median.")
+        lines.append(f"{unanswered} of {len(numeric)} numeric columns have no median.")
     elif poor:
-        lines.append(f"{len(poor)} of {len(numeric)} columns of numbers have a median and no quartiles.")
+        lines.append(f"{len(poor)} of {len(numeric)} numeric columns have a median but no quartiles.")
     if lines:
         wanted = "median" if unanswered else "quartiles"
         times = max(part.lacks(wanted, division.rows) for part in numeric)
@@ -102,14 +104,21 @@ def _help(division: Division, numeric: list[Part], times: float, enough: float |
     """More ε, fewer columns, or a guess: whichever the user can do. The columns lack so many times their ε."""
     ways = []
     if enough is not None and enough <= USELESS:
-        ways.append(f"an ε of about {enough:g} in place of {division.budget.epsilon:g}")
+        ways.append(f"ε ≈ {enough:g} instead of {division.budget.epsilon:g}")
     kept = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
     if 0 < kept < len(numeric):
         ways.append(f"fewer columns (--columns, about {kept} of these {len(numeric)})")
-    unguessed = [part for part in numeric if part.plausible is None]
+    unguessed = [part for part in numeric if part.plausible is None and _worth_guessing(part, division.rows)]
     if unguessed:
-        ways.append(f"a guess of where values lie (--plausible {label(unguessed[0].name)}=LOW:HIGH), right or wrong")
-    return "What would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
+        option = f"--plausible {label(unguessed[0].name)}=LOW:HIGH"
+        ways.append(f"a rough guess of the range of values ({option}), which need not be right")
+    return "This would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
+
+
+def _worth_guessing(part: Part, rows: int) -> bool:
+    """Whether a median could have a reply where all candidates are near it: a guess does no more than that."""
+    draw = next(draw for draw in part.card.draws if draw.label == "quantiles")
+    return least_epsilon(0.0, Fraction(1, 2))(rows) <= float(part.epsilon(draw))
 
 
 def _left_out(division: Division, enough: Mapping[str, float]) -> tuple[str, ...]:
@@ -117,8 +126,16 @@ def _left_out(division: Division, enough: Mapping[str, float]) -> tuple[str, ...
     lines = []
     for figure, names in division.left_out().items():
         where = "" if len(names) == sum(figure in p.possible for p in division.parts) else f" of {len(names)} columns"
-        lines.append(f"{figure}{where}" + (f" (from ε of about {enough[figure]:g} on)" if figure in enough else ""))
-    return ("Left out, since the budget does not carry it: " + "; ".join(lines) + ".",) if lines else ()
+        lines.append(f"{FIGURE_NAMES.get(figure, figure)}{where}" + _needs(enough.get(figure)))
+    return ("Not computed at this budget: " + "; ".join(lines) + ".",) if lines else ()
+
+
+FIGURE_NAMES = {"tails": "5% and 95% quantiles", "interval": "interval of the median", "n": "number of missing values"}
+"""Figures as they are called in a sentence."""
+
+
+def _needs(epsilon: float | None) -> str:
+    return "" if epsilon is None else f" (needs ε ≈ {epsilon:g})"
 
 
 def _rounded_up(value: float) -> float:

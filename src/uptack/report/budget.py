@@ -23,7 +23,7 @@ from uptack.privacy.guarantee import total
 from uptack.privacy.loss import Approximate, Loss
 from uptack.report.cards import FIGURES, card_of
 from uptack.report.cards.category_card import CATEGORIES
-from uptack.report.column import ColumnDraw, Part
+from uptack.report.column import ColumnDraw, ColumnFigure, Part
 from uptack.report.section import SectionPlan, plan_section, registered
 from uptack.session import Request, Session
 from uptack.table.names import known
@@ -98,7 +98,7 @@ class Division:
 
     def left_out(self) -> dict[str, list[str]]:
         """The columns that each figure is left out of, since the budget does not carry it."""
-        names = [figure.name for figure in FIGURES]
+        names = list(dict.fromkeys(figure.name for figure in FIGURES))
         lacking = {f: [p.name for p in self.parts if f in p.possible and f not in p.figures] for f in names}
         return {figure: columns for figure, columns in lacking.items() if columns}
 
@@ -111,6 +111,7 @@ def divide(
     columns: Sequence[str] | None = None,
     shares: Mapping[str, Rational] | None = None,
     plausible: Mapping[str, tuple[Any, Any]] | None = None,
+    measures: Mapping[str, str] | None = None,
     rough: bool = False,
     losses: DrawLosses | None = None,
     **options: Any,
@@ -124,7 +125,7 @@ def divide(
     sections.
     """
     whole, slack = checks.epsilon(epsilon), checks.delta("delta", delta)
-    parts = _parts(session, slack, columns, shares or {}, plausible or {})
+    parts = _parts(session, slack, columns, shares or {}, plausible or {}, measures or {})
     sections = _sections(session, whole, options)
     left = whole - sum(section.cost.exact_epsilon for section in sections)
     rows = session.source.size if session.adjacency.size_is_public else SECRET_ROWS
@@ -157,14 +158,17 @@ def _parts(
     columns: Sequence[str] | None,
     shares: Mapping[str, Rational],
     plausible: Mapping[str, tuple[Any, Any]],
+    measures: Mapping[str, str],
 ) -> list[Part]:
     kinds = session.source.kinds
     names = tuple(kinds) if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
-    for name in (*names, *shares):
+    for name in (*names, *shares, *measures):
         known(name, kinds)
     for name in plausible:
         known(name, kinds, (*NUMERIC, *TIMED))
-    listed = {name: session.schema.levels(name) if kinds[name] == "text" else () for name in names}
+    listed = {name: session.schema.levels(name) if kinds[name] in ("text", "integer") else () for name in names}
+    size = session.source.size if session.adjacency.size_is_public else None
+    units = {name: getattr(session.schema.columns.get(name), "unit", None) or "" for name in names} | dict(measures)
     unlisted = [name for name in names if kinds[name] in CATEGORIES.kinds and not listed[name]]
     parts = [
         Part(
@@ -176,6 +180,9 @@ def _parts(
             plausible.get(name) or session.schema.plausible(name),
             form=session.source.forms.get(name),
             keys=listed[name],
+            people=bool(session.adjacency.person),
+            rows=size,
+            measure=units[name],
         )
         for name in names
     ]
@@ -202,7 +209,7 @@ class _Taking:
         if len(self._carried(taken)) < sum(len(part.figures) for part in taken):
             taken = list(parts)
             for figure in FIGURES:
-                taken = self._one_more(taken, figure.name)
+                taken = self._one_more(taken, figure)
         return taken if self.rough else self._scaled(self._refused(taken), rough=False)
 
     def _refused(self, parts: Sequence[Part]) -> list[Part]:
@@ -223,10 +230,12 @@ class _Taking:
             found.append(part)
         return found
 
-    def _one_more(self, parts: list[Part], figure: str) -> list[Part]:
+    def _one_more(self, parts: list[Part], one: ColumnFigure) -> list[Part]:
         """The parts with one figure more, where it and all before are carried. The first of a column is always."""
-        first = [p for p in parts if figure in p.possible and not p.figures]
-        wanted = [p.name for p in parts if figure in p.possible]
+        figure = one.name
+        able = [p for p in parts if figure in p.possible and any(f.rank == one.rank for f in p.named(figure))]
+        first = [p for p in able if not p.figures]
+        wanted = [p.name for p in able]
         while wanted:
             tried = [replace(p, figures=(*p.figures, figure)) if p.name in wanted else p for p in parts]
             tried = self._scaled(tried, rough=True)

@@ -6,6 +6,7 @@ releases of all columns are one plan, fixed beforehand and paid for together (`u
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -83,6 +84,8 @@ class Part:
     """What is asked of one column: its figures, and `unit`, the ε of a draw of weight 1.
 
     `refusals` are draws that public numbers refuse: they are not made, and what they would cost goes to the others.
+    `people` says whether people are the unit, `rows` is their number, or that of rows, where it is public, and
+    `measure` is the unit of measurement, such as "years".
     """
 
     name: str
@@ -96,6 +99,9 @@ class Part:
     refusals: Mapping[str, NoReply] = field(default_factory=dict, hash=False, compare=False)
     form: Form | None = None
     keys: tuple[Any, ...] = ()
+    people: bool = False
+    rows: int | None = None
+    measure: str = ""
 
     @property
     def alike(self) -> tuple[Any, ...]:
@@ -128,6 +134,10 @@ class Part:
         """Those that public numbers do not refuse."""
         return tuple(draw for draw in self.draws if draw.label not in self.refusals)
 
+    def named(self, figure: str) -> tuple[ColumnFigure, ...]:
+        """The declaration of a figure, if the card has it."""
+        return tuple(one for one in self.card.figures if one.name == figure)
+
     def read_off(self, draw: ColumnDraw) -> tuple[str, ...]:
         """The figures that are read off a draw: they decide what it asks."""
         return tuple(one.name for one in self.card.figures if one.draw == draw.label and one.name in self.figures)
@@ -152,7 +162,7 @@ class ColumnProfile:
     """What is published about one column.
 
     `quantiles` are the released ones, by their levels, `releases` what was asked for, each with its cost: figures are
-    read off these.
+    read off these. `present` is the share of rows, or of people, that have a value.
     """
 
     part: Part
@@ -160,6 +170,7 @@ class ColumnProfile:
     density: Figure | None = None
     quantiles: Quantiles | None = None
     releases: tuple[Figure, ...] = ()
+    present: Figure | None = None
 
     @property
     def scale(self) -> float:
@@ -172,8 +183,24 @@ class ColumnProfile:
 
     @property
     def all_figures(self) -> tuple[Figure, ...]:
-        """The figures, the density among them."""
-        return self.figures if self.density is None else (*self.figures, self.density)
+        """The figures, the density among them, and how many rows have a value."""
+        shown = self.figures if self.density is None else (*self.figures, self.density)
+        return (*shown, *self.numbers)
+
+    @property
+    def numbers(self) -> tuple[Figure, ...]:
+        """How many rows, or people, have a value, and the share of those that have none."""
+        if self.present is None or self.present.value is None:
+            return ()
+        share = self.present.value
+        whole = self.present.noise.each if self.part.people else 1
+        n = self.present.noise.rows // max(whole, 1)
+        off = math.ceil((self.present.noise.law.cutoff(Fraction(1, 40)) - 1) / max(whole, 1))
+        found = round(share * n)
+        between = max(found - off, 0), min(found + off, n)
+        left = tuple(min(max(1 - end / max(n, 1), 0.0), 1.0) for end in reversed(between))
+        lost = Figure("missing", 1 - share, (left[0], left[1]))
+        return Figure("n", found, between, self.present.note, self.present.how, self.present.cost), lost
 
     @property
     def counts(self) -> Figure | None:
@@ -208,8 +235,9 @@ class ColumnProfile:
 
 # -------------------------------------------------------------------------------------------------------- on the page
 
-ROOM, INTERVAL = 9, 12
-"""Letters of a value, and of its interval, that fit in a column of a card."""
+DESKTOP = ((4, 14), (3, 20), (2, 31))
+PHONE = ((3, 14), (2, 22))
+"""How many figures fit side by side in a card, if none has more letters than so many."""
 
 
 class FigureLine(NamedTuple):
@@ -221,9 +249,24 @@ class FigureLine(NamedTuple):
     note: str = ""
 
     @property
-    def wide(self) -> bool:
-        """Whether it needs the room of two."""
-        return len(self.value) > ROOM or len(self.interval) > INTERVAL or not self.value
+    def letters(self) -> int:
+        """How wide it is; one without a value says why, in a line of its own."""
+        return max(len(self.label), len(self.value), len(self.interval)) if self.value else 99
+
+
+def side_by_side(lines: list[FigureLine], room: tuple[tuple[int, int], ...]) -> int:
+    """How many figures stand side by side: as many as fit, and so that none is alone in the last line if that can be.
+
+    >>> short = FigureLine("median", "1")
+    >>> [side_by_side([short] * k, DESKTOP) for k in (1, 3, 4, 5, 7, 9)], side_by_side([short] * 7, PHONE)
+    ([1, 3, 4, 3, 4, 3], 3)
+    >>> side_by_side([short] * 6, DESKTOP)
+    3
+    """
+    longest = max((line.letters for line in lines), default=0)
+    fitting = [many for many, letters in room if longest <= letters and many <= len(lines)] or [1]
+    whole = [many for many in fitting if len(lines) % many == 0 and many > 1]
+    return next((many for many in (*whole, *fitting) if len(lines) % many != 1 or many == 1), fitting[0])
 
 
 class CardView(NamedTuple):
@@ -239,7 +282,40 @@ class CardView(NamedTuple):
     """Whether the picture is of the bars."""
 
     @property
+    def across(self) -> int:
+        """How many figures stand side by side."""
+        return side_by_side(self.figures, DESKTOP)
+
+    @property
+    def across_phone(self) -> int:
+        """The same on a phone."""
+        return side_by_side(self.figures, PHONE)
+
+    @property
+    def size(self) -> str:
+        """How many rows, or people, have a value, and how many have none."""
+        numbers = self.column.numbers
+        if not numbers:
+            return ""
+        n, lost = numbers
+        low, high = n.interval or (n.value, n.value)
+        error = max(high - n.value, n.value - low)
+        sign = f" ± {error:,}" if error else ""
+        return f"n = {n.value:,}{sign}, {percent(lost.value, lost.interval)} missing"
+
+    @property
     def kind(self) -> str:
         """What the column holds."""
         form = self.column.part.form
         return f"{self.column.part.kind}, UTC" if form is not None and form.word == "utc" else self.column.part.kind
+
+
+def percent(share: float, ends: tuple[float, float] | None = None) -> str:
+    """A share as a percentage, with the digits that its interval supports: two of the interval's half width at most.
+
+    >>> percent(0.12345, (0.12, 0.127)), percent(0.12345, (0.1, 0.2)), percent(0.5), percent(0.0, (0.0, 0.001))
+    ('12.3%', '12%', '50%', '0.0%')
+    """
+    wide = 1.0 if ends is None else 100 * (ends[1] - ends[0])
+    digits = 0 if wide >= 2 or ends is None else 1 if wide >= 0.02 else 2
+    return f"{100 * share:.{digits}f}%"

@@ -123,7 +123,7 @@ def descriptor(profile: Profile) -> dict[str, Any]:
     kinds = {"number": "any"} if timed else {}
     return {
         "name": "private-profile",
-        "title": f"Private profile of {printable(profile.title)}",
+        "title": f"Private report: {printable(profile.title)}",
         "description": f"{profile.whose} {promise(profile.spent)}".strip(),
         "privacy": {"spent": spent, "private": profile.private, profile.unit: profile.rows},
         "resources": [

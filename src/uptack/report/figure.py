@@ -17,7 +17,10 @@ CONFIDENCE = Fraction(95, 100)
 
 @dataclass(frozen=True)
 class Figure:
-    """One released figure, or what came in its place. Without a cost it was worked out from released ones."""
+    """One released figure, or what came in its place. Without a cost it was worked out from released ones.
+
+    `noise` is what a reader may know about its error, for figures that are worked out from it.
+    """
 
     label: str
     value: Any
@@ -25,14 +28,15 @@ class Figure:
     note: str = ""
     how: str = ""
     cost: Privacy | None = None
+    noise: Any = None
 
     @staticmethod
     def of(label: str, result: Made, cost: Privacy | None, advice: str = "") -> Figure:
         """The figure of a release, and what it cost. `advice` is what would help, in terms of the whole report."""
         how = result.mechanism
         if isinstance(result, NoReply):
-            return Figure(label, None, None, advice or f"a reply needs {result.advice}", how, cost)
-        return Figure(label, result.value, None, "; ".join(result.notes), how, cost)
+            return Figure(label, None, None, advice or result.reason, how, cost)
+        return Figure(label, result.value, None, " ".join(result.notes), how, cost, result.noise)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

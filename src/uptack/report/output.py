@@ -108,7 +108,7 @@ def _resolved(path: Path) -> Path:
     except FileNotFoundError:
         return target
     except (OSError, RuntimeError, ValueError):
-        must = "a path that the system can keep: short enough, and leading somewhere"
+        must = "a valid path of moderate length"
         raise InvalidArgument("output", must, repr(_brief(str(path)))) from None
     if not target.is_file():
         raise InvalidArgument("output", "a file, or a new one", repr(str(path)))

@@ -66,6 +66,18 @@ def brief(name: str) -> str:
     return name if len(name) <= NAMED else f"{name[:half].rstrip()} … {name[-half:].lstrip()}"
 
 
+METHOD = (
+    "Method: differential privacy. Random noise of a known size was added to every figure before it was published; "
+    "medians and quantiles were drawn by inverse sensitivity. No bounds on the data were assumed."
+)
+
+
+def masthead(profile: Profile) -> list[str]:
+    """Who published it, when and from what."""
+    source = f"Source: {profile.source}" if profile.source else ""
+    return [part for part in (profile.author, profile.date, source) if part]
+
+
 def to_html(profile: Profile) -> str:
     """One self-contained page. Whatever a name holds, it is text: escaped, and without what can't be printed."""
     from uptack.report.page_template import template, template_text  # Jinja takes long to import
@@ -79,6 +91,8 @@ def to_html(profile: Profile) -> str:
         sections=[None if answer is None else section_view(answer, profile) for answer in answers],
         summary=summary(profile),
         promise=promise(profile.spent),
+        masthead=masthead(profile),
+        method=METHOD,
         meaning=sentence(profile.spent.explain().partition(": ")[2]),
         sentence=sentence,
         brief=brief,

@@ -32,7 +32,7 @@ def template_text() -> str:
 class TemplateCache(jinja2.BytecodeCache):
     """One file in the folder of compiled modules. Jinja looks whether it was made from the same text.
 
-    Where nobody may write there, or Python is told to write nothing, the template is compiled each time.
+    Without permission to write there, or with Python's -B option, the template is compiled each time.
     """
 
     def path(self) -> Path:
@@ -45,7 +45,7 @@ class TemplateCache(jinja2.BytecodeCache):
         """What was compiled before, if anything was."""
         try:
             bucket.bytecode_from_string(self.path().read_bytes())
-        except Exception:  # it is not there, or was made by nobody that we know
+        except Exception:  # missing, or written by another version
             bucket.reset()
 
     def dump_bytecode(self, bucket: Any) -> None:

@@ -20,7 +20,8 @@ LEFT = RIGHT = 14
 LETTER = 8.3
 """The width of a letter of a label, at most, in the units of a picture."""
 
-HEIGHT, LOW, TOP, BOTTOM = 170, 76, 12, 28
+HEIGHT, LOW, TOP, BOTTOM, NAMED = 170, 76, 12, 28, 18
+"""Heights: of a picture, of a low one, of its margins, and of the title of an axis below it."""
 Ends = tuple[float, float]
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -109,7 +110,13 @@ class PictureScale:
 # ------------------------------------------------------------------------------------------------------------ pictures
 
 
-def _svg(body: str, title: str, height: float = HEIGHT) -> Markup:
+def _svg(body: str, title: str, height: float = HEIGHT, axis_title: str = "") -> Markup:
+    """A picture, with the title of its axis below it."""
+    if axis_title:
+        most = int(WIDTH / LETTER) - 1
+        text = axis_title if len(axis_title) <= most else axis_title[: most - 1] + "…"
+        named = Markup('<text class="label axis-title" x="{}" y="{}" text-anchor="middle">{}</text>')
+        body, height = body + str(named.format(WIDTH / 2, height + NAMED - 6, text)), height + NAMED
     frame = '<svg viewBox="0 0 {} {}" role="img" aria-label="{}" xmlns="http://www.w3.org/2000/svg">{}</svg>'
     return Markup(frame).format(WIDTH, height, title, Markup(body))
 
@@ -128,6 +135,7 @@ def density_picture(
     median: float | None = None,
     interval: Ends | None = None,
     marks: Sequence[Tick] | None = None,
+    axis_title: str = "",
 ) -> Markup:
     """A density as a filled curve in the band of its noise, with the middle half of the rows shaded.
 
@@ -150,7 +158,7 @@ def density_picture(
     if median is not None and scale.low <= median <= scale.high:
         parts.append(f'<line class="median" x1="{scale(median)}" x2="{scale(median)}" y1="{TOP}" y2="{base}"/>')
     parts += [_interval(scale, interval, TOP)] if interval is not None else []
-    return _svg("".join(parts) + scale.axis(base, marks), title)
+    return _svg("".join(parts) + scale.axis(base, marks), title, axis_title=axis_title)
 
 
 def bars_picture(
@@ -163,6 +171,7 @@ def bars_picture(
     median: float | None = None,
     interval: Ends | None = None,
     marks: Sequence[Tick] | None = None,
+    axis_title: str = "",
 ) -> Markup:
     """Bars around numbers far apart, on an axis as a curve has it: whiskers for the noise, the median above."""
     scale, base = PictureScale(points[0] - width / 2, points[-1] + width / 2), HEIGHT - BOTTOM
@@ -182,7 +191,7 @@ def bars_picture(
     if median is not None and scale.low <= median <= scale.high:
         parts.append(f'<line class="median" x1="{scale(median)}" x2="{scale(median)}" y1="{TOP - 8}" y2="{TOP + 4}"/>')
     parts += [_interval(scale, interval, TOP - 2)] if interval is not None else []
-    return _svg("".join(parts) + scale.axis(base, marks), title)
+    return _svg("".join(parts) + scale.axis(base, marks), title, axis_title=axis_title)
 
 
 def _middle(
@@ -206,6 +215,7 @@ def box_picture(
     *,
     title: str,
     marks: Sequence[Tick] | None = None,
+    axis_title: str = "",
 ) -> Markup:
     """A box plot of three or five quantiles, and over that of five the coarse density that they make.
 
@@ -230,11 +240,17 @@ def box_picture(
     parts += [_interval(scale, interval, middle)] if interval is not None else []
     ends = f'y1="{middle - 12}" y2="{middle + 12}"'
     parts.append(f'<line class="median" x1="{scale(centre)}" x2="{scale(centre)}" {ends}/>')
-    return _svg("".join(parts) + scale.axis(base, marks), title, whole)
+    return _svg("".join(parts) + scale.axis(base, marks), title, whole, axis_title)
 
 
 def columns_picture(
-    names: Sequence[str], heights: Sequence[float], errors: Sequence[float], *, title: str, unit: str
+    names: Sequence[str],
+    heights: Sequence[float],
+    errors: Sequence[float],
+    *,
+    title: str,
+    unit: str,
+    axis_title: str = "",
 ) -> Markup:
     """Upright bars side by side, for what has an order: counts on an axis of their own, and whiskers for their noise.
 
@@ -265,7 +281,7 @@ def columns_picture(
             parts.append(Markup('<text class="label" x="{}" y="{}" text-anchor="middle">{}</text>').format(
                 _inside(middle, name), base + 18, name))  # fmt: skip
     parts.append(f'<line class="axis" x1="{left}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}"/>')
-    return _svg("".join(parts), title)
+    return _svg("".join(parts), title, axis_title=axis_title)
 
 
 def _inside(middle: float, text: str) -> float:

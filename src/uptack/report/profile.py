@@ -1,4 +1,4 @@
-"""The private profile of a table: it is planned, paid for, made and then shown.
+"""The private report of a table: plan it, debit it, compute it, show it.
 
 `report` is the call for users, `profile` the same for a session. Columns have cards (`uptack.report.cards`), and what
 is about several columns is in sections (`uptack.report.sections`).
@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 import html
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from uptack import checks
 from uptack.display import FigureTable, Record, Tabular
 from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval, UptackError
 from uptack.exact import Rational
@@ -31,6 +33,7 @@ from uptack.report.text import to_markdown, to_text
 from uptack.session import Plan, PlannedRelease, Request, Session
 from uptack.session import open as open_session
 from uptack.session.paid import PaidPlan
+from uptack.session.plan import expected_error
 from uptack.session.requests import Made
 
 P = ParamSpec("P")
@@ -59,6 +62,9 @@ class Profile(Tabular):
     hints: tuple[str, ...] = ()
     unit: str = "rows"
     whose: str = ""
+    author: str = ""
+    source: str = ""
+    date: str = ""
     sections: Mapping[str, SectionAnswer] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,6 +72,9 @@ class Profile(Tabular):
         answers = {section.name: self.sections.get(section.name) for section in registered()}
         return {
             "table": self.title,
+            "author": self.author,
+            "source": self.source,
+            "date": self.date,
             self.unit: self.rows,
             "whose": self.whose,
             "privacy": {"asked": self.asked.to_dict(), "spent": self.spent.to_dict()},
@@ -101,7 +110,7 @@ class Profile(Tabular):
 
     def table(self) -> FigureTable:
         """The figures for people."""
-        title, notes = f"Private profile of {label(self.title)}", [f"spent: {self.spent}", *self.hints]
+        title, notes = f"Private report: {label(self.title)}", [f"spent: {self.spent}", *self.hints]
         return FigureTable.of(self.records(), title, notes, private=self.private)
 
     def _repr_html_(self) -> str:
@@ -123,20 +132,26 @@ def report(
     epsilon: Rational,
     delta: Rational = DELTA,
     title: str = "table",
+    author: str = "",
+    source: str = "",
+    date: str | None = None,
     columns: Sequence[str] | None = None,
     shares: Mapping[str, Rational] | None = None,
     plausible: Mapping[str, tuple[Any, Any]] | None = None,
+    measures: Mapping[str, str] | None = None,
     progress: bool | None = None,
     **options: Any,
 ) -> Profile:
-    """A private profile of a whole table: (ε, δ)-differentially private in all, and no bounds are asked for.
+    """A private report on a whole table, (ε, δ)-differentially private in all, without bounds on the data.
 
     **Theorem.** That of `profile`, which makes it: all losses are fixed before the first release, and composed as such.
 
     `data` is whatever `uptack.open` takes, with its options (`ledger`, `person`, `missing`, `adjacency`, `types` and so
     on), or a session. The other options are those of `uptack report`:
 
+    - `title`, `author`, `source` and `date` stand at the top of the page; the date is today's unless it is given.
     - `columns`: only these; `shares`: a column's weight in the budget, such as `{"age": 2}`.
+    - `measures`: units of measurement, such as `{"age": "years"}`, for axes and cards.
     - `target`: also regress this column on all other numbers, for a third of ε.
     - `correlations`: also those of all columns of numbers, by ranks, for a sixth of ε.
     - `plausible`: guesses of where values lie, such as `{"age": (0, 120)}`. They need not be right.
@@ -151,10 +166,11 @@ def report(
     >>> made.columns[0]["median"].value, made.spent.epsilon <= 1
     (49, True)
     """
-    choices: dict[str, Any] = {"columns": columns, "shares": shares, "plausible": plausible}
+    choices: dict[str, Any] = {"columns": columns, "shares": shares, "plausible": plausible, "measures": measures}
     choices |= {one.option: options.pop(one.option) for one in registered() if one.option in options}
     session = data if isinstance(data, Session) and not options else open_session(data, **options)
-    return profile(session, epsilon, delta, title=title, progress=progress, **choices)
+    said: dict[str, Any] = {"title": title, "author": author, "source": source, "date": date}
+    return profile(session, epsilon, delta, progress=progress, **said, **choices)
 
 
 def in_one_state(make: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Session, P], T]:
@@ -191,16 +207,22 @@ def profile(
     delta: Rational = 0,
     *,
     title: str = "table",
+    author: str = "",
+    source: str = "",
+    date: str | None = None,
     progress: bool | None = None,
     **choices: Any,
 ) -> Profile:
-    """The private profile of a table for (ε, δ) in all. `choices` are `columns`, `shares`, `plausible` and the options
-    of sections: see `report`.
+    """The private profile of a table for (ε, δ) in all. `choices` are `columns`, `shares`, `plausible`, `measures` and
+    the options of sections: see `report`.
 
     **Theorem.** The losses of all columns' releases are fixed before the first of them, and composed as such
     (`uptack.session.paid`); what is asked may depend on released values. Sections are releases of their own, and all
     add up to no more than what was asked for.
     """
+    for name, text in (("title", title), ("author", author), ("source", source), ("date", date)):
+        if text is not None and not isinstance(text, str):
+            raise InvalidArgument(name, "a text", checks.describe(text))
     with steps("planning", 1, show=progress):
         division = divide(session, epsilon, delta, **choices)
     before, rows = session.spent, session.source.size if session.adjacency.size_is_public else None
@@ -228,6 +250,9 @@ def profile(
         hints=hints(session, division, choices, unanswered),
         unit=session.adjacency.unit,
         whose=session.whose,
+        author=author,
+        source=source,
+        date=datetime.now().date().isoformat() if date is None else date,
     )
 
 
@@ -266,7 +291,11 @@ class _Releases:
         assert paid is not None, "a part without draws"
         figure, made = self._tried(draw.label, request, lambda: paid.run(request, tree))
         advice = self._advice(made, part.epsilon(draw)) if made is not None else ""
-        return figure if made is None else Figure.of(draw.label, made, figure.cost, advice)
+        if made is not None:
+            return Figure.of(draw.label, made, figure.cost, advice)
+        if part.rows is None or draw.label not in ("quantiles", "tails") or figure.note:
+            return figure
+        return replace(figure, note=expected_error(self._session.complete(request), part.rows))
 
     def section(self, asked: SectionPlan) -> SectionAnswer:
         """The figures of a section, each of which is paid for by itself."""
@@ -289,13 +318,17 @@ class _Releases:
             if not self._any:
                 raise
             if isinstance(error, InvalidArgument):  # of this figure alone: what was asked came from released values
-                return Figure(label, None, None, f"not made: {error}", "withheld", cost), None
+                return Figure(label, None, None, f"Not computed: {error}", "withheld", cost), None
             early = isinstance(error, BudgetExceeded)
-            self._failure = "not made: " + ("the budget was used up meanwhile" if early else "the rows can't be read")
+            self._failure = "Not computed: " + (
+                "the budget was used up by other requests." if early else "the rows can't be read."
+            )
             return Figure(label, None, None, self._failure, "withheld", cost), None
         self._any = True
         figure = Figure.of(label, made, cost if made.loss is not None else None)
-        return (figure, made) if made.value is None else (_with_interval(figure, made), None)
+        if made.value is None:
+            return figure, made
+        return figure if label == "n" else _with_interval(figure, made), None  # that of n is of its noise
 
 
 def _with_interval(figure: Figure, made: Any) -> Figure:
@@ -304,4 +337,4 @@ def _with_interval(figure: Figure, made: Any) -> Figure:
         low, high = made.interval(CONFIDENCE)
     except NoInterval:
         return figure
-    return Figure(figure.label, figure.value, (low, high), figure.note, figure.how, figure.cost)
+    return replace(figure, interval=(low, high))

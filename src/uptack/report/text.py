@@ -57,7 +57,7 @@ def to_text(profile: Profile, bill: bool = False, most: int | None = None) -> st
 
 def _lines(profile: Profile, style: TextStyle) -> list[str]:
     whose = f"{style.prose(profile.whose)} {promise(profile.spent)}".strip()
-    lines = [f"# Private profile of {style.name(profile.title)}", "", whose, ""]
+    lines = [f"# {style.name(profile.title)}", "", *_masthead(profile, style), whose, ""]
     lines += [" · ".join(summary(profile)), ""]
     lines += [line for hint in profile.hints for line in (style.prose(hint), "")]
     if not profile.private:
@@ -70,6 +70,13 @@ def _lines(profile: Profile, style: TextStyle) -> list[str]:
     for answer in profile.sections.values():
         lines += [f"## {answer.title(style.name)}", "", *_section(answer, style), ""]
     return lines
+
+
+def _masthead(profile: Profile, style: TextStyle) -> list[str]:
+    """Who published it, of what and when."""
+    source = f"Source: {style.name(profile.source)}" if profile.source else ""
+    said = [style.name(profile.author) if profile.author else "", profile.date, source]
+    return [" · ".join(part for part in said if part), ""] if any(said) else []
 
 
 def _overview(columns: list[ColumnProfile], style: TextStyle) -> list[str]:
@@ -87,7 +94,7 @@ def _silent(columns: list[ColumnProfile], style: TextStyle) -> list[str]:
     for column in columns:
         groups.setdefault(column.silence, []).append(style.name(column.part.name))
     lines = [f"- ⊥ {', '.join(names)}: {style.prose(note)}" for note, names in groups.items()]
-    return ["## Without an answer", "", *lines, ""] if lines else []
+    return ["## No answer", "", *lines, ""] if lines else []
 
 
 def _section(answer: SectionAnswer, style: TextStyle) -> list[str]:
@@ -116,7 +123,7 @@ def _bill(profile: Profile, style: TextStyle) -> list[str]:
 def between(ends: tuple[Any, Any], scale: float) -> str:
     """An interval in words, rounded outward."""
     if not all(isinstance(end, date | timedelta) or math.isfinite(end) for end in ends):
-        return "no interval: noise covers it"
+        return "no interval (too noisy)"
     return numbers.between(ends, scale)
 
 

@@ -87,6 +87,8 @@ def told(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
         said = schema.columns.get(request.columns[0], Said())
         if given.get("method", "inverse") == "inverse" and given.get("per_person") is None:
             usual |= {"granularity": said.granularity, "plausible": said.plausible}
+        if said.levels in ((0, 1), (1, 0)) and given.get("above") is None:
+            usual |= {"equals": 1}
         usual |= {"keys": said.levels} if given.get("edges") is None and not given.get("delta") else {}
     if not given.get("delta") and "by" in given:
         usual |= {"groups": _groups(schema, given["by"])}

@@ -38,7 +38,7 @@ class SessionOverview:
         >>> from uptack.session import open
         >>> print(open({"age": np.array([31.5, 44.0]), "town": np.array(["a", "b"])}).describe())
         2 rows (substitute)
-        Each row is protected: a person who is in several of them is protected in each, not in all together.
+        Each row is protected. People with several rows are less protected than ε suggests.
           age   number
           town  text
         spent: ε = 0.0 (substitute)

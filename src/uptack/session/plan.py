@@ -114,7 +114,9 @@ class Plan(Tabular):
 def expected_error(request: Request, rows: int) -> str:
     """How far off the answer will be, with 95% confidence and whatever the data; "" where only data can tell."""
     planned = request.declaration.plan
-    return "" if planned is None else planned(request.given, request.cost, rows)
+    if planned is None or "by" in request.given:  # how many rows a group has is secret
+        return ""
+    return planned(request.given, request.cost, rows)
 
 
 def total_cost(costs: Sequence[Privacy], like: Privacy) -> Privacy:

@@ -11,14 +11,13 @@ from typing import Any
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.grouping import per_group
 from uptack.labels import label
 from uptack.noise import Entropy
-from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
+from uptack.privacy import SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
-from uptack.registry.person_options import proved
+from uptack.registry.person_options import in_groups
 from uptack.release import NoReply, Release
 from uptack.statistics.order_statistic_errors import buys_size, ranks
 from uptack.statistics.row_counts import COUNT_SHARE
@@ -94,8 +93,6 @@ class Request:
         """The most that it can cost: what it asks for."""
         given = self.given
         relation = given.get("adjacency", SUBSTITUTE)
-        if "by" in given:  # groups of rows, or of people, who come and go
-            relation = relation.one_added if isinstance(relation, Adjacency) else ADD_REMOVE
         relation = check_adjacency(relation, given.get("rows_per_person", 1))
         return Privacy(given["epsilon"], given.get("delta", 0), relation)
 
@@ -115,13 +112,11 @@ class Request:
         usual = self.declaration.missing
         if usual is not None and "missing" in self.declaration.allowed:
             defaults["missing"] = missing if missing == "error" or usual == "drop" else usual
-        if "by" in self.given:
-            defaults.pop("adjacency", None)
         return Request(self.statistic, *self.columns, **{**defaults, **self.given})
 
     def about(self, person: tuple[str, ...]) -> Request:
         """The same request about the people of a session, whatever else it says of neighbours."""
-        relation = self.given.get("adjacency", ADD_REMOVE if "by" in self.given else None)
+        relation = self.given.get("adjacency")
         if not person or not isinstance(relation, Adjacency) or relation.person:
             return self
         return Request(self.statistic, *self.columns, **{**self.given, "adjacency": relation.by_person(*person)})
@@ -177,10 +172,12 @@ class Request:
         if "by" not in given:
             made: Made = self.declaration.public(*arguments, **given)
             return made
-        if table.unit.people:
-            proved(self.declaration, given)
-        groups = table.groups(named_groups(given.pop("by")))
-        return per_group(self.declaration.function, Grouped(groups, arguments, table.unit.people), **given)
+        grouped = Grouped(table.groups(named_groups(given.pop("by"))), arguments, table.unit.people)
+        data, rest = in_groups(self.declaration, grouped, given)
+        run = self.declaration.by
+        assert run is not None, "an option that it does not have"
+        found: Made = run(self.declaration.function, data, **rest)
+        return found
 
     def __repr__(self) -> str:
         others = {k: v for k, v in self.given.items() if k not in ("epsilon", "delta") and _telling(v)}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from uptack import checks, interrupts
+from uptack.discrete.crosstabs import as_crosstab
 from uptack.errors import InvalidArgument, UptackError
 from uptack.noise import Entropy
 from uptack.privacy import Adjacency, Privacy, tight
@@ -171,8 +173,41 @@ class Session(SessionOverview):
         return [self.run(request) for request in track(waiting, "releases", show=progress, total=len(waiting))]
 
     def count(self, *, epsilon: Any, **options: Any) -> Made:
-        """How many rows there are; under ADD_REMOVE, where that is secret."""
+        """How many rows there are; under ADD_REMOVE, where that is secret. With `by=`, how many in each group."""
         return self.run(Request("count", epsilon=epsilon, **options))
+
+    def histogram(self, *columns: str | Iterable[str], epsilon: Any, **options: Any) -> Made:
+        """How often each value of a column occurs, or each combination of values of several: `uptack.histogram`.
+
+        Of several columns it is `count(by=columns)`, with `groups=` for public combinations, or `delta=` to find those
+        that are frequent.
+        """
+        named = spread(columns)
+        if len(named) == 1:
+            return self.run(Request("histogram", *named, epsilon=epsilon, **options))
+        return self.run(Request("count", by=list(named), epsilon=epsilon, **options))
+
+    def crosstab(self, rows: str, columns: str, *, epsilon: Any, **options: Any) -> Made:
+        """Counts by two columns, as a two-way table: those of `histogram(rows, columns)`, for the same ε."""
+        return as_crosstab(self.run(Request("count", by=[rows, columns], epsilon=epsilon, **options)))
+
+    def margins(
+        self, *columns: str | Iterable[str], which: int = 1, epsilon: Any, delta: Any = 0, **options: Any
+    ) -> dict[tuple[str, ...], Made]:
+        """The counts of all combinations of `which` columns out of several: one table each, for one ε in all.
+
+        **Theorem.** (ε, δ)-differentially private: each of the k tables has ε/k and δ/k, and their losses add up.
+        """
+        named = spread(columns)
+        size = checks.integer("which", which, least=1)
+        chosen = list(itertools.combinations(named, size))
+        if not chosen:
+            raise InvalidArgument("which", f"at most the number of columns, {len(named)}", which)
+        share = {"epsilon": checks.epsilon(epsilon) / len(chosen)}
+        share |= {"delta": checks.delta("delta", delta) / len(chosen)} if delta else {}
+        requests = [Request("count", by=list(names), **share, **options) for names in chosen]
+        self.plan(requests)  # whatever is wrong with one of them is said before the first is paid for
+        return {names: self.run(request) for names, request in zip(chosen, requests, strict=True)}
 
     def regression(
         self,

@@ -68,7 +68,7 @@ def _untyped(x: Any, fix: str) -> str:
 def _in_ticks(question: Question, form: Form, times: str, floats: bool) -> Question:
     """The same question in ticks, whose answer is shown in the form of the column, or as a duration.
 
-    Where nobody says where times lie, they are guessed to be in living memory: `CENTURIES`.
+    Without `plausible` times are guessed to be recent: `CENTURIES`.
     """
     account = question.account.showing(partial(in_form, form if times == "place" else form.spread))
     step = question.granularity if floats else question.granularity or form.step

@@ -105,8 +105,12 @@ class Question:
         """The same question with so much of its budget."""
         return replace(self, account=self.account.allot(epsilon, delta))
 
-    def refuse(self, how: str, advice: Advice) -> Outcome[Any]:
-        """⊥, and what would get a reply."""
+    def refuse(self, how: str, advice: Advice, why: str = "") -> Outcome[Any]:
+        """⊥, and what would get a reply. `why` is the step that gave no answer, in released numbers: it is said where
+        something was spent on it."""
+        if self.account.spent:
+            why = why or advice.why or f"the {how} gave no answer"
+            advice = replace(advice, why=why, at=float(self.account.promised))
         if self.count is not None:
             advice = self._with_room_for_the_count(advice)
         return Outcome.refusal(how, advice)
@@ -136,7 +140,7 @@ def _missing(value: object) -> float | str | None:
         return fixed[value]
     number = checks.rational("missing", in_ticks(value), must)
     if abs(number) > Fraction(LARGEST):
-        raise InvalidArgument("missing", must, checks.describe(value), "Beyond all floats there is 'low' or 'high'.")
+        raise InvalidArgument("missing", must, checks.describe(value), "For larger numbers pass 'low' or 'high'.")
     return float(number)
 
 
@@ -196,7 +200,8 @@ class MeanOptions(Promises, total=False):
     - `missing`: what to do with NaN and infinities. "error" (default) tells the curator. "low", "high" or a number
       takes the place of each such row. "drop" leaves rows without a value out; how many there are is then secret.
     - `by`: a column with the group of every row, for one answer per group. `groups` are the public groups, or None for
-      unknown ones, which need δ. `share` is the part of ε that finds them. See `uptack.per_group`.
+      unknown ones, which need δ. `share` is the part of ε that finds them. With `person=`, `groups_per_person` is in
+      how many groups one person counts; without it, that is chosen privately. See `uptack.per_group`.
     - `person`: whose rows they are, a column of ids or a tuple of several. The release then protects people with all
       their rows, who weigh alike; with `weights="rows"` rows do, up to `at_most` per person. `per_person` makes one
       number of each person's rows first, and `order` says which is the last. See `uptack.registry.person_options`.
@@ -206,6 +211,7 @@ class MeanOptions(Promises, total=False):
     by: Any
     groups: Any
     share: Rational | None
+    groups_per_person: int | None
     person: Any
     per_person: str | None
     weights: str | None
@@ -239,12 +245,12 @@ def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Q
     granularity, guess = options.get("granularity"), options.get("plausible")
     plausible = None if guess is None else _plausible(guess)
     if plausible is not None and method != "inverse":
-        fix = "The other methods have no candidates to choose from."
-        raise InvalidArgument("plausible", "left out but for method='inverse'", checks.describe(guess), fix)
+        fix = "Only method='inverse' can use a guess."
+        raise InvalidArgument("plausible", "left out unless method='inverse'", checks.describe(guess), fix)
     step = None if granularity is None else _between("granularity", in_ticks(named_duration(granularity)), STEPS, FINER)
     if step is not None and method != "inverse":
-        fix = "The other methods add noise to the answer, which is no multiple of anything."
-        raise InvalidArgument("granularity", "left out but for method='inverse'", checks.describe(granularity), fix)
+        fix = "The other methods add noise, so their answers are not multiples of a step."
+        raise InvalidArgument("granularity", "left out unless method='inverse'", checks.describe(granularity), fix)
     promised = {name: options[name] for name in Promises.__annotations__ if name in options}
     account = Account.open(name, epsilon, **promised)
     missing = _missing(options.get("missing", "error"))

@@ -87,7 +87,7 @@ class Ecdf(TabularValue):
         levels, shares = np.asarray(p, np.float64), self.shares
         if not ((levels >= shares[0]) & (levels <= shares[-1])).all():
             must = f"between {shares[0]:.3g} and {shares[-1]:.3g}, the shares of the outermost knots"
-            raise InvalidArgument("p", must, checks.describe(p), "Further out nothing is known.")
+            raise InvalidArgument("p", must, checks.describe(p), "Quantiles further out were not released.")
         first = np.searchsorted(shares, levels, side="left")
         if self.step is not None:
             found = self.knots[first]

@@ -237,9 +237,7 @@ def enough(n: int, epsilon: Fraction) -> bool:
     return FramePlan.of(n, epsilon).nats >= LEAST_NATS
 
 
-OTHER = (
-    "another question, such as a trimmed mean: nearly all rows may be tied, many of them gross errors, or far from 0"
-)
+OTHER = "a trimmed mean or a median (nearly all values may be tied, or many may be gross errors)"
 
 
 def refusal(n: int, question: Question, looked: bool) -> Advice:

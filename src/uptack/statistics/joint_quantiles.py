@@ -33,7 +33,7 @@ from uptack.reach.protocol import Floats
 from uptack.release import EachNoise
 from uptack.statistics import quantile_trees
 from uptack.statistics.column_options import FOLLOWED, Question
-from uptack.statistics.release_methods import inverse_advice, run, saturated, sight
+from uptack.statistics.release_methods import inverse_advice, run, saturated, sight, undecided
 from uptack.statistics.statistic import Data, Statistic
 
 HOW = "inverse sensitivity"
@@ -87,7 +87,7 @@ def quantiles(
         InverseDraw.of(question.epsilon), Candidates(nested, Refusal(bears, question.size_is_secret))
     )
     if drawn is None:
-        return question.refuse(HOW, advice())
+        return question.refuse(HOW, advice(), undecided(n, question, "set of quantiles"))
     values = np.sort([round_to(lattice.value(o), question.granularity) for o in drawn])
     return Outcome(values, HOW)
 

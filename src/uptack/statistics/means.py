@@ -83,7 +83,7 @@ def trimmed_mean(
     are (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
 
     The sum is exact, from one pass over rows that are selected and not sorted. Integers have no granularity of their
-    own here; with one (`method="inverse"`) the answer is a multiple of it, and tied rows are no trouble.
+    own here; with one (`method="inverse"`) the answer is a multiple of it, and ties do no harm.
 
     >>> from uptack import SeededEntropy
     >>> trimmed_mean(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
@@ -121,7 +121,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
 
     **Theorem.** ε-differentially private: two draws find a frame that holds all rows but a handful
     (`uptack.statistics.frames`), and the mean and the second moment of the rows brought into it get exact integer noise
-    (`uptack.statistics.frame_sums`). A noisy count checks that the frame is no trap. Where the number of rows is
+    (`uptack.statistics.frame_sums`). A noisy count checks that the frame holds most rows. Where the number of rows is
     secret, a tenth of ε goes into a noisy one. All hold for people with up to `rows_per_person` rows, and with
     `person=` for people with all their rows, who then count with the mean of theirs.
 

@@ -1,7 +1,7 @@
 """Means and second moments in one release: sums over a frame, with exact integer noise.
 
-A private frame is drawn first (`uptack.statistics.frames`), and a noisy count checks that it is no trap. Then exact
-sums of what rows add (`uptack.statistics.frame_sums`) get noise for what one row moves them by.
+A private frame is drawn first (`uptack.statistics.frames`), and a noisy count checks that it holds most rows. Then
+exact sums of what rows add (`uptack.statistics.frame_sums`) get noise for what one row moves them by.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from uptack.account import Outcome
+from uptack.display.numbers import number
 from uptack.mechanisms.integer_noise import noisy_integer, noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.statistics.column_options import Question
@@ -236,11 +237,12 @@ def framed(
         return None, question, question.refuse(HOW, refusal(n, question, looked=False))
     recipe = recipes[0] if question.adjacency.size_is_public else recipes[1]
     made = moments(data, n, recipe, question, counted and question.size_is_secret)
-    return made, question, question.refuse(HOW, refusal(n, question, looked=True))
+    why = f"no range was found that holds all but a few of about {n:,} {question.adjacency.unit}"
+    return made, question, question.refuse(HOW, refusal(n, question, looked=True), why=why)
 
 
 def clipping(made: Moments) -> str:
     """What was clipped, as far as public numbers tell."""
-    rows = f"about {made.clipped / 2:.3g} or fewer at each end, in expectation"
-    gross = f"up to about {made.unseen:.2g} gross errors can't be told from none, and all is then said without them"
-    return f"rows outside a private frame count as its ends: {rows}; {gross}"
+    ends = f"about {number(round(made.clipped / 2))} rows at each end"
+    gross = f"Up to about {number(float(f'{made.unseen:.2g}'))} gross errors could go unnoticed."
+    return f"Values outside a privately chosen range were clipped to it ({ends}). {gross}"

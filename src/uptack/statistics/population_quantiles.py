@@ -38,6 +38,7 @@ def quantile_interval(
     *,
     epsilon: Rational,
     confidence: Rational = Fraction(95, 100),
+    granularity: Rational | None = None,
     **options: Unpack[MeanOptions],
 ) -> Release[tuple[float, float]] | NoReply:
     """An interval (low, high) for the p-quantile of the population that the rows are a sample of.
@@ -49,6 +50,9 @@ def quantile_interval(
     **Theorem.** ε-differentially private: two draws of inverse sensitivity with half of ε each, and where the number of
     rows is secret a tenth of ε for a noisy one. The reach of an order statistic less a public number is a reach.
 
+    The ends are multiples of `granularity`, a public step that all values are multiples of; of a column of integers
+    they are integers. Other ends have three digits of the interval's width.
+
     >>> import numpy as np
     >>> from uptack import SeededEntropy, median
     >>> x = np.random.default_rng(1).normal(50, 10, 20_000)
@@ -59,7 +63,7 @@ def quantile_interval(
     """
     at, sure = level("p", p), confidence_of(confidence)
     near = float(checks.rational("around", in_ticks(around), "a number"))
-    question = read_question("quantile interval", epsilon, options)
+    question = read_question("quantile interval", epsilon, {**options, "granularity": granularity})
     question = replace(question, time_options=(*question.time_options, ("around", spoken(around))))
     data, question = column(x, question, times="place")
     no_interval_of_rows("confidence", confidence, question)

@@ -1,4 +1,4 @@
-"""The share of rows that are true, with an exact interval for the population."""
+"""The share of rows, or of people, that are true or have some value, with an exact interval for the population."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack import checks
 from uptack.account import Outcome
+from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.grouping import per_group
 from uptack.mechanisms.integer_noise import noisy_sums
@@ -22,21 +24,34 @@ from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_input import column
-from uptack.statistics.column_options import MeanOptions, read_question
+from uptack.statistics.column_options import MeanOptions, Promises, Question, read_question
 from uptack.statistics.order_statistic_errors import secret_size
-from uptack.table.reads import COLUMN
+from uptack.table.arguments import as_column
+from uptack.table.conditions import conditions
+from uptack.table.protocol import Column, Weights, layers
+from uptack.table.reads import SHARES
+from uptack.table.unit import Integers, PrivacyUnit, roomy
+from uptack.table.values.entrance import HELD
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import NUMERIC
+from uptack.table.values.times import TIMED
 
 MOST = 5_000
-"""Values of the noise that are added up one by one."""
+"""Terms in a sum over the law of the noise."""
 
 FORGOTTEN = 1e-12
-"""The chance of larger noise, which counts in full."""
+"""The probability of larger noise, which is added to every tail."""
 
 
-def true_and_false(x: Floats) -> list[int]:
-    """How many rows are above 0, and how many are not."""
-    true = int(np.count_nonzero(x > 0))
-    return [true, x.size - true]
+def true_and_false(x: Floats, weights: Weights) -> list[int]:
+    """The rows above 0 and the other rows, or the units of both."""
+    true = x > 0
+    if weights is None:
+        hits = int(np.count_nonzero(true))
+        return [hits, x.size - hits]
+    units = roomy(weights)
+    hits = int(units[true].sum())
+    return [hits, int(units.sum()) - hits]
 
 
 @dataclass(frozen=True)
@@ -49,10 +64,11 @@ class ProportionInterval:
     for α/10; the rest of α is used for both ends, the lower one with the most rows and the upper one with the fewest,
     as both tails move one way with n. ∎
 
-    **People with up to g rows** (`each`), which may have anything to do with each other: B is a sum over people of at
-    most g each. In convex order it is at most g·B', B' binomial with ⌈n/g⌉ and p, since copies are the least
-    independent that rows can be. By Bentkus (2004, *On Hoeffding's inequalities*, Annals of Probability 32) P(B ≥ h) is
-    then at most e·P(B' ≥ ⌊h/g⌋), which takes the place of P(B ≥ h) in both tails.
+    **Blocks of up to g rows** (`each`) that may depend on each other: the rows of one person where `rows_per_person` is
+    g, and the g = U units of a person (`uptack.table.unit`), whose share of true rows is any number between 0 and 1. B
+    is a sum over people of at most g each. In convex order it is at most g·B', B' binomial with ⌈n/g⌉ and p. By Bentkus
+    (2004, *On Hoeffding's inequalities*, Annals of Probability 32) P(B ≥ h) is then at most e·P(B' ≥ ⌊h/g⌋), which
+    takes the place of P(B ≥ h) in both tails.
     """
 
     true: int
@@ -75,12 +91,31 @@ class ProportionInterval:
 
     def _at_least(self, y: int, n: int, p: float) -> float:
         """P(B + Z ≥ y). The noise is symmetric, so the other tail is that of n - B with 1 - p."""
-        import scipy
-
         z, chances = _noise(self.law)
-        beyond = scipy.stats.binom.sf((y - z) // self.each - 1, -(-n // self.each), p)
+        beyond = binomial_tails((y - z) // self.each, -(-n // self.each), p)
         beyond = beyond if self.each == 1 else np.minimum(math.e * beyond, 1.0)
         return float((chances * beyond).sum()) + FORGOTTEN
+
+
+WIDE = 9
+"""Standard deviations beyond which binomial tails are below 1e-17, with WIDE² more for small counts (Bernstein)."""
+
+
+def binomial_tails(starts: NDArray[np.int64], n: int, p: float) -> NDArray[np.float64]:
+    """P(B ≥ start) for each start, B binomial with n and p: sums of probabilities around the mean, which add up to 1.
+
+    >>> binomial_tails(np.array([-1, 0, 1, 2, 3]), 2, 0.5)
+    array([1.  , 1.  , 0.75, 0.25, 0.  ])
+    """
+    if not 0 < p < 1:
+        return (starts <= (n if p >= 1 else 0)).astype(np.float64)
+    reach = WIDE * math.sqrt(n * p * (1 - p)) + WIDE**2
+    low, high = max(math.floor(n * p - reach), 0), min(math.ceil(n * p + reach), n)
+    k = np.arange(low, high, dtype=np.float64)
+    logs = np.append(0.0, np.cumsum(np.log((n - k) / (k + 1)) + math.log(p / (1 - p))))
+    chances = np.exp(logs - logs.max())
+    tails = np.append(np.cumsum(chances[::-1])[::-1] / chances.sum(), 0.0)
+    return tails[np.clip(starts - low, 0, high - low + 1)]
 
 
 @lru_cache(maxsize=32)
@@ -91,8 +126,9 @@ def _noise(law: IntegerLaplace) -> tuple[NDArray[np.int64], NDArray[np.float64]]
     most = law.cutoff(FORGOTTEN)
     step = -(-(2 * most + 1) // MOST)
     ends = np.arange(-most - 1, most + step, step)
-    q = math.exp(-1 / float(Fraction(law.scale)))
-    above = q ** np.abs(ends.astype(np.float64) + (ends > -1)) / (1 + q)  # beyond an end: P(Z > z), or P(Z ≤ z) below 0
+    rate = 1 / float(Fraction(law.scale))
+    beyond = np.exp(-rate * np.abs(ends.astype(np.float64) + (ends > -1)))
+    above = beyond / (1 + math.exp(-rate))  # P(Z > z), or P(Z ≤ z) below 0
     up_to = np.where(ends > -1, 1 - above, above)
     return ends[1:], np.diff(up_to)
 
@@ -116,35 +152,155 @@ def _within(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     return f"within {100 * off / rows:.2g} percentage points of the rows' own share"
 
 
-@release(reads=COLUMN, by=per_group, plan=_within, people="each")
-def proportion(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
-    """The share of rows that are true, which for numbers is above 0, with an interval for the population.
+HOW = "Pass equals= (the value or values that count) or above= (the number that they exceed)."
+NAMES = {"integer": "integers", "number": "numbers", "any": "Python objects"} | {kind: HELD[kind][0] for kind in HELD}
 
-    **Theorem.** ε-differentially private. Where the number of rows is public, a replaced row moves the number of true
-    ones by at most 1, and it has integer Laplace noise. Where it is secret, the numbers of true and of other rows both
-    have noise; a row that comes or goes moves one of them by 1, and a replaced one each by 1. Up to `rows_per_person`
-    times as much for people with several. There is always a reply.
+
+def indicator(x: Any, equals: Any, above: Any) -> Column:
+    """1 for rows that count and 0 for others: by the declared type of the column and the options alone."""
+    data = as_column("x", x, None, "a one-dimensional column")
+    if equals is not None and above is not None:
+        raise InvalidArgument("above", "left out where equals= is given", checks.describe(above))
+    if equals is None and above is None:
+        if data.kind != "boolean":
+            must = "a column of truth values if neither equals= nor above= is given"
+            raise InvalidArgument("x", must, f"a column of {NAMES[data.kind]}", HOW)
+        equals = True
+    several = isinstance(equals, list | tuple | set | frozenset | np.ndarray)
+    if several and any(value is None for value in equals):
+        raise InvalidArgument("equals", "values other than None", "None", "missing= says what becomes of such rows.")
+    what = (">", above) if equals is None else ("in" if several else "==", equals)
+    try:
+        forms = {} if data.form is None else {data.name: data.form}
+        (condition,) = conditions({data.name: what}, {data.name: data.kind}, forms)
+    except InvalidArgument as error:
+        raise InvalidArgument("above" if equals is None else "equals", error.must, error.got) from None
+    return data.meeting(condition)
+
+
+@release(reads=SHARES, by=per_group, plan=_within, people="share", examples=({"above": 0},))
+def proportion(
+    x: Any, *, epsilon: Rational, equals: Any = None, above: Any = None, **options: Unpack[MeanOptions]
+) -> Release[float] | NoReply:
+    """The share of rows that are true, or have a given value, with an interval for the population.
+
+    In a column of truth values the rows that are True count. In any other column `equals=` says which value counts, or
+    which list of values, and `above=` a number that values must exceed. Without either such a column is refused: in one
+    that is coded 1 = yes, 2 = no every row would be "true".
+
+    With `person=` the estimand is the mean over people of the share of their rows that count: people weigh alike.
+    `per_person="any"` is the share of people with at least one such row, and `per_person="last"` the share of people
+    whose last row, by `order=`, is one.
+
+    **Theorem.** ε-differentially private. Let each row have one unit, or each person U of them, spread over her rows
+    (`uptack.table.unit`). Where the number of rows or people is public, replacing one moves the units of true rows by
+    at most one row's, or one person's, and they have integer Laplace noise. Where it is secret, the units of true and
+    of other rows both have noise; a row or person who comes or goes moves both together by at most that, and a replaced
+    one by twice as much. Up to `rows_per_person` times as much for people with several rows. There is always a reply.
 
     `result.interval(0.95)` is exact: see `uptack.statistics.proportions.ProportionInterval`. It does not take rows of
-    one person to be independent of each other. With `missing="low"` rows without a value are not true, with "high" they
-    are.
+    one person to be independent of each other. With `missing="low"` rows without a value don't count, with "high" they
+    do, and with "drop" they are left out.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
     >>> found = proportion(np.arange(1000) < 120, epsilon=1, entropy=SeededEntropy(1))
     >>> found.value, [round(end, 3) for end in found.interval(0.95)]
     (0.119, [0.099, 0.141])
+    >>> proportion(np.array(["yes", "no"] * 500), equals="yes", epsilon=1, entropy=SeededEntropy(1)).value
+    0.499
     """
     question = read_question("proportion", epsilon, options)
-    data, question = column(x, question)
-    secret = question.size_is_secret
-    moved = 2 if secret and question.adjacency.size_is_public else 1
-    law = IntegerLaplace(moved * question.rows / question.epsilon)
-    true, false = data.sum(true_and_false)
+    data, question = column(indicator(x, equals, above), question)
+    return _share(data, question, _estimand(data))
+
+
+def _share(data: Column, question: Question, notes: tuple[str, ...]) -> Release[float] | NoReply:
+    """The share of a column of 0 and 1, by integer noise on its units."""
+    true, false = data.weighted_sum(true_and_false)
+    count = 0 if question.size_is_secret else data.count()
+    return _noisy_share(true, false, question.size_is_secret, count, data.unit.most, question, notes)
+
+
+def _noisy_share(
+    true: int, false: int, secret: bool, count: int, most: int, question: Question, notes: tuple[str, ...] = ()
+) -> Release[float] | NoReply:
+    """The share of units that are true. `count` is the public number of rows, or of people, each of `most` units."""
+    unit, moved = most * question.rows, 2 if secret and question.adjacency.size_is_public else 1
+    law = IntegerLaplace(moved * unit / question.epsilon)
     noisy = noisy_sums([true, false] if secret else [true], law, question.account)
-    rows = noisy[0] + noisy[1] if secret else data.count()
+    rows = noisy[0] + noisy[1] if secret else count * most
     if secret:
-        question.account.bought(rows, law, times=2)
+        size = IntegerLaplace(moved * question.rows / question.epsilon)
+        question.account.bought(round(rows / most), size, times=2)
     value = min(max(noisy[0] / max(rows, 1), 0.0), 1.0)
-    noise = ProportionInterval(noisy[0], max(rows, 0), law, secret, question.rows)
-    return question.account.close(Outcome(value, "integer noise on counts", noise))
+    noise = ProportionInterval(noisy[0], max(rows, 0), law, secret, unit)
+    return question.account.close(Outcome(value, "integer noise on counts", noise, notes=notes))
+
+
+class CompletenessOptions(Promises, total=False):
+    """What `completeness` can be told: `by`, `groups`, `person` and so on are those of every statistic."""
+
+    by: Any
+    groups: Any
+    share: Rational | None
+    groups_per_person: int | None
+    person: Any
+    per_person: str | None
+    order: Any
+
+
+@release(reads=SHARES, by=per_group, plan=_within, people="share", page="proportion", missing=None)
+def completeness(x: Any, *, epsilon: Rational, **options: Unpack[CompletenessOptions]) -> Release[float] | NoReply:
+    """The share of rows that have a value, in a column of any type, with an interval for the population.
+
+    NaN, None and cells that do not fit the column's type are missing values. With `person=` it is the mean over people
+    of the share of their rows that have one, or with `per_person="any"` the share of people who have at least one.
+
+    **Theorem.** ε-differentially private: the proportion of rows with a value (`proportion`).
+
+    >>> import numpy as np
+    >>> from uptack import SeededEntropy
+    >>> completeness(np.where(np.arange(1000) < 120, np.nan, 1.0), epsilon=1, entropy=SeededEntropy(1)).value
+    0.879
+    """
+    question = read_question("completeness", epsilon, options)
+    data = as_column("x", x, None, "a one-dimensional column")
+    own = layers(data.expr)[2]
+    if own is not None and own.how != "max":
+        raise InvalidArgument("per_person", "'mean' or 'any' for completeness", repr(own.how))
+    base = data.table.column(data.name)
+    unit = data.table.unit if own is None else PrivacyUnit(data.table.unit.ids, "any", 1)
+    there = base.floats() if base.kind in NUMERIC and base.kind != "any" else base
+    question.account.begin()
+    (present,) = base.table.weighted(unit).cells([there], _present, 1)
+    public = question.adjacency.size_is_public
+    whole = base.table.size if public else base.table.trues(None)
+    return _noisy_share(int(present), whole * unit.most - int(present), not public, whole, unit.most, question)
+
+
+def _present(values: Field | Floats) -> Integers:
+    """0 for rows that have a value, and -1 for those that have none."""
+    if isinstance(values, Field):
+        if values.kind in TIMED:
+            gone = values.ticks()[1]
+            return np.where(gone, -1, 0)
+        if values.kind not in NUMERIC or values.kind == "any":
+            found, codes = values.codes()
+            return np.where(np.array([one is None for one in found], bool)[codes], -1, 0)
+        numbers, missing = values.numbers()
+        lacking = np.zeros(values.size, bool) if missing is None else missing
+        lacking = lacking | np.isnan(numbers) if numbers.dtype.kind == "f" else lacking
+        return np.where(lacking, -1, 0)
+    return np.where(np.isnan(values), -1, 0)
+
+
+def _estimand(data: Column) -> tuple[str, ...]:
+    """What is estimated where people are the unit."""
+    if not data.of_people:
+        return ()
+    own = layers(data.expr)[2]
+    if own is None:
+        return ("Mean over people of the share of their rows that count; people weigh alike.",)
+    which = "whose last row counts" if own.how == "last" else "with at least one row that counts"
+    return (f"Share of people {which}.",)

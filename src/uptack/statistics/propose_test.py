@@ -108,12 +108,12 @@ def _outcome(answer: ptr.Answer | None, how: str, question: Question, advice: Ad
 
 
 def _ptr_advice(statistic: Statistic, n: int, question: Question) -> Advice:
-    """The number of rows from which on the narrowest proposals pass on smooth data; twice n if there are as many."""
+    """The number of rows from which on the narrowest proposals pass on smooth data, if there are fewer."""
     moves = _looks(question if statistic.scale else question.part(SCALE_SHARE))
     enough = least_n(
         lambda size: _room(statistic, size, moves) and SCALE_SLOPE * moves / size <= dwork_lei.log_width(size)
     )
-    return Advice(n=max(enough, 2 * n), other="method='inverse', which needs no test")
+    return Advice(n=enough if n < enough else None, other=INVERSE, why=UNSTABLE)
 
 
 # -------------------------------------------------------------------------------------------- the papers' own grids
@@ -139,7 +139,7 @@ def grids(statistic: Statistic, data: Data, n: int, question: Question) -> Outco
 
 
 def _quiet(stages: int, n: int, question: Question) -> bool:
-    """Whether the papers' widths leave an answer to stand behind: S adds noise of scale w/ε, M of s·n^(-1/3)/ε."""
+    """Whether the papers' widths leave a reliable answer: S adds noise of scale w/ε, M of s·n^(-1/3)/ε."""
     each = float(question.epsilon) / (2 * stages)
     if stages == 1:
         return dwork_lei.log_width(n) / each <= LOUDEST
@@ -149,9 +149,13 @@ def _quiet(stages: int, n: int, question: Question) -> bool:
 def _grid_advice(statistic: Statistic, n: int, question: Question) -> Advice:
     moves, stages = _looks(question.part(Fraction(1, 2))), 1 if statistic.scale else 2
     if not _quiet(stages, 10**15, question):  # widths fall so slowly that no table is large enough
-        return Advice(other="method='inverse', which needs no test")
+        return Advice(other=INVERSE, why=UNSTABLE)
     enough = least_n(lambda size: _room(statistic, size, moves) and _quiet(stages, size, question))
-    return Advice(n=max(enough, 2 * n), other="method='inverse', which needs no test")
+    return Advice(n=enough if n < enough else None, other=INVERSE, why=UNSTABLE)
+
+
+INVERSE = "method='inverse', which needs no test"
+UNSTABLE = "the test whether a few rows can move the answer far did not pass"
 
 
 def _trimmed(statistic: Statistic, averaged: int, data: Data, n: int, question: Question) -> Outcome[float]:
@@ -167,7 +171,7 @@ def _trimmed(statistic: Statistic, averaged: int, data: Data, n: int, question: 
     failure = question.delta * third
     bound = spread.value * dwork_lei.safe_factor(spread.noise, failure) * rows / averaged
     if max(spread.value, bound) >= dwork_lei.MOST:
-        return question.refuse(how, Advice(other="values of a size below 1e300"))
+        return question.refuse(how, Advice(other="values of a size below 1e300"), why="the released scale is too large")
     off = (n - averaged) // 2
     ranked = data.order([(off + 1, off + 1), (n - off, n - off)])
     mean = Fraction(ranked.total(off + 1, n - off), averaged << SCALE)

@@ -44,7 +44,7 @@ class PopulationInterval:
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The interval; only at the confidence it was made for."""
         if read(confidence) != self.confidence:
-            raise NoInterval(f"the interval was paid for at a confidence of {float(self.confidence)}")
+            raise NoInterval(f"this release has an interval at a confidence of {float(self.confidence)} only")
         return self.low, self.high
 
 
@@ -271,14 +271,49 @@ def ends_around(
         nested, refusal = boxes([reach], aimed.steps, OFFSETS), aimed.refusal(data.count(), question)
         drawn = side.account.draw(InverseDraw.of(side.epsilon), Candidates(nested, refusal))
         if drawn is None:
-            return question.refuse(HOW, Advice(n=advice()))
+            end = "lower" if outward < 0 else "upper"
+            why = f"the {end} end of the {float(100 * confidence):g}% interval could not be placed"
+            return question.refuse(HOW, Advice(n=advice()), why=why)
         past = min(max(drawn[0] + outward, -OFFSETS.top), OFFSETS.top)  # past the rounding
         ends.append(around + OFFSETS.value(past))
-    return Outcome((min(ends), max(ends)), HOW)
+    return Outcome(on_grid(min(ends), max(ends), question.granularity), HOW)
+
+
+DIGITS = 2
+"""Decimal digits of an end beyond the first digit of the interval's width. Outward rounding adds at most 2% to it."""
+
+
+def on_grid(low: float, high: float, granularity: Fraction | None) -> tuple[float, float]:
+    """The ends of an interval as numbers that the column can hold, or with as many digits as its width warrants.
+
+    **Theorem.** Where all values are multiples of g, so is every quantile of the population. An interval that covers it
+    still does if its ends move inward to the nearest multiples of g. If there is none inside, it covers no quantile,
+    and the ends move outward. Without g both ends are rounded outward. ∎
+
+    >>> on_grid(60.25, 66.04, Fraction(1)), on_grid(-8.6e-78, 8.6e-78, Fraction(1)), on_grid(60.2512, 66.0412, None)
+    ((61.0, 66.0), (0.0, 0.0), (60.25, 66.05))
+    """
+    width = high - low
+    if not math.isfinite(width):
+        return low, high
+    if granularity is None:
+        if width == 0:
+            return low, high
+        step = Fraction(10) ** (math.floor(math.log10(width)) - DIGITS)
+        return _multiple(math.floor(Fraction(low) / step) * step), _multiple(math.ceil(Fraction(high) / step) * step)
+    first, last = math.ceil(Fraction(low) / granularity), math.floor(Fraction(high) / granularity)
+    if first > last:
+        first, last = last, first
+    return _multiple(first * granularity), _multiple(last * granularity)
+
+
+def _multiple(value: Fraction) -> float:
+    """A rational as a float, +0.0 for zero."""
+    return float(value) + 0.0
 
 
 def no_interval_of_rows(name: str, value: object, question: Question) -> None:
     """Refuses an interval for the population where rows of people weigh alike: no theorem is known for it."""
     if question.capped:
-        fix = "People who weigh alike have one, and so has one number per person."
+        fix = "Leave weights= out, or pass per_person=; both have an interval."
         raise InvalidArgument(name, "left out with weights='rows'", checks.describe(value), fix)

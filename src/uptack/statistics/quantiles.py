@@ -158,5 +158,5 @@ def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, questi
     drawn = ends_around(data, n, p, confidence, found.value, rest)
     if drawn.value is None:
         return replace(found, value=None, advice=drawn.advice)
-    note = f"half of ε paid for a {float(confidence):.3g} interval of the population's quantile, by inverse sensitivity"
+    note = f"Half of ε was spent on the {float(100 * confidence):g}% interval for the quantile of the population."
     return replace(found, noise=PopulationInterval(confidence, *drawn.value), notes=(note,))

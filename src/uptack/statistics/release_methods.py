@@ -88,7 +88,17 @@ def _inverse(statistic: Statistic, data: Data, n: int, question: Question) -> Ou
         nonnegative=statistic.scale,
         lattice=lattice,
     )
-    return question.refuse(how, advice()) if value is None else Outcome(value, how)
+    if value is None:
+        return question.refuse(how, advice(), undecided(n, question))
+    return Outcome(value, how)
+
+
+def undecided(n: int, question: Question, what: str = "value") -> str:
+    """Why a draw by inverse sensitivity came to ⊥: in the ε of the draw, and in the number of rows where it is public
+    or was released."""
+    released = question.count is not None or not question.size_is_secret
+    rows = f" among about {n:,} {question.adjacency.unit}" if released else ""
+    return f"at ε = {float(question.epsilon):.3g} no {what} stood out{rows}"
 
 
 def saturated(steps: int, size: int, rows: int) -> int:

@@ -65,7 +65,7 @@ class VarianceInterval:
 
     *People* add the means d̄ of their rows' d = (x - mean)², and are independent. By Jensen's inequality the variance of
     d̄ is at most m₄ - s⁴, with the mean of d² over a random row of a random person: so the formula holds for n people,
-    however the rows of one hang together, and is sharp if they are copies of each other.
+    however the rows of one person depend on each other, and is sharp if they are copies of each other.
     """
 
     made: Moments

@@ -46,7 +46,7 @@ Of = Literal["all", "complete"]
 HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
 """What can be made of a person's rows: mean, sum, median (the lower one of two), least and largest; how many there are;
 and the row with the largest value in a column of order (the larger one of two). Sums beyond all floats are the
-largest."""
+largest. Of truth values "any" is the largest."""
 
 
 # ------------------------------------------------------------------------------ expressions: of one row, or of one
@@ -96,6 +96,14 @@ class Coded:
 
 
 @dataclass(frozen=True)
+class Meets:
+    """1 where a row has a value that meets a condition, 0 where it has another one, and missing where it has none."""
+
+    of: Name
+    condition: Condition
+
+
+@dataclass(frozen=True)
 class Floored:
     """The unit of the calendar that a time is in, by where it begins: only for counts."""
 
@@ -116,17 +124,18 @@ class PerPerson:
     order: str | None = None
 
 
-Expr = Name | Distance | Clipped | Coded | Floored | PerPerson
+Leaf = Name | Coded | Meets | Floored
+Expr = Leaf | Distance | Clipped | PerPerson
 
 
 Steps = list[Distance | Clipped]
 
 
-def layers(expr: Expr) -> tuple[Steps, Name | Coded | Floored, PerPerson | None, Steps]:
+def layers(expr: Expr) -> tuple[Steps, Leaf, PerPerson | None, Steps]:
     """What is done to a row's value, first step first; what that value is; the number per person, if there is one; and
     what is done to that number."""
     before, after, one, own = Steps(), Steps(), expr, None
-    while not isinstance(one, Name | Coded | Floored):
+    while not isinstance(one, Leaf):
         if isinstance(one, PerPerson):
             own, after, before = one, before, []
         else:
@@ -204,12 +213,19 @@ class Column:
         """0 and 1 for two values of the column."""
         return replace(self, expr=Coded(Name(self.name), first, second), kind="number", integers=False, form=None)
 
+    def meeting(self, condition: Condition) -> Column:
+        """1 and 0 for rows that meet a condition and rows that do not. It is about rows, whatever is made of them."""
+        leaf, own = Meets(Name(self.name), condition), layers(self.expr)[2]
+        expr = leaf if own is None else replace(own, of=leaf)
+        return replace(self, expr=expr, kind="number", integers=False, form=None)
+
     def floored(self, every: str) -> Column:
         """Times by units of the calendar, to be counted."""
         return replace(self, expr=Floored(Name(self.name), every))
 
     def per_person(self, how: str, order: str | None = None) -> Column:
-        """One number per person."""
+        """One number per person; "any" is for truth values, which `meeting` makes."""
+        how = "max" if how == "any" else how
         if how == "sum" and self.form is not None and self.form.kind == "time":
             must = "another than 'sum' for a column of times"
             raise InvalidArgument("per_person", must, "'sum'", "Times don't add up.")
@@ -398,10 +414,9 @@ class Rows(Protocol):
 class GroupedTable(Protocol):
     """A table in groups by the values of columns. The group of a row depends on that row only.
 
-    Where people are the unit, each person counts in one group only: that with most of her rows, and of several the
-    first in the order of their values; her rows elsewhere are left out. So the group of a person is a function of her
-    rows alone, and groups of people are what groups of rows are: one person who is added or removed changes one group,
-    by one person.
+    Where people are the unit, each person counts in up to g groups (`within`): those with most of her rows, and of
+    several the first in the order of their values; her rows elsewhere are left out. So the groups of a person are a
+    function of her rows alone, and one person who is added or removed changes up to g groups, each by one person.
     """
 
     @property
@@ -409,8 +424,30 @@ class GroupedTable(Protocol):
         """The kinds of the columns whose values are groups: they say which public groups are the same."""
         ...
 
-    def sizes(self) -> tuple[list[Hashable], Integers]:
-        """The groups that occur, as columns of their kinds show them, and their numbers of rows, or of people.
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose rows they are."""
+        ...
+
+    def among(self, groups: Sequence[Hashable]) -> GroupedTable:
+        """Only these groups, which are public: rows of others are in none."""
+        ...
+
+    def within(self, at_most: int) -> GroupedTable:
+        """Each person in up to so many groups."""
+        ...
+
+    def where(self, conditions: Sequence[Condition]) -> GroupedTable:
+        """The rows that meet conditions."""
+        ...
+
+    def per_person(self) -> Integers:
+        """At k how many people have rows in k groups."""
+        ...
+
+    def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
+        """The groups that occur, as columns of their kinds show them, and their numbers of rows, or of people; with a
+        unit, in its units.
 
         Groups of several columns are tuples. They are distinct in their canonical form.
         """
@@ -509,6 +546,10 @@ class Table(Protocol):
     def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
         """The units in each of so many cells. Hidden rows are in none. Whole numbers are placed exactly, unless the
         column is asked for as `floats`."""
+        ...
+
+    def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
+        """At k how many people have rows in k cells, or in k combinations of values."""
         ...
 
     def trues(self, name: str | None, at_most: int = 1) -> int:

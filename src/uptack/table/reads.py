@@ -51,8 +51,16 @@ class Grouped:
     arguments: tuple[Any, ...]
     of_people: bool
 
+    def among(self, groups: Sequence[Hashable]) -> Grouped:
+        """Only these groups."""
+        return replace(self, groups=self.groups.among(groups))
+
+    def within(self, at_most: int) -> Grouped:
+        """Each person in up to so many groups."""
+        return replace(self, groups=self.groups.within(at_most))
+
     def sizes(self) -> tuple[list[Hashable], Integers]:
-        """The groups that occur, and their sizes."""
+        """The groups that occur, and their numbers of rows, or of people."""
         return self.groups.sizes()
 
     def rows(self, group: Hashable) -> tuple[Any, ...]:
@@ -103,7 +111,7 @@ class Reads:
     """Which columns a function is asked about, and how its data arguments are made from them.
 
     `kinds` are those of all columns, but for the last one where it has kinds of its own (`last`). `people` is what can
-    be said of people beside `person`.
+    be said of people beside `person`, and `weights` how their rows count where nobody says so.
     """
 
     shape: Shape
@@ -112,6 +120,7 @@ class Reads:
     most: int | None = 1
     people: tuple[str, ...] = ()
     last: tuple[Kind, ...] = ()
+    weights: str | None = None
 
     # ------------------------------------------------------------------------------------------------------ of a table
 
@@ -276,11 +285,14 @@ COLUMN = Reads("column", people=("per_person", "weights", "at_most", "order"))
 MOMENTS = replace(COLUMN, kinds=(*NUMERIC, *TIMED))
 """One column of numbers, times or durations."""
 
-FLAGS = Reads("flags", ("boolean", "any"), least=0, people=("weights", "at_most"))
+FLAGS = Reads("flags", ("boolean", "any"), least=0, people=("weights", "at_most"), weights="any")
 """A column of truth values, or none for the rows themselves."""
 
-CATEGORIES = Reads("categories", (*COUNTED, *TIMED), people=("weights", "at_most"))
+CATEGORIES = Reads("categories", (*COUNTED, *TIMED), people=("weights", "at_most"), weights="any")
 """One column whose values are counted."""
+
+SHARES = replace(CATEGORIES, people=EACH, weights=None)
+"""One column of which the share of rows with some values is asked for."""
 
 POINTS = Reads("columns", most=3)
 """One to three numeric columns: points on a line, in a plane, in space."""

@@ -28,10 +28,11 @@ holds. *Proof.* The units of a person depend on her rows alone, none is negative
 | "single" | 1: a row that is its own, or one number per person | 1 | 1 |
 | "people" | ⌊U/m⌋ for a person with m rows | U | U |
 | "rows" | min(⌊U/g⌋, ⌊U/m⌋), g = `at_most` | U | ⌊U/g⌋ |
-| "one" | 1 in the person's most frequent cell, the first of several; 0 in all others | 1 | 1 |
+| "any" | 1 in each of her g = `at_most` most frequent cells, the first of several; 0 elsewhere | g | 1 |
 
 `step` units count for one. With "people" a person weighs one in all. With "rows" a row weighs one, up to g rows of a
-person; if she has more, her rows together weigh g. The size n of order statistics is then the number of units over U,
+person; if she has more, her rows together weigh g. With "any" a cell counts the people who have at least one row in
+it, up to g cells of a person. The size n of order statistics is then the number of units over U,
 rounded: it depends on people's rows, and is secret.
 """
 
@@ -48,13 +49,13 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 
 Integers = NDArray[np.int64]
-Share = Literal["single", "people", "rows", "one"]
+Share = Literal["single", "people", "rows", "any"]
 
 U = math.lcm(*range(1, 24))
 """Units that one person has, about 2^32: people with up to 23 rows lose none of them by rounding, and all people
 together fewer than half a person's while there are fewer than 2^31 rows."""
 
-SHARES = ("people", "one", "rows")
+SHARES = ("people", "any", "rows")
 """How rows of people may share their units: the choices of `weights=`."""
 
 ROOM = 1 << 62
@@ -65,7 +66,8 @@ ROOM = 1 << 62
 class PrivacyUnit:
     """Whose rows they are, and how they share the units of one person: see the module.
 
-    `ids` are the public names of the columns that say whose a row is; none where each row is its own.
+    `ids` are the public names of the columns that say whose a row is; none where each row is its own. With "any"
+    `at_most` is None where it is still to be chosen (`uptack.discrete.cells_per_person`).
     """
 
     ids: tuple[str, ...] = ()
@@ -76,9 +78,9 @@ class PrivacyUnit:
     def of_people(ids: tuple[str, ...], share: Any = "people", at_most: Any = None) -> PrivacyUnit:
         """People's rows that share units in one of the `SHARES`. Looks at no data."""
         checks.choice("weights", share, SHARES)
-        if share != "rows" and at_most is not None:
-            fix = "It caps the rows that count; people count for one."
-            raise InvalidArgument("at_most", "left out but for weights='rows'", checks.describe(at_most), fix)
+        if share == "people" and at_most is not None:
+            fix = "With weights='people' a person's rows share one unit, however many there are."
+            raise InvalidArgument("at_most", "left out with weights='people'", checks.describe(at_most), fix)
         if share == "rows" and at_most is None:
             fix = "Choose a public number of rows that hardly anybody exceeds, such as 10."
             raise InvalidArgument("at_most", "given where weights='rows'", "None", fix)
@@ -99,7 +101,7 @@ class PrivacyUnit:
     @property
     def most(self) -> int:
         """Units of one person, at most."""
-        return U if self.weighted else 1
+        return U if self.weighted else self.at_most or 1
 
     @property
     def step(self) -> int:

@@ -64,6 +64,10 @@ class UnreadTable:
         """Stops the rehearsal."""
         raise Touched
 
+    def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
+        """Stops the rehearsal."""
+        raise Touched
+
     def trues(self, name: str | None, at_most: int = 1) -> int:
         """Stops the rehearsal."""
         raise Touched
@@ -166,7 +170,28 @@ class UnreadGroups:
     table: UnreadTable
     kinds: tuple[Kind, ...]
 
-    def sizes(self) -> NoReturn:
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose rows they are."""
+        return self.table.unit
+
+    def among(self, groups: object) -> UnreadGroups:
+        """The same."""
+        return self
+
+    def within(self, at_most: int) -> UnreadGroups:
+        """The same."""
+        return self
+
+    def where(self, conditions: object) -> UnreadGroups:
+        """The same."""
+        return self
+
+    def per_person(self) -> NoReturn:
+        """Stops the rehearsal."""
+        raise Touched
+
+    def sizes(self, unit: PrivacyUnit | None = None) -> NoReturn:
         """Stops the rehearsal."""
         raise Touched
 

@@ -130,17 +130,19 @@ def columns() -> list[Replay]:
 
 def tables() -> list[Replay]:
     """Counts, groups and blocks."""
-    blocks, here = "uptack.subsample_aggregate", {"trusted": True}
+    blocks, here, one_group = "uptack.subsample_aggregate", {"trusted": True}, {"groups_per_person": 1}
     return [
         case("count", "uptack.count", flagged()),
         case("count of rows", "uptack.count", flagged(), weights="rows", at_most=3),
-        case("histogram", "uptack.histogram", spread(), keys=5),
+        case("histogram", "uptack.histogram", spread(), keys=5, weights="people"),
         case("histogram of rows", "uptack.histogram", spread(), keys=5, weights="rows", at_most=2),
-        case("histogram, once", "uptack.histogram", spread(), keys=5, weights="one"),
-        case("categories", "uptack.histogram", alone(), delta=0.01),
+        case("histogram, two cells", "uptack.histogram", spread(), keys=5, weights="any", at_most=2),
+        case("histogram, chosen cells", "uptack.histogram", spread(), keys=5),
+        case("categories", "uptack.histogram", alone(), delta=0.01, weights="people"),
         case("categories, add/remove", "uptack.histogram", spread(secret=True), delta=0.01, adjacency=ADD_REMOVE),
         case("sparse cells", "uptack.sparse_histogram", spread(), domain_size=2**30),
-        case("groups", "uptack.median", in_groups(), callers.by, groups=[0, 1], adjacency=ADD_REMOVE),
+        case("groups", "uptack.median", in_groups(), callers.by, groups=[0, 1], adjacency=ADD_REMOVE, **one_group),
+        case("two groups", "uptack.median", in_groups(), callers.by, groups=[0, 1], adjacency=ADD_REMOVE),
         case("unknown groups", "uptack.median", in_groups(), callers.by, groups=None, delta=0.01, adjacency=ADD_REMOVE),
         case("block median", blocks, moved(n=240), callers.blocks, f=callers.mean, blocks=120, **here),
         case("block median, twice", blocks, moved(n=240), callers.blocks, f=callers.mean, blocks=240, times=2, **here),

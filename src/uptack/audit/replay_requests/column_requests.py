@@ -11,7 +11,7 @@ from uptack.audit.replay_requests.request_options import COUNTED, DELTA, LABELS,
 from uptack.discrete import Domain, minimax_count_mechanism
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
-from uptack.table.reads import COLUMN, MOMENTS
+from uptack.table.reads import COLUMN, MOMENTS, SHARES
 
 
 def statistic(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:
@@ -48,7 +48,7 @@ def statistic(declaration: Declaration, needed: Mapping[str, Any]) -> list[Ask]:
 
 def statistics() -> list[Ask]:
     """Whatever the registry has of one column that can be asked by group: order statistics and means."""
-    columns = [one for one in declared().values() if one.reads in (COLUMN, MOMENTS) and one.by]
+    columns = [one for one in declared().values() if one.reads in (COLUMN, MOMENTS, SHARES) and one.by]
     asks = [ask for one in columns for example in one.examples for ask in statistic(one, example)]
     ecdf, may, between = "uptack.ecdf", COUNTED, {**LOUD, "p": 0.5, "around": 3}
     return [

@@ -12,9 +12,14 @@ from uptack.audit.replay_requests.request_options import COUNTED, EPSILON, LABEL
 from uptack.discrete import Domain
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
-from uptack.table.reads import COLUMN, LABELLED, MOMENTS, PAIR, ROWS, WIDE
+from uptack.table.reads import COLUMN, LABELLED, MOMENTS, PAIR, ROWS, SHARES, WIDE
 
-WAYS: list[dict[str, Any]] = [{}, {"weights": "one"}, {"weights": "rows", "at_most": 2}]
+WAYS: list[dict[str, Any]] = [
+    {},
+    {"weights": "any", "at_most": 2},
+    {"weights": "people"},
+    {"weights": "rows", "at_most": 2},
+]
 """How people count in tables."""
 LOUDER = {"epsilon": 5 * EPSILON}
 
@@ -22,7 +27,9 @@ LOUDER = {"epsilon": 5 * EPSILON}
 def people() -> list[Ask]:
     """All of it, with the ids of its rows."""
     made = [
-        one for one in declared().values() if one.people and one.people != "stated" and one.reads in (COLUMN, MOMENTS)
+        one
+        for one in declared().values()
+        if one.people and one.people != "stated" and one.reads in (COLUMN, MOMENTS, SHARES)
     ]
     return [
         *(ask for one in made for ask in _statistic(one)),
@@ -39,7 +46,7 @@ def _tables() -> list[Ask]:
     histogram, domain = "uptack.histogram", Domain({"a": [1, "a"], "b": [1, "a"]})
     sparse, margin = {**LOUD, "domain_size": 9}, {**LOUD, "domain": domain}
     return [
-        *(_ask("uptack.count", "flags", {**LOUD, **WAYS[i]}) for i in (0, 2)),
+        *(_ask("uptack.count", "flags", {**LOUD, **WAYS[i]}) for i in (0, 3)),
         _ask("uptack.count", "flags", SECRET),
         _ask("uptack.count", "by group", {**LOUD, "groups": [1, "a"]}, callers.by, LABELS),
         *(_ask(histogram, "any numbers", {**LOUD, "edges": [0, 3, 5], **way}) for way in WAYS),
@@ -135,8 +142,9 @@ def _statistic(declaration: Declaration) -> list[Ask]:
     asks += [
         _ask(path, "numbers", base, free=MAY_REFUSE),
         _ask(path, "any numbers", {**base, "adjacency": ADD_REMOVE, "missing": "drop"}, free=COUNTED),
-        _ask(path, "numbers", {**base, "weights": "rows", "at_most": 2}, free=COUNTED),
     ]
+    if declaration.people != "share":
+        asks += [_ask(path, "numbers", {**base, "weights": "rows", "at_most": 2}, free=COUNTED)]
     if declaration.by:
         asks += [_ask(path, "by group", {**base, "groups": [1, "a"]}, callers.by, COUNTED | LABELS)]
     return asks

@@ -9,13 +9,26 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
+from uptack.discrete.count_noise import SkewedLaplace
 from uptack.display.align import markdown_table
 from uptack.labels import label
+from uptack.noise import IntegerLaplace
 from uptack.progress import track
-from uptack.report.column import Card, CardView, ColumnDraw, ColumnFigure, ColumnProfile, Part, Quantiles
-from uptack.report.figure import Figure
+from uptack.report.column import (
+    Card,
+    CardView,
+    ColumnDraw,
+    ColumnFigure,
+    ColumnProfile,
+    FigureLine,
+    Part,
+    Quantiles,
+    percent,
+)
+from uptack.report.figure import CONFIDENCE, Figure
 from uptack.report.text import TextStyle, sentence
 from uptack.session import Request
+from uptack.statistics.proportions import ProportionInterval
 
 
 def request(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
@@ -30,13 +43,45 @@ def needs_delta(part: Part) -> str:
     """Categories that no schema lists need some δ."""
     if part.delta > 0 or part.keys:
         return ""
-    return "Counting categories that nobody listed beforehand needs δ > 0: pass --delta 1e-6, or list them."
+    return "Counting categories that are not listed needs δ > 0. Pass --delta 1e-6, or list them in the schema."
 
 
 def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnProfile:
-    """The counts."""
-    made = tuple(make(draw, {}) for draw in track(part.draws, part.name, inner=True))
-    return ColumnProfile(part, made, releases=made)
+    """The counts, the share of those that are true, and how many rows have a value."""
+    made = {draw.label: make(draw, {}) for draw in track(part.draws, part.name, inner=True)}
+    counts = made.get("counts", Figure("counts", None))
+    share = true_share(counts, part)
+    figures = (counts, *([] if share is None else [share]))
+    return ColumnProfile(part, figures, releases=tuple(made.values()), present=made.get("n"))
+
+
+def present(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
+    """The share of rows that have a value, or of people who have one."""
+    return Request("completeness", part.name, epsilon=epsilon, **({"per_person": "any"} if part.people else {}))
+
+
+def true_share(counts: Figure, part: Part) -> Figure | None:
+    """The share of 1, or of True, with an interval for the population, where 0 and 1 are the values of a column.
+
+    It is worked out from two noisy counts of one law. Of people who are counted where they have at least one such row
+    it is the share of people who have one.
+    """
+    cells = {} if counts.value is None else dict(counts.value.items())
+    law = getattr(counts.noise, "law", None)
+    if not ({0, 1} <= set(cells) and isinstance(law, SkewedLaplace) and law.up == law.down):
+        return None
+    errors = {bar.name: bar for bar in bars(counts)}
+    if any(bar.rows > CLEAR * bar.error for name, bar in errors.items() if name not in (0, 1)):
+        return None
+    one, zero = (round(max(cells[key], 0)) for key in (1, 0))
+    rows = part.rows if part.people else one + zero
+    if not rows:
+        return None
+    noise = ProportionInterval(one, rows, IntegerLaplace(law.up), not part.people)
+    value = min(one / rows, 1.0)
+    shown = "True" if part.kind == "boolean" else "1"
+    who = f"share with at least one {shown}" if part.people else f"share of {shown}"
+    return Figure(who, value, noise.around(value, CONFIDENCE), "Computed from the counts.")
 
 
 def overview(column: ColumnProfile) -> dict[str, str]:
@@ -44,49 +89,74 @@ def overview(column: ColumnProfile) -> dict[str, str]:
     return {}
 
 
+def size_cells(column: ColumnProfile) -> dict[str, str]:
+    """How many rows have a value, and the share of those that have none, in the table of all columns."""
+    if not column.numbers:
+        return {}
+    n, lost = column.numbers
+    low, high = n.interval or (n.value, n.value)
+    return {"n": f"{n.value:,} ± {max(high - n.value, n.value - low):,}", "missing": percent(lost.value, lost.interval)}
+
+
 def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     """The categories, largest first."""
     if not column.answered or column.counts is None:
         return []
-    shown = bars(column.counts)
-    return counts_table("category", [style.name(bar.name) for bar in shown], shown, column.counts.note, style, unit)
+    shown, sizes = shares(bars(column.counts), column.part), size_cells(column)
+    lines = [share_line(one) for one in column.figures[1:]]
+    said = [f"n = {sizes['n']}, {sizes['missing']} missing."] if sizes else []
+    said += [f"{line.label[:1].upper()}{line.label[1:]}: {line.value} ({line.interval})." for line in lines]
+    table = counts_table("category", [style.name(bar.name) for bar in shown], shown, column.counts.note, style, unit)
+    return [*([" ".join(said), ""] if said else []), *table]
 
 
 def counts_table(head: str, names: list[str], shown: list[Bar], note: str, style: TextStyle, unit: str) -> list[str]:
-    """Counts with their errors."""
+    """Counts with their errors, and percentages."""
     rows = [
-        [name, f"{max(bar.rows, 0):,}", f"{bar.error:,}" if bar.error else ""]
+        [name, f"{max(bar.rows, 0):,}", f"{bar.error:,}" if bar.error else "", bar.percent]
         for name, bar in zip(names, shown, strict=True)
     ]
     listed, more = style.cut(rows)
     below = [line for line in (more, style.prose(sentence(note)) if note else "") if line]
-    return [*markdown_table([head, unit, "±"], listed), *([""] if below else []), *below]
+    return [*markdown_table([head, unit, "±", "%"], listed), *([""] if below else []), *below]
 
 
 def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
     """Bars, or what would help."""
     if column.part.skipped:
         return CardView(anchor, column, [], note=column.part.skipped)
-    figure = column.figures[0]
-    return CardView(anchor, column, [], note=figure.note, bars=None if figure.value is None else bars(figure))
+    figure, *others = column.figures
+    lines = [share_line(one) for one in others]
+    shown = None if figure.value is None else shares(bars(figure), column.part)
+    rest = remainder(shown or [], column.part)
+    return CardView(anchor, column, lines, note=" ".join(filter(None, (figure.note, rest))), bars=shown)
+
+
+def share_line(figure: Figure) -> FigureLine:
+    """A share as a percentage."""
+    ends = figure.interval
+    text = "" if ends is None else f"{percent(ends[0], ends)} to {percent(ends[1], ends)}"
+    return FigureLine(figure.label, percent(figure.value, ends), text)
 
 
 COUNTS = ColumnFigure("counts", 2, "counts", lambda rows: 0.0)
+PRESENT = ColumnFigure("n", 2, "n", lambda rows: 40 / max(rows, 1))  # within 10% of the rows, at 95%
+PRESENT_DRAW = ColumnDraw("n", Fraction(1, 8), present)
 
 _card = partial(Card, numeric=False, run=run, overview=overview, details=details, view=view)
 
 TRUTH_VALUES = _card(
     name="truth values",
     kinds=("boolean",),
-    figures=(COUNTS,),
-    draws=(ColumnDraw("counts", Fraction(1, 8), request),),
+    figures=(COUNTS, PRESENT),
+    draws=(ColumnDraw("counts", Fraction(1, 8), request), PRESENT_DRAW),
     skipped=lambda part: "",
 )
 CATEGORIES = _card(
     name="categories",
     kinds=("text", "any"),
-    figures=(COUNTS,),
-    draws=(ColumnDraw("counts", Fraction(1, 3), request),),
+    figures=(COUNTS, PRESENT),
+    draws=(ColumnDraw("counts", Fraction(1, 3), request), PRESENT_DRAW),
     skipped=needs_delta,
 )
 OTHERS = _card(
@@ -111,6 +181,8 @@ class Bar(NamedTuple):
     error: int
     reach: float = 0.0
     """The error in per cent of the widest bar, as `share` is."""
+    percent: str = ""
+    """The share of all rows, or of all people, as it is shown."""
 
 
 def bars(figure: Figure) -> list[Bar]:
@@ -130,17 +202,74 @@ def bars(figure: Figure) -> list[Bar]:
         Bar(name, int(count), round(100 * max(count, 0) / widest, 1), error, round(100 * error / widest, 1))
         for (name, count), error in zip(cells.items(), errors, strict=True)
     ]
-    return sorted(found, key=lambda bar: -bar.rows)
+    return calendar_order(found) or sorted(found, key=lambda bar: -bar.rows)
+
+
+def shares(found: list[Bar], part: Part) -> list[Bar]:
+    """The same with percentages: of all rows, or of all people, where their number is public; else of those shown.
+
+    Each row is in one category, so percentages of rows are brought to add up to at most 100; what they lack is in
+    categories that are not listed. People may be in several categories, and their percentages need not add up. The
+    counts in JSON are as they were released.
+    """
+    counts = [max(bar.rows, 0) for bar in found]
+    whole = part.rows if part.rows is not None else sum(counts)
+    whole = max(whole, 1) if part.people else max(whole, sum(counts), 1)
+    digits = 1 if all(100 * bar.error < 2 * whole for bar in found) else 0
+    exact = [100 * count * 10**digits / whole for count in counts]
+    lower = [math.floor(value) for value in exact]
+    up = round(sum(exact)) - sum(lower)  # those with the largest remainders are rounded up, so that the sum is right
+    order = sorted(range(len(found)), key=lambda i: lower[i] - exact[i])
+    raised = {*order[:up]}
+    shown = [(lower[i] + (i in raised)) / 10**digits for i in range(len(found))]
+    return [bar._replace(percent=f"{share:.{digits}f}%") for bar, share in zip(found, shown, strict=True)]
+
+
+def remainder(shown: list[Bar], part: Part) -> str:
+    """What the percentages of rows lack to 100, in a sentence; "" where they lack nothing, or need not add up."""
+    if part.rows is None or part.people or not shown:
+        return ""
+    left = 100 - sum(float(bar.percent.rstrip("%")) for bar in shown)
+    text = f"{left:.1f}" if "." in shown[0].percent else f"{left:.0f}"
+    return "" if float(text) <= 0 else f"The remaining {text}% have a value that is not listed, or none."
+
+
+MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+          "december")  # fmt: skip
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+def calendar_order(found: list[Bar]) -> list[Bar]:
+    """Months and days of the week in the order of the calendar; [] for other categories.
+
+    >>> [bar.name for bar in calendar_order([Bar(name, 1, 1.0, 0) for name in ("Mar", None, "Jan", "Feb")])]
+    ['Jan', 'Feb', 'Mar', None]
+    """
+    names = [bar.name.strip().rstrip(".").lower() for bar in found if isinstance(bar.name, str)]
+    for words in (MONTHS, DAYS):
+        places = {word[:length]: i for i, word in enumerate(words) for length in (3, len(word))}
+        if (
+            len(names) > 1
+            and all(name in places for name in names)
+            and all(bar.name is None or isinstance(bar.name, str) for bar in found)
+        ):
+            where = {bar.name: places[str(bar.name).strip().rstrip(".").lower()] for bar in found if bar.name}
+            return sorted(found, key=lambda bar: where.get(bar.name, len(words)))
+    return []
+
+
+CLEAR = 3
+"""Times the 95% error of a count: of 80 empty cells one in 200 tables has a count above it."""
 
 
 def ordered_bars(figure: Figure, low: float = -math.inf, high: float = math.inf) -> list[Bar]:
     """The same for few integers, or times, in their order and in this range, without noise at both ends.
 
-    An end is cut off where no bar is larger than twice its error: of many bars some are larger than that by chance.
+    An end is cut off where no bar is larger than `CLEAR` times its error: of many bars some exceed it by chance.
     """
     ordered = sorted(bars(figure), key=lambda bar: bar.name)  # type: ignore[arg-type,return-value]
     ordered = [bar for bar in ordered if not isinstance(bar.name, int) or low <= bar.name <= high]
-    seen = [i for i, bar in enumerate(ordered) if bar.rows > 2 * bar.error]
+    seen = [i for i, bar in enumerate(ordered) if bar.rows > CLEAR * bar.error]
     return ordered[seen[0] : seen[-1] + 1] if seen else ordered
 
 

@@ -1,4 +1,4 @@
-"""Cards of numbers: quantiles, an interval for the median, a density or bars, a trimmed mean.
+"""Cards of numbers: quantiles, an interval for the median, a density or bars, a mean.
 
 Median and quartiles are one draw, and whatever can be worked out from released quantiles is: it costs nothing more. A
 figure is asked for only where public numbers, the rows and the ε that it would have, say that a column would get a good
@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,22 @@ from markupsafe import Markup
 from uptack.display.numbers import number
 from uptack.kernels.density_curves import DensityCurve, Floats
 from uptack.labels import label
-from uptack.mechanisms.inverse_sensitivity import FAILURE, LATTICES
+from uptack.mechanisms.inverse_sensitivity import FAILURE
 from uptack.progress import track
 from uptack.report import density_bars
-from uptack.report.cards.category_card import Bar, counts_table, ordered_bars, ordered_names
+from uptack.report.cards.category_card import (
+    PRESENT,
+    PRESENT_DRAW,
+    Bar,
+    counts_table,
+    ordered_bars,
+    ordered_names,
+    remainder,
+    share_line,
+    shares,
+    size_cells,
+    true_share,
+)
 from uptack.report.column import Card, CardView, ColumnDraw, ColumnFigure, ColumnProfile, FigureLine, Part, Quantiles
 from uptack.report.density_bars import DensityBars
 from uptack.report.figure import Figure
@@ -52,9 +65,11 @@ LEVELS = {
 """The levels of quantiles. Median and quartiles are one draw. Tails are another: they need more rows, and whether they
 get a reply should not decide whether the median does."""
 
-CUT = Fraction(1, 10)
 FEW_VALUES = 64
 """Integers in so narrow a range are counted one by one, and drawn as bars, in place of a density."""
+
+AROUND = 8
+"""So many integers beyond the range that quantiles suggest are counted too: those of a 0/1 column are often equal."""
 
 NARROWEST, RESOLVED = 1e-70, 1e-9
 """A box for a density is wider than this, and than this part of the numbers at its ends."""
@@ -80,25 +95,33 @@ def tails(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
     return _quantiles(part, epsilon, LEVELS["tails"])
 
 
-def interval(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
-    """An interval for the population's median, around the released one."""
-    near: Any = released.get(Fraction(1, 2), 0.0)
+INTERVALS = {
+    "interval": Fraction(1, 2),
+    "lower quartile interval": Fraction(1, 4),
+    "upper quartile interval": Fraction(3, 4),
+}
+"""Draws of intervals for a quantile of the population, and its level."""
+
+
+def interval(part: Part, epsilon: Fraction, released: Quantiles, level: Fraction = Fraction(1, 2)) -> Request:
+    """An interval for a quantile of the population, around the released one."""
+    near: Any = released.get(level, 0.0)
     if part.form is not None:
         near = part.form.show(near)
-    return Request("quantile_interval", part.name, epsilon=epsilon, p=Fraction(1, 2), around=near)
+    return Request("quantile_interval", part.name, epsilon=epsilon, p=level, around=near)
 
 
-def trimmed_mean(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
-    """The mean without a tenth of the rows at each end."""
-    return Request("trimmed_mean", part.name, epsilon=epsilon, cut=CUT)
+def mean(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
+    """The mean, which has an interval for the population's."""
+    return Request("mean", part.name, epsilon=epsilon)
 
 
 def density(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
     """The density over a range that the released quantiles suggest; for few integers how many rows each has."""
     low, high = box(released)
-    if part.kind == "integer" and high - low < FEW_VALUES:
-        keys = list(range(math.ceil(low), math.floor(high) + 1))
-        return Request("histogram", part.name, epsilon=epsilon, keys=keys)
+    if part.kind == "integer" and (part.keys or high - low < FEW_VALUES):
+        around = range(math.ceil(low) - AROUND, math.floor(high) + AROUND + 1)
+        return Request("histogram", part.name, epsilon=epsilon, keys=list(part.keys or around))
     return Request("fourier_density", part.name, epsilon=epsilon, low=low, high=high)
 
 
@@ -151,17 +174,28 @@ JOINT = math.log(CANDIDATES[-1].size)
 FIGURES = (
     ColumnFigure("median", 1, "quantiles", least_epsilon(ORDINARY, Fraction(1, 2))),
     ColumnFigure("quartiles", 3, "quantiles", least_epsilon(3 * JOINT, Fraction(1, 4))),
-    ColumnFigure("tails", 4, "tails", least_epsilon(2 * JOINT, Fraction(1, 20))),
-    ColumnFigure("interval", 5, "interval", lambda rows: 1200 / max(rows, 1)),  # its ends stay between the quartiles
+    ColumnFigure("tails", 5, "tails", least_epsilon(2 * JOINT, Fraction(1, 20))),
+    ColumnFigure("interval", 4, "interval", lambda rows: 1200 / max(rows, 1)),  # its ends stay between the quartiles
     ColumnFigure("density", 6, "density", lambda rows: 1000 / max(rows, 1)),  # it is more than noise
-    ColumnFigure("trimmed mean", 7, "trimmed mean", least_epsilon(math.log(LATTICES[-1].size), CUT)),
+    ColumnFigure("mean", 7, "mean", lambda rows: 1400 / max(rows, 1)),  # its range is found for sure
+    ColumnFigure("lower quartile interval", 8, "lower quartile interval", lambda rows: 2400 / max(rows, 1)),
+    ColumnFigure("upper quartile interval", 9, "upper quartile interval", lambda rows: 2400 / max(rows, 1)),
+    PRESENT,
 )
+COUNTED = tuple(
+    replace(one, rank=2, least_epsilon=lambda rows: 100 / max(rows, 1)) if one.name == "density" else one
+    for one in FIGURES
+)
+"""Integers are counted before anything else is asked of them but the median: at 100/n a count is within 6% of n."""
 DRAWS = (
     ColumnDraw("quantiles", Fraction(1), quantiles),
     ColumnDraw("interval", Fraction(3, 4), interval),
     ColumnDraw("tails", Fraction(3, 4), tails),
     ColumnDraw("density", Fraction(1, 3), density),
-    ColumnDraw("trimmed mean", Fraction(1, 2), trimmed_mean),
+    ColumnDraw("mean", Fraction(1, 2), mean),
+    ColumnDraw("lower quartile interval", Fraction(3, 4), partial(interval, level=Fraction(1, 4))),
+    ColumnDraw("upper quartile interval", Fraction(3, 4), partial(interval, level=Fraction(3, 4))),
+    PRESENT_DRAW,
 )
 
 
@@ -177,7 +211,7 @@ LABELS = {
 """Quantiles in the order in which they are shown."""
 
 RANGE = "interquartile range"
-TAILS = "the tails got no reply"
+TAILS = "The 5% and 95% quantiles got no reply."
 GRID = 160
 """Points of a drawn density."""
 
@@ -191,10 +225,10 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
     made: dict[str, Figure] = {}
     released: dict[Fraction, float] = {}
     for draw in track(part.draws, part.name, inner=True):
-        if draw.label == "density" and not drawable(released):
-            made["density"] = Figure("density", None, None, "no density, since the quantiles are too close together")
-        elif draw.label == "interval" and not released:
-            made["interval"] = Figure("interval", None, None, "no interval without a median")
+        if draw.label == "density" and not drawable(released) and not (part.kind == "integer" and released):
+            made["density"] = Figure("density", None, None, "No density: the quantiles are too close together.")
+        elif draw.label in INTERVALS and not released:
+            made[draw.label] = Figure(draw.label, None, None, "No interval without a quantile.")
         else:
             made[draw.label] = make(draw, released)
         if draw.label in ("quantiles", "tails"):
@@ -202,10 +236,13 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
             released = with_tails(released, by_level(LEVELS["tails"], made.get("tails")))
     levels = (*joint_levels(part), *LEVELS["tails"]) if "tails" in part.figures else joint_levels(part)
     figures = quantile_figures(levels, released, made["quantiles"], made.get("interval"), part.kind == "integer")
+    figures = [_with_ends(figure, made, part.kind == "integer", released) for figure in figures]
     figures = [_in_form(figure, part) for figure in figures]
-    figures += [made[label] for label in ("trimmed mean",) if label in made]
+    figures += [made[label] for label in ("mean",) if label in made]
     curve = density_curve(made["density"], *visible_box(released)) if "density" in made else None
-    return ColumnProfile(part, tuple(figures), curve, released, tuple(made.values()))
+    share = true_share(curve, part) if curve is not None and hasattr(curve.value, "items") else None
+    figures = [*([] if share is None else [share]), *figures]
+    return ColumnProfile(part, tuple(figures), curve, released, tuple(made.values()), made.get("n"))
 
 
 def in_ticks(value: Any) -> float:
@@ -247,14 +284,20 @@ def quantile_figures(
         for level, label in LABELS.items()
         if level in levels
     ]
-    shown = [replace(f, note=drawn.note or TAILS) if f.value is None else f for f in shown]
+    shown = [replace(f, note=(drawn.note or TAILS) if f.value is None else drawn.note) for f in shown]
     if Fraction(1, 4) in levels:
         spread = released[Fraction(3, 4)] - released[Fraction(1, 4)] if released else None
         value = _whole(spread) if whole and spread is not None else spread
-        shown.append(Figure(RANGE, value, note="upper less lower quartile" if released else drawn.note))
+        shown.append(Figure(RANGE, value, note="Upper minus lower quartile." if released else drawn.note))
     ends = _ends(interval, whole, released)
     shown[0] = replace(shown[0], how=drawn.how, cost=drawn.cost, interval=ends)
     return [_inside(shown[0], ends, released), *shown[1:]]
+
+
+def _with_ends(figure: Figure, made: Mapping[str, Figure], whole: bool, released: Quantiles) -> Figure:
+    """A quartile with its interval, where it has one."""
+    drawn = made.get(f"{figure.label} interval")
+    return figure if drawn is None else replace(figure, interval=_ends(drawn, whole, released))
 
 
 def _inside(median: Figure, ends: tuple[Any, Any] | None, released: Quantiles) -> Figure:
@@ -292,7 +335,7 @@ def density_curve(density: Figure, low: float, high: float) -> Figure:
         return density
     error, comb = 2 * density.value.standard_error, density_bars.bars(density.value, low, high)
     if comb is not None:
-        note = f"each bar has the rows around its middle, and is {number(comb.width)} wide"
+        note = f"Each bar is {number(comb.width)} wide and counts the values around its middle."
         return replace(density, value=comb, interval=_band(comb.values, error), note=note)
     points = np.linspace(low, high, GRID)
     curve = np.maximum(density.value.at(points), 0.0)
@@ -309,7 +352,7 @@ SPANS = {
     "quartiles": ("lower quartile", "upper quartile"),
     "5% to 95%": ("5% quantile", "95% quantile"),
     "IQR": (RANGE,),
-    "trimmed mean": ("trimmed mean",),
+    "mean": ("mean",),
 }
 """Columns of the table of numbers beside the median: what each is made of."""
 
@@ -317,8 +360,12 @@ SPANS = {
 def overview(column: ColumnProfile) -> dict[str, str]:
     """The median with its interval, and the other figures."""
     ends, scale = column["median"].interval, column.scale
-    cells = {"median": _text(column["median"], scale), "95% interval": "" if ends is None else between(ends, scale)}
-    return cells | {head: _span(column, labels) for head, labels in SPANS.items()}
+    cells = size_cells(column)
+    cells |= {"median": _text(column["median"], scale), "95% interval": "" if ends is None else between(ends, scale)}
+    cells |= {head: _span(column, labels) for head, labels in SPANS.items()}
+    shares = [figure for figure in column.figures if figure.label.startswith("share ")]
+    lines = [share_line(one) for one in shares]
+    return cells | {"share of 1": "".join(f"{line.value} ({line.interval})" for line in lines)}
 
 
 def _span(column: ColumnProfile, labels: tuple[str, ...]) -> str:
@@ -335,7 +382,7 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     """The counts of few integers, or of times, where all is written."""
     if column.counts is None or not style.whole:
         return []
-    shown = ordered_bars(column.counts)
+    shown = shares(ordered_bars(column.counts), column.part)
     return counts_table("value", ordered_names(shown), shown, column.counts.note, style, unit)
 
 
@@ -344,10 +391,12 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
 LISTED = 7
 """Up to so many values with an order are listed one below the other; more are drawn side by side."""
 
-SHORT = {RANGE: "IQR"}
-"""Names of figures that would not fit in a card."""
-
 Axis = Callable[[Part, float, float], list[Tick]]
+
+
+def axis_title(part: Part) -> str:
+    """The variable and its unit of measurement."""
+    return label(part.name) + (f" ({part.measure})" if part.measure else "")
 
 
 def axis(part: Part, low: float, high: float) -> list[Tick]:
@@ -357,29 +406,47 @@ def axis(part: Part, low: float, high: float) -> list[Tick]:
 
 def view(anchor: str, column: ColumnProfile, unit: str, axis: Axis = axis) -> CardView:
     """The figures, and a picture of the density or, without one, of the quantiles."""
-    figures = [_line(figure, column.scale) for figure in column.figures]
+    figures = [_line(figure, column.scale) for figure in on_card(column)]
     if not any(line.value for line in figures):
         return CardView(anchor, column, [], note=column.figures[0].note)
     density = column.density
     note = "" if density is None or isinstance(density.value, DensityCurve) else density.note
     if column.counts is None:
         return CardView(anchor, column, figures, _picture(column, axis), None, note)
-    shown = ordered_bars(column.counts, *visible_box(column.quantiles or {}))
+    shown = shares(ordered_bars(column.counts, *counted_box(column)), column.part)
     upright = _columns(column, shown, unit) if len(shown) > LISTED or column.part.form is not None else None
+    note = " ".join(filter(None, (note, remainder(shown, column.part))))
     return CardView(anchor, column, figures, upright, shown, note, upright is not None)
+
+
+def on_card(column: ColumnProfile) -> list[Figure]:
+    """The figures of a card. Ranges are read off the quartiles, and quantiles of a 0/1 column say little."""
+    share = [figure for figure in column.figures if figure.label.startswith("share ")]
+    if share:
+        return [*share, column["median"]]
+    return [figure for figure in column.figures if figure.label != RANGE]
+
+
+def counted_box(column: ColumnProfile) -> tuple[float, float]:
+    """The integers that are shown: those around the box of a picture too, and none below 0 where no quantile is."""
+    low, high = visible_box(column.quantiles or {})
+    return (low if low == 0 else low - AROUND), high + AROUND
 
 
 def _columns(column: ColumnProfile, shown: list[Bar], unit: str) -> Markup:
     heights, errors = [bar.rows for bar in shown], [bar.error for bar in shown]
     title = f"{unit.capitalize()} by {label(column.part.name)}"
-    return columns_picture(ordered_names(shown), heights, errors, title=title, unit=unit)
+    named = axis_title(column.part)
+    return columns_picture(ordered_names(shown), heights, errors, title=title, unit=unit, axis_title=named)
 
 
 def _line(figure: Figure, scale: float) -> FigureLine:
     if figure.value is None:
-        return FigureLine(SHORT.get(figure.label, figure.label), "", note=figure.note)
+        return FigureLine(figure.label, "", note=figure.note)
+    if figure.label.startswith("share "):
+        return share_line(figure)
     ends = "" if figure.interval is None else powers(between(figure.interval, scale))
-    return FigureLine(SHORT.get(figure.label, figure.label), powers(number(figure.value, scale)), ends, figure.note)
+    return FigureLine(figure.label, powers(number(figure.value, scale)), ends, figure.note)
 
 
 def _picture(column: ColumnProfile, axis: Axis) -> Markup | None:
@@ -390,6 +457,7 @@ def _picture(column: ColumnProfile, axis: Axis) -> Markup | None:
         x, beyond = curve.points.tolist(), curve.width / 2 if isinstance(curve, DensityBars) else 0.0
         shown = {"band": band, "median": median.value, "interval": median.interval}
         shown["marks"] = axis(part, x[0] - beyond, x[-1] + beyond)
+        shown["axis_title"] = axis_title(part)
         if isinstance(curve, DensityBars):
             return bars_picture(x, curve.values.tolist(), width=curve.width, title=f"Shares of {name}", **shown)
         return density_picture(x, curve.values.tolist(), title=f"Density of {name}", quartiles=quartiles, **shown)
@@ -401,7 +469,10 @@ def _picture(column: ColumnProfile, axis: Axis) -> Markup | None:
     low, high = places[0] - beyond, places[-1] + beyond
     interval = None if ends is None else (in_ticks(ends[0]), in_ticks(ends[1]))
     title = f"Quantiles of {name}"
-    return box_picture(places, coarse_density(released), interval, title=title, marks=axis(part, low, high))
+    named = axis_title(part)
+    return box_picture(
+        places, coarse_density(released), interval, title=title, marks=axis(part, low, high), axis_title=named
+    )
 
 
 def coarse_density(released: Mapping[Fraction, float]) -> list[tuple[float, float, float]]:
@@ -421,7 +492,7 @@ def coarse_density(released: Mapping[Fraction, float]) -> list[tuple[float, floa
 
 NUMBERS = Card(
     name="numbers",
-    kinds=("integer", "number"),
+    kinds=("number",),
     numeric=True,
     figures=FIGURES,
     draws=DRAWS,
@@ -431,3 +502,6 @@ NUMBERS = Card(
     details=details,
     view=view,
 )
+
+INTEGERS = replace(NUMBERS, name="integers", kinds=("integer",), figures=COUNTED)
+"""The same for integers, which are counted where they are few."""

@@ -1,4 +1,4 @@
-"""Counts of combinations of values, in units, and each person's most frequent combination, by the engine."""
+"""Counts of combinations of values, in units, and each person's most frequent combinations, by the engine."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ def counts(table: EngineTable, columns: Sequence[Column]) -> Counts:
     """Rows that do not meet the conditions are in no cell, and do not share their owners' units."""
     left, names = table.left(), [column.name for column in columns]
     if any(isinstance(column.expr, Floored) for column in columns):
-        if len(columns) > 1 or left.unit.share == "one":
+        if len(columns) > 1 or left.unit.share == "any":
             return in_memory(left, columns).counts(columns)
         return _by_calendar(left, columns[0])
-    if left.unit.share == "one":
-        return Counts(*settled_sizes(left, names, favourites(left, names)), left.unit)
+    if left.unit.share == "any":
+        assert left.unit.at_most is not None, "how many cells of a person count is not chosen yet"
+        return Counts(*settled_sizes(left, names, favourites(left, names, left.unit.at_most)), left.unit)
     cells = [f"c{i}" for i in range(len(names))]
     if left.plain is not None and not left.ids:
         found = connection.whole(left.plain.counts(names))
@@ -105,7 +106,7 @@ def cells(table: EngineTable, columns: Sequence[Column], place: Place, size: int
     of several columns.
     """
     left = table.left()
-    if len(columns) > 1 or left.unit.share == "one":
+    if len(columns) > 1 or left.unit.share == "any":
         return in_memory(left, columns).cells(columns, place, size)
     (column,) = columns
     if column.kind in TIMED or (column.kind in NUMERIC and not column.integers):
@@ -178,14 +179,33 @@ def _numbers(values: Floats, form: Form | None) -> Field:
 # ---------------------------------------------------------------------------------------------------------- favourites
 
 
-def favourites(left: EngineTable, names: Sequence[str]) -> connection.Kept:
-    """One line per person: her ids, and the values (c0, c1, ...) that most of her rows have, the first of several."""
+def _theirs(left: EngineTable, names: Sequence[str]) -> Any:
+    """One line per person and combination of values (c0, c1, ...): how many rows she has there (m)."""
+    cells = {f"c{i}": value(left, name) for i, name in enumerate(names)}
+    rows = left.table.select(**left.ids, **cells)
+    return rows.group_by([*left.ids, *cells]).aggregate(m=rows.count())
+
+
+def cells_per_person(left: EngineTable, columns: Sequence[Column], place: Place | None) -> Integers:
+    """At k how many people have rows in k cells, or in k combinations of values."""
+    if place is not None or any(isinstance(column.expr, Floored) for column in columns):
+        return in_memory(left, columns).cells_per_person(columns, place)
+    theirs = _theirs(left, [column.name for column in columns])
+    each = theirs.group_by(list(left.ids)).aggregate(k=theirs.count())
+    found = {int(row["k"]): int(row["n"]) for row in connection.whole(each.group_by("k").aggregate(n=each.count()))}
+    people = np.zeros(max(found, default=0) + 1, np.int64)
+    people[list(found)] = list(found.values())
+    return people
+
+
+def favourites(left: EngineTable, names: Sequence[str], at_most: int) -> connection.Kept:
+    """Lines of each person's ids, and of the values (c0, c1, ...) that most of her rows have: up to so many of each
+    person, the first ones of several."""
     ibis, ids, cells = connection.ibis(), list(left.ids), [f"c{i}" for i in range(len(names))]
-    rows = left.table.select(**left.ids, **{c: value(left, name) for c, name in zip(cells, names, strict=True)})
-    theirs = rows.group_by([*ids, *cells]).aggregate(m=rows.count())
+    theirs = _theirs(left, names)
     order = [term for c in cells for term in (theirs[c].isnull(), theirs[c].asc())]
     window = ibis.window(group_by=ids, order_by=[theirs.m.desc(), *order])
-    best = theirs.mutate(place=ibis.row_number().over(window)).filter(ibis._.place == 0).select(*ids, *cells)
+    best = theirs.mutate(place=ibis.row_number().over(window)).filter(ibis._.place < at_most).select(*ids, *cells)
     return snapshots.once(connection.backend(best), ("favourites", best.op()), lambda: connection.Kept(best))
 
 

@@ -208,7 +208,7 @@ class EngineRows:
         Of people's columns about as many rows are fetched as those have whose ranks are asked for, so only the columns
         that were searched last are kept.
         """
-        if self.unit.share == "one":
+        if self.unit.share == "any":
             raise UptackError("which of a person's rows counts depends on cells, of which order statistics know none")
         several = self.width
         if self._weigh is not None:

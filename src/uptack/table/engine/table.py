@@ -42,6 +42,7 @@ from uptack.table.protocol import (
     Columns,
     Counts,
     Infinite,
+    Meets,
     Name,
     PerPerson,
     Place,
@@ -268,10 +269,11 @@ class EngineTable:
     def _met(self) -> Any:
         """The condition that a row meets all conditions."""
 
-        def compared(one: Condition) -> Any:
-            return self.key(one.column) if one.form is None else as_floats(self.table[one.column])
+        return where.met(self._compared, self.conditions)
 
-        return where.met(compared, self.conditions)
+    def _compared(self, one: Condition) -> Any:
+        """What a condition compares: keys, or ticks."""
+        return self.key(one.column) if one.form is None else as_floats(self.table[one.column])
 
     def _raw(self, column: Column) -> Any:
         """The numbers of all rows as floats, before anything is done to them; null where there is none."""
@@ -283,6 +285,10 @@ class EngineTable:
                 (self.has(value.of.name, value.first), number(0.0)),
             )
             found = ibis.cases(*both, else_=nothing)
+        elif isinstance(value, Meets):
+            there = replace(value.condition, operation="!=", values=(None,))
+            met = where.met(self._compared, [value.condition])
+            found = ibis.cases((~where.met(self._compared, [there]), nothing), (met, number(1.0)), else_=number(0.0))
         else:
             found = as_floats(self.table[column.name])
         return ibis.ifelse(self._met, found, nothing) if self.conditions else found
@@ -375,7 +381,7 @@ class EngineTable:
         rows, width = self._outer_count() if self._con.name in held.HERE else 0, len(columns)
         if not held.fits(self._con, rows, width):
             return None
-        if self.plain is not None and not any(isinstance(layers(column.expr)[1], Coded) for column in columns):
+        if self.plain is not None and not any(isinstance(layers(column.expr)[1], Coded | Meets) for column in columns):
             read: Any = self.plain.beside([column.name for column in columns], ())
         else:
             read = self.table.select(**{f"v{i}": self._raw(column) for i, column in enumerate(columns)})
@@ -410,6 +416,10 @@ class EngineTable:
     def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
         """The units in each of so many cells."""
         return counts.cells(self, columns, place, size)
+
+    def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
+        """At k how many people have rows in k cells, or in k combinations of values."""
+        return counts.cells_per_person(self.left(), columns, place)
 
     def trues(self, name: str | None, at_most: int = 1) -> int:
         """How many rows are True, of each person so many at most; without a column, how many there are."""

@@ -1,4 +1,4 @@
-"""Counts of combinations of values, in units, and each person's most frequent combination."""
+"""Counts of combinations of values, in units, and each person's most frequent combinations."""
 
 from __future__ import annotations
 
@@ -36,13 +36,15 @@ def units(cells: Integers, size: int, unit: PrivacyUnit, codes: Integers | None,
     >>> cells, whose = np.array([0, 0, 1, 2]), np.array([0, 0, 0, 1])
     >>> (units(cells, 3, PrivacyUnit(("id",), "people"), whose, 2) / U).round(3)
     array([0.667, 0.333, 1.   ])
-    >>> units(cells, 3, PrivacyUnit(("id",), "one"), whose, 2), units(cells, 3, ROW, None, 4)
+    >>> units(cells, 3, PrivacyUnit(("id",), "any", 1), whose, 2), units(cells, 3, ROW, None, 4)
     (array([1, 0, 1]), array([2, 1, 1]))
     """
     inside = cells >= 0
-    if unit.share == "one":
+    if unit.share == "any":
         assert codes is not None
-        return np.bincount(favourites(cells[inside], codes[inside])[1], minlength=size).astype(np.int64)
+        assert unit.at_most is not None, "how many cells of a person count is not chosen yet"
+        mine = favourites(cells[inside], codes[inside], unit.at_most)[1]
+        return np.bincount(mine, minlength=size).astype(np.int64)
     if codes is None or not unit.weighted:
         return np.bincount(cells[inside], minlength=size).astype(np.int64)
     weights = unit.weights(np.maximum(np.bincount(codes, minlength=people), 1))[codes]
@@ -56,10 +58,10 @@ def added(cells: Integers, weights: Integers, size: int) -> Integers:
     return (wide(high, (int(high.max(initial=0)) + 1) << HALF) << HALF) + low
 
 
-def favourites(cells: Integers, codes: Integers) -> tuple[Integers, Integers]:
-    """Each person who has a row, and the cell with most of her rows: the first one of several.
+def favourites(cells: Integers, codes: Integers, at_most: int) -> tuple[Integers, Integers]:
+    """Pairs of a person and a cell with most of her rows, up to so many cells of each: the first ones of several.
 
-    >>> favourites(np.array([2, 1, 1, 2, 5]), np.array([0, 0, 0, 0, 3]))
+    >>> favourites(np.array([2, 1, 1, 2, 5]), np.array([0, 0, 0, 0, 3]), 1)
     (array([0, 3]), array([1, 5]))
     """
     order = np.lexsort((cells, codes))
@@ -69,7 +71,20 @@ def favourites(cells: Integers, codes: Integers) -> tuple[Integers, Integers]:
     code, cell = code[starts], cell[starts]
     best = np.lexsort((cell, -rows, code))
     first = np.flatnonzero(np.append(True, code[best][1:] != code[best][:-1])[: code.size])
-    return code[best][first], cell[best][first]
+    place = np.arange(code.size) - np.repeat(first, np.diff(np.append(first, code.size)))
+    chosen = best[place < at_most]
+    return code[chosen], cell[chosen]
+
+
+def cells_per_person(cells: Integers, codes: Integers) -> Integers:
+    """At k how many people have rows in k cells. Rows whose cell is -1 are in none.
+
+    >>> cells_per_person(np.array([2, 1, 1, -1, 5]), np.array([0, 0, 0, 1, 3])).tolist()
+    [0, 1, 1]
+    """
+    inside = cells >= 0
+    people, _ = favourites(cells[inside], codes[inside], inside.size)
+    return np.bincount(np.bincount(people)[np.unique(people)]).astype(np.int64)
 
 
 def up_to(rows: Integers, most: int) -> int:

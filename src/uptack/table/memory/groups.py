@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uptack.table.memory.counts import favourites, joined
+from uptack.table.conditions import Condition
+from uptack.table.memory.counts import cells_per_person, favourites, joined, units
 from uptack.table.names import group_key
-from uptack.table.unit import Integers
+from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values.kinds import Kind
 
 if TYPE_CHECKING:
@@ -21,26 +22,57 @@ class MemoryGroups:
     """A table by the values of columns: see `uptack.table.protocol.GroupedTable`. It is read when sizes or rows are
     asked for."""
 
-    def __init__(self, table: MemoryTable, by: Sequence[str]) -> None:
-        self._table, self._by = table, tuple(by)
+    def __init__(
+        self, table: MemoryTable, by: Sequence[str], only: Sequence[Hashable] | None = None, at_most: int = 1
+    ) -> None:
+        self._table, self._by, self._only, self._at_most = table, tuple(by), only, at_most
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds of the columns."""
         return tuple(self._table.kinds[name] for name in self._by)
 
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose rows they are."""
+        return self._table.unit
+
+    def among(self, groups: Sequence[Hashable]) -> MemoryGroups:
+        """Only these groups."""
+        return MemoryGroups(self._table, self._by, groups, self._at_most)
+
+    def within(self, at_most: int) -> MemoryGroups:
+        """Each person in up to so many groups."""
+        return MemoryGroups(self._table, self._by, self._only, at_most)
+
+    def where(self, conditions: Sequence[Condition]) -> MemoryGroups:
+        """The rows that meet conditions."""
+        return MemoryGroups(self._table.where(conditions), self._by, self._only, self._at_most)
+
+    @cached_property
+    def _cells(self) -> tuple[list[Hashable], Integers]:
+        """The groups that occur, and the number of each row's group; -1 for rows of other groups and hidden ones."""
+        keys, cells = joined([self._table.field(name).codes() for name in self._by])
+        groups: list[Hashable] = list(keys) if len(self._by) > 1 else [key for (key,) in keys]
+        hidden = np.ones(cells.size, bool)
+        hidden[self._table.present] = False
+        cells = np.where(hidden, -1, cells)
+        if self._only is not None:
+            wanted = {group_key(group, self.kinds) for group in self._only}
+            known = np.array([group_key(group, self.kinds) in wanted for group in groups], bool)
+            cells = np.where((cells >= 0) & np.append(known, False)[cells], cells, -1)
+        return groups, cells
+
     @cached_property
     def _sorted(self) -> tuple[list[Hashable], Integers, Integers, Integers]:
         """The groups, their sizes, the rows in the order of their groups, and where each group ends."""
-        keys, cells = joined([self._table.field(name).codes() for name in self._by])
-        groups: list[Hashable] = list(keys) if len(self._by) > 1 else [key for (key,) in keys]
-        rows, whose = self._table.present, self._table.codes
+        groups, cells = self._cells
+        rows, whose = np.flatnonzero(cells >= 0), self._table.codes
         chosen = cells[rows]
         if whose is not None:
-            best = np.full(self._table.people, -1)
-            people, chosen = favourites(cells[rows], whose[rows])
-            best[people] = chosen
-            rows = rows[cells[rows] == best[whose[rows]]]
+            people, chosen = favourites(cells[rows], whose[rows], self._at_most)
+            mine = np.isin(whose[rows] * len(groups) + cells[rows], people * len(groups) + chosen)
+            rows = rows[mine]
         sizes = np.bincount(chosen, minlength=len(groups))
         order = rows[np.argsort(cells[rows], kind="stable")]
         ends = np.cumsum(np.bincount(cells[rows], minlength=len(groups)))
@@ -48,13 +80,26 @@ class MemoryGroups:
         starts = ends - np.bincount(cells[rows], minlength=len(groups))
         return [groups[i] for i in there], sizes[there], order, np.stack([starts, ends])[:, there]
 
+    def per_person(self) -> Integers:
+        """At k how many people are in k groups."""
+        cells = self._cells[1]
+        assert self._table.codes is not None
+        return cells_per_person(cells, self._table.codes)
+
     @cached_property
     def _number(self) -> dict[Hashable, int]:
         return {group_key(group, self.kinds): i for i, group in enumerate(self._sorted[0])}
 
-    def sizes(self) -> tuple[list[Hashable], Integers]:
-        """The groups that occur, and their numbers of rows, or of people."""
-        return self._sorted[0], self._sorted[1]
+    def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
+        """The groups that occur, and their numbers of rows, or of people, or their units."""
+        if unit is None:
+            return self._sorted[0], self._sorted[1]
+        groups, cells = self._cells
+        rows, whose = np.flatnonzero(cells >= 0), self._table.codes
+        codes = None if whose is None else whose[rows]
+        found = units(cells[rows], len(groups), unit, codes, self._table.people)
+        there = np.flatnonzero(found)
+        return [groups[i] for i in there], found[there]
 
     def part(self, group: Hashable) -> MemoryTable:
         """The rows of a group, in the order of the table."""

@@ -26,6 +26,7 @@ from uptack.table.protocol import (
     Counts,
     Floored,
     Infinite,
+    Meets,
     Missing,
     Name,
     Place,
@@ -230,6 +231,10 @@ class MemoryTable:
             field = self.fields[value.of.name]
             second, first = field.equal(value.second), field.equal(value.first)
             values, gone = np.where(second, 1.0, np.where(first, 0.0, np.nan)), ~(first | second)
+        elif isinstance(value, Meets):
+            there = replace(value.condition, operation="!=", values=(None,))
+            values = where.met(self.fields, [value.condition]).astype(np.float64)
+            gone = ~where.met(self.fields, [there])
         else:
             field = self.fields[column.name]
             values, gone = field.ticks() if field.kind in TIMED else field.numbers()
@@ -262,6 +267,15 @@ class MemoryTable:
     def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
         """The units in each of so many cells."""
         return self._units(place(*(self.fields[column.name] for column in columns)), size)
+
+    def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
+        """At k how many people have rows in k cells, or in k combinations of values."""
+        assert self.codes is not None
+        if place is None:
+            cells = counts.joined([self._distinct(column) for column in columns])[1]
+        else:
+            cells = place(*(self.fields[column.name] for column in columns))
+        return counts.cells_per_person(cells[self.present], self.codes[self.present])
 
     def _units(self, cells: Integers, size: int) -> Integers:
         codes = self.codes if self.codes is None or self.met is None else self.codes[self.present]

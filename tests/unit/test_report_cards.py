@@ -1,0 +1,158 @@
+"""What a report says of its columns: counts first, shares, numbers of rows, percentages, and a page to publish."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import uptack as ut
+from uptack.report.cards.category_card import Bar, remainder, shares
+from uptack.report.column import Part
+
+RNG = np.random.default_rng(1)
+N = 6000
+MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+          "December"]  # fmt: skip
+TABLE = {
+    "female": RNG.integers(0, 2, N),
+    "rating": RNG.integers(1, 7, N),
+    "income": np.where(RNG.random(N) < 0.25, np.nan, RNG.lognormal(10, 0.5, N)),
+    "month": RNG.choice(MONTHS, N),
+    "smoker": RNG.random(N) < 0.2,
+}
+SAID = {"title": "Survey", "author": "The Office", "source": "Wave 3", "date": "2024-02-29", "noun": "person"}
+
+
+@pytest.fixture(scope="module")
+def made():
+    return ut.report(TABLE, epsilon=8, entropy=ut.SeededEntropy(1), measures={"income": "EUR"}, **SAID)
+
+
+def column(made, name):
+    return next(one for one in made.columns if one.part.name == name)
+
+
+def test_few_valued_integers_are_counted(made):
+    """Quartiles of a 0/1 column are often equal, and then it had no counts at all."""
+    for name, values in (("female", (0, 1)), ("rating", range(1, 7))):
+        counts = column(made, name).counts.value
+        for value in values:
+            assert counts[value] == pytest.approx((TABLE[name] == value).sum(), abs=100)
+        assert column(made, name)["median"].value is not None
+
+
+def test_few_valued_integers_are_counted_before_quartiles():
+    """At an ε that carries no quartiles the counts are there."""
+    short = {name: TABLE[name][:2500] for name in ("female", "rating")}
+    made = ut.report(short, epsilon=0.5, entropy=ut.SeededEntropy(2))
+    for one in made.columns:
+        assert one["lower quartile"].value is None
+        assert one.counts is not None
+
+
+@pytest.mark.parametrize(("name", "label"), [("female", "share of 1"), ("smoker", "share of True")])
+def test_a_column_of_0_and_1_has_a_share_with_an_interval(made, name, label):
+    share = column(made, name)[label]
+    truth = TABLE[name].mean()
+    low, high = share.interval
+    assert low < truth < high < low + 0.08
+    assert share.value == pytest.approx(truth, abs=0.03)
+
+
+def test_every_column_says_how_many_rows_have_a_value(made):
+    for one in made.columns:
+        n, missing = one.numbers
+        truth = int(np.isfinite(TABLE[one.part.name]).sum()) if one.part.name == "income" else N
+        assert n.interval[0] <= truth <= n.interval[1] < n.interval[0] + 300
+        assert missing.interval[0] - 1e-9 <= 1 - truth / N <= missing.interval[1] + 1e-9
+    page = made.to_html()
+    assert page.count("missing</p>") == len(TABLE)
+    told = {one["label"]: one for one in json.loads(made.to_json())["columns"][2]["figures"]}
+    assert told["n"]["interval"]
+    assert told["missing"]["value"] == pytest.approx(0.25, abs=0.03)
+
+
+def test_figures_have_their_uncertainty(made):
+    income = column(made, "income")
+    truth = np.nanquantile(TABLE["income"], [0.25, 0.5, 0.75])
+    for label, value in zip(("lower quartile", "median", "upper quartile"), truth, strict=True):
+        low, high = income[label].interval
+        assert low < value < high
+    assert income["mean"].interval[0] < np.nanmean(TABLE["income"]) < income["mean"].interval[1]
+
+
+@pytest.mark.parametrize("counts", [[333, 333, 334], [1, 1, 998], [10, 20, 30, 40, 500], [0, 0, 7]])
+def test_percentages_add_up(counts):
+    part = Part("x", "text", None, rows=sum(counts))
+    shown = shares([Bar(str(i), count, 1.0, 2) for i, count in enumerate(counts)], part)
+    assert sum(float(bar.percent.rstrip("%")) for bar in shown) == pytest.approx(100)
+    assert all(abs(float(bar.percent.rstrip("%")) - 100 * bar.rows / sum(counts)) <= 1 for bar in shown)
+    assert remainder(shown, part) == ""
+    some = Part("x", "text", None, rows=2 * sum(counts))
+    half = shares([Bar(str(i), count, 1.0, 2) for i, count in enumerate(counts)], some)
+    assert sum(float(bar.percent.rstrip("%")) for bar in half) == pytest.approx(50, abs=0.5)
+    assert "The remaining 50" in remainder(half, some)
+
+
+def test_counts_in_json_are_as_they_were_released(made):
+    figures = json.loads(made.to_json())["columns"][3]["figures"]
+    counts = next(one for one in figures if one["label"] == "counts")["value"]["counts"]
+    assert sum(counts) != N
+    assert sum(counts) == pytest.approx(N, abs=600)
+
+
+def test_months_are_in_the_order_of_the_calendar(made):
+    page = made.to_html()
+    places = [page.index(f'<div class="name">{month}<') for month in MONTHS]
+    assert places == sorted(places)
+
+
+def test_the_page_says_what_it_is(made):
+    page = made.to_html()
+    assert "<title>Survey</title>" in page
+    for part in ("<h1>Survey</h1>", "The Office", "2024-02-29", "Source: Wave 3", "Method: differential privacy."):
+        assert part in page
+    assert "Each row is one person, who is protected." in page
+    assert re.search(r'<text class="label axis-title"[^>]*>income \(EUR\)</text>', page)
+    assert "(EUR)</span></h3>" in page
+    assert json.loads(made.to_json())["author"] == "The Office"
+    assert "The Office · 2024-02-29 · Source: Wave 3" in made.to_markdown()
+    with pytest.raises(ut.InvalidArgument, match="author must be a text"):
+        ut.report(TABLE, epsilon=1, author=7)
+
+
+def test_no_figure_stands_alone_in_its_line(made):
+    for one in made.columns:
+        view = one.part.card.view("c", one, "rows")
+        if len(view.figures) > 1:
+            assert len(view.figures) % view.across != 1
+
+
+def test_people_are_counted_where_they_have_a_row():
+    ids, kinds = np.repeat(np.arange(3000), 2), np.tile(["hdl", "ldl"], 3000)
+    made = ut.report({"id": ids, "test": kinds}, person="id", epsilon=4, entropy=ut.SeededEntropy(1))
+    counts = made.columns[0].counts
+    assert dict(counts.value) == pytest.approx({"hdl": 3000, "ldl": 3000}, abs=100)
+    assert "people with at least one row" in counts.note
+    assert "people with at least one row" in made.to_html()
+
+
+@pytest.mark.parametrize("weights", ["survey_weight", np.ones(N), ["survey_weight"]], ids=["name", "array", "list"])
+@pytest.mark.parametrize("statistic", ["mean", "median", "histogram"])
+def test_survey_weights_are_refused_with_a_reason(weights, statistic):
+    session = ut.open({**TABLE, "survey_weight": np.ones(N)})
+    more = {"keys": [1]} if statistic == "histogram" else {}
+    with pytest.raises(ut.InvalidArgument, match="Survey weights are not supported"):
+        getattr(session["rating"], statistic)(epsilon=1, weights=weights, **more)
+    assert session.spent.epsilon == 0
+    with pytest.raises(ut.InvalidArgument, match="Survey weights are not supported"):
+        ut.mean(TABLE["rating"], epsilon=1, weights=weights, person=np.arange(N))
+
+
+def test_nothing_spent_promises_nothing():
+    """A report of 18 people said "at most 1 times as likely (ε = 0)", and advised a guess that could not help."""
+    made = ut.report({"x": RNG.normal(size=18)}, epsilon=0.1, entropy=ut.SeededEntropy(1))
+    text = made.to_markdown()
+    assert "times as likely" not in text
+    assert "--plausible" not in text

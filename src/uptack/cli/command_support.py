@@ -19,7 +19,7 @@ from uptack.cli.stdin import kept
 from uptack.display.align import aligned
 from uptack.display.numbers import number
 from uptack.display.time_text import words
-from uptack.errors import NoInterval
+from uptack.errors import InvalidArgument, NoInterval
 from uptack.labels import json_text, label, lines, pasted
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
@@ -63,8 +63,9 @@ file_options = stacked(
 
 session_options = stacked(
     file_options,
-    click.option("--ledger", type=click.Path(path_type=Path), help="Charge this ledger before the data are touched."),
-    click.option("--dataset", default="data", help="Which data set of the ledger."),
+    click.option("--ledger", help="A ledger that every release is debited to before data are read: a file, or the URL of "
+                                  "a PostgreSQL database. [default: the one that the schema names]"),
+    click.option("--dataset", help="Which data set of the ledger. [default: data]"),
     click.option("--analyst", help="On whose behalf, for a ledger with budgets per analyst."),
     click.option("--adjacency", type=click.Choice(list(ADJACENCIES)),
                  help="Whether the number of rows, or of people, is public (substitute, the default) or secret "
@@ -104,10 +105,12 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
 
 def _ledger(own: dict[str, Any]) -> Any:
     if own["ledger"] is None:
+        if own["dataset"] is not None:
+            raise InvalidArgument("--dataset", "used together with --ledger", repr(own["dataset"]))
         return None
     from uptack.ledger import Ledger
 
-    return Ledger(own["ledger"], dataset=own["dataset"])
+    return Ledger(own["ledger"], dataset=own["dataset"] or "data")
 
 
 def _session(data: str | Path, own: dict[str, Any]) -> tuple[Session, dict[str, str] | None]:

@@ -17,7 +17,7 @@ from uptack.table import schema as schemas
 from uptack.table.csv.inspector import ColumnLook, Look, look
 from uptack.table.engine import files
 from uptack.table.id_candidates import MANY, SOUNDS, Repeats, repeats
-from uptack.table.schema import Said, Schema
+from uptack.table.schema import ColumnSchema, Schema
 
 WARNING = "FOR THE CURATOR'S EYES ONLY: exact numbers from the rows, not private. Don't pass them on."
 
@@ -91,7 +91,7 @@ def proposed(
     session: Session, seen: Look | None, ids: list[Repeats], person: Any, noun: str | None, adjacency: str | None
 ) -> Schema:
     """The schema that a look proposes. Where nothing is said of people, ids that look like people's are theirs."""
-    columns = {name: Said() for name in session.source.as_rows().kinds}
+    columns = {name: ColumnSchema() for name in session.source.as_rows().kinds}
     columns |= {} if seen is None else {column.name: column.said for column in seen.columns}
     dialect = {} if seen is None else {key: value for key, value in seen.dialect.items() if value != ""}
     owner = tuple(person) or next((line.names for line in ids if like_people(line)), ())

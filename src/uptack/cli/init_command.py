@@ -15,8 +15,10 @@ from uptack.cli.parameter_types import Exact
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read
 from uptack.labels import label
+from uptack.privacy import Adjacency
 from uptack.privacy.explanation import whose
 from uptack.progress import steps
+from uptack.table import schema as schemas
 from uptack.table.csv import cells
 from uptack.table.csv.inspector import Look
 from uptack.table.id_candidates import repeats
@@ -24,7 +26,7 @@ from uptack.table.names import known
 from uptack.table.schema import Schema
 
 REST = {
-    "ledger": None, "dataset": "data", "analyst": None, "adjacency": None, "rows_per_person": 1, "person": (),
+    "ledger": None, "dataset": None, "analyst": None, "adjacency": None, "rows_per_person": 1, "person": (),
     "noun": None, "missing": "drop", "where": (), "seed": None,
 }  # fmt: skip
 """What a session is told beside how its file is written."""
@@ -42,9 +44,10 @@ ASKED = {
 @click.option("--yes", "-y", is_flag=True, help="Ask nothing: take what is proposed.")
 @click.option("--epsilon", "-e", type=Exact(), help="The whole budget of the ledger; 0 for none. [default: 1]")
 @click.option("--delta", type=Exact(), help="The whole δ of the ledger. [default: 1e-6]")
-@click.option("--ledger", type=click.Path(path_type=Path), help="Where the ledger goes. [default: TABLE.ledger.db]")
+@click.option("--ledger", help="A new file for the ledger, or the URL of a PostgreSQL database. "
+                                "[default: TABLE.ledger.db]")  # fmt: skip
 @file_options
-def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: Path | None, **options: Any) -> int:
+def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: str | None, **options: Any) -> int:
     """Look at a file, ask its curator, and write down what is public of it: TABLE.uptack.toml. Make a ledger, too.
 
     The look is NOT PRIVATE. What is written down is public from then on.
@@ -60,18 +63,32 @@ def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: Path | None, **
     budget = asking.number("Privacy budget ε of all releases together; 0 for no ledger", epsilon, "1")
     if budget:
         slack = asking.number("δ of all releases together", delta, "1e-6")
-        place = ledger or Path(asking.word("Ledger", f"{path}.ledger.db"))
+        place = ledger or asking.word("Ledger", f"{path}.ledger.db")
         relation = ADJACENCIES[schema.adjacency or "substitute"]
         relation = relation.by_person(*schema.person) if schema.person else relation
-        from uptack.ledger import Ledger
-
-        if place.exists():
-            raise InvalidArgument("ledger", "a new file", f"{str(place)!r}, which exists", "Say --ledger.")
-        say(f"{Ledger(place, budget, slack, adjacency=relation)!r}\n{whose(relation, schema.noun or 'row')}")
+        ledger_place, dataset = _new_ledger(path, place, budget, slack, relation)
+        schema = replace(schema, ledger=ledger_place, dataset=dataset)
+        say(whose(relation, schema.noun or "row"))
     save(path, schema)
-    charged = f" --ledger {place}" if budget else ""
-    say(f"Now: uptack report {path} --epsilon {float(budget) / 2 or 1:g}{charged}")
+    say(f"Now: uptack report {path} --epsilon {float(budget) / 2 or 1:g}")
     return ANSWER
+
+
+def _new_ledger(path: str, place: str, epsilon: Any, delta: Any, relation: Adjacency) -> tuple[str, str | None]:
+    """Creates the ledger of a table, and says how a schema names it: in its own folder by the file's name alone."""
+    from uptack.ledger import Ledger
+
+    schemas.check_ledger_place(place)
+    if "://" in place:
+        dataset = Path(path).name
+        say(repr(Ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)))
+        return place, dataset
+    file = Path(place)
+    if file.exists():
+        raise InvalidArgument("ledger", "a new file", f"{place!r}, which exists", "Name another one with --ledger.")
+    say(repr(Ledger(file, epsilon, delta, adjacency=relation)))
+    same = file.resolve().parent == schemas.place(path).resolve().parent
+    return file.name if same else str(file.resolve()), None
 
 
 class _Asking:

@@ -11,7 +11,6 @@ import importlib
 import io
 import signal
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -22,7 +21,7 @@ from uptack.errors import UptackError
 from uptack.labels import json_text
 from uptack.privacy.explanation import whose
 
-LEDGER = click.argument("path", metavar="LEDGER", type=click.Path(path_type=Path))
+LEDGER = click.argument("place", metavar="LEDGER")
 DATASET = click.option("--dataset", default="data", show_default=True, help="What the budget is for.")
 ENGINES = ("_duckdb", "duckdb", "pyarrow", "ibis", "sqlglot", "sqlalchemy")
 """Packages whose errors are about files and databases. Their text may show a row, so only their kind is printed."""
@@ -99,14 +98,14 @@ def ledger() -> None:
 @click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True, help="Whom it protects.")
 @click.option("--person", multiple=True, metavar="COLUMN", help="The column of ids of the people whom it protects.")
 def create(
-    path: Path, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int, person: tuple[str, ...]
+    place: str, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int, person: tuple[str, ...]
 ) -> int:
     """Create a ledger with a budget. Whom it protects, rows or people, is fixed from then on."""
     from uptack.ledger import Ledger
 
     relation = ADJACENCIES[adjacency].per_person(rows_per_person)
     relation = relation.by_person(*person) if person else relation
-    say(f"{Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)!r}\n{whose(relation)}")
+    say(f"{Ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)!r}\n{whose(relation)}")
     return ANSWER
 
 
@@ -114,30 +113,28 @@ def create(
 @LEDGER
 @DATASET
 @as_json
-def show(path: Path, dataset: str, as_json: bool) -> int:
-    """What was spent on what, and what is left."""
+def show(place: str, dataset: str, as_json: bool) -> int:
+    """Every entry with its cost, the sum of all costs, and what is left."""
     from uptack.ledger import Ledger
 
-    book = Ledger(path, dataset=dataset)
+    book = Ledger(place, dataset=dataset)
     if as_json:
         history = [entry.to_dict() for entry in book.history()]
         left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
         say(json_text({**left, "history": history}, indent=2))
         return ANSWER
-    for entry in book.history():
-        say(f"{entry.number:>5}  {entry.time}  {entry.analyst or '':<10} {entry.what}")
-    say(f"spent: {book.spent()}\nleft:  {book.remaining()}")
+    say(book.table().text(sys.maxsize))
     return ANSWER
 
 
 @ledger.command()
 @LEDGER
 @DATASET
-def verify(path: Path, dataset: str) -> int:
+def verify(place: str, dataset: str) -> int:
     """Check that no entry was changed, lost or left out."""
     from uptack.ledger import Ledger
 
-    found = Ledger(path, dataset=dataset).verify()
+    found = Ledger(place, dataset=dataset).verify()
     say(str(found))
     return ANSWER if found else BROKEN
 

@@ -15,7 +15,7 @@ from uptack.privacy import Privacy
 from uptack.session.requests import Request
 from uptack.table.csv import parquet_copy, rules
 from uptack.table.engine.files import FileOptions, is_text, text_layout
-from uptack.table.schema import Said, Schema
+from uptack.table.schema import ColumnSchema, Schema
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
@@ -84,7 +84,7 @@ def told(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
     given = reads.completed(request.columns, request.given, kinds, levels, allowed)
     usual = dict[str, Any]()
     if len(request.columns) == 1:
-        said = schema.columns.get(request.columns[0], Said())
+        said = schema.columns.get(request.columns[0], ColumnSchema())
         if given.get("method", "inverse") == "inverse" and given.get("per_person") is None:
             usual |= {"granularity": said.granularity, "plausible": said.plausible}
         usual |= {"keys": said.levels} if given.get("edges") is None and not given.get("delta") else {}

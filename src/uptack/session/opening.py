@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uptack.noise import Entropy
@@ -11,7 +12,7 @@ from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
 from uptack.session.kinds import settled
 from uptack.session.session import Session
-from uptack.session.units import about, called, check_ledger
+from uptack.session.units import about, called, check_ledger, choose_ledger
 from uptack.statistics.column_options import read_question
 from uptack.table.csv.rules import Types
 from uptack.table.engine.files import FileOptions, schema_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def open(
     data: Any,
     *,
-    ledger: Ledger | None = None,
+    ledger: Ledger | str | Path | None = None,
     analyst: str | None = None,
     table: str | None = None,
     adjacency: Adjacency | None = None,
@@ -74,15 +75,16 @@ def open(
     usual = ADD_REMOVE if schema.adjacency == "add-remove" else SUBSTITUTE
     relation = check_adjacency(usual if adjacency is None else adjacency, rows_per_person)
     relation = about(relation, person if person is not None or relation.person else schema.person or None)
-    if ledger is not None:
-        check_ledger(ledger, relation)
+    book = choose_ledger(ledger, schema)
+    if book is not None:
+        check_ledger(book, relation)
     read_question("session", 1, {"missing": missing})
     how = FileOptions(
         table=table, types=types, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
         thousands=thousands, na=na,
     )  # fmt: skip
-    options = settled(data, schema.filled(how), ledger).given()
+    options = settled(data, schema.filled(how), book).given()
     rows = open_table(data, person=relation.person or None, **options)
     schema.fits(rows.kinds)
     word = called((schema.noun or "row") if noun is None else noun)
-    return Session(rows, ledger, analyst, relation, missing, entropy_source(entropy), word, schema)
+    return Session(rows, book, analyst, relation, missing, entropy_source(entropy), word, schema)

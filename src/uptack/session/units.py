@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.privacy import Adjacency
 from uptack.table.names import id_names
+from uptack.table.schema import Schema
+
+if TYPE_CHECKING:
+    from uptack.ledger import Ledger
 
 LONGEST_NOUN = 40
 
@@ -32,16 +38,34 @@ def called(noun: object) -> str:
     return noun
 
 
-def check_ledger(ledger: object, relation: Adjacency) -> None:
+def choose_ledger(given: object, schema: Schema) -> Ledger | None:
+    """The ledger that pays: the one of the schema if it names one, else the given one, which may be a path or a URL.
+
+    If the schema names a ledger, every release from the file is debited to it. Another one is refused.
+    """
+    if given is None and schema.ledger is None:
+        return None
+    from uptack.ledger import Ledger  # imports SQLAlchemy, which sessions without a ledger don't need
+
+    fix = "Pass ledger='budget.db', or uptack.Ledger('budget.db')."
+    book = Ledger(given) if isinstance(given, str | Path) else given
+    if book is not None and not isinstance(book, Ledger):
+        raise InvalidArgument("ledger", "an uptack.Ledger, its path or its URL", checks.describe(given), fix)
+    if schema.ledger is None:
+        return book
+    own = Ledger(schema.ledger, dataset=schema.dataset or "data")
+    if book is not None and (book.where, book.dataset) != (own.where, own.dataset):
+        must = f"data set {own.dataset!r} of {own.where}, which {schema.name} names"
+        fix = "Leave it out: every release from this file is debited to that ledger."
+        raise InvalidArgument("ledger", must, f"{book.dataset!r} of {book.where}", fix)
+    return own if book is None else book
+
+
+def check_ledger(book: Ledger, relation: Adjacency) -> None:
     """Refuses a ledger about another unit: rows or people, and by which ids.
 
     A budget that is spent on one unit says nothing about another, so that the two can't be added up.
     """
-    from uptack.ledger import Ledger  # and with it a database toolkit, for those who have a ledger
-
-    book: Ledger = checks.instance(
-        "ledger", ledger, Ledger, "an uptack.Ledger or None", "Try uptack.Ledger('budget.db')."
-    )
     kept = book.adjacency
     if kept.person != relation.person:
         same = f"person={list(kept.person)}" if kept.person else "no person"

@@ -21,7 +21,7 @@ from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
 from uptack.table.engine.files import FileOptions, local, text_layout
-from uptack.table.schema import Said
+from uptack.table.schema import ColumnSchema
 from uptack.table.snapshots import guarded
 
 SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"))
@@ -54,9 +54,9 @@ class ColumnLook:
     words: tuple[str, ...] = ()
 
     @property
-    def said(self) -> Said:
+    def said(self) -> ColumnSchema:
         """As a schema has it."""
-        return Said(self.kind, self.granularity)
+        return ColumnSchema(self.kind, self.granularity)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -101,7 +101,7 @@ def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
             raise InvalidArgument("data", "a file that exists", repr(name))
         with _readable("a database of DuckDB that can be opened", repr(name), DATABASE):
             return _in_database(connection.duckdb(name, read_only=True, **settings), wanted)
-    found = [name] if "://" in name else local(name, tuple(end for end, kind in FORMATS.items() if kind == form))
+    found = [name] if "://" in name else local(name, _extensions(form))
     if form == "csv":
         return _csv(found, settings, options, told)
     opener = arrow if form == "arrow" else lambda con, names: parquet(con, names, options.hive)
@@ -189,8 +189,20 @@ def has_schema(data: object) -> bool:
 
 
 def schema_of(data: Any) -> Schema | None:
-    """The schema beside a file; None where there is none."""
-    return schemas.beside(os.fspath(data)) if has_schema(data) else None
+    """The schema of a file, or of all files of a folder or pattern; None if there is none."""
+    if not isinstance(data, str | os.PathLike) or "://" in (name := os.fspath(data)) or _form(name) not in FILES:
+        return None
+    inner = schemas.shared(local(name, _extensions(_form(name))))
+    outer = schemas.beside(name) if Path(name).is_dir() else None
+    if inner is not None and outer is not None:
+        fix = "One lies beside the folder and others inside of it. Remove one of the two."
+        raise InvalidArgument("schema", "one for all files of a folder", "several", fix)
+    return inner or outer
+
+
+def _extensions(form: str) -> tuple[str, ...]:
+    """How names of files of a format end."""
+    return tuple(end for end, kind in FORMATS.items() if kind == form)
 
 
 def is_text(data: object) -> bool:

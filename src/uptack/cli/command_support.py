@@ -28,15 +28,15 @@ from uptack.release import NoReply, Release
 from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
-from uptack.table.csv.rules import GUESS
+from uptack.table.csv.inspector import near_misses
+from uptack.table.csv.rules import GUESS, UNNAMED
 from uptack.table.engine import files
-from uptack.table.values.declared import FORMS
 
 ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
 SIGNALS: list[int] = []
 """The signals that have come to stop the command. An engine may have turned one into an error of its own."""
 LISTED = 30
-"""The guessed types of so many columns are listed as options."""
+"""The inferred types of so many columns are listed as options."""
 
 ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
 
@@ -48,23 +48,30 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 file_options = stacked(
     click.option("--table", help="Which table of a DuckDB file."),
     click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
-                 help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, boolean:ja/nein, text, "
-                      "date, datetime, datetime-utc, duration). Without a schema (uptack init) the others are guessed "
-                      "from the rows, and shown."),
-    click.option("--delimiter", help="What is between two cells of a CSV file, if its line of names does not show it."),
+                 help="NAME=KIND: the type of a column of a CSV file (integer, number, boolean, text, date, datetime, "
+                      "datetime-utc, duration, or with how cells are written: boolean:ja/nein, number:€, "
+                      "date:%d.%m.%Y, duration:%H:%M). Without a schema (uptack init) the others are inferred from the "
+                      "rows, and printed."),
+    click.option("--delimiter", help="The character between cells of a CSV file, if its header does not show it."),
     click.option("--header/--no-header", default=None,
-                 help="Whether a CSV file begins with a line of names. If not: --type for all columns, in order."),
-    click.option("--encoding", help="How a CSV file is encoded, such as latin-1 or utf-16. [default: utf-8]"),
+                 help="Whether a CSV file has a header. If not: --type for all columns, in order."),
+    click.option("--skip-rows", type=click.IntRange(0), metavar="N",
+                 help="Skip N lines above the header of a CSV file."),
+    click.option("--comment", metavar="MARK", help="Lines of a CSV file that begin with this are comments, such as #."),
+    click.option("--unnamed", type=click.Choice(UNNAMED),
+                 help="Where rows of a CSV file have a cell that the header has no name for: first, as in files that R "
+                      "writes, or last. none: the header ends with a delimiter, and rows do not."),
+    click.option("--encoding", help="The encoding of a CSV file, such as latin-1 or utf-16. [default: utf-8]"),
     click.option("--decimal", type=click.Choice([".", ","]), help="The decimal sign of a CSV file. [default: .]"),
-    click.option("--thousands", help="What is between groups of three digits in a CSV file."),
-    click.option("--na", multiple=True, metavar="WORD",
-                 help="A word for missing values in a CSV file, such as NA. More than once for several."),
+    click.option("--thousands", help="The separator between groups of three digits in a CSV file."),
+    click.option("--na", multiple=True, metavar="[NAME=]WORD",
+                 help="A word for missing values in a CSV file, such as NA; age=-9 for one column. May be repeated."),
 )  # fmt: skip
 
 session_options = stacked(
     file_options,
-    click.option("--ledger", help="A ledger that every release is debited to before data are read: a file, or the URL of "
-                                  "a PostgreSQL database. [default: the one that the schema names]"),
+    click.option("--ledger", help="A ledger that every release is debited to before data are read: a file, or the URL "
+                                  "of a PostgreSQL database. [default: the one that the schema names]"),
     click.option("--dataset", help="Which data set of the ledger. [default: data]"),
     click.option("--analyst", help="On whose behalf, for a ledger with budgets per analyst."),
     click.option("--adjacency", type=click.Choice(list(ADJACENCIES)),
@@ -95,9 +102,10 @@ def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
     """A session on a file, or on CSV from standard input. Takes its own options out of the others."""
     own = {name: options.pop(name) for name in SESSION}
     with kept(sys.stdin.buffer) if path == "-" else nullcontext(path) as data:
+        split_missing_words(data, own)
         with steps(f"opening {'standard input' if path == '-' else Path(path).name}", 1):
-            session, types = _session(data, own)
-        _show_guesses(session, types)
+            session = _session(data, own)
+        _show_inferred(session, data, own)
         for text in own["where"]:
             session = narrowed(session, text)
         yield session
@@ -113,13 +121,12 @@ def _ledger(own: dict[str, Any]) -> Any:
     return Ledger(own["ledger"], dataset=own["dataset"] or "data")
 
 
-def _session(data: str | Path, own: dict[str, Any]) -> tuple[Session, dict[str, str] | None]:
-    """A session on a file, and the kinds of its columns that were stated or are guessed."""
-    types = _types(data, own)
-    session = open_session(
+def _session(data: str | Path, own: dict[str, Any]) -> Session:
+    """A session on a file."""
+    return open_session(
         data,
         table=own["table"],
-        types=types,
+        types=_types(data, own),
         **written(own),
         ledger=_ledger(own),
         analyst=own["analyst"],
@@ -130,12 +137,27 @@ def _session(data: str | Path, own: dict[str, Any]) -> tuple[Session, dict[str, 
         missing=own["missing"],
         entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
     )
-    return session, types
 
 
 def written(own: dict[str, Any]) -> dict[str, Any]:
     """How a CSV file is written, as far as the options say it."""
     return {name: own[name] or None if name == "na" else own[name] for name in files.DIALECT}
+
+
+def split_missing_words(data: str | Path, own: dict[str, Any]) -> None:
+    """Puts the words for missing values into the options: NAME=WORD is for one column, if there is one of that name."""
+    words = own["na"]
+    if isinstance(words, dict) or not any("=" in word for word in words) or not files.is_text(data):
+        return
+    told = files.schema_of(data)
+    plain = files.FileOptions(types=own["types"] or GUESS, **{**written(own), "na": None})
+    names = files.text_layout(data, plain if told is None else told.filled(plain))[1].names
+    by_column = {name: list[str]() for name in names}
+    for word in words:
+        name = max((one for one in names if word.startswith(f"{one}=")), key=len, default=None)
+        for column in names if name is None else (name,):
+            by_column[column].append(word if name is None else word[len(name) + 1 :])
+    own["na"] = by_column
 
 
 def _types(data: str | Path, own: dict[str, Any]) -> dict[str, str] | None:
@@ -149,25 +171,23 @@ def _types(data: str | Path, own: dict[str, Any]) -> dict[str, str] | None:
     return {**dict.fromkeys(names, GUESS), **stated}
 
 
-def _show_guesses(session: Session, types: dict[str, str] | None) -> None:
-    """What was guessed, as the options that would say it; of many columns, how a file says it."""
-    guessed = [name for name, kind in (types or {}).items() if kind == GUESS]
-    if len(guessed) > LISTED:
-        say(
-            f"uptack: the types of {len(guessed)} columns were guessed from the rows, and are public from now on: "
-            "`uptack describe TABLE` shows them, `uptack describe TABLE --curator --write` writes them down.",
-            err=True,
-        )
-    elif guessed:
-        source = session.source.as_rows()
-        called = {form: name for name, form in FORMS.items()}
-        kinds = {**source.kinds, **{name: called[form] for name, form in source.forms.items()}}
-        said = " ".join(f"--type {pasted(f'{name}={kinds[name]}')}" for name in guessed)
-        say(
-            "uptack: guessed from the rows, and public from now on (state what is wrong, or let `uptack describe TABLE "
-            f"--curator --write` look at the file and write it down): {said}",
-            err=True,
-        )
+def _show_inferred(session: Session, data: str | Path, own: dict[str, Any]) -> None:
+    """Print the types that were inferred, as the options that would declare them, and what may help to get others."""
+    kinds = session.inferred
+    if not kinds:
+        return
+    hints = near_misses(data, files.FileOptions(types=GUESS, **written(own)), [n for n in kinds if kinds[n] == "text"])
+    if len(kinds) > LISTED:
+        listed = "`uptack describe TABLE` lists them."
+    else:
+        listed = " ".join(f"--type {pasted(f'{name}={kind}')}" for name, kind in kinds.items())
+    say(
+        f"uptack: The types of {len(kinds)} columns were inferred from the data and are now public. Correct them with "
+        f"--type, or save them with `uptack describe TABLE --curator --write`: {listed}",
+        err=True,
+    )
+    for hint in hints:
+        say(f"uptack: FOR THE CURATOR: {hint}", err=True)
 
 
 def say(text: str, *, err: bool = False) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from uptack.cli.command_support import ANSWER, as_json, opened, say, session_options, written
+from uptack.cli.command_support import ANSWER, as_json, opened, say, session_options, split_missing_words, written
 from uptack.cli.parameter_types import stacked
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text, label, pasted
@@ -77,6 +77,7 @@ def looked(path: str, options: dict[str, Any]) -> Look | None:
     say(f"uptack: {WARNING}", err=True)
     if path == "-" or not files.is_text(path):
         return None
+    split_missing_words(path, options)
     given = files.FileOptions(types=options["types"] or None, **written(options))
     told = files.schema_of(path)
     with steps(f"looking at {Path(path).name}", 1):
@@ -92,8 +93,8 @@ def proposed(
 ) -> Schema:
     """The schema that a look proposes. Where nothing is said of people, ids that look like people's are theirs."""
     columns = {name: ColumnSchema() for name in session.source.as_rows().kinds}
-    columns |= {} if seen is None else {column.name: column.said for column in seen.columns}
-    dialect = {} if seen is None else {key: value for key, value in seen.dialect.items() if value != ""}
+    columns |= {} if seen is None else {column.name: column.schema for column in seen.columns}
+    dialect = {} if seen is None else {key: value for key, value in seen.dialect.items() if value not in ("", [])}
     owner = tuple(person) or next((line.names for line in ids if like_people(line)), ())
     return Schema("", columns, dialect, owner, noun, adjacency)
 
@@ -126,7 +127,8 @@ def look_lines(seen: Look | None) -> list[str]:
         )
     if len(seen.columns) == 1:
         lines.append("  there is one column: say --delimiter if another sign is between cells")
-    return [*lines, *(f"  {label(column.name)}: {_column(column)}" for column in seen.columns)]
+    lines += [f"  {label(column.name)}: {_column(column)}" for column in seen.columns]
+    return [*lines, *(f"  {column.hint}" for column in seen.columns if column.hint)]
 
 
 def _column(column: ColumnLook) -> str:

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any
 from uptack.privacy import Privacy
 from uptack.session.requests import Request
 from uptack.table.csv import parquet_copy, rules
+from uptack.table.engine import connection
 from uptack.table.engine.files import FileOptions, is_text, text_layout
+from uptack.table.engine.table import EngineTable
+from uptack.table.protocol import Table
 from uptack.table.schema import ColumnSchema, Schema
+from uptack.table.snapshots import state
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
@@ -48,6 +52,14 @@ def settled(data: Any, options: FileOptions, ledger: Ledger | None) -> FileOptio
             _write(ledger, file, name, guessed[name])
         kept = _read(ledger, file, layout.names)
     return replace(options, types={n: kept.get(n, "text") if k == rules.GUESS else k for n, k in kinds.items()})
+
+
+def inferred_kinds(rows: Table, types: object) -> dict[str, str]:
+    """The kinds of those columns of a CSV file that were inferred from its rows."""
+    if not isinstance(rows, EngineTable) or not (types == rules.GUESS or isinstance(types, Mapping)):
+        return {}
+    kinds = state(connection.backend(rows.outer)).csv_kinds
+    return {n: k for n, k in kinds.items() if not isinstance(types, Mapping) or types.get(n) == rules.GUESS}
 
 
 def _write(ledger: Ledger, file: str, name: str, kind: str) -> None:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from uptack.session.session import Session
 
 
+INFERRED = "Types were inferred from the data and are now public. Correct them with types=, or save them in a schema."
+
+
 class SessionOverview:
     """A session as people see it."""
 
@@ -46,7 +49,8 @@ class SessionOverview:
         session = cast("Session", self)
         columns = [(label(name), kind) for name, kind in session.source.kinds.items()]
         lines = [_size(session), session.whose, *(f"  {line}" for line in aligned(columns))]
-        lines += [f"as {label(session.schema.name)} says"] if session.schema.name else []
+        lines += [f"schema: {label(session.schema.name)}"] if session.schema.name else []
+        lines += [INFERRED] if session.inferred else []
         lines.append(f"spent: {session.spent}")
         if session.remaining is not None:
             lines.append(f"left:  {session.remaining}")
@@ -62,6 +66,7 @@ class SessionOverview:
             "whose": session.whose,
             "where": [str(condition) for condition in session.conditions],
             "schema": session.schema.name or None,
+            "inferred": session.inferred,
             "spent": session.spent.to_dict(),
             "remaining": None if session.remaining is None else session.remaining.to_dict(),
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from uptack import checks, interrupts
@@ -43,10 +44,11 @@ class Session(SessionOverview):
         entropy: Entropy,
         noun: str = "row",
         schema: Schema | None = None,
+        inferred: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.source, self.ledger, self.analyst, self.adjacency, self.noun = data, ledger, analyst, adjacency, noun
         self._missing, self._entropy, self._spending = missing, entropy, Spending(adjacency)
-        self.schema = schema or Schema()
+        self.schema, self.inferred = schema or Schema(), dict(inferred)
         self.whole, self.conditions = data, tuple[Condition, ...]()  # the source without conditions
 
     def where(self, conditions: Mapping[str, Any] | None = None, /, **named: Any) -> Session:

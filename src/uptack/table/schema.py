@@ -29,9 +29,10 @@ from uptack.table.values.times import UNITS, spoken
 
 END = ".uptack.toml"
 FILE_KEYS: Mapping[str, Any] = {
-    "delimiter": str, "header": bool, "encoding": str, "decimal": str, "thousands": str, "na": list,
+    "delimiter": str, "header": bool, "encoding": str, "decimal": str, "thousands": str, "na": list, "skip_rows": int,
+    "comment": str, "unnamed": str,
 }  # fmt: skip
-COLUMN_KEYS = ("kind", "granularity", "plausible", "levels")
+COLUMN_KEYS = ("kind", "granularity", "plausible", "levels", "na")
 TABLE_KEYS = ("person", "noun", "adjacency", "ledger", "dataset", "file", "columns")
 ADJACENCIES = ("substitute", "add-remove")
 LARGEST_FILE = 1 << 22
@@ -58,6 +59,7 @@ class ColumnSchema:
     granularity: Fraction | str | None = None
     plausible: tuple[float, float] | tuple[str, str] | None = None
     levels: tuple[str | int | bool, ...] | None = None
+    na: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,10 @@ class Schema:
             kinds = {name: said.kind or "text" for name, said in self.columns.items()}
         if kinds and (options.types is None or isinstance(options.types, Mapping)):
             more["types"] = {**kinds, **(options.types or {})}
+        own = {name: column.na for name, column in self.columns.items() if column.na}
+        if own and options.na is None:
+            general = more.get("na", ())
+            more["na"] = {name: (*general, *own.get(name, ())) for name in self.columns}
         return replace(options, **more)
 
     def check(self, names: Iterable[str]) -> None:
@@ -272,22 +278,26 @@ class _Reading:
     def column(self, column: str, found: dict[str, Any]) -> ColumnSchema:
         where = f" of [columns.{column}]"
         self.keys(found, COLUMN_KEYS, where)
-        kind, step, levels = found.get("kind"), found.get("granularity"), found.get("levels")
+        kind, step, levels, na = (found.get(key) for key in ("kind", "granularity", "levels", "na"))
         if kind is not None and not cells.is_kind(kind):
-            must = f"one of {', '.join(map(repr, (*cells.TYPES, 'boolean:yes/no')))}"
+            must = f"one of {', '.join(map(repr, (*cells.TYPES, *cells.EXAMPLES)))}"
             self.refuse("kind" + where, must, kind)
         if step is not None and not ((_is_number(step) and step > 0) or step in tuple(UNITS)):
             self.refuse("granularity" + where, "a positive number, or for times the name of a duration", step)
         ends = self.ends(found.get("plausible"), where)
         if levels is not None and not _are_levels(levels):
             self.refuse("levels" + where, "a list of different texts, whole numbers or truth values", levels)
-        if levels is not None and kind in FORMS:
+        if levels is not None and cells.base(str(kind)) in FORMS:
             self.refuse("levels" + where, f"left out for a column of kind {kind!r}", levels)
-        wanted = LEVEL_TYPES.get(str(kind).partition(":")[0])
+        wanted = LEVEL_TYPES.get(cells.base(str(kind)))
         if levels is not None and wanted is not None and type(levels[0]) is not wanted:
             self.refuse("levels" + where, f"values of a column of kind {kind!r}", levels[0])
+        if na is not None and not (isinstance(na, list) and all(isinstance(word, str) for word in na)):
+            self.refuse("na" + where, "a list of words for missing values", na)
         exact = step if step is None or isinstance(step, str) else Fraction(step)
-        said = ColumnSchema(kind, exact, ends, None if levels is None else tuple(levels))
+        said = ColumnSchema(
+            kind, exact, ends, None if levels is None else tuple(levels), None if na is None else tuple(na)
+        )
         if kind is not None:
             self.agree(kind, said, where)
         return said
@@ -308,6 +318,7 @@ class _Reading:
     def agree(self, kind: str, said: ColumnSchema, where: str) -> None:
         """Refuses numbers for a column of times, and times for one of numbers."""
         ends, step = said.plausible, said.granularity
+        kind = cells.base(kind)
         times, numbers = kind in FORMS, kind in NUMBERS
         zoned = spoken(ends[0]) if ends is not None and isinstance(ends[0], str) else None
         words = {"datetime-utc": ("utc",), DURATION: ("duration",)}.get(kind, ("clock",))
@@ -343,13 +354,15 @@ HEADING = """\
 # What is public of {file}. Whoever may read a release may read this; edit it as you like.
 # Every command and uptack.open read it. `uptack describe {file}` shows what they make of it.
 #
-# Beside its kind ("integer", "number", "boolean", "boolean:yes/no", "text", "date", "datetime",
-# "datetime-utc", "duration") a column may have
+# Besides its kind ("integer", "number", "boolean", "text", "date", "datetime", "datetime-utc",
+# "duration", or with how cells are written: "boolean:yes/no", "number:€", "date:%d.%m.%Y",
+# "duration:%H:%M") a column may have
 #   granularity = 0.5        a step that all values are multiples of, and answers will be
 #   plausible = [0, 120]     where its values lie, by what everybody knows; it need not be right.
 #                            Of dates and times: ["2020-01-01", "2024-12-31"]
 #                            Of durations: ["00:05:00", "03:00:00"]
 #   levels = ["A", "B"]      its categories, where they are public
+#   na = ["-9", "k. A."]     words for missing values in this column, beside those of [file]
 """
 
 

@@ -6,7 +6,7 @@ import contextlib
 import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -14,9 +14,10 @@ from typing import Any
 from uuid import uuid4
 
 from uptack import checks
-from uptack.errors import InvalidArgument, UptackError
+from uptack.errors import InvalidArgument, UnknownOption, UptackError
 from uptack.table import schema as schemas
 from uptack.table.csv import parquet_copy, recoding, rules
+from uptack.table.csv.cells import base
 from uptack.table.csv.time_cells import DURATION
 from uptack.table.engine import connection
 from uptack.table.engine.plain import quoted
@@ -55,7 +56,10 @@ class FileOptions:
     encoding: str | None = None
     decimal: str | None = None
     thousands: str | None = None
-    na: str | Sequence[str] | None = None
+    na: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None
+    skip_rows: int | None = None
+    comment: str | None = None
+    unnamed: str | None = None
 
     def given(self) -> dict[str, Any]:
         """The options that somebody said."""
@@ -143,20 +147,12 @@ def _connected(url: str) -> Any:
     raise UptackError(f'data at {scheme}:// need a package of ibis: pip install "ibis-framework[{engine}]"')
 
 
-def guess_types(
-    path: str | os.PathLike[str],
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    na: str | Sequence[str] | None = None,
-) -> dict[str, str]:
-    """What the columns of a CSV file seem to hold, for its curator: the narrowest kind that fits every row.
+def guess_types(path: str | os.PathLike[str], **dialect: Any) -> dict[str, str]:
+    """The types that the columns of a CSV file seem to have, for its curator: the narrowest that fit every row.
 
-    It looks at all rows, so the answer is not private. It becomes public when it is used as `types`. Look at it, mend
-    what is wrong, and write it down. The options are those of `uptack.table.opening.open_table`.
+    It looks at all rows, so the answer is not private. It becomes public when it is used as `types`. Read it, correct
+    what is wrong, and save it. `dialect` are the options of `uptack.table.opening.open_table` that say how the file is
+    written, such as `decimal`.
 
     >>> import pathlib, tempfile
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"
@@ -164,12 +160,11 @@ def guess_types(
     >>> guess_types(place)
     {'age': 'integer', 'ward': 'text'}
     """
-    how = FileOptions(
-        types=rules.GUESS, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
-        thousands=thousands, na=na,
-    )  # fmt: skip
-    found, made = text_layout(path, how)
-    return parquet_copy.guess(found, made)
+    for name in dialect:
+        if name not in DIALECT:
+            raise UnknownOption(name, f"one of {', '.join(DIALECT)}", "an unknown option")
+    paths, made = text_layout(path, FileOptions(types=rules.GUESS, **dialect))
+    return parquet_copy.guess(paths, made)
 
 
 def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[list[str], rules.Layout]:
@@ -192,7 +187,7 @@ def schema_of(data: Any) -> Schema | None:
     """The schema of a file, or of all files of a folder or pattern; None if there is none."""
     if not isinstance(data, str | os.PathLike) or "://" in (name := os.fspath(data)) or _form(name) not in FILES:
         return None
-    inner = schemas.shared(local(name, _extensions(_form(name))))
+    inner = schemas.shared(_matches(name, _extensions(_form(name))))
     outer = schemas.beside(name) if Path(name).is_dir() else None
     if inner is not None and outer is not None:
         fix = "One lies beside the folder and others inside of it. Remove one of the two."
@@ -216,6 +211,14 @@ def _form(name: str) -> str:
 
 def local(name: str, extensions: Sequence[str] = ()) -> list[str]:
     """The files of a name. A name that exists is that file, whatever signs it has; else *, ? and [ make a pattern."""
+    found = _matches(name, extensions)
+    if not found:
+        raise InvalidArgument("data", "a file that exists", repr(name))
+    return found
+
+
+def _matches(name: str, extensions: Sequence[str]) -> list[str]:
+    """The same; nothing if there is no such file."""
     place = Path(name)
     if place.is_dir() and extensions:
         listed = [str(inside) for inside in place.rglob("*") if _extension(inside.name) in extensions]
@@ -223,10 +226,7 @@ def local(name: str, extensions: Sequence[str] = ()) -> list[str]:
         return [name]
     else:
         listed = glob.glob(name, recursive=True) if glob.has_magic(name) else []
-    found = sorted(inside for inside in listed if Path(inside).is_file())
-    if not found:
-        raise InvalidArgument("data", "a file that exists", repr(name))
-    return found
+    return sorted(inside for inside in listed if Path(inside).is_file())
 
 
 def _name_and_table(path: str, table: str | None) -> tuple[str, str | None]:
@@ -280,7 +280,8 @@ def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, told:
     kinds = rules.declared(types, made)
     con = connection.duckdb(**settings)
     copy, kinds = parquet_copy.copied(names, made, kinds, connection.folder(con))
-    state(con).durations = frozenset(name for name, kind in kinds.items() if kind == DURATION)
+    state(con).csv_kinds = dict(kinds)
+    state(con).durations = frozenset(name for name, kind in kinds.items() if base(kind) == DURATION)
     return view(con, f"SELECT * FROM read_parquet({listing([str(copy)])})")
 
 

@@ -42,15 +42,15 @@ class Failed(UptackError):
 
 
 class NoReplyError(UptackError):
-    """`unwrap()` was called on a ⊥. The refused result is the attribute `reply`."""
+    """A value was needed, and there is none: ⊥. The refused result is the attribute `reply`."""
 
     def __init__(self, reply: object) -> None:
         self.reply = reply
-        super().__init__(f"there is no value to unwrap: {reply}")
+        super().__init__(f"there is no value: {reply}")
 
 
 class NoInterval(UptackError):
-    """The release does not know the law of its noise, so it can't give an interval."""
+    """The release has no interval."""
 
 
 class UnknownLoss(UptackError, TypeError):

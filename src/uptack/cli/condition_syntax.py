@@ -8,10 +8,13 @@
 
 The name ends at the first =, !, < or >, unless a column has a longer name. A value is a number, true or false, or a
 text, as the column's declared kind has it. A text with | in it is one value after ==, as in NAME==a|b.
+
+The text that `Session.where` takes is understood, too: --where "age >= 18 and ward == 'Surgery'".
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 from collections.abc import Callable, Sequence
@@ -30,6 +33,9 @@ MUST = "a condition such as ward=Surgery, age>=18, age=18..65 or ward=a|b"
 def narrowed(session: Session, text: str) -> Session:
     """The session on rows that meet a condition as it is written. An error names the option."""
     try:
+        if re.search(r"""['"]|\band\b""", text):
+            with contextlib.suppress(InvalidArgument):
+                return session.where(text)
         name, sign, value = _split(text.strip(), session.source.kinds)
         return session.where({name: _meant(sign, value, session.source.kinds[name])})
     except InvalidArgument as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib
 import io
+import re
 import signal
 import sys
 from typing import Any
@@ -29,12 +30,25 @@ ENGINES = ("_duckdb", "duckdb", "pyarrow", "ibis", "sqlglot", "sqlalchemy")
 
 WRITTEN = {
     "report": "report_command",
-    "plan": "report_command",
-    "describe": "describe_command",
     "init": "init_command",
+    "describe": "describe_command",
+    "plan": "report_command",
     "explain": "explain_command",
 }
 """Commands, and the files that they are written in, which are imported when a command is asked for."""
+
+
+START, LEDGERS = "Start here", "Ledgers, the audit and the shell"
+RELEASES = (
+    "Statistics of one column",
+    "Counts",
+    "Comparisons and correlations",
+    "Regression and other models",
+    "Densities",
+)
+"""Sections of `uptack --help`, in this order; those of other packages follow."""
+CLAUSE, LONGEST_HELP = ", with |, without |, which |: |; |, or ⊥", 1000
+"""A line of `uptack --help` is the first clause of what the command says of itself."""
 
 
 class Commands(click.Group):
@@ -44,7 +58,21 @@ class Commands(click.Group):
         """The names of all commands."""
         from uptack.cli.release_commands import commands
 
-        return [*sorted([*super().list_commands(ctx), *WRITTEN]), *commands()]
+        return [*WRITTEN, *super().list_commands(ctx), *commands()]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands in sections: what to start with, releases by what they are about, ledgers and the rest."""
+        sections: dict[str, list[tuple[str, str]]] = {name: [] for name in (START, *RELEASES, LEDGERS)}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                usual = START if name in WRITTEN else LEDGERS
+                lines = sections.setdefault(getattr(command, "section", usual), [])
+                lines.append((name, re.split(CLAUSE, command.get_short_help_str(limit=LONGEST_HELP))[0].rstrip(".")))
+        for title, lines in sections.items():
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of that name."""

@@ -14,10 +14,23 @@ from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared
 from uptack.registry.options import GROUPING
 from uptack.session import Request, Session
+from uptack.session.columns import is_formula
 from uptack.session.requests import in_tables
 
 FROM_SESSION = ("adjacency", "rows_per_person", "person", "missing", "entropy")
 """Options that are the session's on a command line."""
+
+SECTIONS = {
+    "statistics": "Statistics of one column",
+    "discrete": "Counts",
+    "densities": "Densities",
+    "ranks": "Comparisons and correlations",
+    "multivariate": "Regression and other models",
+    "regression": "Regression and other models",
+    "kernels": "Regression and other models",
+}
+"""Where `uptack --help` lists the commands of each folder."""
+OTHER = "Other releases"
 
 SINGLE = {"classes": "class"}
 """One of several, where that is not what is left without an s."""
@@ -95,19 +108,28 @@ def command(declaration: Declaration) -> click.Command:
         session_options,
     )
     made: click.Command = decorate(run)
+    made.section = _section(declaration)  # type: ignore[attr-defined]
     return made
+
+
+def _section(declaration: Declaration) -> str:
+    package, *rooms = declaration.function.__module__.split(".")
+    return SECTIONS.get(rooms[0], OTHER) if package == "uptack" and rooms else OTHER
 
 
 def _request(declaration: Declaration, target: str | None) -> Callable[..., Request]:
     """How the words of a command become a request."""
 
     def request(session: Session, *names: str, **given: Any) -> Request:
-        told = {name: value for name, value in given.items() if value not in ((), None)}
-        if target is None and "formula" in declaration.allowed and "formula" not in told:
-            raise InvalidArgument("TARGET", "given where there is no --formula", "nothing", "It is the response.")
-        named: tuple[str, ...] = names if target is None else (target, *names)
-        if target is not None and not names and "formula" not in told:
-            named = (target, *session.predictors(target, None))
+        told, response = {name: value for name, value in given.items() if value not in ((), None)}, target
+        takes_formula = "formula" in declaration.allowed
+        if takes_formula and not names and "formula" not in told and is_formula(session, response):
+            told["formula"], response = response, None
+        if response is None and takes_formula and "formula" not in told:
+            raise InvalidArgument("TARGET", "given if there is no formula", "nothing", "It is the response.")
+        named: tuple[str, ...] = names if response is None else (response, *names)
+        if response is not None and not names and "formula" not in told:
+            named = (response, *session.predictors(response, None))
         for option in declaration.options:
             if option.form == "keys" and option.name in told:
                 asked = Request(declaration.name, *named, **told).columns  # a formula names them
@@ -136,6 +158,7 @@ def _drawn(value: Any) -> Any:
 def commands() -> dict[str, click.Command]:
     """All of them, by name."""
     made = [command(declaration) for declaration in declared().values() if in_tables(declaration)]
+    density.section = SECTIONS["densities"]  # type: ignore[attr-defined]
     return {str(one.name): one for one in made} | {"density": density}
 
 

@@ -15,13 +15,21 @@ from uptack.privacy import Adjacency, Privacy, tight
 from uptack.privacy.explanation import whose
 from uptack.privacy.loss import Approximate, Loss
 from uptack.progress import track
-from uptack.session.columns import SessionColumn, asking, several, spread
+from uptack.session.columns import (
+    SessionColumn,
+    column_function,
+    column_functions,
+    formula_request,
+    is_formula,
+    spread,
+)
 from uptack.session.filters import check_fits, looked_at, narrowed, one_line
 from uptack.session.kinds import told
 from uptack.session.overview import SessionOverview
 from uptack.session.paid import PaidPlan, Spending
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request
+from uptack.table.condition_text import parse_conditions
 from uptack.table.conditions import FIX, MAPPING, Condition
 from uptack.table.names import hidden, known
 from uptack.table.protocol import Table
@@ -51,29 +59,35 @@ class Session(SessionOverview):
         self.schema, self.inferred = schema or Schema(), dict(inferred)
         self.whole, self.conditions = data, tuple[Condition, ...]()  # the source without conditions
 
-    def where(self, conditions: Mapping[str, Any] | None = None, /, **named: Any) -> Session:
-        """A session on the rows that meet all conditions: `session.where(ward="Surgery", age=(">=", 18))`.
+    def where(self, conditions: str | Mapping[str, Any] | None = None, /, **named: Any) -> Session:
+        """A session on the rows that meet all conditions: `session.where("age >= 18 and ward == 'Surgery'")`.
 
-        A condition is a value, None for rows without one, or a pair (operation, value) with one of "==", "!=", "<",
-        "<=", ">", ">=", "in", "not in" and "between" (`uptack.table.conditions`). A row without a value meets only
-        `None`, and "in" with None. Names that are no Python names go into a dictionary. A session on rows that meet
-        some conditions can be asked for more.
+        Conditions are a text, which is parsed and never evaluated (`uptack.table.condition_text`), or keyword
+        arguments: `session.where(ward="Surgery", age=(">=", 18))`. There a condition is a value, None for rows without
+        one, or a pair (operation, value) with one of "==", "!=", "<", "<=", ">", ">=", "in", "not in" and "between"
+        (`uptack.table.conditions`). A row without a value meets only `None`, and "in" with None. Names that are not
+        Python names go into a dictionary. Another `where` adds conditions.
 
         **Theorem.** Releases keep the guarantee that they have in the whole session, at the same price: rows that do
         not meet the conditions become rows without values, one by one (`uptack.table.protocol.Table.where`). How many
         are left is secret. Conditions are public: the ledger names them.
 
-        The session shares the ledger, what has been spent, the randomness and the unit of privacy. With `person=`
-        people without a row that is left are people without a value.
+        The session shares the ledger, the spending, the randomness and the unit of privacy. With `person=`, people
+        without a remaining row are people without a value.
 
         >>> import numpy as np
         >>> from uptack import SeededEntropy
         >>> from uptack.session import open
         >>> session = open({"age": np.arange(20, 80).repeat(100)}, entropy=SeededEntropy(1))
-        >>> old = session.where(age=(">=", 60))
+        >>> old = session.where("age >= 60")
         >>> old["age"].median(epsilon=0.5).value, session.spent
         (69.0, Privacy(epsilon=0.5))
         """
+        if isinstance(conditions, str):
+            made = functools.reduce(
+                lambda session, one: narrowed(session, dict([one])), parse_conditions(conditions), self
+            )
+            return narrowed(made, named) if named else made
         given = {} if conditions is None else checks.instance("where", conditions, Mapping, MAPPING, FIX)
         return narrowed(self, {**given, **named})
 
@@ -172,9 +186,9 @@ class Session(SessionOverview):
         waiting = list(requests)
         return [self.run(request) for request in track(waiting, "releases", show=progress, total=len(waiting))]
 
-    def count(self, *, epsilon: Any, **options: Any) -> Made:
-        """How many rows there are; under ADD_REMOVE, where that is secret."""
-        return self.run(Request("count", epsilon=epsilon, **options))
+    def count(self, *columns: str, epsilon: Any, **options: Any) -> Made:
+        """How many rows are true in a column of truth values; without one, how many rows there are."""
+        return self.run(Request("count", *columns, epsilon=epsilon, **options))
 
     def regression(
         self,
@@ -186,13 +200,13 @@ class Session(SessionOverview):
     ) -> Made:
         """A linear regression of one column on others, or on all other numeric ones: `uptack.linear_regression`.
 
-        With `formula=` the formula names the columns. A column of texts is a category: its levels are given in
-        `levels=`, or by the schema of the file, or found for a part of ε with `delta=`.
+        `y` may be a formula, which names all columns: "cost ~ log(age) + ward". A column of texts is a category. Its
+        levels are given in `levels=` or in the schema of the file, or found for a part of ε with `delta=`.
         """
         if y is None and options.get("formula") is None:
-            raise InvalidArgument("y", "given where there is no formula", "nothing", "It names the response.")
-        if isinstance(y, str) and "~" in y and y not in self.source.kinds:
-            raise InvalidArgument("y", "the name of a column", repr(y), f"Pass formula={y!r}.")
+            raise InvalidArgument("y", "given if there is no formula", "nothing", "It names the response.")
+        if is_formula(self, y) and x is None:
+            return self.run(formula_request("regression", y, epsilon=epsilon, **options))
         named = () if y is None else (y, *self.predictors(y, x, *others))
         return self.run(Request("regression", *named, epsilon=epsilon, **options))
 
@@ -215,11 +229,11 @@ class Session(SessionOverview):
         return self.run(Request("robust_regression", *named, epsilon=epsilon, **options))
 
     def __getattr__(self, name: str) -> Callable[..., Made]:
-        """The release function of that name, of several columns: `session.kendall_tau("age", "cost", epsilon=1)`."""
-        return asking(self, name)
+        """The release function of that name, of the named columns: `session.median("age", epsilon=1)`."""
+        return column_function(self, name)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *several()]
+        return [*super().__dir__(), *column_functions()]
 
     def predictors(self, y: str, x: str | Iterable[str] | None, *others: str) -> tuple[str, ...]:
         """The columns that y is regressed on: in a list or one by one, or all other columns of numbers."""

@@ -192,7 +192,7 @@ def test_plans_spend_nothing(capsys, ages, tmp_path):
     code, out, _ = run(capsys, "plan", ages, "median:age:0.001")
     assert code == 3
     code, out, _ = run(capsys, "report", ages, "--epsilon", "1", "--plan", "--ledger", book)
-    assert "in all: ε = " in out
+    assert "total: ε = " in out
     assert ut.Ledger(book).spent() == ut.Privacy(0)
 
 

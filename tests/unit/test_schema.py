@@ -100,7 +100,7 @@ def test_a_report_knows_where_values_lie(visits):
         ("[columns.a]\ngranularity = 0", "granularity of"),
         ("[columns.a]\ngranularity = true", "granularity of"),
         ("[columns.a]\nplausible = [3, 1]", "plausible of"),
-        ("[columns.a]\nplausible = [nan, 1]", "can't be read"),
+        ("[columns.a]\nplausible = [nan, 1]", "a file with an error"),
         ("[columns.a]\nlevels = ['x', 'x']", "levels of"),
         ("[columns.a]\nlevels = ['x', 1]", "levels of"),
         ("person = 'b'\n[columns.a]", "person of"),
@@ -110,7 +110,7 @@ def test_a_report_knows_where_values_lie(visits):
         ("[file]\nquote = 'x'\n[columns.a]", "a key of"),
         ("columns = 3", "columns of"),
         ("[file]", "a table for each column"),
-        ("[columns.a", "can't be read"),
+        ("[columns.a", "a file with an error"),
         ("[columns.a]\nkind = 'date'\nplausible = [0, 9]", r"two dates or times such as \["),
         ("[columns.a]\nkind = 'datetime-utc'\nplausible = [2020-01-01, 2021-01-01]", "T00:00Z"),
         ("[columns.a]\nkind = 'number'\nplausible = [2020-01-01, 2021-01-01]", "two numbers such as"),
@@ -221,7 +221,7 @@ def test_levels_on_the_command_line(wards, capsys):
         assert main([*fit, *wrong]) == 2
         assert said in capsys.readouterr().err
     assert main(["regression", str(wards), "--epsilon", "4"]) == 2
-    assert "TARGET must be given where there is no --formula" in capsys.readouterr().err
+    assert "TARGET must be given if there is no formula" in capsys.readouterr().err
     both = ["regression", str(wards), "cost", "--formula", "cost ~ age", "--epsilon", "4"]
     assert main(both) == 2
     assert "left out where there is a formula" in capsys.readouterr().err
@@ -276,9 +276,9 @@ def test_the_look_writes_a_schema(tmp_path, capsys):
     assert "--curator" in capsys.readouterr().err
     assert main(["describe", str(path), "--curator", "--write"]) == 0
     found = capsys.readouterr()
-    assert found.err.startswith("uptack: FOR THE CURATOR'S EYES ONLY")
+    assert found.err.startswith("uptack: FOR THE CURATOR ONLY")
     assert "public from now on" in found.err
-    assert "größe: number in steps of 0.5" in found.out
+    assert "größe: number, multiples of 0.5" in found.out
     session = ut.open(path)
     assert session.adjacency.person == ("patient_id",)
     assert session.source.size == 200

@@ -1,7 +1,7 @@
 """The command line.
 
-Exit codes: 0 for an answer, 3 for ⊥, 2 for misuse, 1 for a broken promise, 130 (or 128 and the signal's number) when
-interrupted.
+Exit codes: 0 for an answer, 3 for ⊥, 2 for wrong usage, 1 for a failed audit, an invalid ledger or a report that could
+not be written, 130 (or 128 plus the number of the signal) when interrupted.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from uptack.labels import json_text
 from uptack.privacy.explanation import whose
 
 LEDGER = click.argument("place", metavar="LEDGER")
-DATASET = click.option("--dataset", default="data", show_default=True, help="What the budget is for.")
+DATASET = click.option("--dataset", default="data", show_default=True, help="The data set that the budget is for.")
 ENGINES = ("_duckdb", "duckdb", "pyarrow", "ibis", "sqlglot", "sqlalchemy")
-"""Packages whose errors are about files and databases. Their text may show a row, so only their kind is printed."""
+"""Packages whose errors are about files and databases. Their text may show a row, so only the type is printed."""
 
 
 WRITTEN = {
@@ -35,7 +35,7 @@ WRITTEN = {
     "plan": "report_command",
     "explain": "explain_command",
 }
-"""Commands, and the files that they are written in, which are imported when a command is asked for."""
+"""Commands, and the modules that define them. A module is imported when its command is called."""
 
 
 START, LEDGERS = "Start here", "Ledgers, the audit and the shell"
@@ -48,11 +48,11 @@ RELEASES = (
 )
 """Sections of `uptack --help`, in this order; those of other packages follow."""
 CLAUSE, LONGEST_HELP = ", with |, without |, which |: |; |, or ⊥", 1000
-"""A line of `uptack --help` is the first clause of what the command says of itself."""
+"""A line of `uptack --help` is the first clause of the command's own help."""
 
 
 class Commands(click.Group):
-    """Commands that are written somewhere, and one for every release function, which are made when they are needed."""
+    """The commands of `WRITTEN`, and one for every release function, made when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
@@ -61,7 +61,7 @@ class Commands(click.Group):
         return [*WRITTEN, *super().list_commands(ctx), *commands()]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands in sections: what to start with, releases by what they are about, ledgers and the rest."""
+        """The commands in sections: where to start, releases by topic, ledgers and the rest."""
         sections: dict[str, list[tuple[str, str]]] = {name: [] for name in (START, *RELEASES, LEDGERS)}
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name)
@@ -85,15 +85,6 @@ class Commands(click.Group):
 
         return commands().get(name)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is meant. `regression --robust` is the name of an earlier version."""
-        if args[:1] == ["regression"] and "--robust" in args:
-            say("uptack: `regression --robust` is called `robust-regression` now", err=True)
-            args = ["robust-regression", *(word for word in args[1:] if word != "--robust")]
-        return super().resolve_command(ctx, args)
-
 
 @click.group(
     cls=Commands,
@@ -103,32 +94,38 @@ Examples:
   uptack report patients.parquet --epsilon 2 -o report.html
   uptack median patients.parquet age --epsilon 0.1 --ledger budget.db
 
-Exit codes: 0 an answer, 3 no reply (⊥), 2 misuse, 130 interrupted, 1 an audit or a ledger that does not
-hold, or a report that could not be written.
+Exit codes: 0 an answer, 3 no reply (⊥), 2 wrong usage, 130 interrupted, 1 a failed audit, an invalid ledger,
+or a report that could not be written.
 """,
 )
 @click.version_option(package_name="uptack")
 def cli() -> None:
-    """Differentially private robust statistics without bounds on the data: a private, close answer, or ⊥."""
+    """Differentially private robust statistics without bounds on the data.
+
+    The answer is private and close to the truth, or it is ⊥ (no reply).
+    """
 
 
 @cli.group(epilog="\b\nExample:\n  uptack ledger create budget.db --epsilon 3 --delta 1e-6")
 def ledger() -> None:
-    """Budgets that can't be overspent or lost."""
+    """Create, show and verify ledgers, which hold privacy budgets."""
 
 
 @ledger.command()
 @LEDGER
-@click.option("--epsilon", "-e", type=Exact(), required=True, help="The whole budget.")
+@click.option("--epsilon", "-e", type=Exact(), required=True, help="The total ε.")
 @click.option("--delta", type=Exact(), default="0", show_default=True)
 @DATASET
 @click.option("--adjacency", type=click.Choice(list(ADJACENCIES)), default="substitute", show_default=True)
-@click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True, help="Whom it protects.")
-@click.option("--person", multiple=True, metavar="COLUMN", help="The column of ids of the people whom it protects.")
+@click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True,
+              help="How many rows one person may have.")  # fmt: skip
+@click.option(
+    "--person", multiple=True, metavar="COLUMN", help="The column with the ids of the people that it protects."
+)
 def create(
     place: str, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int, person: tuple[str, ...]
 ) -> int:
-    """Create a ledger with a budget. Whom it protects, rows or people, is fixed from then on."""
+    """Create a ledger with a budget. Its unit, rows or people, cannot be changed later."""
     from uptack.ledger import Ledger
 
     relation = ADJACENCIES[adjacency].per_person(rows_per_person)
@@ -159,7 +156,7 @@ def show(place: str, dataset: str, as_json: bool) -> int:
 @LEDGER
 @DATASET
 def verify(place: str, dataset: str) -> int:
-    """Check that no entry was changed, lost or left out."""
+    """Check that no entry was changed or removed."""
     from uptack.ledger import Ledger
 
     found = Ledger(place, dataset=dataset).verify()
@@ -170,7 +167,7 @@ def verify(place: str, dataset: str) -> int:
 @cli.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def audit(arguments: tuple[str, ...]) -> int:
-    """Attack every mechanism on hostile neighbours: claimed ε against the ε that an attacker can show."""
+    """Attack every mechanism, and compare the claimed ε with the ε that an attacker can demonstrate."""
     from uptack.audit import main as run
 
     return run(list(arguments))
@@ -179,7 +176,7 @@ def audit(arguments: tuple[str, ...]) -> int:
 @cli.command(epilog='\b\nExample:\n  eval "$(uptack completion bash)"')
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
-    """The lines that a shell needs to complete uptack's commands."""
+    """Print the shell code that completes uptack's commands."""
     from click.shell_completion import get_completion_class
 
     found = get_completion_class(shell)
@@ -193,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return int(cli.main(arguments, prog_name="uptack", standalone_mode=False) or ANSWER)
     except click.exceptions.Abort:
-        say("interrupted; what was debited stays debited", err=True)
+        say("interrupted; debits stand", err=True)
         return INTERRUPTED
     except click.ClickException as error:
         shown = io.StringIO()
@@ -206,16 +203,16 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in ENGINES:
             raise
-        say(f"uptack: the data can't be read ({type(error).__name__})", err=True)
+        say(f"uptack: the data could not be read ({type(error).__name__})", err=True)
         return MISUSE
 
 
 def run() -> None:
     """The entry point of the command `uptack`.
 
-    Whoever ends the command (Ctrl-C, `kill`, a terminal that is closed) lets it clean up: files with rows go away. An
-    engine that is stopped in the middle of a query may raise an error of its own, so which signal came is remembered
-    here. A paid answer must not be lost to a terminal that can't show some letter: it is shown as an escape.
+    When the command is stopped (Ctrl-C, `kill`, a closed terminal), it removes its files with rows. An engine that is
+    stopped in the middle of a query may raise an error of its own, so the signal is remembered here. A paid answer must
+    not be lost because a terminal cannot show a character, so such characters are escaped.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -228,12 +225,12 @@ def run() -> None:
     except (Exception, SystemExit):
         if not SIGNALS:
             raise
-        say("interrupted; what was debited stays debited", err=True)
+        say("interrupted; debits stand", err=True)
     sys.exit(128 + SIGNALS[0] if SIGNALS else code)
 
 
 def _catch_signals() -> None:
-    """Let each of them stop the command as Ctrl-C does, and be remembered."""
+    """Let each signal stop the command as Ctrl-C does, and remember it."""
 
     def stop(signum: int, frame: object) -> None:
         SIGNALS.append(signum)

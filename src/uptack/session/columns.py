@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SessionColumn:
-    """One column of a session. Each call is a release of its own, with the options of the function of that name.
+    """One column of a session. Each call is one release, with the options of the function of that name.
 
     >>> from uptack.session import open
     >>> column = open({"age": [31.5, 44.0]})["age"]
@@ -29,7 +29,7 @@ class SessionColumn:
         self._session, self._name = session, name
 
     def __getattr__(self, name: str) -> Callable[..., Made]:
-        """The release function of that name, of this column: whatever `uptack.registry` has for one column."""
+        """The release function of that name for this column: any that `uptack.registry` has for one column."""
         declaration = _declared(name, of_columns)
         if declaration is None:
             near = difflib.get_close_matches(name, self._names(), n=1)

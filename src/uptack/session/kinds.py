@@ -1,4 +1,7 @@
-"""Kinds of columns that were guessed once. A ledger keeps them, so that no later row can change what is seen."""
+"""Inferred types of columns, which a ledger keeps, and defaults from a schema.
+
+Types are inferred once. Later rows cannot change them, since the ledger has them.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +28,17 @@ if TYPE_CHECKING:
     from uptack.ledger import Ledger
 
 WORD = "kind of column "
-"""How such a line of a ledger begins. No request's does."""
+"""How such an entry of a ledger begins. No request begins so."""
 
 LONGEST_NAME = 300
-"""Characters of a name as the ledger writes it. In place of a longer one it keeps the name's hash."""
+"""Characters of a name in the ledger. Of a longer name it keeps the hash."""
 
 
-def settled(data: Any, options: FileOptions, ledger: Ledger | None) -> FileOptions:
-    """The options of a CSV file with the kinds of its columns, where a ledger keeps what was guessed of them first.
+def recall_kinds(data: Any, options: FileOptions, ledger: Ledger | None) -> FileOptions:
+    """The options of a CSV file, with the inferred kinds of columns that the ledger keeps.
 
-    A line of the ledger costs nothing and names a column and its kind. Columns that have one keep it. Those that are
-    not to be guessed get none.
+    An entry of the ledger names a column and its kind, and costs nothing. Kinds that the ledger does not have yet are
+    inferred and entered. Declared kinds are not entered.
     """
     types = options.types
     guesses = types == rules.GUESS or (isinstance(types, Mapping) and rules.GUESS in types.values())
@@ -67,12 +70,12 @@ def _write(ledger: Ledger, file: str, name: str, kind: str) -> None:
 
 
 def _kept(name: str) -> str | list[str]:
-    """A name that has room in a line: itself, or a list that holds its hash, which no other name is taken for."""
+    """A name as the ledger holds it: itself, or if it is long a list with its hash, which differs from every name."""
     return name if len(json.dumps(name)) <= LONGEST_NAME else [hashlib.sha256(json.dumps(name).encode()).hexdigest()]
 
 
 def _read(ledger: Ledger, file: str, names: Iterable[str]) -> dict[str, str]:
-    """What the ledger says; of two lines about one column the first holds."""
+    """The kinds in the ledger. Of two entries about one column the first one holds."""
     found: dict[str, str] = {}
     known = {json.dumps(form): name for name in names for form in (name, _kept(name))}
     for line in ledger.entries():
@@ -83,14 +86,14 @@ def _read(ledger: Ledger, file: str, names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def told(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
-    """The request with what a schema says of its columns: granularity and plausible values, and public categories.
+def with_schema(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
+    """The request with defaults from a schema: granularity, plausible range and public categories of its columns.
 
-    The first two are about the values of the column itself. So they are not used for one number per person, nor for
-    methods that have no candidates. Categories are used where δ is 0, which can't find any.
+    The first two describe the values of the column itself. So they are not used for one number per person, nor for
+    methods without candidates. Categories are used if δ is 0, since none can be found then.
     """
     if not all(isinstance(name, str) for name in request.columns):
-        return request  # whoever reads columns says what is wrong
+        return request  # refused later, where columns are read
     allowed, reads = request.declaration.allowed, request.declaration.reads
     levels = {} if request.given.get("delta") else {n: s.levels for n, s in schema.columns.items() if s.levels}
     given = reads.completed(request.columns, request.given, kinds, levels, allowed)
@@ -107,7 +110,7 @@ def told(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
 
 
 def _groups(schema: Schema, by: Any) -> list[Any] | None:
-    """The public groups by a column, or all combinations by several; None where a schema does not have them all."""
+    """The public groups of a column, or all combinations of several; None if the schema does not list them all."""
     named = by if isinstance(by, list | tuple) else (by,)
     levels = [
         schema.columns[name].levels if isinstance(name, str) and name in schema.columns else None for name in named

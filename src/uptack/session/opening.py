@@ -1,4 +1,4 @@
-"""How a session is opened."""
+"""`uptack.open`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
-from uptack.session.kinds import inferred_kinds, settled
+from uptack.session.kinds import inferred_kinds, recall_kinds
 from uptack.session.session import Session
-from uptack.session.units import about, called, check_ledger, choose_ledger
+from uptack.session.units import check_ledger, check_noun, choose_ledger, person_adjacency
 from uptack.statistics.column_options import read_question
 from uptack.table.csv.rules import GUESS, Types
 from uptack.table.engine.files import FileOptions, is_text, schema_of
@@ -83,7 +83,7 @@ def open(
     schema = schema_of(data) or Schema()
     usual = ADD_REMOVE if schema.adjacency == "add-remove" else SUBSTITUTE
     relation = check_adjacency(usual if adjacency is None else adjacency, rows_per_person)
-    relation = about(relation, person if person is not None or relation.person else schema.person or None)
+    relation = person_adjacency(relation, person if person is not None or relation.person else schema.person or None)
     book = choose_ledger(ledger, schema)
     if book is not None:
         check_ledger(book, relation)
@@ -95,9 +95,9 @@ def open(
         thousands=thousands, na=na, skip_rows=skip_rows, comment=comment, unnamed=unnamed,
     )  # fmt: skip
     filled = schema.filled(how)
-    options = settled(data, filled, book).given()
+    options = recall_kinds(data, filled, book).given()
     rows = open_table(data, person=relation.person or None, **options)
     schema.fits(rows.kinds)
-    word = called((schema.noun or "row") if noun is None else noun)
+    word = check_noun((schema.noun or "row") if noun is None else noun)
     inferred = inferred_kinds(rows, filled.types)
     return Session(rows, book, analyst, relation, missing, entropy_source(entropy), word, schema, inferred)

@@ -1,4 +1,4 @@
-"""How a session is shown, and its report: nothing but public things, and what was paid for."""
+"""How a session is displayed, and its report: public facts, and what was paid for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INFERRED = "Types were inferred from the data and are now public. Correct them w
 
 
 class SessionOverview:
-    """A session as people see it."""
+    """How a session is displayed."""
 
     def report(self, *, epsilon: Any, **options: Any) -> Any:
         """A private profile of the whole table, paid from this session's budget: `uptack.report`, with its options."""
@@ -33,9 +33,9 @@ class SessionOverview:
         return FigureTable(_size(session), ("column", "kind"), tuple(cells), said, private=session.private)
 
     def describe(self) -> str:
-        """The public side of the session: whose privacy it keeps, columns and their types, the budget.
+        """What is public about the session: whose privacy it protects, columns and their types, the budget.
 
-        The number of rows, or of people, is shown where it is public.
+        The number of rows, or of people, is shown if it is public.
 
         >>> import numpy as np
         >>> from uptack.session import open
@@ -80,6 +80,6 @@ class SessionOverview:
 
 
 def _size(session: Session) -> str:
-    """How many rows or people there are, where that is public, and under which relation."""
+    """The number of rows or people, if it is public, and the adjacency."""
     size = f"{session.source.size:,}" if session.adjacency.size_is_public else "a secret number of"
     return f"{size} {session.adjacency.unit} ({session.adjacency})"

@@ -1,4 +1,4 @@
-"""The unit of privacy of a session, rows or people, and whether a ledger can pay for it."""
+"""The unit of privacy of a session, rows or people, and the ledger that pays for it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 LONGEST_NOUN = 40
 
 
-def about(relation: Adjacency, person: str | Sequence[str] | None) -> Adjacency:
-    """The adjacency about the people that `person` names."""
+def person_adjacency(relation: Adjacency, person: str | Sequence[str] | None) -> Adjacency:
+    """The adjacency by the people whose ids are in the columns `person`."""
     if person is None:
         return relation
     names = id_names(person)
     if relation.person not in ((), names):
-        raise InvalidArgument("person", f"{relation.person}, as adjacency has it", checks.describe(person))
+        raise InvalidArgument("person", f"{relation.person}, as in adjacency", checks.describe(person))
     if relation.rows_per_person != 1:
-        fix = "However many rows a person has, they count as one; leave rows_per_person out."
-        raise InvalidArgument("rows_per_person", "1 where person is given", relation.rows_per_person, fix)
+        fix = "Leave it out: with person= all rows of a person are protected together, however many."
+        raise InvalidArgument("rows_per_person", "1 if person is given", relation.rows_per_person, fix)
     return relation.by_person(*names)
 
 
-def called(noun: object) -> str:
-    """What a row is called: a short word."""
+def check_noun(noun: object) -> str:
+    """What a row is called: a short noun."""
     if not isinstance(noun, str) or not 0 < len(noun) <= LONGEST_NOUN or not noun.isprintable():
         raise InvalidArgument("noun", f"a word of at most {LONGEST_NOUN} characters", checks.describe(noun))
     return noun
@@ -62,17 +62,19 @@ def choose_ledger(given: object, schema: Schema) -> Ledger | None:
 
 
 def check_ledger(book: Ledger, relation: Adjacency) -> None:
-    """Refuses a ledger about another unit: rows or people, and by which ids.
+    """Refuses a ledger for another unit: rows or people, and by which ids.
 
-    A budget that is spent on one unit says nothing about another, so that the two can't be added up.
+    Budgets for different units cannot be added up.
     """
     kept = book.adjacency
     if kept.person != relation.person:
         same = f"person={list(kept.person)}" if kept.person else "no person"
-        fix = f"Open the data with {same}, or create a ledger of its own with adjacency={_made(relation)}."
-        raise InvalidArgument("ledger", f"about {_unit(relation)}, as the session is", f"one about {_unit(kept)}", fix)
+        fix = f"Open the data with {same}, or create another ledger with adjacency={_made(relation)}."
+        raise InvalidArgument(
+            "ledger", f"a ledger for {_unit(relation)}, as in the session", f"one for {_unit(kept)}", fix
+        )
     if kept.rows_per_person < relation.rows_per_person:
-        must = f"about people with {relation.rows_per_person} or more rows, as the session is"
+        must = f"a ledger for people with {relation.rows_per_person} or more rows, as in the session"
         fix = "Create it with adjacency=SUBSTITUTE.per_person(...)."
         raise InvalidArgument("ledger", must, str(kept), fix)
 

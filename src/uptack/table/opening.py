@@ -95,7 +95,7 @@ def open_table(
     ([(31,), (44,)], array([1, 2]))
     >>> people.column("agee")
     Traceback (most recent call last):
-    uptack.errors.InvalidArgument: column must be a column that there is, got 'agee'. Did you mean 'age' or 'name'?
+    uptack.errors.UnknownName: no column named 'agee'. Did you mean 'age' or 'name'?
     """
     ids = () if person is None else id_names(person)
     options = files.FileOptions(

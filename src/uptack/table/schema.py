@@ -40,7 +40,7 @@ LARGEST_FILE = 1 << 22
 MOST_LINKS = 40
 """Symbolic links that are followed, as on Linux."""
 LEVEL_TYPES = {"text": str, "integer": int, "number": int, "boolean": bool}
-"""Of which type levels are, by the kind of a column. Those of times there are none."""
+"""The type of levels, by the kind of a column. Times have no levels."""
 NUMBERS = ("integer", "number")
 DATES = {"datetime-utc": '["2020-01-01T00:00Z", "2024-12-31T00:00Z"]', DURATION: '["00:05:00", "03:00:00"]'}
 USUAL_DATES = '["2020-01-01", "2024-12-31"]'
@@ -50,9 +50,9 @@ USUAL_DATES = '["2020-01-01", "2024-12-31"]'
 class ColumnSchema:
     """The public description of one column.
 
-    `kind` is what its cells hold. `granularity` and `plausible` are what statistics of it are told where they are told
-    nothing else, and `levels` are its categories. Of a column of times `granularity` is the name of a duration, and
-    `plausible` are two dates or times as ISO 8601 writes them.
+    `kind` is the type of its cells. `granularity` and `plausible` are defaults for the options of those names, and
+    `levels` are its categories. `na` are words for missing values. For a column of times `granularity` is the name of
+    a duration, and `plausible` are two dates or times in ISO 8601.
     """
 
     kind: str | None = None
@@ -81,23 +81,23 @@ class Schema:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The kinds of columns that it says."""
+        """The declared kinds of columns."""
         return {name: said.kind for name, said in self.columns.items() if said.kind is not None}
 
     def granularity(self, column: str) -> Fraction | str | None:
-        """The step that all values of a column are multiples of, as it says."""
+        """The declared granularity of a column."""
         return self.columns.get(column, ColumnSchema()).granularity
 
     def plausible(self, column: str) -> tuple[Any, Any] | None:
-        """Where the values of a column lie, as it says."""
+        """The declared plausible range of a column."""
         return self.columns.get(column, ColumnSchema()).plausible
 
     def levels(self, column: str) -> tuple[str | int | bool, ...]:
-        """The public categories of a column, as it says; none where it does not."""
+        """The declared categories of a column."""
         return self.columns.get(column, ColumnSchema()).levels or ()
 
     def filled(self, options: Any) -> Any:
-        """The options of a file, with what nobody said taken from here (`uptack.table.engine.files.FileOptions`)."""
+        """Options of a file (`uptack.table.engine.files.FileOptions`), with those not given taken from the schema."""
         more = {name: value for name, value in self.dialect.items() if name not in options.given()}
         kinds = self.kinds
         if more.get("header", options.header) is False:  # the names are those that are listed here
@@ -111,21 +111,21 @@ class Schema:
         return replace(options, **more)
 
     def check(self, names: Iterable[str]) -> None:
-        """Whether these are the columns that it is about."""
+        """Refuses columns other than those that the schema lists."""
         found = list(names)
         here, there = [n for n in found if n not in self.columns], [n for n in self.columns if n not in found]
         if here or there:
             only = [f"only the file has {', '.join(map(repr, here))}"] if here else []
             only += [f"only the schema has {', '.join(map(repr, there))}"] if there else []
-            fix = f"{' and '.join(only)}. Mend {self.name}, or remove it and run `uptack init` again."
-            raise InvalidArgument("schema", "about the columns that the file has", "others", fix[0].upper() + fix[1:])
+            fix = f"{' and '.join(only)}. Correct {self.name}, or remove it and run `uptack init` again."
+            raise InvalidArgument("schema", "a list of the file's columns", "other columns", fix[0].upper() + fix[1:])
 
     def fits(self, kinds: Mapping[str, str]) -> None:
-        """Whether what it says of columns goes with what these hold, where it does not say that itself."""
-        called, reading = {"time": "date", "number": "number", "integer": "integer"}, _Reading(self.name)
+        """Refuses a granularity or a plausible range that does not fit the type that the file itself declares."""
+        kinds_of, reading = {"time": "date", "number": "number", "integer": "integer"}, _Reading(self.name)
         for name, said in self.columns.items():
-            if said.kind is None and kinds.get(name) in called:
-                reading.agree(called[kinds[name]], said, f" of [columns.{name}]")
+            if said.kind is None and kinds.get(name) in kinds_of:
+                reading.agree(kinds_of[kinds[name]], said, f" of [columns.{name}]")
 
 
 def place(path: str) -> Path:
@@ -185,12 +185,14 @@ def shared(paths: Iterable[str]) -> Schema | None:
 
 
 def _read(where: Path) -> str:
-    """The text of a file, which is not read further than a schema may go."""
+    """The text of a file that is not larger than a schema may be."""
     with where.open("rb") as file:
         found = file.read(LARGEST_FILE + 1)
     if len(found) > LARGEST_FILE:
-        fix = "It says what is public of each column, and holds no rows."
-        raise InvalidArgument("schema", f"of at most {LARGEST_FILE >> 20} MB ({where.name})", "a larger file", fix)
+        fix = "It describes columns, and holds no rows."
+        raise InvalidArgument(
+            "schema", f"a file of at most {LARGEST_FILE >> 20} MB ({where.name})", "a larger one", fix
+        )
     return found.decode("utf-8")
 
 
@@ -206,7 +208,7 @@ def parse(text: str, name: str = "schema") -> Schema:
     try:
         found = tomllib.loads(text, parse_float=read)
     except (tomllib.TOMLDecodeError, ValueError, OverflowError, RecursionError) as error:
-        raise InvalidArgument("schema", f"a TOML file ({name})", f"one that can't be read: {error}") from None
+        raise InvalidArgument("schema", f"a TOML file ({name})", f"a file with an error: {error}") from None
     reading = _Reading(name)
     reading.keys(found, TABLE_KEYS, "")
     columns = reading.table(found, "columns")
@@ -233,7 +235,7 @@ def check_ledger_place(place: str) -> None:
 
 @dataclass(frozen=True)
 class _Reading:
-    """The parts of a schema, checked; errors name the file and the key."""
+    """Checks the parts of a schema. Errors name the file and the key."""
 
     name: str
 
@@ -303,7 +305,7 @@ class _Reading:
         return said
 
     def ends(self, found: Any, where: str) -> Any:
-        """Where values lie: two numbers, or two dates, times or durations. TOML reads 00:05:00 as a time of day."""
+        """A plausible range: two numbers, or two dates, times or durations. TOML reads 00:05:00 as a time of day."""
         if found is None:
             return None
         both = found if isinstance(found, list) and len(found) == 2 else []
@@ -351,17 +353,17 @@ def _are_levels(levels: object) -> bool:
 
 
 HEADING = """\
-# What is public of {file}. Whoever may read a release may read this; edit it as you like.
-# Every command and uptack.open read it. `uptack describe {file}` shows what they make of it.
+# The schema of {file}: its public description. Edit it as you like.
+# Every command and uptack.open read it. `uptack describe {file}` shows the result.
 #
 # Besides its kind ("integer", "number", "boolean", "text", "date", "datetime", "datetime-utc",
 # "duration", or with how cells are written: "boolean:yes/no", "number:€", "date:%d.%m.%Y",
 # "duration:%H:%M") a column may have
-#   granularity = 0.5        a step that all values are multiples of, and answers will be
-#   plausible = [0, 120]     where its values lie, by what everybody knows; it need not be right.
-#                            Of dates and times: ["2020-01-01", "2024-12-31"]
-#                            Of durations: ["00:05:00", "03:00:00"]
-#   levels = ["A", "B"]      its categories, where they are public
+#   granularity = 0.5        all values, and so all answers, are multiples of this
+#   plausible = [0, 120]     a guess of where values lie, from general knowledge; it may be wrong.
+#                            For dates and times: ["2020-01-01", "2024-12-31"]
+#                            For durations: ["00:05:00", "03:00:00"]
+#   levels = ["A", "B"]      its categories, if they are public
 #   na = ["-9", "k. A."]     words for missing values in this column, beside those of [file]
 """
 
@@ -399,7 +401,7 @@ def _items(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _item(value: Any) -> Any:
-    """A value that TOML has. Numbers are written exactly and without an exponent: one tenth is 0.1."""
+    """A value in TOML. Numbers are written exactly and without an exponent: one tenth is 0.1."""
     import tomlkit
 
     if isinstance(value, Mapping):

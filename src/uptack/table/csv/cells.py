@@ -32,16 +32,16 @@ LONGEST_UNIT = 10
 """Characters of a unit, such as "€" or "kg"."""
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 GAPS = ("", "na", "n/a", "n.a.", "nan", "null", "none", "-", "--", ".", "?")
-"""Words that a guess takes for a missing value, in upper or lower case."""
+"""Words that inference takes for a missing value, in upper or lower case."""
 FEW = 64
-"""Cells that a guess tries first."""
+"""Cells that inference tries first."""
 BLANKS = " \u00a0\u2009\u202f"
-"""What a blank between thousands may be."""
+"""Characters that count as a blank between thousands."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """How numbers are written: the decimal sign, and what is between groups of three digits ("" for nothing).
+    """How numbers are written: the decimal sign, and the separator of groups of three digits ("" for none).
 
     >>> german = Numbers(",", ".")
     >>> [bool(re.search(german.patterns["number"], text)) for text in ("1.234,5", "1234,5", "12.34", "1,234.5")]
@@ -64,7 +64,7 @@ class Numbers:
         return {"integer": rf"^[+-]?{digits}(?:{point}0*)?$", "number": rf"^[+-]?(?:{number}|(?i:inf|infinity|nan))$"}
 
     def plain(self, texts: Any) -> Any:
-        """Texts that fit a pattern as everybody writes them."""
+        """Texts that fit a pattern, with a decimal point and without separators."""
         import pyarrow.compute as pc
 
         if self.thousands:
@@ -73,7 +73,7 @@ class Numbers:
 
 
 def numbers(decimal: object, thousands: object) -> Numbers:
-    """How numbers are written, as somebody said."""
+    """How numbers are written, from the options."""
     point = "." if decimal is None else decimal
     if point not in (".", ","):
         raise InvalidArgument("decimal", "'.' or ','", checks.describe(decimal))
@@ -81,8 +81,8 @@ def numbers(decimal: object, thousands: object) -> Numbers:
     if not isinstance(between, str) or between not in ("", ".", ",", "'", "’", "_", *BLANKS):
         raise InvalidArgument("thousands", "'.', ',', a blank or an apostrophe", checks.describe(thousands))
     if between == point:
-        fix = "Say decimal=',' (--decimal ,) if a comma is the decimal sign." if between == "." else ""
-        raise InvalidArgument("thousands", "another sign than decimal", checks.describe(thousands), fix)
+        fix = "If a comma is the decimal sign, pass decimal=',' (--decimal ,)." if between == "." else ""
+        raise InvalidArgument("thousands", "different from decimal", checks.describe(thousands), fix)
     return Numbers(str(point), " " if between and between in BLANKS else between)
 
 
@@ -124,7 +124,7 @@ def _words(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
 
 
 def _is_text(word: str) -> bool:
-    """Whether it is made of characters: a lone half of a pair is none, and no file of text has it."""
+    """Whether it consists of characters. A lone surrogate is none, and no text file has it."""
     return not any("\ud800" <= sign <= "\udfff" for sign in word)
 
 
@@ -140,7 +140,7 @@ def base(kind: str) -> str:
 
 
 def schema(kinds: Mapping[str, str]) -> Any:
-    """The columns as Arrow has them."""
+    """The columns as an Arrow schema."""
     import pyarrow as pa
 
     arrow = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
@@ -149,7 +149,7 @@ def schema(kinds: Mapping[str, str]) -> Any:
 
 
 def texts(cells: Any, na: Sequence[str] = ()) -> Any:
-    """Text without what is empty, was broken, or is a word for missing values: those cells are missing."""
+    """Texts, in which empty cells, invalid bytes and words for missing values are null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -200,7 +200,7 @@ def _without_unit(bare: Any, unit: str) -> Any:
 
 
 def _at_once(found: Any, kind: str, form: Numbers) -> Any | None:
-    """The same for a column of numbers as most are: None where it is another."""
+    """The same for the usual form of numbers, at once; None if cells have another form."""
     if kind == "integer" and not form.thousands:
         return cell_bytes.integers(found)
     return cell_bytes.numbers(found) if kind == "number" and form == Numbers() else None
@@ -224,7 +224,7 @@ def fits(bare: Any, kind: str, form: Numbers) -> Any:
 
 
 def held(found: Any) -> Any:
-    """Which cells hold something, as far as a guess knows."""
+    """Which cells are filled, as far as inference knows."""
     import pyarrow.compute as pc
 
     bare = pc.utf8_lower(pc.ascii_trim_whitespace(found))
@@ -232,21 +232,21 @@ def held(found: Any) -> Any:
 
 
 def any_held(found: Any) -> bool:
-    """Whether a cell holds something, as far as a guess knows. If one does, one of the first does most likely."""
+    """Whether a cell is filled, as far as inference knows. If so, one of the first ones most likely is."""
     import pyarrow.compute as pc
 
     return any(pc.any(held(part)).as_py() for part in (found.slice(0, FEW), found))
 
 
 def misfits(found: Any, kind: str, form: Numbers, values: Any = None) -> int:
-    """How many cells hold something that is not of a kind; of the kind "text": that hold something.
+    """How many filled cells are not of a kind; for the kind "text", how many are filled.
 
-    `values` are the cells as values of the kind, if somebody has them.
+    `values` are the cells as values of the kind, if they are known.
     """
     import pyarrow.compute as pc
 
     some = held(found)
-    if kind == "boolean":  # 0 and 1 are numbers, if nobody says otherwise, and yes and no are texts
+    if kind == "boolean":  # undeclared, 0 and 1 are numbers, and yes and no are texts
         lower = pc.utf8_lower(pc.ascii_trim_whitespace(found))
         some = pc.and_(some, pc.invert(pc.is_in(lower, listed("true", "false"))))
     elif kind != "text":
@@ -255,7 +255,7 @@ def misfits(found: Any, kind: str, form: Numbers, values: Any = None) -> int:
 
 
 def fitted(found: Any, kind: str, form: Numbers) -> Any | None:
-    """Texts as values of a kind; None if one holds something that is not of it. Most such show it at once."""
+    """Texts as values of a kind; None if a filled cell is not of it, which the first cells usually show."""
     if misfits(found.slice(0, FEW), kind, form):
         return None
     values = cast(found, kind, form)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from uptack.errors import InvalidArgument
-from uptack.labels import label, pasted
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
+from uptack.table.csv.near_misses import NEAR, hint
 from uptack.table.csv.parquet_copy import AMBIGUOUS, UNITS
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
 from uptack.table.engine.files import FileOptions, local, text_layout
@@ -36,8 +35,6 @@ NUMBERS, TIMES = ("integer", "number"), ("date", "datetime", "datetime-utc", DUR
 FORMATS = ("date:%d.%m.%Y", *sorted(AMBIGUOUS), "date:%d-%b-%Y", "datetime:%d.%m.%Y %H:%M", *UNITS)
 KINDS = ("boolean", *NUMBERS, *TIMES, *FORMATS)
 """Kinds that are tried. If none fits, the column is a text."""
-NEAR, FREQUENT = Fraction(1, 2), Fraction(1, 100)
-"""A text column of which half of the cells are numbers is worth a hint, and a word that is 1% of the cells."""
 MOST_ABOVE = 20
 """Lines above a header that are looked for."""
 SHOWN, KEPT = 3, 1000
@@ -196,19 +193,6 @@ def _unnamed(path: str, made: rules.Layout) -> str | None:
     return "last" if all(row[-1] == "" for row in rows if len(row) == width) else "first"
 
 
-def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
-    """Hints about columns of texts that would be numbers, but for some words: from the first rows. For the curator."""
-    paths, made = text_layout(path, options)
-    first = next(rules.batches(paths[:1], made), [])
-    hints = []
-    for name, texts in zip(made.names, first, strict=bool(first)):
-        if name in columns:
-            seen = _Seen(name, made.numbers)
-            seen.see(texts)
-            hints.append(seen.hint("text"))
-    return [hint for hint in hints if hint]
-
-
 def _numbered(path: str, options: FileOptions, encoding: str) -> dict[str, str]:
     """Names for the columns of a file that has none: as many as nearly all rows have cells, by some sign."""
     whole = _lines(path, encoding)
@@ -340,14 +324,7 @@ class _Seen:
         """What the curator may declare to be missing: the most frequent word among numbers."""
         word, often = self.words.most_common(1)[0] if self.words else ("", 0)
         numeric = kind in NUMBERS or (kind == "text" and self.numbers >= NEAR * self.filled and not self.odd)
-        if not numeric or often < 2 or often < FREQUENT * self.filled:
-            return ""
-        share = f"{100 * often / self.filled:.2g}%"
-        option = f"na={{{self.name!r}: [{word!r}]}} (--na {pasted(f'{self.name}={word}')})"
-        return (
-            f"{share} of the cells of {label(self.name)} are {word!r}, among numbers. "
-            f"If they are missing values, add {option}."
-        )
+        return hint(self.name, word, often, self.filled) if numeric else ""
 
     def _kind(self) -> str:
         enough = {kind: self.filled - wrong >= MOST * self.filled for kind, wrong in self.misfits.items()}

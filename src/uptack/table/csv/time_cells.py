@@ -176,7 +176,7 @@ def _as_iso(bare: Any, kind: str, text: str) -> Any:
     group, letters = _groups(bare, text), directives(text) or ()
 
     def joined(sign: str, *parts: Any) -> Any:
-        return pc.binary_join_element_wise(*parts, sign)
+        return pc.binary_join_element_wise(*parts, *listed(sign))
 
     def two_digits(numbers: Any) -> Any:
         return pc.utf8_lpad(numbers.cast(pa.string()), 2, "0")
@@ -185,12 +185,14 @@ def _as_iso(bare: Any, kind: str, text: str) -> Any:
         year = group("Y")
     else:
         short = group("y").cast(pa.int64())
-        year = pc.add(short, pc.if_else(pc.greater_equal(short, 69), 1900, 2000)).cast(pa.string())
+        late = pc.greater_equal(short, whole(69, 64))
+        year = pc.add(short, pc.if_else(late, whole(1900, 64), whole(2000, 64))).cast(pa.string())
     if "m" in letters:
         month = two_digits(group("m"))
     else:
-        names = pa.array(MONTHS if "B" in letters else [name[:3] for name in MONTHS])
-        month = two_digits(pc.add(pc.index_in(pc.utf8_lower(group("B" if "B" in letters else "b")), names), 1))
+        letter = "B" if "B" in letters else "b"
+        names = listed(*(name if letter == "B" else name[:3] for name in MONTHS))
+        month = two_digits(pc.add(pc.index_in(pc.utf8_lower(group(letter)), names), whole(1)))
     day = joined("-", year, month, two_digits(group("d")))
     if kind == "date":
         return day
@@ -198,8 +200,8 @@ def _as_iso(bare: Any, kind: str, text: str) -> Any:
         hour = two_digits(group("H"))
     else:
         twelve, later = group("I").cast(pa.int64()), pc.starts_with(pc.utf8_lower(group("p")), "p")
-        early = pc.if_else(pc.equal(twelve, 12), 0, twelve)
-        hour = two_digits(pc.if_else(later, pc.add(early, 12), early))
+        early = pc.if_else(pc.equal(twelve, whole(12, 64)), whole(0, 64), twelve)
+        hour = two_digits(pc.if_else(later, pc.add(early, whole(12, 64)), early))
     clock = joined(":", hour, group("M"), *([group("S")] if "S" in letters else []))
     if "f" in letters:
         clock = joined(".", clock, group("f"))

@@ -1,4 +1,4 @@
-"""Files as tables that DuckDB reads: by their extension, in place, with as much memory as it is given."""
+"""Files as tables of DuckDB: recognised by their extension, read in place, within a limit on memory."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ FORMATS = {
 }
 FILES = ("csv", "parquet", "arrow")
 NAMED = {"parquet": "a Parquet file", "arrow": "an Arrow file (Feather version 2)"}
-STREAM = "A stream of Arrow is no such file: write it with pyarrow.feather.write_feather, or open its table."
+STREAM = "A stream of Arrow is not a file of Arrow. Write it with pyarrow.feather.write_feather, or open its table."
 DATABASE = "Check that it is a database of DuckDB, of a version that is not newer than the installed one."
 
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How a file is to be read; the defaults are what nobody said. See `uptack.table.opening.open_table`."""
+    """How a file is to be read; None, or False for `hive`, if not given. See `uptack.table.opening.open_table`."""
 
     table: str | None = None
     types: rules.Types = None
@@ -62,7 +62,7 @@ class FileOptions:
     unnamed: str | None = None
 
     def given(self) -> dict[str, Any]:
-        """The options that somebody said."""
+        """The options that were given."""
         unsaid = {name: False if name == "hive" else None for name in vars(self)}
         return {name: value for name, value in vars(self).items() if value is not unsaid[name]}
 
@@ -118,7 +118,7 @@ def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
 
 @contextlib.contextmanager
 def _readable(must: str, got: str, fix: str) -> Iterator[None]:
-    """An error of an engine while it opens something is one about `data`. What the engine says may quote a cell."""
+    """Turns an engine's error at opening into one about `data`. The engine's own text may quote a cell."""
     try:
         yield
         return
@@ -130,7 +130,7 @@ def _readable(must: str, got: str, fix: str) -> Iterator[None]:
 
 
 def _database(url: str) -> tuple[str, str, str]:
-    """What is said of a database that can't be opened. A URL may hold a password, so only its beginning is shown."""
+    """The error of a database that can't be opened. A URL may hold a password, so only its scheme is shown."""
     fix = "Check that it is running, and the host, port, user, password and name of the database."
     return "the URL of a database that can be reached", f"{url.partition('://')[0]}://…", fix
 
@@ -168,7 +168,7 @@ def guess_types(path: str | os.PathLike[str], **dialect: Any) -> dict[str, str]:
 
 
 def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[list[str], rules.Layout]:
-    """The files of a CSV table, and what is public of them."""
+    """The files of a CSV table, and their public layout."""
     name = os.fspath(path)
     if "://" in name or _form(name) != "csv":
         raise InvalidArgument("data", "a CSV file on this machine", repr(name))
@@ -177,7 +177,7 @@ def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[lis
 
 
 def has_schema(data: object) -> bool:
-    """Whether a schema may lie beside: a CSV, Parquet or Arrow file of this machine, or a folder of such."""
+    """Whether a schema may lie beside it: a CSV, Parquet or Arrow file on this machine, or a folder of such files."""
     if not isinstance(data, str | os.PathLike) or "://" in (name := os.fspath(data)):
         return False
     return _form(name) in FILES and Path(name).exists()
@@ -196,7 +196,7 @@ def schema_of(data: Any) -> Schema | None:
 
 
 def _extensions(form: str) -> tuple[str, ...]:
-    """How names of files of a format end."""
+    """The extensions of a format."""
     return tuple(end for end, kind in FORMATS.items() if kind == form)
 
 
@@ -210,7 +210,7 @@ def _form(name: str) -> str:
 
 
 def local(name: str, extensions: Sequence[str] = ()) -> list[str]:
-    """The files of a name. A name that exists is that file, whatever signs it has; else *, ? and [ make a pattern."""
+    """The files of a name. A name that exists is that file, whatever its characters. Else *, ? and [ make a pattern."""
     found = _matches(name, extensions)
     if not found:
         raise InvalidArgument("data", "a file that exists", repr(name))
@@ -230,14 +230,14 @@ def _matches(name: str, extensions: Sequence[str]) -> list[str]:
 
 
 def _name_and_table(path: str, table: str | None) -> tuple[str, str | None]:
-    """ "file::table" in its two parts; an address such as [::1] is none, and neither is a name that exists."""
+    """The file and the table of "file::table". An address such as [::1] has no table, nor has a name that exists."""
     name, mark, inside = path.rpartition("::")
     whole = table is not None or not mark or "/" in inside or Path(path).exists()
     return (path, table) if whole else (name, inside)
 
 
 def _settings(memory: str | None, threads: int | None) -> dict[str, Any]:
-    """What DuckDB is told to keep to."""
+    """The limits that DuckDB keeps to."""
     if memory is not None and not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", str(memory)):
         raise InvalidArgument("memory", "a size such as '2GB'", checks.describe(memory))
     limits = {} if memory is None else {"memory_limit": memory}
@@ -245,12 +245,12 @@ def _settings(memory: str | None, threads: int | None) -> dict[str, Any]:
 
 
 def _extension(name: str) -> str:
-    """The last extension; a compression's does not count."""
+    """The last extension, without that of a compression."""
     return Path(recoding.bare(name)).suffix.lower()
 
 
 def _in_database(con: Any, table: str | None) -> Any:
-    """A table by its name, or the only one that there is."""
+    """The table of that name, or the only one."""
     names = _tables(con)
     if table is None and len(names) == 1:
         return con.table(names[0])
@@ -269,7 +269,7 @@ def _tables(con: Any) -> list[str]:
 
 
 def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, told: Schema | None) -> Any:
-    """The rows are copied, with the kinds that were declared: see `uptack.table.csv.rules`."""
+    """A copy of the rows with their declared kinds: see `uptack.table.csv.rules`."""
     if "://" in names[0]:
         raise InvalidArgument("data", "a CSV file on this machine", repr(names[0]), "Parquet files may be elsewhere.")
     types = options.types
@@ -286,7 +286,7 @@ def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, told:
 
 
 def parquet(con: Any, names: list[str], hive: bool) -> Any:
-    """Parquet files. With `hive` the names of folders such as ward=3 are a column too, of texts."""
+    """Parquet files. With `hive`, folders such as ward=3 are a column of texts."""
     files = listing(names)
     _same_schemas(con, files)
     table = view(con, f"SELECT * FROM read_parquet({files}, hive_partitioning = {hive}, hive_types_autocast = false)")
@@ -297,7 +297,7 @@ def parquet(con: Any, names: list[str], hive: bool) -> Any:
 
 
 def _same_schemas(con: Any, files: str) -> None:
-    """Whether all files have columns of the same names and types: else the first one's would decide for all."""
+    """Refuses files whose columns differ in names or types: the first file would decide for all."""
     wanted = "file_name, name, type, coalesce(converted_type, logical_type::VARCHAR), scale, precision, num_children"
     columns: dict[str, list[tuple[Any, ...]]] = {}
     for file, *column in con.con.execute(f"SELECT {wanted} FROM parquet_schema({files})").fetchall():
@@ -308,7 +308,7 @@ def _same_schemas(con: Any, files: str) -> None:
             raise _differing(file, first)
         names = _outer(found[1:])
         if len(set(names)) < len(names):
-            raise InvalidArgument("data", "a file whose columns have different names", "two of the same name")
+            raise InvalidArgument("data", "a file whose columns have different names", "two columns of the same name")
 
 
 def _outer(found: Sequence[tuple[Any, ...]]) -> list[str]:
@@ -322,12 +322,12 @@ def _outer(found: Sequence[tuple[Any, ...]]) -> list[str]:
 
 
 def _differing(file: str, first: str) -> InvalidArgument:
-    fix = f"{Path(file).name!r} has others than {Path(first).name!r}."
+    fix = f"{Path(file).name!r} differs from {Path(first).name!r}."
     return InvalidArgument("data", "files with the same columns and types", "different ones", fix)
 
 
 def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
-    """Read the same files through Arrow, which checks no text, and take what is not UTF-8 for missing, row by row.
+    """Read the same files through Arrow, which checks no text, and make what is not UTF-8 missing, row by row.
 
     DuckDB itself fails on a file with one such cell. It is faster, so it is tried first. Columns go by their places:
     Arrow and DuckDB don't agree on what those are called whose names are empty, or equal but for their case.
@@ -360,7 +360,7 @@ def _is_text(dtype: Any) -> bool:
 
 
 def arrow(con: Any, names: list[str]) -> Any:
-    """Arrow files. Texts in such files are not checked by anybody: what is not UTF-8 is missing."""
+    """Arrow files. Nothing has checked their texts, so what is not UTF-8 is missing."""
     import pyarrow.dataset as pads
 
     raw, read = _new_name(), pads.dataset(names, format="ipc")
@@ -377,7 +377,7 @@ def arrow(con: Any, names: list[str]) -> Any:
 
 
 def _watch(con: Any, names: list[str]) -> None:
-    """Note down what files they are, so that a release that reads them can see whether they are still the same."""
+    """Remember which files they are, so that a release can see whether they are still the same."""
 
     def seen() -> list[tuple[int, int, int] | None]:
         return [_identity(name) for name in names]
@@ -406,6 +406,6 @@ def _new_name() -> str:
 
 
 def listing(names: Sequence[str]) -> str:
-    """Files as a list in a query. DuckDB takes each for a pattern, so that its signs are escaped."""
+    """Files as a list in a query. DuckDB takes each for a pattern, so special characters are escaped."""
     plain = (name if "://" in name else glob.escape(name) for name in names)
     return "[" + ", ".join("'" + name.replace("'", "''") + "'" for name in plain) + "]"

@@ -67,7 +67,9 @@ def test_lines_above_the_header(tmp_path, capsys):
     rows = open_table(path, types={"n": "integer"}, skip_rows=3)
     assert (rows.size, dict(rows.kinds)) == (ROWS, {"age": "text", "n": "integer", "x": "text"})
     assert main(["median", str(path), "n", "-e", "1", "--skip-rows", "3"]) == 0
-    assert look(str(path), FileOptions()).dialect["skip_rows"] == 3
+    for padded in (above, above.replace("office", "office,,")):
+        path = written(tmp_path, "age,n,x", "{i},{j},x", above=padded)
+        assert look(str(path), FileOptions()).dialect["skip_rows"] == 3
     path = written(tmp_path, "x", "{i};{j}", above="")
     rows = open_table(path, types={"age": "integer", "n": "integer"}, header=False, skip_rows=1, delimiter=";")
     assert categories(rows, "n") == {j: len(range(j, ROWS, 7)) for j in range(7)}
@@ -226,3 +228,12 @@ def test_the_curator_gets_a_hint_about_words_among_numbers(tmp_path, capsys):
     assert hint in found
     assert "cells of town" not in found
     assert main(["median", str(path), "age", "-e", "1", "--na", "age=k. A.", "--type", "town=text"]) == 0
+
+
+def test_a_table_of_r_needs_one_option(tmp_path):
+    path = written(tmp_path, '"age" "n"', '"{i}" {i} {j}')
+    with pytest.raises(InvalidArgument, match="--unnamed first"):
+        ut.open(path)
+    assert ut.open(path, unnamed="first").inferred == {"column_1": "integer", "age": "integer", "n": "integer"}
+    path = written(tmp_path, "waiting time", "{i}")
+    assert ut.open(path).inferred == {"waiting time": "integer"}

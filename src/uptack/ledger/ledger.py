@@ -51,7 +51,7 @@ class Ledger(Tabular):
     Privacy(epsilon=0.6, delta=1e-06)
     >>> ledger.debit(Privacy(0.7), what="mean of income")
     Traceback (most recent call last):
-    uptack.errors.BudgetExceeded: ε = 0.7 (substitute) does not fit the budget of 'data', of which there is left ...
+    uptack.errors.BudgetExceeded: ε = 0.7 (substitute) exceeds what is left of the budget of 'data': ...
     """
 
     def __init__(

@@ -174,10 +174,11 @@ def _preamble(path: str, options: FileOptions, encoding: str) -> dict[str, Any]:
     for sign in BETWEEN if options.delimiter is None else (options.delimiter,):
         rows = [next(iter(_rows([line], sign)), []) for line in lines]
         width, often = Counter(len(row) for row in rows if row).most_common(1)[0] if rows else (0, 0)
-        above = next((place for place, row in enumerate(rows) if len(row) == width), 0)
+        filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+        above = next((i for i, row in enumerate(rows) if len(row) == width and filled[i] >= width - 1), 0)
         stated = above == 1 and lines[0].lower().startswith(("sep=", '"sep='))
         if width > 2 and often >= MOST * (len(rows) - above) and 0 < above <= MOST_ABOVE and not stated:
-            return {"skip_rows": above} if all(len(row) < width - 1 for row in rows[:above]) else {}
+            return {"skip_rows": above} if all(few < width - 1 for few in filled[:above]) else {}
     return {}
 
 

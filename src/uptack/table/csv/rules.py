@@ -118,8 +118,7 @@ def _head(path: str, how: Dialect, made: Layout) -> Layout:
     with recoding.opened(path, made.encoding) as file:
         start = guarded(lambda: bytes(file.read(HEAD))).decode("utf-8-sig", "ignore")  # the last character may be cut
     start, stated, above = _preamble(start, made)
-    tabs = _usual(path) == "\t"
-    sign = how.delimiter or stated or ("\t" if tabs else max(DELIMITERS, key=lambda d: len(_first(start, d)[0])))
+    sign = how.delimiter or stated or ("\t" if _usual(path) == "\t" else _shown_delimiter(start))
     found, lines = _first(start, sign)
     must = "a CSV file with a header"
     if not any(found):
@@ -145,6 +144,13 @@ def _head(path: str, how: Dialect, made: Layout) -> Layout:
     columns = names(found)
     na = cells.missing_words(how.na, columns)
     return replace(made, names=columns, delimiter=sign, above=above + lines, na=na)
+
+
+def _shown_delimiter(text: str) -> str:
+    """The delimiter that splits the header into most cells; a blank between names in quotes, as R writes them."""
+    sign = max(DELIMITERS, key=lambda one: len(_first(text, one)[0]))
+    blanks = len(_first(text, sign)[0]) == 1 and re.match(r'"[^"]*"(?: "[^"]*")+ *(?:[\r\n]|$)', text)
+    return " " if blanks else sign
 
 
 def _preamble(text: str, made: Layout) -> tuple[str, str | None, int]:
@@ -226,10 +232,8 @@ class RowWidths:
         elif width == columns - 1:
             fix = "If the header ends with a delimiter and rows do not, pass unnamed='none' (--unnamed none)."
         else:
-            fix = (
-                "If there are lines above the header, pass skip_rows= or comment= (--skip-rows, --comment). "
-                "If another character separates cells, pass delimiter= (--delimiter)."
-            )
+            fix = "If another character separates cells, pass delimiter= (--delimiter)."
+        fix += " If there are lines above the header, pass skip_rows= or comment= (--skip-rows, --comment)."
         must = f"a CSV file whose rows have as many cells as there are columns ({columns})"
         raise InvalidArgument("data", must, f"mostly rows of {width}", fix)
 

@@ -55,6 +55,7 @@ from .ranks import hodges_lehmann as hodges_lehmann
 from .ranks import kendall_tau as kendall_tau
 from .ranks import kruskal_wallis as kruskal_wallis
 from .ranks import mann_whitney as mann_whitney
+from .ranks import mean_difference as mean_difference
 from .ranks import median_difference as median_difference
 from .ranks import quantile_difference as quantile_difference
 from .ranks import rank_biserial as rank_biserial

@@ -23,18 +23,29 @@ class InvalidArgument(UptackError, ValueError):
         return type(self), (self.name, self.must, self.got, self.fix)
 
 
+class UnknownName(InvalidArgument):
+    """There is no column, or no table, of that name. Nothing was read and nothing was spent."""
+
+    def __init__(self, what: str, got: str, fix: str = "") -> None:
+        super().__init__(what, f"the name of a {what}", got, fix)
+        self.args = (f"no {what} named {got}." + (f" {fix}" if fix else ""),)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.got, self.fix)
+
+
 class UnknownOption(InvalidArgument, TypeError):
-    """A function was told something that it has no use for. Nothing was read and nothing was spent."""
+    """A function has no option of that name. Nothing was read and nothing was spent."""
 
 
 class Failed(UptackError):
-    """A release could not be made. What went wrong may tell of the rows, so nothing is said about it."""
+    """A release could not be made. The reason may reveal something about the rows, so it is not shown."""
 
     def __init__(self, release: str) -> None:
         self.release = release
         super().__init__(
-            f"{release} failed while it read the data; what went wrong may tell of the rows and is not shown. "
-            "A curator who looks into it sets UPTACK_DEBUG=1."
+            f"{release} failed while it read the data. The reason may reveal something about the rows, so it is not "
+            "shown. The curator can set UPTACK_DEBUG=1 to see it."
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -42,15 +53,15 @@ class Failed(UptackError):
 
 
 class NoReplyError(UptackError):
-    """`unwrap()` was called on a ⊥. The refused result is the attribute `reply`."""
+    """A value was needed, and there is none: ⊥. The refused result is the attribute `reply`."""
 
     def __init__(self, reply: object) -> None:
         self.reply = reply
-        super().__init__(f"there is no value to unwrap: {reply}")
+        super().__init__(f"there is no value: {reply}")
 
 
 class NoInterval(UptackError):
-    """The release does not know the law of its noise, so it can't give an interval."""
+    """The release has no interval."""
 
 
 class UnknownLoss(UptackError, TypeError):
@@ -62,7 +73,7 @@ class Incomparable(UptackError, TypeError):
 
 
 class BudgetExceeded(UptackError):
-    """A request does not fit what is left of a budget: nothing was debited, and no data may be touched.
+    """A request exceeds what is left of a budget. Nothing was debited, and no data were read.
 
     `requested` and `remaining` are the guarantees, each a `Privacy`; `whose` names the budget.
     """
@@ -70,8 +81,8 @@ class BudgetExceeded(UptackError):
     def __init__(self, requested: object, remaining: object, whose: str = "the budget") -> None:
         self.requested, self.remaining, self.whose = requested, remaining, whose
         super().__init__(
-            f"{requested} does not fit {whose}, of which there is left {remaining}. "
-            "Ask for a release that costs less; what is spent never comes back."
+            f"{requested} exceeds what is left of {whose}: {remaining}. "
+            "Ask for a cheaper release. Spent budget cannot be recovered."
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -90,11 +101,13 @@ class LedgerError(UptackError):
 
 
 class LedgerCorrupt(LedgerError):
-    """A ledger does not add up: somebody or something has changed what must not change. `fault` says where."""
+    """A ledger is inconsistent: an entry was changed or lost. `fault` says where."""
 
     def __init__(self, where: str, fault: object) -> None:
         self.fault = fault
-        super().__init__(where, f"is damaged: {fault}", "Nothing is spent from it before it is restored from a copy.")
+        super().__init__(
+            where, f"is damaged: {fault}", "Restore it from a copy. Until then nothing can be spent from it."
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.where, self.fault)

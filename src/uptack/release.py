@@ -23,6 +23,8 @@ from uptack.privacy import Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss
 
 T = TypeVar("T")
+WITH_INTERVAL = ("median", "quantile", "median_difference", "quantile_difference")
+"""Functions with the option `interval`, which releases an interval for a part of ε."""
 LONG = 6
 """A vector or a mapping of more entries than this is shown as a table."""
 
@@ -111,8 +113,8 @@ class Release(Tabular, Generic[T]):
         checks.inside_unit("confidence", confidence)
         if self.noise is None:
             raise NoInterval(
-                f"the error of this {self.mechanism} depends on the data, so there is no interval; if the function has "
-                "interval=, ask for one with the release"
+                f"this {self.mechanism} has no interval, because its error depends on the data. "
+                f"{', '.join(WITH_INTERVAL)} release one if you pass interval=0.95 to the call"
             )
         low, high = self.noise.around(self.value, confidence)
         return _python(low), _python(high)
@@ -262,6 +264,21 @@ class NoReply(Tabular):
         """Which step gave no answer, if anything was spent on it, and what would give a reply."""
         why = f"{self.advice.why}; " if self.advice.why else ""
         return f"{why}a reply needs {self.advice}"
+    noise = rows = None
+    notes: tuple[str, ...] = ()
+    labels: tuple[Any, ...] = ()
+
+    def summary(self, *names: Any, **options: Any) -> str:
+        """⊥, what it cost, and what would give a reply: what `summary()` of an answer would be."""
+        return self.table().text()
+
+    def lines(self, *names: Any, **options: Any) -> list[str]:
+        """The same, line by line."""
+        return self.summary().splitlines()
+
+    def named(self, *names: Any) -> Self:
+        """The same ⊥: there are no entries to name."""
+        return self
 
     def unwrap(self) -> NoReturn:
         """Raises `NoReplyError`: there is no value."""

@@ -145,7 +145,7 @@ def test_tables_of_other_schemas_are_none_that_there_are(tmp_path):
         con.execute("CREATE TABLE s.seen AS SELECT 1 AS a")
         con.execute("CREATE TABLE seen AS SELECT 2 AS a")
     assert categories(open_table(tmp_path / "rows.duckdb"), "a") == {2: 1}
-    with pytest.raises(InvalidArgument, match=r"^table must be a table that there is, got 'hidden'"):
+    with pytest.raises(InvalidArgument, match=r"^no table named 'hidden'"):
         open_table(tmp_path / "rows.duckdb", table="hidden")
 
 

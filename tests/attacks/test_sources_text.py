@@ -71,13 +71,15 @@ def test_what_does_not_fit_is_missing(tmp_path):
     assert rows.size == 5
 
 
-def test_types_are_not_guessed_unless_the_curator_says_so(tmp_path):
+def test_tables_infer_no_types_and_sessions_say_so(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("age,ward\n1,A\n")
-    for opening in (open_table, ut.open):
-        with pytest.raises(InvalidArgument, match="types must be given for a CSV file") as error:
-            opening(path)
-        assert "'age'" in str(error.value)
+    with pytest.raises(InvalidArgument, match="types must be given for a CSV file") as error:
+        open_table(path)
+    assert "'age'" in str(error.value)
+    assert "inferred from the data and are now public" in ut.open(path).describe()
+    assert ut.open(path).inferred == {"age": "integer", "ward": "text"}
+    assert not ut.open(path, types={"age": "integer"}).inferred
     assert dict(open_table(path, types={}).kinds) == {"age": "text", "ward": "text"}
     assert dict(open_table(path, types={"age": "guess"}).kinds) == {"age": "integer", "ward": "text"}
 
@@ -103,10 +105,10 @@ def test_a_ledger_keeps_what_was_guessed_first(tmp_path):
 def test_the_line_of_names_decides_how_it_is_written(tmp_path):
     for name, sign in (("a.csv", ";"), ("b.csv", "|"), ("c.csv", "\t"), ("d.tsv", "\t"), ("e.csv", ",")):
         path = tmp_path / name
-        path.write_text(f"age{sign}ward\n1{sign}A\n" + "a,b,c,d;e|f\tg\n" * 5)
+        path.write_text(f"age{sign}ward\n" + f"1{sign}A\n" * 6 + "a,b,c,d;e|f\tg\n" * 5)
         rows = open_table(path, types={"age": "integer"})
         assert list(rows.kinds) == ["age", "ward"]
-        assert rows.size == 6
+        assert rows.size == 11
     path.write_text("age:ward\n1:A\n")
     assert categories(open_table(path, types={"age": "integer"}, delimiter=":"), "ward") == {"A": 1}
 
@@ -120,7 +122,7 @@ def test_a_first_row_is_not_taken_for_names(tmp_path):
     rows = open_table(path, types={"age": "integer", "ward": "text"}, header=False)
     assert categories(rows, "ward") == {"A": 1, "secret": 1}
     assert list(open_table(path, types={}, header=True).kinds) == ["31", "secret"]
-    with pytest.raises(InvalidArgument, match="types must be given for a file without a line of names"):
+    with pytest.raises(InvalidArgument, match="types must be given for a file without a header"):
         open_table(path, types="guess", header=False)
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 from tests.backends.test_ledger_crash import check_survival, spend_and_die
+from uptack.cli import main
 from uptack.errors import BudgetExceeded, LedgerCorrupt, LedgerError
 from uptack.ledger import Ledger
 from uptack.privacy import Privacy, loss
@@ -93,3 +94,16 @@ def test_killed_processes_lose_no_debit(postgres_url, tmp_path):
     killed = spend_and_die(postgres_url, "under fire", tmp_path, "1/80")
     assert killed >= 3
     check_survival(ledger, tmp_path, 80, killed)
+
+
+def test_the_command_line_takes_its_url(postgres_url, tmp_path, capsys):
+    place = postgres_url.replace("+psycopg", "")
+    assert main(["ledger", "create", place, "--epsilon", "1", "--dataset", "by command"]) == 0
+    table = tmp_path / "rows.csv"
+    table.write_text("x\n" + "\n".join(map(str, range(3000))))
+    options = ["--epsilon", "0.5", "--ledger", place, "--dataset", "by command"]
+    assert main(["median", str(table), "x", *options]) == 0
+    capsys.readouterr()
+    assert main(["ledger", "show", place, "--dataset", "by command"]) == 0
+    assert "median of x" in capsys.readouterr().out
+    assert Ledger(postgres_url, dataset="by command").remaining() == Privacy(0.5)

@@ -71,7 +71,7 @@ def test_reports_of_files_need_no_extra(tmp_path):
     code = f"""
 from uptack.cli import main
 assert main(["report", "{tmp_path}/rows.csv", "-e", "2", "--columns", "ward", "-o", "{tmp_path}/report.html"]) == 0
-assert main(["init", "{tmp_path}/rows.csv", "--yes"]) == 0
+assert main(["init", "{tmp_path}/rows.csv", "--yes", "-e", "2"]) == 0
 for name in ("rows.csv", "rows.parquet", "rows.arrow"):
     assert main(["median", f"{tmp_path}/{{name}}", "age", "-e", "2"]) == 0
 """

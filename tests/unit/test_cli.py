@@ -192,7 +192,7 @@ def test_plans_spend_nothing(capsys, ages, tmp_path):
     code, out, _ = run(capsys, "plan", ages, "median:age:0.001")
     assert code == 3
     code, out, _ = run(capsys, "report", ages, "--epsilon", "1", "--plan", "--ledger", book)
-    assert "in all: ε = " in out
+    assert "total: ε = " in out
     assert ut.Ledger(book).spent() == ut.Privacy(0)
 
 
@@ -355,8 +355,8 @@ def test_describe_says_whose_privacy_is_meant(capsys):
 
 def test_the_curator_can_ask_whether_people_have_several_rows(capsys):
     out = run(capsys, "describe", VISITS, "--curator")[1]
-    assert "FOR THE CURATOR'S EYES ONLY" in out
-    assert "patient_id: 3,000 values in 19,621 rows, at most 60 rows of one" in out
+    assert "FOR THE CURATOR ONLY" in out
+    assert "patient_id: 3,000 values in 19,621 rows, at most 60 rows per value" in out
     assert "--person patient_id" in out
     out = run(capsys, "describe", VISITS, "--curator", "--person", "patient_id", "--json")[1]
     assert json.loads(out)["curator"] == [

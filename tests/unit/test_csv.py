@@ -72,7 +72,7 @@ def test_errors_name_the_option_that_helps(tmp_path):
     rows = "größe,ort\n1,secret\n"
     assert "--encoding latin-1" in refusal(plain, rows.encode("latin-1"))
     assert "encoding='utf-16-le'" in refusal(plain, rows.encode("utf-16-le"))
-    assert "Take .gz off" in refusal(packed, rows.encode())
+    assert "remove .gz from" in refusal(packed, rows.encode())
     assert "Add .gz" in refusal(plain, gzip.compress(rows.encode()))
     assert "--no-header" in refusal(plain, b"1,2\n3,secret\n")
     assert "--no-header" in refusal(plain, b"\n1,secret\n")

@@ -11,12 +11,12 @@ import pytest
 import uptack as ut
 from tests.answers import categories
 from uptack.cli import main
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, LedgerError
 from uptack.table import schema
 from uptack.table.csv.inspector import look
 from uptack.table.engine.files import FileOptions, guess_types, schema_of
 from uptack.table.opening import open_table
-from uptack.table.schema import Said, Schema
+from uptack.table.schema import ColumnSchema, Schema
 
 TOML = """
 person = "id"
@@ -52,7 +52,7 @@ def test_whoever_opens_the_file_reads_it(visits, capsys):
     assert dict(session.source.kinds) == {"größe": "number", "ort": "text"}
     assert session.adjacency == ut.ADD_REMOVE.by_person("id")
     assert session.noun == "visit"
-    assert "as visits.csv.uptack.toml says" in session.describe()
+    assert "schema: visits.csv.uptack.toml" in session.describe()
     assert categories(open_table(visits), "ort") == {"Bonn": 1000, "Köln": 1000, None: 1000}
     assert main(["describe", str(visits), "--json"]) == 0
     found = capsys.readouterr()
@@ -100,7 +100,7 @@ def test_a_report_knows_where_values_lie(visits):
         ("[columns.a]\ngranularity = 0", "granularity of"),
         ("[columns.a]\ngranularity = true", "granularity of"),
         ("[columns.a]\nplausible = [3, 1]", "plausible of"),
-        ("[columns.a]\nplausible = [nan, 1]", "can't be read"),
+        ("[columns.a]\nplausible = [nan, 1]", "a file with an error"),
         ("[columns.a]\nlevels = ['x', 'x']", "levels of"),
         ("[columns.a]\nlevels = ['x', 1]", "levels of"),
         ("person = 'b'\n[columns.a]", "person of"),
@@ -110,7 +110,7 @@ def test_a_report_knows_where_values_lie(visits):
         ("[file]\nquote = 'x'\n[columns.a]", "a key of"),
         ("columns = 3", "columns of"),
         ("[file]", "a table for each column"),
-        ("[columns.a", "can't be read"),
+        ("[columns.a", "a file with an error"),
         ("[columns.a]\nkind = 'date'\nplausible = [0, 9]", r"two dates or times such as \["),
         ("[columns.a]\nkind = 'datetime-utc'\nplausible = [2020-01-01, 2021-01-01]", "T00:00Z"),
         ("[columns.a]\nkind = 'number'\nplausible = [2020-01-01, 2021-01-01]", "two numbers such as"),
@@ -221,7 +221,7 @@ def test_levels_on_the_command_line(wards, capsys):
         assert main([*fit, *wrong]) == 2
         assert said in capsys.readouterr().err
     assert main(["regression", str(wards), "--epsilon", "4"]) == 2
-    assert "TARGET must be given where there is no --formula" in capsys.readouterr().err
+    assert "TARGET must be given if there is no formula" in capsys.readouterr().err
     both = ["regression", str(wards), "cost", "--formula", "cost ~ age", "--epsilon", "4"]
     assert main(both) == 2
     assert "left out where there is a formula" in capsys.readouterr().err
@@ -229,11 +229,11 @@ def test_levels_on_the_command_line(wards, capsys):
 
 def test_what_is_written_is_read():
     columns = {
-        "day": Said("date", "week", ("2024-01-01", "2024-12-31")),
-        "a b": Said("boolean:ja/nein"),
-        'quote"\n\x7f\u2028é': Said("number", Fraction(1, 1000), (-1.5, 1e6)),
-        "": Said(None, None, None, ("x\\", "😀")),
-        "n": Said("integer", Fraction(500), None, (1, 2)),
+        "day": ColumnSchema("date", "week", ("2024-01-01", "2024-12-31")),
+        "a b": ColumnSchema("boolean:ja/nein"),
+        'quote"\n\x7f\u2028é': ColumnSchema("number", Fraction(1, 1000), (-1.5, 1e6)),
+        "": ColumnSchema(None, None, None, ("x\\", "😀")),
+        "n": ColumnSchema("integer", Fraction(500), None, (1, 2)),
     }
     dialect = {
         "delimiter": "\t",
@@ -276,9 +276,9 @@ def test_the_look_writes_a_schema(tmp_path, capsys):
     assert "--curator" in capsys.readouterr().err
     assert main(["describe", str(path), "--curator", "--write"]) == 0
     found = capsys.readouterr()
-    assert found.err.startswith("uptack: FOR THE CURATOR'S EYES ONLY")
+    assert found.err.startswith("uptack: FOR THE CURATOR ONLY")
     assert "public from now on" in found.err
-    assert "größe: number in steps of 0.5" in found.out
+    assert "größe: number, multiples of 0.5" in found.out
     session = ut.open(path)
     assert session.adjacency.person == ("patient_id",)
     assert session.source.size == 200
@@ -313,7 +313,7 @@ def test_init_takes_what_is_proposed(tmp_path, capsys):
     pq.write_table(pa.table({"x": np.arange(300.0)}), path)
     assert main(["init", str(path), "--yes", "--epsilon", "0"]) == 0
     assert not (tmp_path / "rows.parquet.ledger.db").exists()
-    assert ut.open(path).schema.columns == {"x": Said()}
+    assert ut.open(path).schema.columns == {"x": ColumnSchema()}
     (tmp_path / "rows.parquet.uptack.toml").unlink()
     assert main(["init", str(path), "--yes"]) == 0
     assert ut.Ledger(tmp_path / "rows.parquet.ledger.db").remaining() == ut.Privacy(1, 1e-6)
@@ -353,7 +353,7 @@ def test_a_look_at_a_file_without_names_proposes_them(tmp_path, capsys, text, si
 
 @pytest.mark.parametrize(
     ("cells", "step"),
-    [(("3.0", "5.0", "12"), 1), (("2.5", "14.0"), 0.5), (("2.25", "0.75", "1.5"), 0.05), (("0.10", "0.25"), 0.05),
+    [(("2.5", "14.0"), 0.5), (("2.25", "0.75", "1.5"), 0.05), (("0.10", "0.25"), 0.05),
      (("0.1", "0.25", "0.33"), 0.01), (("1.5", "2e3"), None)],
 )  # fmt: skip
 def test_the_step_of_numbers_is_as_coarse_as_it_can_be(tmp_path, cells, step):
@@ -361,3 +361,110 @@ def test_the_step_of_numbers_is_as_coarse_as_it_can_be(tmp_path, cells, step):
     path.write_text("x\n" + "\n".join(cells * 50) + "\n", "utf-8")
     (seen,) = look(str(path), FileOptions()).columns
     assert (seen.kind, None if seen.granularity is None else float(seen.granularity)) == ("number", step)
+
+
+PEOPLE = 'person = "id"\n[columns.id]\nkind = "integer"\n[columns.x]\nkind = "integer"\n'
+
+
+def write_people(path, schema=PEOPLE):
+    path.write_text("id,x\n" + "".join(f"{i // 2},{i % 50}\n" for i in range(2000)))
+    if schema:
+        path.with_name(path.name + ".uptack.toml").write_text(schema)
+    return path
+
+
+def test_init_names_the_ledger_and_every_command_debits_it(tmp_path, capsys):
+    path = write_people(tmp_path / "visits.csv", schema=None)
+    assert main(["init", str(path), "--yes", "--epsilon", "2"]) == 0
+    told = schema_of(path)
+    assert told.ledger == str(tmp_path / "visits.csv.ledger.db")
+    assert 'ledger = "visits.csv.ledger.db"' in (tmp_path / "visits.csv.uptack.toml").read_text()
+    assert main(["median", str(path), "x", "--epsilon", "0.5"]) == 0
+    assert ut.open(path)["x"].median(epsilon=0.25)
+    ledger = ut.Ledger(tmp_path / "visits.csv.ledger.db")
+    assert [entry.cost.epsilon for entry in ledger.history()] == [0.5, 0.25]
+    capsys.readouterr()
+    assert main(["ledger", "show", str(tmp_path / "visits.csv.ledger.db")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("median of x" in line and line.split()[-2:] == ["0.5", "0"] for line in lines)
+    assert main(["median", str(path), "x", "--epsilon", "5"]) == 2  # more than is left
+
+
+def test_a_ledger_that_the_schema_names_is_not_replaced(tmp_path):
+    path = write_people(tmp_path / "visits.csv", 'ledger = "budget.db"\n' + PEOPLE)
+    with pytest.raises(LedgerError, match=r"budget\.db"):
+        ut.open(path)  # there is no such ledger yet
+    people = ut.SUBSTITUTE.by_person("id")
+    own = ut.Ledger(tmp_path / "budget.db", epsilon=1, adjacency=people)
+    other = ut.Ledger(tmp_path / "other.db", epsilon=1, adjacency=people)
+    with pytest.raises(InvalidArgument, match=r"which visits\.csv\.uptack\.toml names"):
+        ut.open(path, ledger=other)
+    assert ut.open(path, ledger=tmp_path / "budget.db")["x"].median(epsilon=0.5)
+    assert own.spent().epsilon == 0.5
+    assert not other.history()
+
+
+def test_a_schema_may_name_a_data_set_and_no_password(tmp_path):
+    write_people(tmp_path / "visits.csv", 'ledger = "budget.db"\ndataset = "visits"\n' + PEOPLE)
+    people = ut.SUBSTITUTE.by_person("id")
+    ut.Ledger(tmp_path / "budget.db", epsilon=1, dataset="visits", adjacency=people)
+    assert ut.open(tmp_path / "visits.csv").ledger.dataset == "visits"
+    with pytest.raises(InvalidArgument, match="without a password"):
+        schema.parse('ledger = "postgresql://me:secret@host/base"\n[columns.x]')
+    assert main(["init", str(write_people(tmp_path / "a.csv", "")), "--yes", "--ledger", "postgresql://a:b@h/c"]) == 2
+    with pytest.raises(InvalidArgument, match="dataset of"):
+        schema.parse('dataset = "visits"\n[columns.x]')
+
+
+def test_a_schema_holds_through_symbolic_links(tmp_path):
+    (tmp_path / "real").mkdir()
+    path = write_people(tmp_path / "real" / "visits.csv", 'ledger = "budget.db"\n' + PEOPLE)
+    ut.Ledger(tmp_path / "real" / "budget.db", epsilon=1, adjacency=ut.SUBSTITUTE.by_person("id"))
+    (tmp_path / "middle.csv").symlink_to("real/visits.csv")
+    (tmp_path / "link.csv").symlink_to("middle.csv")
+    session = ut.open(tmp_path / "link.csv")
+    assert session.adjacency.person == ("id",)
+    assert session.ledger.where == str(tmp_path / "real" / "budget.db")
+    assert dict(open_table(tmp_path / "link.csv").kinds) == dict(open_table(path).kinds)
+    (tmp_path / "middle.csv.uptack.toml").symlink_to("real/visits.csv.uptack.toml")
+    assert ut.open(tmp_path / "link.csv").adjacency.person == ("id",)  # the same schema twice
+    (tmp_path / "link.csv.uptack.toml").write_text("[columns.id]\n[columns.x]\n")
+    with pytest.raises(InvalidArgument, match="beside a link"):
+        ut.open(tmp_path / "link.csv")
+
+
+def test_a_pattern_uses_the_schema_that_all_its_files_have(tmp_path):
+    one, two = (write_people(tmp_path / f"visits-{i}.csv") for i in (1, 2))
+    pattern = str(tmp_path / "visits-*.csv")
+    assert ut.open(pattern).adjacency.person == ("id",)
+    two.with_name(two.name + ".uptack.toml").unlink()
+    with pytest.raises(InvalidArgument, match="has another schema than"):
+        ut.open(pattern)
+    one.with_name(one.name + ".uptack.toml").unlink()
+    assert ut.open(pattern, types="guess").adjacency.person == ()
+
+
+def test_a_folder_has_one_schema(tmp_path):
+    folder = tmp_path / "visits.parquet"
+    folder.mkdir()
+    pq.write_table(pa.table({"id": [1, 1, 2], "x": [1.0, 2.0, 3.0]}), folder / "a.parquet")
+    (folder / "a.parquet.uptack.toml").write_text('person = "id"\n[columns.id]\n[columns.x]\n')
+    assert ut.open(folder).adjacency.person == ("id",)
+    (tmp_path / "visits.parquet.uptack.toml").write_text("[columns.id]\n[columns.x]\n")
+    with pytest.raises(InvalidArgument, match="beside the folder"):
+        ut.open(folder)
+
+
+def test_a_ledger_is_named_by_its_path_or_url(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ut.Ledger("budget.db", epsilon=1)
+    session = ut.open({"x": np.arange(2000)}, ledger="budget.db")
+    assert session["x"].median(epsilon=0.5)
+    assert session.remaining.epsilon == 0.5
+    with pytest.raises(InvalidArgument, match="its path or its URL"):
+        ut.open({"x": np.arange(2000)}, ledger=3)
+    assert main(["ledger", "show", "mysql://host/base"]) == 2
+    assert "a URL of mysql" in capsys.readouterr().err  # and not a file called mysql:/host/base
+    write_people(tmp_path / "plain.csv", schema=None)
+    assert main(["median", "plain.csv", "x", "-e", "1", "--ledger", "mysql://host/base"]) == 2
+    assert "a URL of mysql" in capsys.readouterr().err

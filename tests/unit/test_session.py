@@ -160,7 +160,7 @@ def test_what_is_refused_after_a_look_has_been_paid_for(tmp_path):
         (lambda s: Request("mode", "age", epsilon=1), "statistic"),
         (lambda s: Request("median", "age"), "epsilon"),
         (lambda s: s.run(Request("median", "age", "cost", epsilon=1)), "columns"),
-        (lambda s: ut.open(TABLE, ledger="budget.db"), "ledger"),
+        (lambda s: ut.open(TABLE, ledger=3), "ledger"),
     ],
 )
 def test_misuse_is_found_before_the_debit(wrong, said, tmp_path):

@@ -94,7 +94,7 @@ def test_rows_that_do_not_meet_conditions_are_rows_without_values(said, file):
         assert session.source.size == ROWS
         assert np.array_equal(matrix(session.source, *NUMBERS), values, equal_nan=True)
         assert categories(session.source, "ward") == wards
-        assert f"Only rows where {said} are looked at; how many there are is secret." in session.describe()
+        assert f"Only rows with {said} are used, and their number is secret." in session.describe()
     theirs = opened(TABLE, person="id").where(given).source
     assert theirs.size == TABLE.id.nunique()
     assert np.array_equal(matrix(theirs, *NUMBERS), values, equal_nan=True)
@@ -182,7 +182,7 @@ def test_nothing_is_read_before_it_is_paid_for(tmp_path, monkeypatch):
 
 MISUSE = {
     "no conditions": ({}, "where must be one or more conditions"),
-    "no such column": ({"agee": 3}, "column must be a column that there is"),
+    "no such column": ({"agee": 3}, "no column named 'agee'"),
     "a text for numbers": ({"age": "x"}, r"where\['age'\] must be a finite number, as the column is of type integer"),
     "a truth for numbers": ({"age": True}, "finite number"),
     "no finite number": ({"cost": (">", float("inf"))}, "finite number"),
@@ -197,7 +197,7 @@ MISUSE = {
     "no list": ({"ward": ("in", "Surgery")}, "a list of 1 to 1,000 values"),
     "an empty list": ({"ward": ("in", [])}, "a list of 1 to 1,000 values"),
     "too long a list": ({"age": ("in", range(1001))}, "a list of 1 to 1,000 values"),
-    "ids": ({"id": 3}, "another one than the ids"),
+    "ids": ({"id": 3}, "other than the ids"),
 }
 
 
@@ -263,7 +263,7 @@ def test_delta_is_for_a_list_of_groups_where_a_function_has_no_use_for_it():
 def test_groups_of_a_session_are_names_and_tuples():
     session = opened(TABLE)
     for by, message in ((["ward", "ward"], "by"), ([], "by"), (["ward", "agee"], "column"), (["ward", 3], "by")):
-        with pytest.raises(InvalidArgument, match=rf"^{message} must be"):
+        with pytest.raises(InvalidArgument, match=rf"^(no )?{message} (must be|named)"):
             session.count(by=by, epsilon=1, delta=1e-6)
     with pytest.raises(InvalidArgument, match=r"^groups must be a list of tuples of 2 values"):
         session.count(by=["ward", "sex"], groups=["Surgery"], epsilon=1)
@@ -295,7 +295,7 @@ def test_conditions_as_they_are_written(written, meant, file, capsys):
     ("written", "said"),
     [
         ("age>=x", "--where 'age>=x' must be a number for a column of numbers"),
-        ("foo=1", "--where 'foo=1' must be a column that there is, got 'foo'"),
+        ("foo=1", "--where 'foo=1' must be the name of a column, got 'foo'"),
         ("age", "--where 'age' must be a condition such as"),
         ("died>true", "--where 'died>true' must be '==', '!=', 'in' or 'not in' for truth values"),
         ("ward>", "--where 'ward>' must be a value after >, got nothing"),
@@ -315,11 +315,11 @@ def test_groups_of_several_columns_and_reports_as_they_are_written(file, tmp_pat
     assert "(Surgery, f)\t" in shown
     assert "(Maternity, m)\t" in shown
     assert main(["count", str(file), "-e", "1", *by[:4], "--group", "Surgery"]) == 2
-    assert "2 values with commas" in capsys.readouterr().err
+    assert "2 values separated by commas" in capsys.readouterr().err
     report = tmp_path / "r.md"
     asked = ["report", str(file), "-e", "9", "--columns", "ward", "--where", "ward=Surgery", "--seed", "3"]
     assert main([*asked, "-o", str(report)]) == 0
-    assert "Only rows where ward == 'Surgery' are looked at" in report.read_text()
+    assert "Only rows with ward == 'Surgery' are used" in report.read_text()
     assert main(["describe", str(file), "--where", "ward=Surgery", "--curator"]) == 0
 
 

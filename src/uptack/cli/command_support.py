@@ -1,4 +1,4 @@
-"""What the commands share: options, how a table is opened, how a result is shown, and exit codes."""
+"""What the commands share: options, opening a table, printing a result, and exit codes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 import click
 import numpy as np
 
-from uptack.cli.condition_syntax import narrowed
+from uptack.cli.condition_syntax import narrow
 from uptack.cli.parameter_types import Exact, Missing, pairs, stacked
-from uptack.cli.stdin import kept
+from uptack.cli.stdin import standard_input
 from uptack.display.align import aligned
 from uptack.display.numbers import number
 from uptack.display.time_text import words
-from uptack.errors import NoInterval
+from uptack.errors import InvalidArgument, NoInterval
 from uptack.labels import json_text, label, lines, pasted
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
@@ -28,58 +28,72 @@ from uptack.release import NoReply, Release
 from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
-from uptack.table.csv.rules import GUESS
+from uptack.table.csv.near_misses import near_misses
+from uptack.table.csv.rules import GUESS, UNNAMED
 from uptack.table.engine import files
-from uptack.table.values.declared import FORMS
 
 ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
 SIGNALS: list[int] = []
-"""The signals that have come to stop the command. An engine may have turned one into an error of its own."""
+"""Signals to stop the command that have arrived. An engine may turn one into an error of its own."""
 LISTED = 30
-"""The guessed types of so many columns are listed as options."""
+"""Up to this many inferred types are listed as options."""
 
 ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
 
 
 epsilon = click.option("--epsilon", "-e", type=Exact(), required=True, help="The privacy budget, such as 0.5.")
-delta = click.option("--delta", type=Exact(), default="0", show_default=True, help="Chance that the guarantee fails.")
+delta = click.option(
+    "--delta",
+    type=Exact(),
+    default="0",
+    show_default=True,
+    help="δ of (ε, δ)-differential privacy; 0 for pure differential privacy.",
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 file_options = stacked(
     click.option("--table", help="Which table of a DuckDB file."),
     click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
-                 help="NAME=KIND: what a column of a CSV file holds (integer, number, boolean, boolean:ja/nein, text, "
-                      "date, datetime, datetime-utc, duration). Without a schema (uptack init) the others are guessed "
-                      "from the rows, and shown."),
-    click.option("--delimiter", help="What is between two cells of a CSV file, if its line of names does not show it."),
+                 help="NAME=KIND: the type of a column of a CSV file (integer, number, boolean, text, date, datetime, "
+                      "datetime-utc, duration, or with how cells are written: boolean:ja/nein, number:€, "
+                      "date:%d.%m.%Y, duration:%H:%M). Without a schema (uptack init) the others are inferred from the "
+                      "rows, and printed."),
+    click.option("--delimiter", help="The character between cells of a CSV file, if its header does not show it."),
     click.option("--header/--no-header", default=None,
-                 help="Whether a CSV file begins with a line of names. If not: --type for all columns, in order."),
-    click.option("--encoding", help="How a CSV file is encoded, such as latin-1 or utf-16. [default: utf-8]"),
+                 help="Whether a CSV file has a header. If not: --type for all columns, in order."),
+    click.option("--skip-rows", type=click.IntRange(0), metavar="N",
+                 help="Skip N lines above the header of a CSV file."),
+    click.option("--comment", metavar="MARK", help="Lines of a CSV file that begin with this are comments, such as #."),
+    click.option("--unnamed", type=click.Choice(UNNAMED),
+                 help="Where rows of a CSV file have a cell that the header has no name for: first, as in files that R "
+                      "writes, or last. none: the header ends with a delimiter, and rows do not."),
+    click.option("--encoding", help="The encoding of a CSV file, such as latin-1 or utf-16. [default: utf-8]"),
     click.option("--decimal", type=click.Choice([".", ","]), help="The decimal sign of a CSV file. [default: .]"),
-    click.option("--thousands", help="What is between groups of three digits in a CSV file."),
-    click.option("--na", multiple=True, metavar="WORD",
-                 help="A word for missing values in a CSV file, such as NA. More than once for several."),
+    click.option("--thousands", help="The separator between groups of three digits in a CSV file."),
+    click.option("--na", multiple=True, metavar="[NAME=]WORD",
+                 help="A word for missing values in a CSV file, such as NA; age=-9 for one column. May be repeated."),
 )  # fmt: skip
 
 session_options = stacked(
     file_options,
-    click.option("--ledger", type=click.Path(path_type=Path), help="Charge this ledger before the data are touched."),
-    click.option("--dataset", default="data", help="Which data set of the ledger."),
-    click.option("--analyst", help="On whose behalf, for a ledger with budgets per analyst."),
+    click.option("--ledger", help="A ledger that every release is debited to before data are read: a file, or the URL "
+                                  "of a PostgreSQL database. [default: the one that the schema names]"),
+    click.option("--dataset", help="Which data set of the ledger. [default: data]"),
+    click.option("--analyst", help="The analyst who spends, for a ledger with allowances."),
     click.option("--adjacency", type=click.Choice(list(ADJACENCIES)),
                  help="Whether the number of rows, or of people, is public (substitute, the default) or secret "
                       "(add-remove)."),
     click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True,
-                 help="How many rows one person may own."),
+                 help="How many rows one person may have."),
     click.option("--person", multiple=True, metavar="COLUMN",
-                 help="The column of ids that says whose a row is; more than once for an id of several columns. "
-                      "People are protected then, with all their rows."),
-    click.option("--noun", help="What one row is, such as person-year. [default: row]"),
+                 help="The column with the id of each row's person. People are then protected, with all their rows. "
+                      "May be repeated, for an id of several columns."),
+    click.option("--noun", help="What one row is called, such as visit. [default: row]"),
     click.option("--missing", type=Missing(), default="drop", show_default=True,
                  help="What to do with missing values."),
     click.option("--where", multiple=True, metavar="CONDITION",
-                 help="Only rows that meet this, such as ward=Surgery, age>=18, ward!=, age=18..65 or ward=a|b; "
-                      "more than once for several conditions, all of which must be met."),
+                 help="Only rows that meet this condition, such as ward=Surgery, age>=18, ward!=, age=18..65, ward=a|b "
+                      "or \"age >= 18 and ward == 'Surgery'\". May be repeated; all conditions must be met."),
     click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for tests. NOT PRIVATE."),
 )  # fmt: skip
 
@@ -90,34 +104,36 @@ SESSION = (
 
 
 @contextmanager
-def opened(path: str, options: dict[str, Any]) -> Iterator[Session]:
-    """A session on a file, or on CSV from standard input. Takes its own options out of the others."""
+def open_source(path: str, options: dict[str, Any]) -> Iterator[Session]:
+    """A session on a file, or on CSV from standard input. It removes its own options from `options`."""
     own = {name: options.pop(name) for name in SESSION}
-    with kept(sys.stdin.buffer) if path == "-" else nullcontext(path) as data:
+    with standard_input(sys.stdin.buffer) if path == "-" else nullcontext(path) as data:
+        split_missing_words(data, own)
         with steps(f"opening {'standard input' if path == '-' else Path(path).name}", 1):
-            session, types = _session(data, own)
-        _show_guesses(session, types)
+            session = _session(data, own)
+        _show_inferred(session, data, own)
         for text in own["where"]:
-            session = narrowed(session, text)
+            session = narrow(session, text)
         yield session
 
 
 def _ledger(own: dict[str, Any]) -> Any:
     if own["ledger"] is None:
+        if own["dataset"] is not None:
+            raise InvalidArgument("--dataset", "used together with --ledger", repr(own["dataset"]))
         return None
     from uptack.ledger import Ledger
 
-    return Ledger(own["ledger"], dataset=own["dataset"])
+    return Ledger(own["ledger"], dataset=own["dataset"] or "data")
 
 
-def _session(data: str | Path, own: dict[str, Any]) -> tuple[Session, dict[str, str] | None]:
-    """A session on a file, and the kinds of its columns that were stated or are guessed."""
-    types = _types(data, own)
-    session = open_session(
+def _session(data: str | Path, own: dict[str, Any]) -> Session:
+    """A session on a file."""
+    return open_session(
         data,
         table=own["table"],
-        types=types,
-        **written(own),
+        types=_types(data, own),
+        **dialect_options(own),
         ledger=_ledger(own),
         analyst=own["analyst"],
         adjacency=ADJACENCIES.get(own["adjacency"]),
@@ -127,48 +143,61 @@ def _session(data: str | Path, own: dict[str, Any]) -> tuple[Session, dict[str, 
         missing=own["missing"],
         entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
     )
-    return session, types
 
 
-def written(own: dict[str, Any]) -> dict[str, Any]:
-    """How a CSV file is written, as far as the options say it."""
+def dialect_options(own: dict[str, Any]) -> dict[str, Any]:
+    """The options that say how a CSV file is written."""
     return {name: own[name] or None if name == "na" else own[name] for name in files.DIALECT}
 
 
+def split_missing_words(data: str | Path, own: dict[str, Any]) -> None:
+    """Puts the words for missing values into the options: NAME=WORD is for one column, if there is one of that name."""
+    words = own["na"]
+    if isinstance(words, dict) or not any("=" in word for word in words) or not files.is_text(data):
+        return
+    told = files.schema_of(data)
+    plain = files.FileOptions(types=own["types"] or GUESS, **{**dialect_options(own), "na": None})
+    names = files.text_layout(data, plain if told is None else told.filled(plain))[1].names
+    by_column = {name: list[str]() for name in names}
+    for word in words:
+        name = max((one for one in names if word.startswith(f"{one}=")), key=len, default=None)
+        for column in names if name is None else (name,):
+            by_column[column].append(word if name is None else word[len(name) + 1 :])
+    own["na"] = by_column
+
+
 def _types(data: str | Path, own: dict[str, Any]) -> dict[str, str] | None:
-    """The kinds of columns that were stated. For a CSV file without a schema, "guess" for the others: its curator is
-    who calls.
-    """
+    """The declared types. For a CSV file without a schema the others are inferred: the caller is its curator."""
     stated: dict[str, str] = own["types"]
     if not files.is_text(data) or own["header"] is False or files.schema_of(data) is not None:
         return stated or None
-    names = files.text_layout(data, files.FileOptions(types=GUESS, **written(own)))[1].names
+    names = files.text_layout(data, files.FileOptions(types=GUESS, **dialect_options(own)))[1].names
     return {**dict.fromkeys(names, GUESS), **stated}
 
 
-def _show_guesses(session: Session, types: dict[str, str] | None) -> None:
-    """What was guessed, as the options that would say it; of many columns, how a file says it."""
-    guessed = [name for name, kind in (types or {}).items() if kind == GUESS]
-    if len(guessed) > LISTED:
-        say(
-            f"uptack: the types of {len(guessed)} columns were guessed from the rows, and are public from now on: "
-            "`uptack describe TABLE` shows them, `uptack describe TABLE --curator --write` writes them down.",
-            err=True,
-        )
-    elif guessed:
-        source = session.source.as_rows()
-        called = {form: name for name, form in FORMS.items()}
-        kinds = {**source.kinds, **{name: called[form] for name, form in source.forms.items()}}
-        said = " ".join(f"--type {pasted(f'{name}={kinds[name]}')}" for name in guessed)
-        say(
-            "uptack: guessed from the rows, and public from now on (state what is wrong, or let `uptack describe TABLE "
-            f"--curator --write` look at the file and write it down): {said}",
-            err=True,
-        )
+def _show_inferred(session: Session, data: str | Path, own: dict[str, Any]) -> None:
+    """Print the inferred types, as the options that would declare them, and hints for the curator."""
+    kinds = session.inferred
+    if not kinds:
+        return
+    hints = near_misses(
+        data, files.FileOptions(types=GUESS, **dialect_options(own)), [n for n in kinds if kinds[n] == "text"]
+    )
+    if len(kinds) > LISTED:
+        listed = "`uptack describe TABLE` lists them."
+    else:
+        listed = " ".join(f"--type {pasted(f'{name}={kind}')}" for name, kind in kinds.items())
+    say(
+        f"uptack: The types of {len(kinds)} columns were inferred from the data and are now public. Correct them with "
+        f"--type, or save them with `uptack describe TABLE --curator --write`: {listed}",
+        err=True,
+    )
+    for hint in hints:
+        say(f"uptack: FOR THE CURATOR: {hint}", err=True)
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print lines. What could not be printed, and might act on a terminal, is shown as an escape."""
+    """Print lines. Control characters, which might act on a terminal, are shown as escapes."""
     click.echo(lines(text), err=err)
 
 
@@ -179,13 +208,13 @@ def release(
     *columns: str,
     finish: Callable[[Any], Any] | None = None,
 ) -> int:
-    """Make one release and show it; the exit code says whether there was an answer.
+    """Make one release and print it; the exit code says whether there was an answer.
 
-    `request(session, *columns, **options)` gets the options that are not the session's and were given. `finish` makes
-    something that can be printed of the value.
+    `request(session, *columns, **options)` gets the options of the release that were given. `finish` turns the value
+    into something that can be printed.
     """
     json_wanted = options.pop("as_json")
-    with opened(path, options) as session:
+    with open_source(path, options) as session:
         given = {name: value for name, value in options.items() if value is not None}
         asked = request(session, *columns, **given)
         with steps(asked.statistic.replace("_", " "), 1):
@@ -198,13 +227,13 @@ def release(
 
 
 def as_dict(result: Made) -> dict[str, Any]:
-    """A result as plain values, with its 95% interval where it has one."""
+    """A result as plain values, with its 95% interval if it has one."""
     ends = _ends(result)
     return {**result.to_dict(), **({} if ends is None else {"interval": [_listed(end) for end in ends]})}
 
 
 def as_text(result: Made) -> str:
-    """A result for people: the value, then how and for how much."""
+    """A result as text: the value, then the mechanism and the cost."""
     if not result:
         return f"⊥  no reply ({result.mechanism}, {result.privacy}); a reply needs {result.advice}"
     fit = getattr(result, "lines", None)  # of a regression: estimates and their errors
@@ -215,9 +244,9 @@ def as_text(result: Made) -> str:
 
 
 def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
-    """One line for each number, with its name and its interval where it has them."""
+    """One line for each number, with its name and its interval if it has them."""
     if isinstance(value, Mapping) and not value:
-        return ["nothing is large enough to be shown"]
+        return ["no category has enough rows to be shown"]
     if isinstance(value, Mapping):
         return [f"{label(k)}\t{_short(v)}" for k, v in value.items()]
     if hasattr(value, "points"):
@@ -238,7 +267,7 @@ def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
 
 
 def _said(value: Any) -> str:
-    """A number, a time or a duration as a person would write it."""
+    """A number, a time or a duration as text."""
     return words(value) if isinstance(value, date | timedelta) else number(value)
 
 

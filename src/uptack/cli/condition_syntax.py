@@ -1,4 +1,4 @@
-"""Values of columns, and conditions on rows, as they are written on a command line.
+"""Values of columns, and conditions on rows, on a command line.
 
     --where NAME=VALUE        rows that have this value; NAME= those that have none
     --where NAME!=VALUE       rows that have another one; NAME!= those that have any
@@ -8,10 +8,13 @@
 
 The name ends at the first =, !, < or >, unless a column has a longer name. A value is a number, true or false, or a
 text, as the column's declared kind has it. A text with | in it is one value after ==, as in NAME==a|b.
+
+The text that `Session.where` takes is understood, too: --where "age >= 18 and ward == 'Surgery'".
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 from collections.abc import Callable, Sequence
@@ -27,9 +30,12 @@ OPTION = "--where"
 MUST = "a condition such as ward=Surgery, age>=18, age=18..65 or ward=a|b"
 
 
-def narrowed(session: Session, text: str) -> Session:
-    """The session on rows that meet a condition as it is written. An error names the option."""
+def narrow(session: Session, text: str) -> Session:
+    """The session on the rows that meet a condition. An error names the option."""
     try:
+        if re.search(r"""['"]|\band\b""", text):
+            with contextlib.suppress(InvalidArgument):
+                return session.where(text)
         name, sign, value = _split(text.strip(), session.source.kinds)
         return session.where({name: _meant(sign, value, session.source.kinds[name])})
     except InvalidArgument as error:
@@ -38,7 +44,7 @@ def narrowed(session: Session, text: str) -> Session:
 
 
 def _split(text: str, columns: Any) -> tuple[str, str, str]:
-    """The column, the sign and what is compared: the longest name of a column that the text begins with."""
+    """The column, the operator and the value. The column is the longest name that the text begins with."""
     for name in sorted(columns, key=len, reverse=True):
         rest = text[len(name) :].lstrip()
         sign = next((sign for sign in SIGNS if rest.startswith(sign)), None)
@@ -51,7 +57,7 @@ def _split(text: str, columns: Any) -> tuple[str, str, str]:
 
 
 def _meant(sign: str, text: str, kind: Kind) -> tuple[str, Any]:
-    """The pair that `Session.where` takes."""
+    """The operation and the value that `Session.where` takes."""
     low, dots, high = text.partition("..")
     if sign == "=" and dots and kind in ("integer", "number", "time", "duration"):
         return "between", (value(kind, low), value(kind, high))
@@ -64,19 +70,19 @@ def _meant(sign: str, text: str, kind: Kind) -> tuple[str, Any]:
 
 
 def keys(session: Session, columns: Sequence[str], text: str) -> Any:
-    """A group or a category, as the columns have them: of several columns a tuple, with commas between its parts."""
+    """A group or a category of the columns' kinds; for several columns a tuple, from a text with commas."""
     kinds = [session.source.kinds[known(name, session.source.kinds)] for name in columns]
     if len(kinds) == 1:
         return value(kinds[0], text)
     parts = _parts(text, "key")
     if len(parts) != len(kinds):
-        must = f"{len(kinds)} values with commas between them, one for each of {', '.join(columns)}"
+        must = f"{len(kinds)} values separated by commas, one for each of {', '.join(columns)}"
         raise InvalidArgument("key", must, repr(text))
     return tuple(value(kind, part) for kind, part in zip(kinds, parts, strict=True))
 
 
 def levels(session: Session, texts: Sequence[str]) -> dict[str, list[Any]]:
-    """NAME=VALUE,VALUE as the levels of columns. A value with a comma is quoted, or has an option of its own."""
+    """The levels of columns from NAME=VALUE,VALUE. A value with a comma is quoted, or has its own option."""
     found: dict[str, list[Any]] = {}
     columns = session.source.kinds
     for text in texts:
@@ -94,16 +100,16 @@ def levels(session: Session, texts: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def _parts(text: str, option: str, blanks: bool = False) -> list[str]:
-    """Values with commas, maybe blanks, between them. One with a comma or the end of a line in it is quoted."""
+    """Values separated by commas, and maybe blanks. A value with a comma or a line break is quoted."""
     try:
         return next(csv.reader([text], skipinitialspace=blanks), [])
     except csv.Error:
-        must = 'values with commas between them, such as A,"B, C"'
+        must = 'values separated by commas, such as A,"B, C"'
         raise InvalidArgument(option, must, repr(text)) from None
 
 
 def value(kind: Kind, text: str) -> Any:
-    """A value as a column of this kind has them."""
+    """A text as a value of a column of this kind."""
     return _KINDS.get(kind, str)(text)
 
 

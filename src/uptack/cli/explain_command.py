@@ -1,4 +1,4 @@
-"""`uptack explain`: what a guarantee promises, in words."""
+"""`uptack explain`: a guarantee in words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from uptack.privacy import Adjacency, Privacy
 from uptack.privacy.explanation import promise
 
 LARGEST = 1 << 28
-"""Bytes of a report that are read, at most."""
+"""The most bytes that a report may have."""
 
 
 @click.command(
@@ -27,9 +27,9 @@ Examples:
 """
 )
 @click.argument("path", metavar="REPORT.JSON", type=click.Path(path_type=Path))
-@click.option("--epsilon", type=Exact(), help="Also for this ε, to compare.")
+@click.option("--epsilon", type=Exact(), help="Compare with this ε.")
 def explain(path: Path, epsilon: Any) -> int:
-    """The guarantee of a report in words, and that of another ε beside it. Needs no data, spends nothing."""
+    """The guarantee of a report in words. It reads no data and spends nothing."""
     whose, spent = _read(path)
     say("\n".join(part for part in (whose, promise(spent), _tested(spent)) if part))
     if epsilon is not None:
@@ -44,8 +44,8 @@ def _tested(privacy: Privacy) -> str:
 
 
 def _read(path: Path) -> tuple[str, Privacy]:
-    """Whose privacy a report is about, and what it spent."""
-    must = "a report that `uptack report -o report.json` wrote"
+    """Whose privacy a report protects, and what it spent."""
+    must = "a report saved by `uptack report -o report.json`"
     try:
         if path.stat().st_size > LARGEST:
             raise ValueError

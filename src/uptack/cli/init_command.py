@@ -1,4 +1,4 @@
-"""`uptack init`: a schema and a ledger for a file, by asking its curator."""
+"""`uptack init`: create the schema and the ledger of a file, with questions to its curator."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 
 import click
 
-from uptack.cli.command_support import ADJACENCIES, ANSWER, file_options, opened, say
-from uptack.cli.describe_command import look_lines, looked, new, proposed, save
+from uptack.cli.command_support import ADJACENCIES, ANSWER, file_options, open_source, say
+from uptack.cli.describe_command import inspect_table, look_lines, new_schema_place, propose_schema, save_schema
 from uptack.cli.parameter_types import Exact
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read
 from uptack.labels import label
+from uptack.privacy import Adjacency
 from uptack.privacy.explanation import whose
 from uptack.progress import steps
+from uptack.table import schema as schemas
 from uptack.table.csv import cells
 from uptack.table.csv.inspector import Look
 from uptack.table.id_candidates import repeats
@@ -24,58 +26,74 @@ from uptack.table.names import known
 from uptack.table.schema import Schema
 
 REST = {
-    "ledger": None, "dataset": "data", "analyst": None, "adjacency": None, "rows_per_person": 1, "person": (),
+    "ledger": None, "dataset": None, "analyst": None, "adjacency": None, "rows_per_person": 1, "person": (),
     "noun": None, "missing": "drop", "where": (), "seed": None,
 }  # fmt: skip
-"""What a session is told beside how its file is written."""
+"""Options of a session besides those of its file."""
 ASKED = {
     "encoding": "Encoding",
-    "delimiter": "Between two cells",
+    "delimiter": "Character between cells",
     "decimal": "Decimal sign",
-    "thousands": "Between thousands",
-    "na": "Words for missing values, with blanks between them",
+    "thousands": "Separator of thousands",
+    "na": "Words for missing values, separated by blanks",
 }
 
 
 @click.command(epilog="\b\nExamples:\n  uptack init patients.csv\n  uptack init patients.csv --yes --epsilon 3")
 @click.argument("path", metavar="TABLE")
-@click.option("--yes", "-y", is_flag=True, help="Ask nothing: take what is proposed.")
-@click.option("--epsilon", "-e", type=Exact(), help="The whole budget of the ledger; 0 for none. [default: 1]")
-@click.option("--delta", type=Exact(), help="The whole δ of the ledger. [default: 1e-6]")
-@click.option("--ledger", type=click.Path(path_type=Path), help="Where the ledger goes. [default: TABLE.ledger.db]")
+@click.option("--yes", "-y", is_flag=True, help="Ask no questions: accept what is proposed.")
+@click.option("--epsilon", "-e", type=Exact(), help="The total ε of the ledger; 0 for no ledger. [default: 1]")
+@click.option("--delta", type=Exact(), help="The total δ of the ledger. [default: 1e-6]")
+@click.option("--ledger", help="A new file for the ledger, or the URL of a PostgreSQL database. "
+                                "[default: TABLE.ledger.db]")  # fmt: skip
 @file_options
-def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: Path | None, **options: Any) -> int:
-    """Look at a file, ask its curator, and write down what is public of it: TABLE.uptack.toml. Make a ledger, too.
+def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: str | None, **options: Any) -> int:
+    """Create the schema of a file, TABLE.uptack.toml, and a ledger, with a few questions.
 
-    The look is NOT PRIVATE. What is written down is public from then on.
+    It inspects the rows, which is NOT PRIVATE. The schema is public from then on. It names the ledger, so that every
+    release from the file is debited.
     """
-    new(path)
-    asking = _Asking(yes)
-    seen = asking.written(path, options)
-    with opened(path, {**REST, **options}) as session:
+    new_schema_place(path)
+    questions = _Questions(yes)
+    seen = questions.dialect(path, options)
+    with open_source(path, {**REST, **options}) as session:
         with steps("looking for ids", 1):
             ids = repeats(session.source)
-        schema = proposed(session, seen, ids, (), None, None)
-    schema = asking.people(asking.kinds(schema))
-    budget = asking.number("Privacy budget ε of all releases together; 0 for no ledger", epsilon, "1")
+        schema = propose_schema(session, seen, ids, (), None, None)
+    schema = questions.people(questions.kinds(schema))
+    budget = questions.number("Total privacy budget ε of all releases (0: no ledger)", epsilon, "1")
     if budget:
-        slack = asking.number("δ of all releases together", delta, "1e-6")
-        place = ledger or Path(asking.word("Ledger", f"{path}.ledger.db"))
+        slack = questions.number("Total δ of all releases", delta, "1e-6")
+        place = ledger or questions.word("Ledger", f"{path}.ledger.db")
         relation = ADJACENCIES[schema.adjacency or "substitute"]
         relation = relation.by_person(*schema.person) if schema.person else relation
-        from uptack.ledger import Ledger
-
-        if place.exists():
-            raise InvalidArgument("ledger", "a new file", f"{str(place)!r}, which exists", "Say --ledger.")
-        say(f"{Ledger(place, budget, slack, adjacency=relation)!r}\n{whose(relation, schema.noun or 'row')}")
-    save(path, schema)
-    charged = f" --ledger {place}" if budget else ""
-    say(f"Now: uptack report {path} --epsilon {float(budget) / 2 or 1:g}{charged}")
+        ledger_place, dataset = _new_ledger(path, place, budget, slack, relation)
+        schema = replace(schema, ledger=ledger_place, dataset=dataset)
+        say(whose(relation, schema.noun or "row"))
+    save_schema(path, schema)
+    say(f"Now: uptack report {path} --epsilon {float(budget) / 2 or 1:g}")
     return ANSWER
 
 
-class _Asking:
-    """Questions on the terminal, each with what is proposed as its default; with `yes` none is asked."""
+def _new_ledger(path: str, place: str, epsilon: Any, delta: Any, relation: Adjacency) -> tuple[str, str | None]:
+    """Creates the ledger of a table. Returns its place and data set as the schema names them."""
+    from uptack.ledger import Ledger
+
+    schemas.check_ledger_place(place)
+    if "://" in place:
+        dataset = Path(path).name
+        say(repr(Ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)))
+        return place, dataset
+    file = Path(place)
+    if file.exists():
+        raise InvalidArgument("ledger", "a new file", f"{place!r}, which exists", "Name another one with --ledger.")
+    say(repr(Ledger(file, epsilon, delta, adjacency=relation)))
+    same = file.resolve().parent == schemas.place(path).resolve().parent
+    return file.name if same else str(file.resolve()), None
+
+
+class _Questions:
+    """Questions on the terminal, each with a proposed answer. With `yes` the proposals are accepted unasked."""
 
     def __init__(self, yes: bool) -> None:
         self.yes = yes
@@ -91,12 +109,12 @@ class _Asking:
             return read(usual) if given is None else given
         return click.prompt(question, default=usual, type=Exact())
 
-    def written(self, path: str, options: dict[str, Any]) -> Look | None:
-        """How the file is written, until the curator says yes."""
+    def dialect(self, path: str, options: dict[str, Any]) -> Look | None:
+        """How the file is written, until the curator agrees."""
         given = dict(options)
         while True:
             filled = dict(given)
-            seen = looked(path, filled)
+            seen = inspect_table(path, filled)
             if seen is None:
                 return None
             say("\n".join(look_lines(seen)))
@@ -108,34 +126,34 @@ class _Asking:
                 given[name] = tuple(value.split()) if name == "na" else value
 
     def kinds(self, schema: Schema) -> Schema:
-        """What the columns hold."""
-        if not schema.kinds or self.sure("Do the columns hold what is listed above?"):
+        """The types of the columns."""
+        if not schema.kinds or self.sure("Are these types right?"):
             return schema
         columns = dict(schema.columns)
         for name, said in columns.items():
             kind = self._until(f"{label(name)} ({', '.join(cells.TYPES)})", said.kind or "text", _kind)
             numeric = kind in ("integer", "number")
             usual = "" if said.granularity is None else f"{float(said.granularity):g}"
-            step = self._until("  in steps of (none if empty)", usual, _step) if numeric else None
+            step = self._until("  values are multiples of (empty: unknown)", usual, _step) if numeric else None
             columns[name] = replace(said, kind=kind, granularity=step)
         return replace(schema, columns=columns)
 
     def people(self, schema: Schema) -> Schema:
-        """Whose rows they are."""
+        """Whose rows they are: people or the rows themselves."""
 
         def ids(text: str) -> tuple[str, ...]:
             return tuple(known(one.strip(), dict.fromkeys(schema.columns, "other")) for one in text.split(",") if one)
 
-        question = "Column that says whose a row is (several: with commas; none: each row is protected by itself)"
+        question = "Column with the id of each row's person (several: separated by commas; none: rows are protected)"
         person = self._until(
             question, ",".join(schema.person) or "none", lambda text: () if text == "none" else ids(text)
         )
-        noun = self.word("What one row is", schema.noun or "row")
-        public = self.sure(f"May everybody know the number of {'people' if person else 'rows'}?")
+        noun = self.word("What is one row called?", schema.noun or "row")
+        public = self.sure(f"Is the number of {'people' if person else 'rows'} public?")
         return replace(schema, person=person, noun=noun, adjacency="substitute" if public else "add-remove")
 
     def _until(self, question: str, usual: str, read: Any) -> Any:
-        """The first answer that can be read."""
+        """The first valid answer."""
         while True:
             try:
                 return read(self.word(question, usual))
@@ -147,7 +165,7 @@ class _Asking:
 
 def _kind(text: str) -> str:
     if not cells.is_kind(text):
-        raise InvalidArgument("kind", f"one of {', '.join(cells.TYPES)}, or such as boolean:yes/no", repr(text))
+        raise InvalidArgument("kind", f"one of {', '.join((*cells.TYPES, *cells.EXAMPLES))}", repr(text))
     return text
 
 

@@ -1,7 +1,7 @@
 """The command line.
 
-Exit codes: 0 for an answer, 3 for ⊥, 2 for misuse, 1 for a broken promise, 130 (or 128 and the signal's number) when
-interrupted.
+Exit codes: 0 for an answer, 3 for ⊥, 2 for wrong usage, 1 for a failed audit, an invalid ledger or a report that could
+not be written, 130 (or 128 plus the number of the signal) when interrupted.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import gc
 import importlib
 import io
+import re
 import signal
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -22,30 +22,57 @@ from uptack.errors import UptackError
 from uptack.labels import json_text
 from uptack.privacy.explanation import whose
 
-LEDGER = click.argument("path", metavar="LEDGER", type=click.Path(path_type=Path))
-DATASET = click.option("--dataset", default="data", show_default=True, help="What the budget is for.")
+LEDGER = click.argument("place", metavar="LEDGER")
+DATASET = click.option("--dataset", default="data", show_default=True, help="The data set that the budget is for.")
 ENGINES = ("_duckdb", "duckdb", "pyarrow", "ibis", "sqlglot", "sqlalchemy")
-"""Packages whose errors are about files and databases. Their text may show a row, so only their kind is printed."""
+"""Packages whose errors are about files and databases. Their text may show a row, so only the type is printed."""
 
 
 WRITTEN = {
     "report": "report_command",
-    "plan": "report_command",
-    "describe": "describe_command",
     "init": "init_command",
+    "describe": "describe_command",
+    "plan": "report_command",
     "explain": "explain_command",
 }
-"""Commands, and the files that they are written in, which are imported when a command is asked for."""
+"""Commands, and the modules that define them. A module is imported when its command is called."""
+
+
+START, LEDGERS = "Start here", "Ledgers, the audit and the shell"
+RELEASES = (
+    "Statistics of one column",
+    "Counts",
+    "Comparisons and correlations",
+    "Regression and other models",
+    "Densities",
+)
+"""Sections of `uptack --help`, in this order; those of other packages follow."""
+CLAUSE, LONGEST_HELP = ", with |, without |, which |: |; |, or ⊥", 1000
+"""A line of `uptack --help` is the first clause of the command's own help."""
 
 
 class Commands(click.Group):
-    """Commands that are written somewhere, and one for every release function, which are made when they are needed."""
+    """The commands of `WRITTEN`, and one for every release function, made when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
         from uptack.cli.release_commands import commands
 
-        return [*sorted([*super().list_commands(ctx), *WRITTEN]), *commands()]
+        return [*WRITTEN, *super().list_commands(ctx), *commands()]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands in sections: where to start, releases by topic, ledgers and the rest."""
+        sections: dict[str, list[tuple[str, str]]] = {name: [] for name in (START, *RELEASES, LEDGERS)}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                usual = START if name in WRITTEN else LEDGERS
+                lines = sections.setdefault(getattr(command, "section", usual), [])
+                lines.append((name, re.split(CLAUSE, command.get_short_help_str(limit=LONGEST_HELP))[0].rstrip(".")))
+        for title, lines in sections.items():
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of that name."""
@@ -58,15 +85,6 @@ class Commands(click.Group):
 
         return commands().get(name)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is meant. `regression --robust` is the name of an earlier version."""
-        if args[:1] == ["regression"] and "--robust" in args:
-            say("uptack: `regression --robust` is called `robust-regression` now", err=True)
-            args = ["robust-regression", *(word for word in args[1:] if word != "--robust")]
-        return super().resolve_command(ctx, args)
-
 
 @click.group(
     cls=Commands,
@@ -76,37 +94,43 @@ Examples:
   uptack report patients.parquet --epsilon 2 -o report.html
   uptack median patients.parquet age --epsilon 0.1 --ledger budget.db
 
-Exit codes: 0 an answer, 3 no reply (⊥), 2 misuse, 130 interrupted, 1 an audit or a ledger that does not
-hold, or a report that could not be written.
+Exit codes: 0 an answer, 3 no reply (⊥), 2 wrong usage, 130 interrupted, 1 a failed audit, an invalid ledger,
+or a report that could not be written.
 """,
 )
 @click.version_option(package_name="uptack")
 def cli() -> None:
-    """Differentially private robust statistics without bounds on the data: a private, close answer, or ⊥."""
+    """Differentially private robust statistics without bounds on the data.
+
+    The answer is private and close to the truth, or it is ⊥ (no reply).
+    """
 
 
 @cli.group(epilog="\b\nExample:\n  uptack ledger create budget.db --epsilon 3 --delta 1e-6")
 def ledger() -> None:
-    """Budgets that can't be overspent or lost."""
+    """Create, show and verify ledgers, which hold privacy budgets."""
 
 
 @ledger.command()
 @LEDGER
-@click.option("--epsilon", "-e", type=Exact(), required=True, help="The whole budget.")
+@click.option("--epsilon", "-e", type=Exact(), required=True, help="The total ε.")
 @click.option("--delta", type=Exact(), default="0", show_default=True)
 @DATASET
 @click.option("--adjacency", type=click.Choice(list(ADJACENCIES)), default="substitute", show_default=True)
-@click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True, help="Whom it protects.")
-@click.option("--person", multiple=True, metavar="COLUMN", help="The column of ids of the people whom it protects.")
+@click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True,
+              help="How many rows one person may have.")  # fmt: skip
+@click.option(
+    "--person", multiple=True, metavar="COLUMN", help="The column with the ids of the people that it protects."
+)
 def create(
-    path: Path, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int, person: tuple[str, ...]
+    place: str, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int, person: tuple[str, ...]
 ) -> int:
-    """Create a ledger with a budget. Whom it protects, rows or people, is fixed from then on."""
+    """Create a ledger with a budget. Its unit, rows or people, cannot be changed later."""
     from uptack.ledger import Ledger
 
     relation = ADJACENCIES[adjacency].per_person(rows_per_person)
     relation = relation.by_person(*person) if person else relation
-    say(f"{Ledger(path, epsilon, delta, dataset=dataset, adjacency=relation)!r}\n{whose(relation)}")
+    say(f"{Ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)!r}\n{whose(relation)}")
     return ANSWER
 
 
@@ -114,30 +138,28 @@ def create(
 @LEDGER
 @DATASET
 @as_json
-def show(path: Path, dataset: str, as_json: bool) -> int:
-    """What was spent on what, and what is left."""
+def show(place: str, dataset: str, as_json: bool) -> int:
+    """Every entry with its cost, the sum of all costs, and what is left."""
     from uptack.ledger import Ledger
 
-    book = Ledger(path, dataset=dataset)
+    book = Ledger(place, dataset=dataset)
     if as_json:
         history = [entry.to_dict() for entry in book.history()]
         left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
         say(json_text({**left, "history": history}, indent=2))
         return ANSWER
-    for entry in book.history():
-        say(f"{entry.number:>5}  {entry.time}  {entry.analyst or '':<10} {entry.what}")
-    say(f"spent: {book.spent()}\nleft:  {book.remaining()}")
+    say(book.table().text(sys.maxsize))
     return ANSWER
 
 
 @ledger.command()
 @LEDGER
 @DATASET
-def verify(path: Path, dataset: str) -> int:
-    """Check that no entry was changed, lost or left out."""
+def verify(place: str, dataset: str) -> int:
+    """Check that no entry was changed or removed."""
     from uptack.ledger import Ledger
 
-    found = Ledger(path, dataset=dataset).verify()
+    found = Ledger(place, dataset=dataset).verify()
     say(str(found))
     return ANSWER if found else BROKEN
 
@@ -145,7 +167,7 @@ def verify(path: Path, dataset: str) -> int:
 @cli.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def audit(arguments: tuple[str, ...]) -> int:
-    """Attack every mechanism on hostile neighbours: claimed ε against the ε that an attacker can show."""
+    """Attack every mechanism, and compare the claimed ε with the ε that an attacker can demonstrate."""
     from uptack.audit import main as run
 
     return run(list(arguments))
@@ -154,7 +176,7 @@ def audit(arguments: tuple[str, ...]) -> int:
 @cli.command(epilog='\b\nExample:\n  eval "$(uptack completion bash)"')
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
-    """The lines that a shell needs to complete uptack's commands."""
+    """Print the shell code that completes uptack's commands."""
     from click.shell_completion import get_completion_class
 
     found = get_completion_class(shell)
@@ -168,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return int(cli.main(arguments, prog_name="uptack", standalone_mode=False) or ANSWER)
     except click.exceptions.Abort:
-        say("interrupted; what was debited stays debited", err=True)
+        say("interrupted; debits stand", err=True)
         return INTERRUPTED
     except click.ClickException as error:
         shown = io.StringIO()
@@ -181,16 +203,16 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in ENGINES:
             raise
-        say(f"uptack: the data can't be read ({type(error).__name__})", err=True)
+        say(f"uptack: the data could not be read ({type(error).__name__})", err=True)
         return MISUSE
 
 
 def run() -> None:
     """The entry point of the command `uptack`.
 
-    Whoever ends the command (Ctrl-C, `kill`, a terminal that is closed) lets it clean up: files with rows go away. An
-    engine that is stopped in the middle of a query may raise an error of its own, so which signal came is remembered
-    here. A paid answer must not be lost to a terminal that can't show some letter: it is shown as an escape.
+    When the command is stopped (Ctrl-C, `kill`, a closed terminal), it removes its files with rows. An engine that is
+    stopped in the middle of a query may raise an error of its own, so the signal is remembered here. A paid answer must
+    not be lost because a terminal cannot show a character, so such characters are escaped.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -203,12 +225,12 @@ def run() -> None:
     except (Exception, SystemExit):
         if not SIGNALS:
             raise
-        say("interrupted; what was debited stays debited", err=True)
+        say("interrupted; debits stand", err=True)
     sys.exit(128 + SIGNALS[0] if SIGNALS else code)
 
 
 def _catch_signals() -> None:
-    """Let each of them stop the command as Ctrl-C does, and be remembered."""
+    """Let each signal stop the command as Ctrl-C does, and remember it."""
 
     def stop(signum: int, frame: object) -> None:
         SIGNALS.append(signum)

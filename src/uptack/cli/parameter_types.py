@@ -1,4 +1,4 @@
-"""How values are written on a command line: numbers, ranges, dates, and pairs with a name."""
+"""Types of values on a command line: numbers, ranges, dates, and NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from uptack.table.values.times import UNITS, spoken
 
 
 class Exact(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A number as it is written, without a detour over floats: 0.1 is one tenth."""
+    """An exact number: 0.1 is one tenth."""
 
     name = "number"
 
@@ -31,7 +31,7 @@ class StepSize(Exact):
     name = "number|day|hour|..."
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """A duration as it is: the function reads it."""
+        """A number, or the text of a duration, which the function parses."""
         said = spoken(value)
         duration = value in UNITS or (said is not None and said.word == "duration")
         return value if duration else super().convert(value, param, ctx)
@@ -43,7 +43,7 @@ class Edge(Exact):
     name = "number|date"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """A date as it is: the function reads it."""
+        """A number, or the text of a date, which the function parses."""
         return value if spoken(value) is not None else super().convert(value, param, ctx)
 
 
@@ -53,7 +53,7 @@ class Range(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     name = "LOW:HIGH"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The text as two floats: which of them may be less is for the function to say."""
+        """The text as two floats. The function checks their order."""
         try:
             return span(value)
         except ValueError:
@@ -61,7 +61,7 @@ class Range(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 def span(text: str) -> tuple[Any, Any]:
-    """LOW:HIGH as two numbers, two dates, or two times or durations that are written alike: the middle one divides.
+    """LOW:HIGH as two numbers, dates, times or durations. The colon in the middle separates them.
 
     >>> span("0:120"), span("0:05:00:3:00:00")
     ((0.0, 120.0), ('0:05:00', '3:00:00'))
@@ -83,7 +83,7 @@ class Missing(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     name = "drop|error|low|high|NUMBER"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """One of the words, or a number."""
+        """One of the words, a number, or a time."""
         words = ("drop", "error", "low", "high")
         try:
             return value if value in words or spoken(value) is not None else read(value)
@@ -92,7 +92,7 @@ class Missing(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 def pairs(read: Callable[[str], Any], example: str) -> Callable[..., dict[str, Any]]:
-    """A callback for options of the form NAME=SOMETHING, as many as there are."""
+    """A callback for repeated options of the form NAME=SOMETHING."""
 
     def found(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
         made = {}
@@ -110,5 +110,5 @@ def pairs(read: Callable[[str], Any], example: str) -> Callable[..., dict[str, A
 
 
 def stacked(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Several decorators as one, in the order in which they are listed."""
+    """Several decorators as one, in the given order."""
     return lambda f: functools.reduce(lambda inner, decorate: decorate(inner), reversed(decorators), f)

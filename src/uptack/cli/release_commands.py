@@ -1,4 +1,4 @@
-"""Commands for single releases: one for every release function that reads columns, made from its declaration."""
+"""Commands for single releases: one for every release function of columns, made from its declaration."""
 
 from __future__ import annotations
 
@@ -14,13 +14,26 @@ from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared
 from uptack.registry.options import GROUPING
 from uptack.session import Request, Session
+from uptack.session.columns import is_formula
 from uptack.session.requests import in_tables
 
 FROM_SESSION = ("adjacency", "rows_per_person", "person", "missing", "entropy")
-"""Options that are the session's on a command line."""
+"""Options of the session, which a release does not have on a command line."""
+
+SECTIONS = {
+    "statistics": "Statistics of one column",
+    "discrete": "Counts",
+    "densities": "Densities",
+    "ranks": "Comparisons and correlations",
+    "multivariate": "Regression and other models",
+    "regression": "Regression and other models",
+    "kernels": "Regression and other models",
+}
+"""Where `uptack --help` lists the commands of each folder."""
+OTHER = "Other releases"
 
 SINGLE = {"classes": "class", "equals": "equals"}
-"""One of several, where that is not what is left without an s."""
+"""The singular of an option, if it is not the plural without its s."""
 
 TYPES: dict[str, Any] = {
     "number": Exact(),
@@ -36,8 +49,8 @@ TYPES: dict[str, Any] = {
 }
 
 
-def written(option: Option) -> Callable[[Any], Any] | None:
-    """An option of a function as one of a command; None where it can't be written, or is the session's."""
+def command_option(option: Option) -> Callable[[Any], Any] | None:
+    """The option of a command for an option of a function; None if it has no text form, or belongs to the session."""
     if option.form == "object" or option.name in FROM_SESSION:
         return None
     several = option.form in ("numbers", "keys", "edges", "words", "levels")
@@ -75,7 +88,7 @@ def _columns(declaration: Declaration) -> Callable[[Any], Any]:
 def command(declaration: Declaration) -> click.Command:
     """The command of a release function: `uptack NAME TABLE COLUMN ... --epsilon ...`."""
     name = (declaration.also or declaration.name).replace("_", "-")
-    options = [line for option in declaration.options if (line := written(option)) is not None]
+    options = [line for option in declaration.options if (line := command_option(option)) is not None]
 
     def run(path: str, columns: Any, target: str | None = None, **options: Any) -> int:
         names = (columns,) if isinstance(columns, str) else tuple(columns or ())
@@ -95,19 +108,28 @@ def command(declaration: Declaration) -> click.Command:
         session_options,
     )
     made: click.Command = decorate(run)
+    made.section = _section(declaration)  # type: ignore[attr-defined]
     return made
 
 
+def _section(declaration: Declaration) -> str:
+    package, *rooms = declaration.function.__module__.split(".")
+    return SECTIONS.get(rooms[0], OTHER) if package == "uptack" and rooms else OTHER
+
+
 def _request(declaration: Declaration, target: str | None) -> Callable[..., Request]:
-    """How the words of a command become a request."""
+    """The function that makes a request from the arguments of a command."""
 
     def request(session: Session, *names: str, **given: Any) -> Request:
-        told = {name: value for name, value in given.items() if value not in ((), None)}
-        if target is None and "formula" in declaration.allowed and "formula" not in told:
-            raise InvalidArgument("TARGET", "given where there is no --formula", "nothing", "It is the response.")
-        named: tuple[str, ...] = names if target is None else (target, *names)
-        if target is not None and not names and "formula" not in told:
-            named = (target, *session.predictors(target, None))
+        told, response = {name: value for name, value in given.items() if value not in ((), None)}, target
+        takes_formula = "formula" in declaration.allowed
+        if takes_formula and not names and "formula" not in told and is_formula(session, response):
+            told["formula"], response = response, None
+        if response is None and takes_formula and "formula" not in told:
+            raise InvalidArgument("TARGET", "given if there is no formula", "nothing", "It is the response.")
+        named: tuple[str, ...] = names if response is None else (response, *names)
+        if response is not None and not names and "formula" not in told:
+            named = (response, *session.predictors(response, None))
         for option in declaration.options:
             if option.form == "keys" and option.name in told:
                 asked = Request(declaration.name, *named, **told).columns  # a formula names them
@@ -127,15 +149,16 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
 
 
 def _drawn(value: Any) -> Any:
-    """A released function as points of a curve; anything else as it is."""
+    """A released function as points of a curve; other values unchanged."""
     if hasattr(value, "on_grid"):
         return value.on_grid().density()
     return getattr(value, "curve", value)
 
 
 def commands() -> dict[str, click.Command]:
-    """All of them, by name."""
+    """All commands for releases, by name."""
     made = [command(declaration) for declaration in declared().values() if in_tables(declaration)]
+    density.section = SECTIONS["densities"]  # type: ignore[attr-defined]
     return {str(one.name): one for one in made} | {"density": density}
 
 
@@ -143,12 +166,18 @@ def commands() -> dict[str, click.Command]:
 @click.argument("path", metavar="TABLE")
 @click.argument("column", metavar="COLUMN")
 @click.option("--epsilon", "-e", type=Exact(), required=True, help="The privacy budget, such as 0.5.")
-@click.option("--delta", type=Exact(), default="0", show_default=True, help="Chance that the guarantee fails.")
-@click.option("--low", type=Exact(), help="Where the curve begins; from private quantiles if left out.")
-@click.option("--high", type=Exact(), help="Where it ends.")
+@click.option(
+    "--delta",
+    type=Exact(),
+    default="0",
+    show_default=True,
+    help="δ of (ε, δ)-differential privacy; 0 for pure differential privacy.",
+)
+@click.option("--low", type=Exact(), help="The left end of the curve. [default: from private quantiles]")
+@click.option("--high", type=Exact(), help="The right end.")
 @stacked(as_json, session_options)
 def density(path: str, column: str, low: Any, high: Any, **options: Any) -> int:
-    """The density of a column as points of a curve: bumps with Gaussian-process noise, or a Fourier series if δ = 0."""
+    """The density of a column as points of a curve: a kernel density estimate, or a Fourier series if δ = 0."""
     if low is not None and high is not None and not low < high:
         raise InvalidArgument("high", "above low", str(high))
     smooth = bool(options["delta"])

@@ -16,7 +16,7 @@ from uptack.cli.command_support import (
     SIGNALS,
     as_json,
     epsilon,
-    opened,
+    open_source,
     say,
     session_options,
 )
@@ -31,7 +31,7 @@ from uptack.session import Plan, Request
 
 SECTIONS = registered()
 MOST = 12
-"""So many categories of a column are printed."""
+"""The most categories of a column that are printed."""
 
 
 @click.command(
@@ -65,28 +65,30 @@ Examples:
     callback=pairs(str, "UNIT, such as age=years"),
     help="NAME=UNIT: a column's unit of measurement, for axes and cards.",
 )
-@click.option("--columns", help="Only these columns, with commas between them.")
+@click.option("--columns", help="Only these columns, separated by commas.")
 @click.option(
     "--share",
     "shares",
     multiple=True,
     callback=pairs(read, "WEIGHT, such as age=2"),
-    help="NAME=WEIGHT: a column's part of the budget.",
+    help="NAME=WEIGHT: the weight of a column in the budget.",
 )
 @click.option(
     "--plausible",
     multiple=True,
     callback=pairs(span, "LOW:HIGH, such as age=0:120"),
-    help="NAME=LOW:HIGH: a guess of where a column's values lie. It need not be right.",
+    help="NAME=LOW:HIGH: a guess of where a column's values lie. It may be wrong.",
 )
 @stacked(
     *(click.option(f"--{one.option.replace('_', '-')}", is_flag=one.takes is bool, help=one.help) for one in SECTIONS)
 )
-@click.option("--plan", "only_plan", is_flag=True, help="Show costs and expected errors; touch no data, spend nothing.")
+@click.option(
+    "--plan", "only_plan", is_flag=True, help="Show costs and expected errors. Reads no data and spends nothing."
+)
 @click.option("--open", "show", is_flag=True, help="Open the report when it is written.")
 @stacked(as_json, session_options)
 def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **options: Any) -> int:
-    """A private profile of a whole table: one budget, no bounds asked.
+    """A private profile of a whole table, within one budget.
 
     TABLE is a CSV, Parquet, Arrow or DuckDB file, or - for CSV from standard input.
     """
@@ -96,13 +98,13 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
     masthead = {name: options.pop(name) for name in ("title", "author", "source", "date")}
     choices |= {one.option: options.pop(one.option) for one in SECTIONS}
     if only_plan:
-        with opened(path, options) as session:
+        with open_source(path, options) as session:
             planned = report_plan(session, options["epsilon"], options["delta"], **choices)
         return _show_plan(planned, json_wanted)
     masthead["title"] = masthead["title"] or ("standard input" if path == "-" else Path(path).name)
     with ExitStack() as held:
         places = [held.enter_context(Output(output)) for output in _distinct(outputs)]
-        session = held.enter_context(opened(path, options))
+        session = held.enter_context(open_source(path, options))
         made = session.report(epsilon=options["epsilon"], delta=options["delta"], **masthead, **choices)
         if SIGNALS:
             raise KeyboardInterrupt
@@ -112,7 +114,7 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
             except Exception as error:
                 return _rescued(place, made, error)
     files = ", ".join(str(place.path) for place in places)
-    say(to_json(made) if json_wanted else f"{to_text(made, most=MOST)}\nThe whole report: {files}")
+    say(to_json(made) if json_wanted else f"{to_text(made, most=MOST)}\nFull report: {files}")
     if show:
         import webbrowser
 
@@ -121,20 +123,20 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
 
 
 def _distinct(outputs: tuple[str, ...]) -> list[str]:
-    """Each file once: two reports in one place would be one."""
+    """The files, each once: two reports in one file would overwrite each other."""
     if len({os.path.realpath(output) for output in outputs}) < len(outputs):
-        raise InvalidArgument("output", "several files that differ", "one of them twice")
+        raise InvalidArgument("output", "different files", "the same file twice")
     return list(outputs)
 
 
 def _rescued(place: Output, made: Profile, error: Exception) -> int:
-    """A report that was paid for and can't be written where it should be is printed, all of it, and saved elsewhere."""
+    """Print a paid report that could not be written, all of it, and save it elsewhere."""
     say(to_json(made))
     try:
         where = f"It is saved as {place.rescue(made)}."
     except OSError:
-        where = "It could not be saved elsewhere either: keep what was printed."
-    say(f"uptack: {place.path} can't be written ({error}); the report above is paid for. {where}", err=True)
+        where = "It could not be saved elsewhere, so keep the printed one."
+    say(f"uptack: {place.path} could not be written ({error}). The report is printed above. {where}", err=True)
     return BROKEN
 
 
@@ -160,7 +162,7 @@ def _request(text: str) -> Request:
 @click.argument("requests", nargs=-1, required=True, metavar="STATISTIC:COLUMN:EPSILON...")
 @stacked(as_json, session_options)
 def plan(path: str, requests: tuple[str, ...], **options: Any) -> int:
-    """What releases would cost and how close they would be, before anything is spent."""
+    """The cost and the expected error of releases, before anything is spent."""
     json_wanted, asked = options.pop("as_json"), [_request(text) for text in requests]
-    with opened(path, options) as session:
+    with open_source(path, options) as session:
         return _show_plan(session.plan(asked), json_wanted)

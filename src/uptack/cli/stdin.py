@@ -1,4 +1,4 @@
-"""Rows from standard input, kept for as long as the command runs and no longer."""
+"""Rows from standard input, kept only while the command runs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 HANDLES = Path("/proc/self/fd")
-"""Where Linux lets a process open once more what it has open, also when no name is left."""
+"""Where Linux lets a process reopen a file that it has open, even one without a name."""
 
 
 @contextmanager
-def kept(stream: BinaryIO) -> Iterator[Path]:
-    """The path of a CSV file with what the stream holds, in a folder that only this user may enter.
+def standard_input(stream: BinaryIO) -> Iterator[Path]:
+    """The path of a CSV file with the content of the stream, in a folder that only this user may enter.
 
-    Where the system allows it, the rows have no name on the disk from the first byte on, and the path is a link that
-    leads to them in this process alone. So they are gone when the process ends, however it ends. Elsewhere they
-    are removed when the command ends or is asked to (Ctrl-C, SIGTERM, SIGHUP: `uptack.cli.main.run`), and nothing but
-    a process that is killed outright can leave them behind.
+    If the system allows it, the rows never have a name on the disk, and the path is a link that works in this process
+    alone. So they are gone when the process ends, however it ends. On other systems they are removed when the command
+    ends or is stopped (Ctrl-C, SIGTERM, SIGHUP: `uptack.cli.main.run`). Only a killed process can leave them behind.
     """
     with tempfile.TemporaryDirectory(prefix="uptack-") as folder, tempfile.TemporaryFile(dir=folder) as unnamed:
         path = Path(folder) / "stdin.csv"
@@ -37,7 +36,7 @@ def kept(stream: BinaryIO) -> Iterator[Path]:
 
 
 def _leads_to(link: Path, handle: int) -> bool:
-    """Whether the link opens this very file."""
+    """Whether the link opens this file."""
     try:
         return os.path.samestat(link.stat(), os.fstat(handle))
     except OSError:

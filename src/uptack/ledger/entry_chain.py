@@ -45,7 +45,7 @@ class Verification:
         return self.fault is None
 
     def __str__(self) -> str:
-        return f"{self.entries} entries hold" + ("" if self.fault is None else f", then {self.fault}")
+        return f"{self.entries} valid entries" + ("" if self.fault is None else f", then {self.fault}")
 
 
 def following(last: Row | None, said: dict[str, Any], balance: Balance, relation: Adjacency, tree: Loss | None) -> Row:
@@ -72,7 +72,7 @@ class ChainSums:
     last: Row | None = None
 
     def read(self, row: Row) -> str:
-        """Takes the next row. Returns what is wrong with it, or an empty text."""
+        """Adds the next row. Returns what is wrong with it, or ""."""
         return self._link(row) or self._sums(row)
 
     def _link(self, row: Row) -> str:
@@ -80,7 +80,7 @@ class ChainSums:
         if row["number"] != number:
             return "is missing"
         if digest(row) != row["hash"]:
-            return "was changed: its hash is not that of what it says"
+            return "was changed: its hash does not match"
         return "" if row["previous"] == previous else "does not follow the entry before it"
 
     def _sums(self, row: Row) -> str:
@@ -91,9 +91,9 @@ class ChainSums:
         except (ValueError, TypeError, KeyError) as error:
             return f"can't be read: {error}"
         if (balance.spent, balance.own) != said:
-            return "states sums that the debits don't add up to"
+            return "has sums that do not match the debits"
         if row["kind"] == "debit" and not balance.within:
-            return "spends more than there was"
+            return "exceeds the budget"
         self.spent, self.own[row["analyst"]], self.last = balance.spent, balance.own, row
         return ""
 
@@ -101,7 +101,7 @@ class ChainSums:
         """The balance after the row."""
         if self.budget is None:
             if row["kind"] != "budget":
-                raise ValueError("the first line states no budget")
+                raise ValueError("the first entry is not a budget")
             self.budget = amount(row, "", neighbours(row))
             self.spent = Privacy(0, 0, self.budget.adjacency)
         nothing, analyst = Privacy(0, 0, self.budget.adjacency), row["analyst"]
@@ -112,26 +112,26 @@ class ChainSums:
         if row["kind"] == "allowance":
             self.allowance[analyst] = said
         elif self.last is not None or row["kind"] != "budget":
-            raise ValueError(f"a line of kind {row['kind']!r} does not belong here")
+            raise ValueError(f"an entry of kind {row['kind']!r} does not belong here")
         return Balance(self.budget, self.spent, own)
 
 
 def walk(rows: Iterable[Row], head: Head | None, witness: Head | None = None) -> Verification:
     """Whether each row follows from those before it, the sums are right, and the last row is the head.
 
-    A witness is a head that was noted earlier. Its entry must still be there, with its hash.
+    A witness is a head that was saved earlier. Its entry must still be there, with its hash.
     """
     replay, count = ChainSums(), 0
     for row in rows:
         reason = replay.read(row)
         if not reason and witness is not None and row["number"] == witness.number and row["hash"] != witness.hash:
-            reason = "is another than the one that was noted down"
+            reason = "differs from the witness"
         if reason:
             return Verification(count, Fault(count + 1, reason))
         count += 1
     end = Head(count, replay.last["hash"]) if replay.last is not None else None
     if (witness is not None and count < witness.number) or (head is not None and count < head.number):
-        return Verification(count, Fault(count + 1, "is missing: the end of the chain was cut off"))
+        return Verification(count, Fault(count + 1, "is missing: the end of the chain was removed"))
     if end is None or end != head:
-        return Verification(count, Fault(max(count, 1), "is not the one that the head of the chain names"))
+        return Verification(count, Fault(max(count, 1), "is not the one that the head names"))
     return Verification(count)

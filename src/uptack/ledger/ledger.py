@@ -51,7 +51,7 @@ class Ledger(Tabular):
     Privacy(epsilon=0.6, delta=1e-06)
     >>> ledger.debit(Privacy(0.7), what="mean of income")
     Traceback (most recent call last):
-    uptack.errors.BudgetExceeded: ε = 0.7 (substitute) does not fit the budget of 'data', of which there is left ...
+    uptack.errors.BudgetExceeded: ε = 0.7 (substitute) exceeds what is left of the budget of 'data': ...
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Ledger(Tabular):
         self.budget = self._book.open(asked)
         if asked is not None and asked != self.budget:
             problem = f"has a budget of {self.budget} for {self.dataset!r}, not of {asked}"
-            raise LedgerError(self.where, problem, "A budget never changes: open the ledger without epsilon.")
+            raise LedgerError(self.where, problem, "A budget never changes. Open the ledger without epsilon.")
 
     @property
     def where(self) -> str:
@@ -145,7 +145,7 @@ class Ledger(Tabular):
         result = run()
         claimed = getattr(result, "privacy", None)
         if isinstance(claimed, Privacy) and not claimed.under(self.adjacency) <= paid.cost:
-            raise UptackError(f"{what} was debited at {paid.cost} but came with {claimed}; it is withheld")
+            raise UptackError(f"{what} cost {claimed}, more than the debit of {paid.cost}, so it is withheld")
         return result
 
     def _relation(self, adjacency: Adjacency | None) -> Adjacency:
@@ -207,7 +207,7 @@ class Ledger(Tabular):
     def verify(self, witness: Head | Entry | None = None) -> Verification:
         """Check every hash, every link, every sum and the head. True if all are right; else `fault` is the first fault.
 
-        A `witness` is a head or an entry that was noted earlier. It must still be in the chain.
+        A `witness` is a head or an entry that was saved earlier. It must still be in the chain.
         """
         if witness is not None and not isinstance(witness, Head | Entry):
             raise InvalidArgument("witness", "a head or an entry of this ledger", checks.describe(witness))
@@ -237,7 +237,7 @@ class Ledger(Tabular):
         ]  # fmt: skip
 
     def table(self) -> FigureTable:
-        """The same for people, with what is spent and what is left."""
+        """The same as a table, with what is spent and what is left."""
         cells = [
             (str(one["number"]), f"{one['time'][:19]}Z", one["kind"], label(one["analyst"]) if one["analyst"] else "",
              label(one["what"]), short(one["epsilon"]), short(one["delta"]))
@@ -252,7 +252,7 @@ class Ledger(Tabular):
         named = f"Ledger({self.where!r}, dataset={self.dataset!r}{who}, budget {self.budget}"
         try:
             return f"{named}, left {self.remaining()})"
-        except UptackError:  # a ledger that can't be read still has a name
+        except UptackError:  # an unreadable ledger still has a name
             return f"{named})"
 
 
@@ -270,12 +270,12 @@ def _adjacency(value: object) -> Adjacency:
 
 
 def _asked(epsilon: Rational | None, delta: Rational | None, adjacency: Adjacency | None) -> Privacy | None:
-    """The budget that was asked for; None where the ledger is to be opened with the one it has."""
+    """The requested budget; None if the ledger is to be opened with its own."""
     if epsilon is None:
         if delta is not None or adjacency is not None:
-            raise InvalidArgument("epsilon", "given where delta or adjacency is", "None", "A budget is all three.")
+            raise InvalidArgument("epsilon", "given if delta or adjacency is", "None", "A budget has all three.")
         return None
-    least = checks.epsilon(epsilon, fix="It is the budget for everything that will ever be asked.")
+    least = checks.epsilon(epsilon, fix="It is the total budget of all releases.")
     relation = SUBSTITUTE if adjacency is None else _adjacency(adjacency)
     return Privacy(least, 0 if delta is None else delta, relation)
 

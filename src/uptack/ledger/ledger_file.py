@@ -1,4 +1,4 @@
-"""The file of a ledger: there must be one way to it, and the lock must be on the file and not on a name.
+"""The file of a ledger. It must have one path, and the lock must be on the file and not on a name.
 
 SQLite keeps the journal of a transaction *beside* the file, under the file's name. A process that comes to the same
 file by another name finds no journal. After a crash it would read half a transaction, and the journal would later undo
@@ -31,27 +31,27 @@ MOUNTS = Path("/proc/self/mountinfo")
 """Where Linux lists what is mounted. Elsewhere single files are not mounted."""
 
 Identity = tuple[int, int]
-"""What makes a file the same, whatever its name: its device and its number there."""
+"""The identity of a file, whatever its name: its device and its inode."""
 
 
 def resolved(place: str | Path) -> Path:
-    """The one name of the file at this place, where it is or is to be."""
+    """The resolved path of an existing or a new file."""
     if str(place) in ("", ".", ":memory:"):
-        raise InvalidArgument("place", "a path of a file, or a URL", checks.describe(str(place)), "It has to last.")
+        raise InvalidArgument("place", "the path of a file, or a URL", checks.describe(str(place)))
     try:
         path = Path(place).resolve()
         is_folder, has_folder = path.is_dir(), path.parent.is_dir()
     except (OSError, RuntimeError, ValueError):
-        raise LedgerError(str(place), "is not the path of a file", "Give a path that leads somewhere.") from None
+        raise LedgerError(str(place), "is not a valid path") from None
     if is_folder:
-        raise LedgerError(str(path), "is a directory", "Give the path of a file in it.")
+        raise LedgerError(str(path), "is a directory", "Pass the path of a file in it.")
     if not has_folder:
-        raise LedgerError(str(path), "is in a directory that does not exist", f"Make {path.parent} first.")
+        raise LedgerError(str(path), "is in a directory that does not exist", f"Create {path.parent} first.")
     return path
 
 
 def identity(path: Path) -> Identity | None:
-    """The file that a name leads to, None where there is none yet. One that has other names is refused."""
+    """The identity of the file of that name; None if there is none yet. A file with other names is refused."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -59,16 +59,22 @@ def identity(path: Path) -> Identity | None:
     except OSError as error:
         raise LedgerError(str(path), f"can't be used: {error.strerror}") from None
     if not stat.S_ISREG(found.st_mode):
-        raise LedgerError(str(path), "is not a file", "Give the path of a ledger, or of a new file.")
+        raise LedgerError(str(path), "is not a file", "Pass the path of a ledger, or of a new file.")
     if found.st_nlink > 1:
-        raise LedgerError(str(path), "has several names (hard links)", "Remove all but one: a budget exists once.")
+        raise LedgerError(
+            str(path), "has several names (hard links)", "Remove all but one of them. A budget must have one file."
+        )
     if is_mount(path):
-        raise LedgerError(str(path), "is mounted as a single file", "Mount its folder: the journal lies beside it.")
+        raise LedgerError(
+            str(path),
+            "is mounted as a single file",
+            "Mount its folder instead, because the journal lies beside the file.",
+        )
     return found.st_dev, found.st_ino
 
 
 def is_mount(path: Path) -> bool:
-    """Whether this very path is a mount. The kernel writes spaces and the like as backslash and three octal digits."""
+    """Whether this path itself is a mount. The kernel writes blanks as a backslash and three octal digits."""
     try:
         lines = MOUNTS.read_bytes().splitlines()
     except OSError:

@@ -31,21 +31,21 @@ from uptack.ledger.ledger_tables import entries, heads, metadata
 APPLICATION = 0x5570546B
 """SQLite's application_id of a ledger file: "UpTk"."""
 
-_WAIT = "Another process holds it: wait for that one to end, or open the ledger with a larger timeout."
+_WAIT = "Another process holds it. Wait for it to end, or open the ledger with a larger timeout."
 _REASONS = {
     "SQLITE_BUSY": ("is locked", _WAIT),
-    "SQLITE_NOTADB": ("is not a ledger: it is no SQLite file", "Give the path of a ledger, or of a new file."),
+    "SQLITE_NOTADB": ("is not a ledger: it is not an SQLite file", "Pass the path of a ledger, or of a new file."),
     "SQLITE_READONLY": ("can't be written to", "Make the file and its directory writable."),
-    "SQLITE_CANTOPEN": ("can't be opened", "Make its directory exist and be writable."),
-    "SQLITE_FULL": ("can't be written to: the disk is full", "Make room on the disk."),
+    "SQLITE_CANTOPEN": ("can't be opened", "Its directory must exist and be writable."),
+    "SQLITE_FULL": ("can't be written to: the disk is full", "Free some space on the disk."),
     "SQLITE_CORRUPT": ("is damaged as an SQLite file", "Restore it from a copy."),
     "55P03": ("is locked", _WAIT),
-    "42501": ("can't be written to: permission denied", "Grant the user its rights on the ledger's tables."),
+    "42501": ("can't be written to: permission denied", "Grant the user rights on the ledger's tables."),
 }
 
 
 def _reason(error: BaseException) -> tuple[str, str]:
-    """What a driver's error means, and what to do about it."""
+    """The meaning of a driver's error, and what to do."""
     name = str(getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None) or "")
     known = [meaning for code, meaning in _REASONS.items() if name.startswith(code)]
     return known[0] if known else (f"can't be used: {str(error).strip()}", "")
@@ -67,7 +67,7 @@ class Store:
             self._engine = create_engine("sqlite://", creator=lambda: self._connect("rw"), poolclass=NullPool)
 
     def _connect(self, mode: str) -> sqlite3.Connection:
-        """A connection to the file, with transactions left to us. The mode "rwc" makes the file if there is none."""
+        """A connection to the file, without automatic transactions. The mode "rwc" creates a missing file."""
         place = f"file:{quote(os.fsencode(str(self._path)))}?mode={mode}"
         raw = sqlite3.connect(place, uri=True, timeout=self.timeout, isolation_level=None, check_same_thread=False)
         try:
@@ -81,12 +81,12 @@ class Store:
         return raw
 
     def _identity(self) -> ledger_file.Identity | None:
-        """Which file the name leads to now; one that has other names is refused."""
+        """The identity of the file now. A file with other names is refused."""
         return None if self._path is None else ledger_file.identity(self._path)
 
     @contextmanager
     def _clear(self) -> Iterator[None]:
-        """Errors of the database as ours, with what to do."""
+        """Turns errors of the database into `LedgerError`."""
         try:
             yield
         except DBAPIError as error:
@@ -119,10 +119,10 @@ class Store:
                 connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
             yield connection
         if self._identity() != before:
-            raise LedgerError(self.name, "was moved or replaced while it was written to", "Nothing may be released.")
+            raise LedgerError(self.name, "was moved or replaced during a write", "Nothing is released.")
 
     def exists(self) -> bool:
-        """Whether there are ledgers here. A file of another kind is refused and not changed."""
+        """Whether there are ledgers here. Another file is refused and not changed."""
         if self._path is None:
             with self.reading() as connection:
                 return inspect(connection).has_table(heads.name)
@@ -136,12 +136,14 @@ class Store:
             finally:
                 raw.close()
         if tables and (mark != APPLICATION or heads.name not in tables):
-            raise LedgerError(self.name, "is an SQLite file, but not a ledger", "Give a ledger or a new file.")
+            raise LedgerError(
+                self.name, "is an SQLite file, but not a ledger", "Pass the path of a ledger, or of a new file."
+            )
         return bool(tables)
 
     @contextmanager
     def creating(self) -> Iterator[Connection]:
-        """A writing transaction in a database with the tables, one at a time."""
+        """A writing transaction in a database that has the tables, one at a time."""
         if self._path is not None and not self.exists():
             with self._clear():
                 self._make_file()
@@ -152,7 +154,7 @@ class Store:
             yield connection
 
     def _make_file(self) -> None:
-        """The file, marked as ours."""
+        """Creates the file, marked as a ledger."""
         raw = self._connect("rwc")
         try:
             raw.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -170,7 +172,7 @@ def _url(text: str) -> URL:
     try:
         url = make_url(text.replace("postgres://", "postgresql://", 1))
     except ArgumentError:
-        raise InvalidArgument("place", must, "a text that is no URL", fix) from None
+        raise InvalidArgument("place", must, "an invalid URL", fix) from None
     if url.get_backend_name() != "postgresql":
         raise InvalidArgument("place", must, f"a URL of {url.drivername}", fix)
     return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
@@ -184,7 +186,7 @@ def _server(url: URL) -> Engine:
 
 
 def head(connection: Connection, dataset: str, lock: bool = False) -> Head | None:
-    """The head of a chain, if there is one. With `lock` nobody else can append until the transaction ends."""
+    """The head of a chain, if there is one. With `lock` no other transaction can append until this one ends."""
     query = select(heads.c.number, heads.c.hash).where(heads.c.dataset == dataset)
     found = connection.execute(query.with_for_update() if lock else query).first()
     return None if found is None else Head(found.number, found.hash)

@@ -16,7 +16,7 @@ from uptack.privacy.loss import Loss
 
 
 class Book:
-    """The entries of a data set. The last entries hold all sums that a debit needs, so a long chain is not slower."""
+    """The entries of a data set. The last ones hold all sums that a debit needs, so a long chain is not slower."""
 
     def __init__(self, place: str | Path, dataset: str, timeout: float) -> None:
         self.store, self.dataset = ledger_store.Store(place, timeout), dataset
@@ -33,8 +33,12 @@ class Book:
 
     def _unknown(self, known: list[str]) -> LedgerError:
         if not known:
-            return LedgerError(self.store.name, "holds no ledger", "Give epsilon to create one.")
-        fix = f"It has {', '.join(map(repr, known))}. Give epsilon to add another."
+            return LedgerError(
+                self.store.name,
+                "does not exist, or has no ledger",
+                "Pass epsilon= (`uptack ledger create`) to create one.",
+            )
+        fix = f"It has {', '.join(map(repr, known))}. Pass epsilon= to add another."
         return LedgerError(self.store.name, f"has no data set {self.dataset!r}", fix)
 
     def _begin(self, budget: Privacy) -> None:
@@ -46,7 +50,7 @@ class Book:
                 ledger_store.append(connection, first)
 
     def debit(self, cost: Privacy, what: str, analyst: str, tree: Loss, relation: Adjacency) -> Entry:
-        """Checks what is left and adds a debit, in one transaction."""
+        """Checks the balance and adds a debit, in one transaction."""
         with self.store.writing() as connection:
             end, balance = self._standing(connection, analyst, lock=True)
             whose = f"the budget of {self.dataset!r}" if balance.allowance is None else f"what {analyst!r} may spend"
@@ -66,7 +70,7 @@ class Book:
         return entry(row, allowance.adjacency)
 
     def balance(self, analyst: str) -> Balance:
-        """What was spent and what may still be spent."""
+        """What is spent and what is left."""
         with self.store.reading() as connection:
             return self._standing(connection, analyst)[1]
 
@@ -82,7 +86,7 @@ class Book:
             return self._head(connection)
 
     def verify(self, witness: Head | None) -> Verification:
-        """Checks the whole chain, as of one moment."""
+        """Checks the whole chain in one transaction."""
         with self.store.reading() as connection:
             return walk(
                 ledger_store.rows(connection, self.dataset), ledger_store.head(connection, self.dataset), witness
@@ -106,7 +110,7 @@ class Book:
         return amount(first, "", neighbours(first))
 
     def _standing(self, connection: Connection, analyst: str, lock: bool = False) -> tuple[Row, Balance]:
-        """The last line, and what the analyst may spend. Once there are allowances, one who has none may spend nothing.
+        """The last entry, and what the analyst may spend. Once there are allowances, others may spend nothing.
 
         With `lock` nobody else adds a line until the transaction ends.
         """
@@ -122,7 +126,7 @@ class Book:
         return end, Balance(budget, amount(end, "spent_", budget.adjacency), own, allowance)
 
     def _end(self, connection: Connection, head: Head) -> Row:
-        """The line that the head names. So a chain that was cut or changed at its end is never written on."""
+        """The entry that the head names. So nothing is appended to a chain whose end was cut or changed."""
         row = ledger_store.last(connection, self.dataset, number=head.number)
         if row is None:
             raise self._damaged(head.number, "is missing: the end of the chain was cut off")

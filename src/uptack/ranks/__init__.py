@@ -2,6 +2,7 @@
 
 from uptack.ranks.contrasts import median_difference, quantile_difference
 from uptack.ranks.kruskal import kruskal_wallis
+from uptack.ranks.mean_differences import mean_difference
 from uptack.ranks.pairwise_correlations import correlation_matrix
 from uptack.ranks.rank_tests import mann_whitney, signed_rank
 from uptack.ranks.superiority import rank_biserial, superiority
@@ -15,6 +16,7 @@ __all__ = [
     "kendall_tau",
     "kruskal_wallis",
     "mann_whitney",
+    "mean_difference",
     "median_difference",
     "quantile_difference",
     "rank_biserial",

@@ -54,6 +54,8 @@ def release(
 
         @functools.wraps(function)
         def public(*arguments: P.args, **given: P.kwargs) -> T:
+            if arguments and "formula" in made.allowed:
+                arguments, given = _with_formula(arguments, given)  # type: ignore[assignment]
             made.check(given)
             if enter is not None:
                 arguments, given = enter(arguments, given)  # type: ignore[assignment]
@@ -71,6 +73,17 @@ def release(
         return behind
 
     return declare
+
+
+def _with_formula(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A call with its formula as an option: `f("y ~ x", frame)` and `f("y ~ x", data=frame)`."""
+    if not isinstance(arguments[0], str) or "~" not in arguments[0]:
+        return arguments, given
+    if given.get("formula") is not None:
+        raise InvalidArgument("formula", "given once", "two formulas")
+    data = (given["data"],) if "data" in given else ()
+    others = {name: value for name, value in given.items() if name != "data"}
+    return (*data, *arguments[1:]), {**others, "formula": arguments[0]}
 
 
 def _asked(made: Declaration, run: Runner, call: Call, grouping: Mapping[str, Any]) -> Any:

@@ -27,7 +27,6 @@ from uptack.report.column import ColumnDraw, ColumnFigure, Part
 from uptack.report.section import SectionPlan, plan_section, registered
 from uptack.session import Request, Session
 from uptack.table.names import known
-from uptack.table.schema import Said
 from uptack.table.values.kinds import NUMERIC
 from uptack.table.values.times import TIMED
 
@@ -221,7 +220,12 @@ class _Taking:
         free: list[tuple[Any, ...]] = []
         found = []
         for part in parts:
-            asked = (part.kind, part.alike, part.form, self.session.schema.columns.get(part.name, Said()).granularity)
+            asked = (
+                part.kind,
+                part.alike,
+                part.form,
+                self.session.schema.granularity(part.name),
+            )
             if part.plausible is not None or asked not in free:
                 lines = self.session.plan(part.request(draw) for draw in part.draws).releases
                 made = zip(part.draws, lines, strict=True)

@@ -1,4 +1,4 @@
-"""Sessions: a source, a budget and randomness in one place."""
+"""Sessions: a table, a budget and a source of randomness."""
 
 from uptack.session.columns import SessionColumn
 from uptack.session.opening import open

@@ -1,4 +1,4 @@
-"""One column of a session, and which release functions can be asked about one column, or about several."""
+"""The release functions of a session: `session["age"].median(...)` and `session.median("age", ...)`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SessionColumn:
-    """One column of a session. Each call is a release of its own, with the options of the function of that name.
+    """One column of a session. Each call is one release, with the options of the function of that name.
 
     >>> from uptack.session import open
     >>> column = open({"age": [31.5, 44.0]})["age"]
@@ -29,21 +29,21 @@ class SessionColumn:
         self._session, self._name = session, name
 
     def __getattr__(self, name: str) -> Callable[..., Made]:
-        """The release function of that name, of this column: whatever `uptack.registry` has for one column."""
+        """The release function of that name for this column: any that `uptack.registry` has for one column."""
         declaration = _declared(name, of_columns)
         if declaration is None:
             near = difflib.get_close_matches(name, self._names(), n=1)
             raise AttributeError(f"a column has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
         @functools.wraps(declaration.function)
-        def ask(*values: Any, **options: Any) -> Made:
+        def call(*values: Any, **options: Any) -> Made:
             own = [option.name for option in declaration.options if option.positional]
             if len(values) > len(own):
                 raise TypeError(f"{name}() takes at most {len(own)} positional arguments, got {len(values)}")
             given = {**dict(zip(own, values, strict=False)), **options}
             return self._session.run(Request(name, self._name, **given))
 
-        return ask
+        return call
 
     @staticmethod
     def _names() -> list[str]:
@@ -61,19 +61,19 @@ def _declared(name: str, where: Callable[[Declaration], bool]) -> Declaration | 
         return None
 
 
-def of_several(declaration: Declaration) -> bool:
-    """Whether a release function is asked about several columns side by side."""
-    return in_tables(declaration) and declaration.reads.least > 1
-
-
 def of_columns(declaration: Declaration) -> bool:
-    """Whether a release function can be asked about one column."""
+    """Whether a release function needs one column only."""
     return in_tables(declaration) and declaration.reads.least <= 1
 
 
-def several() -> dict[str, Declaration]:
-    """The release functions of several columns, by name."""
-    return {name: declaration for name, declaration in declared().items() if of_several(declaration)}
+def of_several(declaration: Declaration) -> bool:
+    """Whether a release function needs several columns side by side."""
+    return in_tables(declaration) and declaration.reads.least > 1
+
+
+def column_functions() -> dict[str, Declaration]:
+    """The release functions of columns, by name."""
+    return {name: declaration for name, declaration in declared().items() if in_tables(declaration)}
 
 
 def spread(columns: Iterable[Any]) -> tuple[Any, ...]:
@@ -86,20 +86,34 @@ def spread(columns: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(itertools.chain.from_iterable(listed))
 
 
-def asking(session: Session, name: str) -> Callable[..., Made]:
-    """The release function of that name, of several columns of a session."""
-    declaration = _declared(name, of_several)
+def is_formula(session: Session, first: object) -> bool:
+    """Whether a first argument is a formula such as "cost ~ age" and not the name of a column."""
+    return isinstance(first, str) and "~" in first and first not in session.source.kinds
+
+
+def formula_request(statistic: str, text: object, /, **options: Any) -> Request:
+    """The request of a function whose first argument is a formula."""
+    if options.get("formula") is not None:
+        raise InvalidArgument("formula", "given once", "two formulas")
+    return Request(statistic, **{**options, "formula": text})
+
+
+def column_function(session: Session, name: str) -> Callable[..., Made]:
+    """The release function of that name, of columns of a session."""
+    declaration = _declared(name, in_tables)
     if declaration is None:
-        near = difflib.get_close_matches(name, several(), n=1)
+        near = difflib.get_close_matches(name, column_functions(), n=1)
         raise AttributeError(f"a session has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
     @functools.wraps(declaration.function)
-    def ask(*columns: Any, **options: Any) -> Made:
+    def call(*columns: Any, **options: Any) -> Made:
+        if "formula" in declaration.allowed and len(columns) == 1 and is_formula(session, columns[0]):
+            return session.run(formula_request(name, columns[0], **options))
         own = [option.name for option in declaration.options if option.positional]
         columns = spread(columns)
-        named = tuple(column for column in columns if isinstance(column, str))
+        named = tuple(itertools.takewhile(lambda column: isinstance(column, str), columns))
         if len(values := columns[len(named) :]) > len(own):
             raise TypeError(f"{name}() takes names of columns and at most {len(own)} other positional arguments")
         return session.run(Request(name, *named, **dict(zip(own, values, strict=False)), **options))
 
-    return ask
+    return call

@@ -1,4 +1,4 @@
-"""Sessions on the rows that meet conditions: what may be asked of them, and how they are named."""
+"""Sessions on the rows that meet conditions: which requests are allowed, and how the conditions are worded."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 LONGEST = 300
 """Characters of a line in the ledger."""
 LEFT_OUT = ("drop", "ignore")
-FIX = "Rows that do not meet the conditions are rows without a value, and those are left out."
+FIX = "Rows that do not meet the conditions count as missing values, so missing values are dropped."
 
 
-def narrowed(session: Session, given: Mapping[str, Any]) -> Session:
-    """The same session on the rows that meet more conditions. All are asked of the table itself, at once."""
+def narrow(session: Session, given: Mapping[str, Any]) -> Session:
+    """The same session on the rows that meet further conditions. All of them are evaluated together, on the table."""
     if session._missing != "drop":
         raise InvalidArgument("missing", "'drop' in a session with conditions", checks.describe(session._missing), FIX)
-    fix = "Several values of one column are one condition: ('in', values)."
+    fix = "For several values of one column use one condition: ('in', values)."
     checks.few("where", len(session.conditions) + len(given), MOST_CONDITIONS, "conditions in a session", fix)
     for name in given:
         hidden(name, session.adjacency.person)
@@ -39,14 +39,14 @@ def narrowed(session: Session, given: Mapping[str, Any]) -> Session:
 
 
 def check_fits(request: Request, wanted: Sequence[Condition]) -> None:
-    """Refuses what would count the rows that do not meet the conditions, or tell how many do."""
+    """Refuses requests that would count rows which do not meet the conditions, or reveal how many do."""
     if not wanted:
         return
     missing = request.given.get("missing", "drop")
     if missing not in LEFT_OUT:
         raise InvalidArgument("missing", "'drop' in a session with conditions", checks.describe(missing), FIX)
     if request.given.get("total"):
-        fix = "How many rows meet the conditions is secret."
+        fix = "The number of rows that meet the conditions is secret."
         raise InvalidArgument("total", "False in a session with conditions", "True", fix)
 
 
@@ -55,13 +55,13 @@ def sentence(wanted: Sequence[Condition]) -> str:
     return " and ".join(map(str, wanted))
 
 
-def looked_at(wanted: Sequence[Condition]) -> str:
-    """Which rows are looked at, in words; "" for all."""
-    return f" Only rows where {sentence(wanted)} are looked at; how many there are is secret." if wanted else ""
+def rows_used(wanted: Sequence[Condition]) -> str:
+    """Which rows are used, in words; "" for all."""
+    return f" Only rows with {sentence(wanted)} are used, and their number is secret." if wanted else ""
 
 
 def one_line(what: object, wanted: Sequence[Condition]) -> str:
-    """What a ledger says: one printable line of moderate length. Where it is too long, what was asked comes first."""
+    """A line of the ledger: printable, and cut if it is long. The request comes first, then the conditions."""
     said = f"{what}, where {sentence(wanted)}" if wanted else str(what)
     text = "".join(c if c.isprintable() else "?" for c in said)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -1,4 +1,7 @@
-"""Kinds of columns that were guessed once. A ledger keeps them, so that no later row can change what is seen."""
+"""Inferred types of columns, which a ledger keeps, and defaults from a schema.
+
+Types are inferred once. Later rows cannot change them, since the ledger has them.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,28 @@ from typing import TYPE_CHECKING, Any
 from uptack.privacy import Privacy
 from uptack.session.requests import Request
 from uptack.table.csv import parquet_copy, rules
+from uptack.table.engine import connection
 from uptack.table.engine.files import FileOptions, is_text, text_layout
-from uptack.table.schema import Said, Schema
+from uptack.table.engine.table import EngineTable
+from uptack.table.protocol import Table
+from uptack.table.schema import ColumnSchema, Schema
+from uptack.table.snapshots import state
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
 
 WORD = "kind of column "
-"""How such a line of a ledger begins. No request's does."""
+"""How such an entry of a ledger begins. No request begins so."""
 
 LONGEST_NAME = 300
-"""Characters of a name as the ledger writes it. In place of a longer one it keeps the name's hash."""
+"""Characters of a name in the ledger. Of a longer name it keeps the hash."""
 
 
-def settled(data: Any, options: FileOptions, ledger: Ledger | None) -> FileOptions:
-    """The options of a CSV file with the kinds of its columns, where a ledger keeps what was guessed of them first.
+def recall_kinds(data: Any, options: FileOptions, ledger: Ledger | None) -> FileOptions:
+    """The options of a CSV file, with the inferred kinds of columns that the ledger keeps.
 
-    A line of the ledger costs nothing and names a column and its kind. Columns that have one keep it. Those that are
-    not to be guessed get none.
+    An entry of the ledger names a column and its kind, and costs nothing. Kinds that the ledger does not have yet are
+    inferred and entered. Declared kinds are not entered.
     """
     types = options.types
     guesses = types == rules.GUESS or (isinstance(types, Mapping) and rules.GUESS in types.values())
@@ -50,17 +57,25 @@ def settled(data: Any, options: FileOptions, ledger: Ledger | None) -> FileOptio
     return replace(options, types={n: kept.get(n, "text") if k == rules.GUESS else k for n, k in kinds.items()})
 
 
+def inferred_kinds(rows: Table, types: object) -> dict[str, str]:
+    """The kinds of those columns of a CSV file that were inferred from its rows."""
+    if not isinstance(rows, EngineTable) or not (types == rules.GUESS or isinstance(types, Mapping)):
+        return {}
+    kinds = state(connection.backend(rows.outer)).csv_kinds
+    return {n: k for n, k in kinds.items() if not isinstance(types, Mapping) or types.get(n) == rules.GUESS}
+
+
 def _write(ledger: Ledger, file: str, name: str, kind: str) -> None:
     ledger.debit(Privacy(0, 0, ledger.adjacency), what=WORD + json.dumps([_kept(file), _kept(name), kind]))
 
 
 def _kept(name: str) -> str | list[str]:
-    """A name that has room in a line: itself, or a list that holds its hash, which no other name is taken for."""
+    """A name as the ledger holds it: itself, or if it is long a list with its hash, which differs from every name."""
     return name if len(json.dumps(name)) <= LONGEST_NAME else [hashlib.sha256(json.dumps(name).encode()).hexdigest()]
 
 
 def _read(ledger: Ledger, file: str, names: Iterable[str]) -> dict[str, str]:
-    """What the ledger says; of two lines about one column the first holds."""
+    """The kinds in the ledger. Of two entries about one column the first one holds."""
     found: dict[str, str] = {}
     known = {json.dumps(form): name for name in names for form in (name, _kept(name))}
     for line in ledger.entries():
@@ -71,20 +86,20 @@ def _read(ledger: Ledger, file: str, names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def told(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
-    """The request with what a schema says of its columns: granularity and plausible values, and public categories.
+def with_schema(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
+    """The request with defaults from a schema: granularity, plausible range and public categories of its columns.
 
-    The first two are about the values of the column itself. So they are not used for one number per person, nor for
-    methods that have no candidates. Categories are used where δ is 0, which can't find any.
+    The first two describe the values of the column itself. So they are not used for one number per person, nor for
+    methods without candidates. Categories are used if δ is 0, since none can be found then.
     """
     if not all(isinstance(name, str) for name in request.columns):
-        return request  # whoever reads columns says what is wrong
+        return request  # refused later, where columns are read
     allowed, reads = request.declaration.allowed, request.declaration.reads
     levels = {} if request.given.get("delta") else {n: s.levels for n, s in schema.columns.items() if s.levels}
     given = reads.completed(request.columns, request.given, kinds, levels, allowed)
     usual = dict[str, Any]()
     if len(request.columns) == 1:
-        said = schema.columns.get(request.columns[0], Said())
+        said = schema.columns.get(request.columns[0], ColumnSchema())
         if given.get("method", "inverse") == "inverse" and given.get("per_person") is None:
             usual |= {"granularity": said.granularity, "plausible": said.plausible}
         if said.levels in ((0, 1), (1, 0)) and given.get("above") is None:
@@ -97,7 +112,7 @@ def told(request: Request, schema: Schema, kinds: Mapping[str, str]) -> Request:
 
 
 def _groups(schema: Schema, by: Any) -> list[Any] | None:
-    """The public groups by a column, or all combinations by several; None where a schema does not have them all."""
+    """The public groups of a column, or all combinations of several; None if the schema does not list them all."""
     named = by if isinstance(by, list | tuple) else (by,)
     levels = [
         schema.columns[name].levels if isinstance(name, str) and name in schema.columns else None for name in named

@@ -1,20 +1,21 @@
-"""How a session is opened."""
+"""`uptack.open`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
-from uptack.session.kinds import settled
+from uptack.session.kinds import inferred_kinds, recall_kinds
 from uptack.session.session import Session
-from uptack.session.units import about, called, check_ledger
+from uptack.session.units import check_ledger, check_noun, choose_ledger, person_adjacency
 from uptack.statistics.column_options import read_question
-from uptack.table.csv.rules import Types
-from uptack.table.engine.files import FileOptions, schema_of
+from uptack.table.csv.rules import GUESS, Types
+from uptack.table.engine.files import FileOptions, is_text, schema_of
 from uptack.table.opening import open_table
 from uptack.table.schema import Schema
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def open(
     data: Any,
     *,
-    ledger: Ledger | None = None,
+    ledger: Ledger | str | Path | None = None,
     analyst: str | None = None,
     table: str | None = None,
     adjacency: Adjacency | None = None,
@@ -39,28 +40,37 @@ def open(
     encoding: str | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
-    na: str | Sequence[str] | None = None,
+    na: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None,
+    skip_rows: int | None = None,
+    comment: str | None = None,
+    unnamed: str | None = None,
     entropy: Entropy | None = None,
 ) -> Session:
-    """A session on data wherever they are: a file, a data frame, a table of a database or cluster.
+    """A session on data, wherever they are: a file, a data frame, a table of a database or cluster.
 
-    `data` is whatever `uptack.table.open_table` takes. With a `ledger` every release is debited, durably, before the
-    data are touched; `analyst` says on whose behalf. The other arguments are what each release is made with unless it
-    says otherwise; a request may raise `rows_per_person`, not lower it. `types` says what the columns of a CSV file
-    hold, and `delimiter`, `header`, `encoding`, `decimal`, `thousands` and `na` how it is written: see
-    `uptack.table.open_table`. Types that are guessed are kept by the ledger, and used again the next time. An error
-    about missing values is an answer about the data, so `missing="error"` is for a curator who opens a session with it.
+    `data` is whatever `uptack.table.open_table` takes. With a `ledger` (an `uptack.Ledger`, its path or its URL) every
+    release is debited, durably, before data are read; `analyst` says on whose behalf. The other arguments are defaults
+    for every release. A request may raise `rows_per_person`, not lower it.
+
+    `types` declares the types of a CSV file. If neither `types` nor a schema does, they are inferred from the rows and
+    become public: `session.inferred` lists them, and a ledger keeps them for the next time. `delimiter`, `header`,
+    `encoding`, `decimal`, `thousands`, `na`, `skip_rows`, `comment` and `unnamed` say how a CSV file is written: see
+    `uptack.table.open_table`.
+
+    An error about missing values reveals something about the data, so `missing="error"` is for a curator who opens the
+    session with it.
 
     `person` names the column of ids that says whose each row is, or several for an id of several columns. Then people
-    are protected, with all their rows, and the number of people takes the place of that of rows, which is secret. Rows
-    without an id are left out, and ids can't be asked about. Without `person` rows are protected; `noun` is what
-    one row is, for those who read of it, "row" unless given.
+    are protected, with all their rows. The number of people is public in place of the number of rows. Rows without an
+    id are left out, and ids are never released. Without `person` rows are protected. `noun` is what one row is called,
+    "row" by default.
 
-    A schema beside a file, `FILE.uptack.toml`, says what no argument says: how the file is written, `person`, `noun`
-    and `adjacency`, and what statistics of a column are told, such as its granularity (`uptack.table.schema`).
+    The schema of a file, `FILE.uptack.toml` beside it, provides what no argument does: how the file is written, types,
+    `person`, `noun` and `adjacency`, and for each column its granularity, plausible range and categories. If it names a
+    ledger, that one is debited, and no other is accepted (`uptack.table.schema`).
 
-    Each release reads one state of the table, and counts its rows anew. Threads may share a session: where they share a
-    connection to an engine, one release is made after the other.
+    Each release reads one state of the table, and counts its rows anew. Threads may share a session. Those that share a
+    connection to an engine take turns.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
@@ -73,16 +83,21 @@ def open(
     schema = schema_of(data) or Schema()
     usual = ADD_REMOVE if schema.adjacency == "add-remove" else SUBSTITUTE
     relation = check_adjacency(usual if adjacency is None else adjacency, rows_per_person)
-    relation = about(relation, person if person is not None or relation.person else schema.person or None)
-    if ledger is not None:
-        check_ledger(ledger, relation)
+    relation = person_adjacency(relation, person if person is not None or relation.person else schema.person or None)
+    book = choose_ledger(ledger, schema)
+    if book is not None:
+        check_ledger(book, relation)
     read_question("session", 1, {"missing": missing})
+    if types is None and is_text(data) and not schema.columns and header is not False:
+        types = GUESS
     how = FileOptions(
         table=table, types=types, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
-        thousands=thousands, na=na,
+        thousands=thousands, na=na, skip_rows=skip_rows, comment=comment, unnamed=unnamed,
     )  # fmt: skip
-    options = settled(data, schema.filled(how), ledger).given()
+    filled = schema.filled(how)
+    options = recall_kinds(data, filled, book).given()
     rows = open_table(data, person=relation.person or None, **options)
     schema.fits(rows.kinds)
-    word = called((schema.noun or "row") if noun is None else noun)
-    return Session(rows, ledger, analyst, relation, missing, entropy_source(entropy), word, schema)
+    word = check_noun((schema.noun or "row") if noun is None else noun)
+    inferred = inferred_kinds(rows, filled.types)
+    return Session(rows, book, analyst, relation, missing, entropy_source(entropy), word, schema, inferred)

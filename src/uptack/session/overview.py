@@ -1,4 +1,4 @@
-"""How a session is shown, and its report: nothing but public things, and what was paid for."""
+"""How a session is displayed, and its report: public facts, and what was paid for."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from uptack.session.session import Session
 
 
+INFERRED = "Types were inferred from the data and are now public. Correct them with types=, or save them in a schema."
+
+
 class SessionOverview:
-    """A session as people see it."""
+    """How a session is displayed."""
 
     def report(self, *, epsilon: Any, **options: Any) -> Any:
         """A private profile of the whole table, paid from this session's budget: `uptack.report`, with its options."""
@@ -30,9 +33,9 @@ class SessionOverview:
         return FigureTable(_size(session), ("column", "kind"), tuple(cells), said, private=session.private)
 
     def describe(self) -> str:
-        """The public side of the session: whose privacy it keeps, columns and their types, the budget.
+        """What is public about the session: whose privacy it protects, columns and their types, the budget.
 
-        The number of rows, or of people, is shown where it is public.
+        The number of rows, or of people, is shown if it is public.
 
         >>> import numpy as np
         >>> from uptack.session import open
@@ -46,7 +49,8 @@ class SessionOverview:
         session = cast("Session", self)
         columns = [(label(name), kind) for name, kind in session.source.kinds.items()]
         lines = [_size(session), session.whose, *(f"  {line}" for line in aligned(columns))]
-        lines += [f"as {label(session.schema.name)} says"] if session.schema.name else []
+        lines += [f"schema: {label(session.schema.name)}"] if session.schema.name else []
+        lines += [INFERRED] if session.inferred else []
         lines.append(f"spent: {session.spent}")
         if session.remaining is not None:
             lines.append(f"left:  {session.remaining}")
@@ -62,6 +66,7 @@ class SessionOverview:
             "whose": session.whose,
             "where": [str(condition) for condition in session.conditions],
             "schema": session.schema.name or None,
+            "inferred": session.inferred,
             "spent": session.spent.to_dict(),
             "remaining": None if session.remaining is None else session.remaining.to_dict(),
         }
@@ -75,6 +80,6 @@ class SessionOverview:
 
 
 def _size(session: Session) -> str:
-    """How many rows or people there are, where that is public, and under which relation."""
+    """The number of rows or people, if it is public, and the adjacency."""
     size = f"{session.source.size:,}" if session.adjacency.size_is_public else "a secret number of"
     return f"{size} {session.adjacency.unit} ({session.adjacency})"

@@ -1,4 +1,4 @@
-"""Releases that are fixed before the first of them runs, and paid for together."""
+"""Releases that are fixed before the first of them runs, and debited together."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class Spending:
-    """What has been spent so far. Sessions on parts of the same rows share it."""
+    """The cost of all releases so far. Sessions on parts of the same rows share it."""
 
     def __init__(self, relation: Adjacency) -> None:
         self.total, self._adding = Privacy(0, 0, relation), threading.Lock()
 
     def add(self, price: Privacy) -> None:
-        """Add what a release costs, under the session's adjacency."""
+        """Add the cost of a release, under the session's adjacency."""
         with self._adding:
             self.total = total_cost([self.total, price], self.total)
 
@@ -52,17 +52,17 @@ class PaidPlan:
             self._use(tree)
             made = self._session.paid_for(full)
         if made.loss is not None and not self._covers(made, tree, full):
-            raise UptackError(f"{full} did more to the data than was paid for; it is withheld")
+            raise UptackError(f"{full} cost more than was debited, so it is withheld")
         return made
 
     def _use(self, tree: Loss) -> None:
         with self._using:
             if self._left[tree] <= 0:
-                raise UptackError("this plan has paid for no such release, or it has been made")
+                raise UptackError("this plan does not include such a release, or it was made already")
             self._left[tree] -= 1
 
     def _covers(self, made: Made, tree: Loss, request: Request) -> bool:
-        """Whether the loss of a release is within the one that was paid for, about the same neighbours."""
+        """Whether the loss of a release is within the debited one, under the same adjacency."""
         relation = self._session.adjacency
         if request.cost.adjacency == relation:
             return made.loss is not None and within(made.loss, tree, relation)

@@ -1,4 +1,4 @@
-"""What releases would cost and how close they would be, worked out from public numbers alone."""
+"""The cost and the expected error of releases, from public numbers alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PlannedRelease:
         return f"{self.request}: {outcome}" if outcome else str(self.request)
 
     def record(self) -> Record:
-        """A plain line."""
+        """The line as a record."""
         note = "" if self.refusal is None else f"⊥: a reply needs {self.refusal.advice}"
         named = {"statistic": self.request.statistic, "columns": ", ".join(map(label, self.request.columns))}
         price = {"epsilon": self.cost.epsilon, "delta": self.cost.delta}
@@ -59,43 +59,43 @@ class Plan(Tabular):
     notes: tuple[str, ...] = ()
 
     def tight(self, delta: Any) -> Privacy:
-        """What all of it together costs at this δ, by exact composition: valid since it was fixed beforehand."""
+        """The joint cost at this δ, by tight composition. It holds because the releases are fixed beforehand."""
         return tight([line.loss for line in self.releases if line.loss is not None], delta, self.total.adjacency)
 
     @property
     def affordable(self) -> bool:
-        """Whether the budget that is left covers it."""
+        """Whether the remaining budget covers it."""
         return self.remaining is None or self.total.under(self.remaining.adjacency) <= self.remaining
 
     def __str__(self) -> str:
         lines = [str(line) for line in self.releases]
-        lines.append(f"in all: {self.total}" + ("" if self.remaining is None else f"; left: {self.remaining}"))
+        lines.append(f"total: {self.total}" + ("" if self.remaining is None else f"; left: {self.remaining}"))
         return "\n".join([*lines, *self.notes])
 
     def records(self) -> list[Record]:
-        """One line per release: what is asked of which columns, what it costs, how far off it will be, and a note."""
+        """One record per release: statistic, columns, cost, expected error and a note."""
         return [one.record() for one in self.releases]
 
     def table(self) -> FigureTable:
-        """The same for people, with what all of it costs together."""
+        """The same as a table, with the joint cost."""
         cells = [
             (label(one["statistic"]), ", ".join(map(label, line.request.columns)), short(one["epsilon"]),
              short(one["delta"]), one["error"] or one["note"])
             for one, line in zip(self.records(), self.releases, strict=True)
         ]  # fmt: skip
-        said = [f"in all: {self.total}", *([] if self.remaining is None else [f"left: {self.remaining}"]), *self.notes]
+        said = [f"total: {self.total}", *([] if self.remaining is None else [f"left: {self.remaining}"]), *self.notes]
         head = ("release", "columns", "ε", "δ", "expected error")
         return FigureTable("Plan: nothing is spent yet", head, tuple(cells), tuple(said), frozenset({2, 3}))
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
-        """The shares of ε that the releases have, as bars. Returns the axes.
+        """The ε of each release, as bars. Returns the axes.
 
-        Where they are composed tightly, or a budget is left, the whole costs less than the shares add up to. Further
+        With tight composition the joint cost is less than the sum. Further
         arguments go to matplotlib's `barh`. It needs matplotlib: `pip install "uptack[plots]"`.
         """
         names = [f"{one.request.statistic} of {', '.join(map(label, one.request.columns))}" for one in self.releases]
         ax = bars(names, [one.cost.epsilon for one in self.releases], None, ax, **style)
-        ax.set_xlabel(caption(f"ε of each; in all: {self.total}"))
+        ax.set_xlabel(caption(f"ε of each; total: {self.total}"))
         return ax
 
     def __repr__(self) -> str:
@@ -112,7 +112,7 @@ class Plan(Tabular):
 
 
 def expected_error(request: Request, rows: int) -> str:
-    """How far off the answer will be, with 95% confidence and whatever the data; "" where only data can tell."""
+    """A bound on the error with 95% confidence, for any data; "" if it depends on the data."""
     planned = request.declaration.plan
     if planned is None or "by" in request.given:  # how many rows a group has is secret
         return ""
@@ -120,7 +120,7 @@ def expected_error(request: Request, rows: int) -> str:
 
 
 def total_cost(costs: Sequence[Privacy], like: Privacy) -> Privacy:
-    """The sum of costs, brought under one adjacency."""
+    """The sum of costs under one adjacency."""
     whole = Privacy(0, 0, like.adjacency)
     for cost in costs:
         whole = whole + cost.under(like.adjacency)

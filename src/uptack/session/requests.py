@@ -1,4 +1,4 @@
-"""A release that is asked for and not yet made, and what each kind of it reads."""
+"""A request: one release that is not yet made."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Made = Release[Any] | NoReply
 
 
 class NoEntropy(Entropy):
-    """Randomness that stops a rehearsal where it is asked for."""
+    """Randomness that stops a dry run when it is drawn."""
 
     private = True
 
     def bytes(self, count: int) -> bytes:
-        """Stops the rehearsal."""
+        """Stops the dry run."""
         raise Touched
 
     def begin(self) -> None:
@@ -43,7 +43,7 @@ class NoEntropy(Entropy):
 
 
 def in_tables(declaration: Declaration) -> bool:
-    """Whether a release function reads columns of a table, so that a session can be asked for it."""
+    """Whether a release function reads columns of a table, so that a session has it."""
     return declaration.reads is not None
 
 
@@ -65,12 +65,12 @@ class Request:
         if "epsilon" not in options:
             raise InvalidArgument("epsilon", "given for every release", "nothing")
         if "entropy" in options:
-            raise InvalidArgument("entropy", "left to the session", "some", "Pass it to uptack.open.")
+            raise InvalidArgument("entropy", "an option of the session", "one for a release", "Pass it to uptack.open.")
         if "person" in options:
-            fix = "Say uptack.open(..., person='patient_id')."
-            raise InvalidArgument("person", "left to the session", "some", fix)
+            fix = "Pass it to uptack.open, as person='patient_id'."
+            raise InvalidArgument("person", "an option of the session", "one for a release", fix)
         if options.get("by", 0) is None:
-            del options["by"]  # as if it had not been said
+            del options["by"]  # the same as leaving it out
         found.check(options)
         for promised in ("epsilon", "delta"):
             checks.single(promised, options.get(promised), "one number")
@@ -80,7 +80,7 @@ class Request:
 
     @cached_property
     def declaration(self) -> Declaration:
-        """How it is made."""
+        """The declaration of its release function."""
         return find(self.statistic, in_tables)
 
     @property
@@ -90,39 +90,39 @@ class Request:
 
     @cached_property
     def cost(self) -> Privacy:
-        """The most that it can cost: what it asks for."""
+        """The most that it can cost, which is what it asks for."""
         given = self.given
         relation = given.get("adjacency", SUBSTITUTE)
         relation = check_adjacency(relation, given.get("rows_per_person", 1))
         return Privacy(given["epsilon"], given.get("delta", 0), relation)
 
     def loss(self, rows: int) -> Loss:
-        """What it will do to the data, at most, as far as that is known beforehand: what plans compose tightly."""
+        """An upper bound on its loss, as far as it is known beforehand. Plans compose these tightly."""
         spends, cost = self.declaration.spends, self.cost
         known = None if spends is None or "by" in self.given else spends(self.given, cost, rows)
         return Approximate(cost.exact_epsilon, cost.exact_delta) if known is None else known
 
     def predictors(self, kinds: Mapping[str, str]) -> tuple[str, ...]:
-        """The names of the columns of X, in a regression with declared levels: by a formula its own."""
+        """The names of the columns of X in a regression with declared levels."""
         found: tuple[str, ...] = self.declaration.reads.predictors(self.columns, self.given, kinds)
         return found
 
     def with_defaults(self, missing: Any, **defaults: Any) -> Request:
-        """The same request, with what it leaves open filled in."""
+        """The same request, with defaults filled in."""
         usual = self.declaration.missing
         if usual is not None and "missing" in self.declaration.allowed:
             defaults["missing"] = missing if missing == "error" or usual == "drop" else usual
         return Request(self.statistic, *self.columns, **{**defaults, **self.given})
 
     def about(self, person: tuple[str, ...]) -> Request:
-        """The same request about the people of a session, whatever else it says of neighbours."""
+        """The same request about the people of a session."""
         relation = self.given.get("adjacency")
         if not person or not isinstance(relation, Adjacency) or relation.person:
             return self
         return Request(self.statistic, *self.columns, **{**self.given, "adjacency": relation.by_person(*person)})
 
     def rehearse(self, table: Table) -> NoReply | None:
-        """⊥ where public numbers alone decide so, errors where the request is wrong; None where data are needed."""
+        """A dry run: ⊥ if public numbers decide so, an error if the request is wrong, None if data are needed."""
         self.declaration.reads.check(self.statistic, self.columns, table, self.given)
         try:
             made = self._rehearsed(UnreadTable.of(table))
@@ -138,10 +138,12 @@ class Request:
         kept = 1 - COUNT_SHARE
         if drops:
             self._stopped(table, dict(public))
-        if drops and (self.declaration.plan is not ranks or buys_size(public)):  # what all rows can't do, some can't
+        if drops and (
+            self.declaration.plan is not ranks or buys_size(public)
+        ):  # too few for all rows is too few for some
             public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * kept}
         elif drops:
-            drops = False  # the number of all rows is public, and the release itself refuses by it
+            drops = False  # the release itself refuses by the public number of all rows
         made = self._called(table, public)
         if drops and isinstance(made, NoReply) and made.advice.epsilon is not None:
             least = math.ceil(1000 * made.advice.epsilon / float(kept)) / 1000
@@ -149,14 +151,14 @@ class Request:
         return made
 
     def _stopped(self, table: UnreadTable, public: dict[str, Any]) -> None:
-        """The request as it is, up to where it counts the rows that have a value: arguments are refused before."""
+        """A dry run up to the count of rows with a value, which refuses wrong arguments."""
         try:
             self._called(table, public)
         except Touched:
             return
 
     def make(self, table: Table, entropy: Entropy) -> Made:
-        """The release itself. Reads the data: whatever it costs must have been paid."""
+        """The release itself. It reads the data, so its cost must have been debited."""
         given = self.given
         made = self._called(table, {**given, "entropy": entropy})
         if "by" in given or not made:

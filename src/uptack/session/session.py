@@ -1,4 +1,4 @@
-"""A session ties a source of data, a budget and randomness together: whatever is asked of it is paid for first."""
+"""A session: a table, a budget and a source of randomness. Every release is debited before data are read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from uptack import checks, interrupts
@@ -16,13 +17,21 @@ from uptack.privacy import Adjacency, Privacy, tight
 from uptack.privacy.explanation import whose
 from uptack.privacy.loss import Approximate, Loss
 from uptack.progress import track
-from uptack.session.columns import SessionColumn, asking, several, spread
-from uptack.session.filters import check_fits, looked_at, narrowed, one_line
-from uptack.session.kinds import told
+from uptack.session.columns import (
+    SessionColumn,
+    column_function,
+    column_functions,
+    formula_request,
+    is_formula,
+    spread,
+)
+from uptack.session.filters import check_fits, narrow, one_line, rows_used
+from uptack.session.kinds import with_schema
 from uptack.session.overview import SessionOverview
 from uptack.session.paid import PaidPlan, Spending
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request
+from uptack.table.condition_text import parse_conditions
 from uptack.table.conditions import FIX, MAPPING, Condition
 from uptack.table.names import hidden, known
 from uptack.table.protocol import Table
@@ -33,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Session(SessionOverview):
-    """Releases from one source, paid from one budget. Made by `uptack.open`."""
+    """Releases from one table, paid from one budget. Made by `uptack.open`."""
 
     def __init__(
         self,
@@ -45,37 +54,44 @@ class Session(SessionOverview):
         entropy: Entropy,
         noun: str = "row",
         schema: Schema | None = None,
+        inferred: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.source, self.ledger, self.analyst, self.adjacency, self.noun = data, ledger, analyst, adjacency, noun
         self._missing, self._entropy, self._spending = missing, entropy, Spending(adjacency)
-        self.schema = schema or Schema()
+        self.schema, self.inferred = schema or Schema(), dict(inferred)
         self.whole, self.conditions = data, tuple[Condition, ...]()  # the source without conditions
 
-    def where(self, conditions: Mapping[str, Any] | None = None, /, **named: Any) -> Session:
-        """A session on the rows that meet all conditions: `session.where(ward="Surgery", age=(">=", 18))`.
+    def where(self, conditions: str | Mapping[str, Any] | None = None, /, **named: Any) -> Session:
+        """A session on the rows that meet all conditions: `session.where("age >= 18 and ward == 'Surgery'")`.
 
-        A condition is a value, None for rows without one, or a pair (operation, value) with one of "==", "!=", "<",
-        "<=", ">", ">=", "in", "not in" and "between" (`uptack.table.conditions`). A row without a value meets only
-        `None`, and "in" with None. Names that are no Python names go into a dictionary. A session on rows that meet
-        some conditions can be asked for more.
+        Conditions are a text, which is parsed and never evaluated (`uptack.table.condition_text`), or keyword
+        arguments: `session.where(ward="Surgery", age=(">=", 18))`. There a condition is a value, None for rows without
+        one, or a pair (operation, value) with one of "==", "!=", "<", "<=", ">", ">=", "in", "not in" and "between"
+        (`uptack.table.conditions`). A row without a value meets only `None`, and "in" with None. Names that are not
+        Python names go into a dictionary. Another `where` adds conditions.
 
         **Theorem.** Releases keep the guarantee that they have in the whole session, at the same price: rows that do
         not meet the conditions become rows without values, one by one (`uptack.table.protocol.Table.where`). How many
         are left is secret. Conditions are public: the ledger names them.
 
-        The session shares the ledger, what has been spent, the randomness and the unit of privacy. With `person=`
-        people without a row that is left are people without a value.
+        The session shares the ledger, the spending, the randomness and the unit of privacy. With `person=`, people
+        without a remaining row are people without a value.
 
         >>> import numpy as np
         >>> from uptack import SeededEntropy
         >>> from uptack.session import open
         >>> session = open({"age": np.arange(20, 80).repeat(100)}, entropy=SeededEntropy(1))
-        >>> old = session.where(age=(">=", 60))
+        >>> old = session.where("age >= 60")
         >>> old["age"].median(epsilon=0.5).value, session.spent
         (69.0, Privacy(epsilon=0.5))
         """
+        if isinstance(conditions, str):
+            made = functools.reduce(
+                lambda session, one: narrow(session, dict([one])), parse_conditions(conditions), self
+            )
+            return narrow(made, named) if named else made
         given = {} if conditions is None else checks.instance("where", conditions, Mapping, MAPPING, FIX)
-        return narrowed(self, {**given, **named})
+        return narrow(self, {**given, **named})
 
     def __getitem__(self, name: str) -> SessionColumn:
         hidden(name, self.adjacency.person)
@@ -83,9 +99,9 @@ class Session(SessionOverview):
         return SessionColumn(self, name)
 
     def run(self, request: Request) -> Made:
-        """Make one release: rehearse it on public numbers, debit it, and only then read the data.
+        """Make one release: a dry run on public numbers, then the debit, then the data.
 
-        A request that public numbers alone refuse (⊥) costs nothing. Whatever happens after the debit, it stands.
+        If public numbers alone decide on ⊥, nothing is debited. After the debit there is no refund, whatever happens.
         """
         request = self.complete(request)
         with self.snapshot():
@@ -98,11 +114,11 @@ class Session(SessionOverview):
             return self.ledger.charged(request.cost, make, what=self.line(request), analyst=self.analyst)
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """One state of the table for all that is read inside: what is in memory has only one."""
+        """One state of the table for everything that is read inside the block."""
         return self.source.snapshot()
 
     def one_state(self) -> AbstractContextManager[object]:
-        """One state of the table for all releases that are made inside: each column of it is read once for them."""
+        """One state of the table for all releases inside the block, so that each column is read once."""
         return self.source.one_state()
 
     def _make(self, request: Request) -> Made:
@@ -110,17 +126,18 @@ class Session(SessionOverview):
         return self.paid_for(request)
 
     def paid_for(self, request: Request) -> Made:
-        """The release of a complete request whose cost has been debited. One that says it cost more is withheld."""
+        """The release of a complete request whose cost has been debited. If it states a higher cost, it is withheld."""
         made = self._read(request)
         claimed = made.privacy
         if not isinstance(claimed, Privacy) or not claimed.under(self.adjacency) <= request.cost.under(self.adjacency):
-            raise UptackError(f"{request} came with {claimed}, more than was debited; it is withheld")
+            raise UptackError(f"{request} cost {claimed}, more than was debited, so it is withheld")
         return made
 
     def _read(self, request: Request) -> Made:
-        """What the request makes of the rows; an error of the engine that reads them might show one, so another takes
-        its place. Errors are raised outside of the block that catches them: inside, Python would keep the
-        first error as the context of the next, and show both.
+        """The release of a request. An engine's error might show a row, so it is replaced by another.
+
+        Errors are raised outside of the block that catches them. Inside, Python would keep the first error as the
+        context of the next, and show both.
         """
 
         def reading() -> Made:
@@ -128,15 +145,15 @@ class Session(SessionOverview):
                 return request.make(self.source, self._entropy)
             except UptackError as known_error:
                 error = known_error
-            except BaseException:  # an interrupt is told by its signal, and gets through
-                error = UptackError("the rows could not be read, so nothing is released; the debit stands")
+            except BaseException:  # an interrupt is recognised by its signal, and passes
+                error = UptackError("the rows could not be read, so nothing is released. The debit stands")
             error.__context__ = error.__cause__ = None
             raise error
 
         return interrupts.watched(reading)
 
     def plan(self, requests: Iterable[Request]) -> Plan:
-        """What so many releases would cost, and how close they would be. Looks at no data and spends nothing."""
+        """The cost and the expected error of releases. Reads no data and spends nothing."""
         lines = []
         with self.snapshot():
             for request in map(self.complete, requests):
@@ -149,7 +166,7 @@ class Session(SessionOverview):
         return Plan(tuple(lines), whole, self.remaining)
 
     def loss_of(self, request: Request) -> Loss:
-        """What a request will do to the data, at most, for the neighbours that this session speaks of."""
+        """An upper bound on the loss of a request, under the adjacency of this session."""
         full = self.complete(request)
         if full.cost.adjacency == self.adjacency:
             return full.loss(self.source.size)
@@ -157,7 +174,7 @@ class Session(SessionOverview):
         return Approximate(wider.exact_epsilon, wider.exact_delta)
 
     def pay(self, trees: Iterable[Loss], delta: Any, what: str) -> PaidPlan:
-        """Debit releases whose losses are all fixed beforehand, together and tightly: see `PaidPlan`."""
+        """Debit releases whose losses are all fixed beforehand together, by tight composition: see `PaidPlan`."""
         fixed = tuple(trees)
         price = tight(fixed, delta, self.adjacency)
         if self.ledger is not None:
@@ -172,9 +189,10 @@ class Session(SessionOverview):
         waiting = list(requests)
         return [self.run(request) for request in track(waiting, "releases", show=progress, total=len(waiting))]
 
-    def count(self, *, epsilon: Any, **options: Any) -> Made:
-        """How many rows there are; under ADD_REMOVE, where that is secret. With `by=`, how many in each group."""
-        return self.run(Request("count", epsilon=epsilon, **options))
+    def count(self, *columns: str, epsilon: Any, **options: Any) -> Made:
+        """How many rows are true in a column of truth values; without one, how many rows there are, as under ADD_REMOVE,
+        where that is secret. With `by=`, how many in each group."""
+        return self.run(Request("count", *columns, epsilon=epsilon, **options))
 
     def histogram(self, *columns: str | Iterable[str], epsilon: Any, **options: Any) -> Made:
         """How often each value of a column occurs, or each combination of values of several: `uptack.histogram`.
@@ -219,13 +237,13 @@ class Session(SessionOverview):
     ) -> Made:
         """A linear regression of one column on others, or on all other numeric ones: `uptack.linear_regression`.
 
-        With `formula=` the formula names the columns. A column of texts is a category: its levels are given in
-        `levels=`, or by the schema of the file, or found for a part of ε with `delta=`.
+        `y` may be a formula, which names all columns: "cost ~ log(age) + ward". A column of texts is a category. Its
+        levels are given in `levels=` or in the schema of the file, or found for a part of ε with `delta=`.
         """
         if y is None and options.get("formula") is None:
-            raise InvalidArgument("y", "given where there is no formula", "nothing", "It names the response.")
-        if isinstance(y, str) and "~" in y and y not in self.source.kinds:
-            raise InvalidArgument("y", "the name of a column", repr(y), f"Pass formula={y!r}.")
+            raise InvalidArgument("y", "given if there is no formula", "nothing", "It names the response.")
+        if is_formula(self, y) and x is None:
+            return self.run(formula_request("regression", y, epsilon=epsilon, **options))
         named = () if y is None else (y, *self.predictors(y, x, *others))
         return self.run(Request("regression", *named, epsilon=epsilon, **options))
 
@@ -248,14 +266,14 @@ class Session(SessionOverview):
         return self.run(Request("robust_regression", *named, epsilon=epsilon, **options))
 
     def __getattr__(self, name: str) -> Callable[..., Made]:
-        """The release function of that name, of several columns: `session.kendall_tau("age", "cost", epsilon=1)`."""
-        return asking(self, name)
+        """The release function of that name, of the named columns: `session.median("age", epsilon=1)`."""
+        return column_function(self, name)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *several()]
+        return [*super().__dir__(), *column_functions()]
 
     def predictors(self, y: str, x: str | Iterable[str] | None, *others: str) -> tuple[str, ...]:
-        """The columns that y is regressed on: in a list or one by one, or all other columns of numbers."""
+        """The predictors of y: as named, one by one or in a list, or all other columns of numbers."""
         if x is None:
             return tuple(name for name in self.numeric if name != y)
         if not isinstance(x, Iterable):
@@ -274,40 +292,40 @@ class Session(SessionOverview):
 
     @property
     def private(self) -> bool:
-        """Whether the randomness is one that nobody can foresee."""
+        """Whether the randomness is unpredictable, and not seeded."""
         return self._entropy.private
 
     @property
     def remaining(self) -> Privacy | None:
-        """What the ledger has left for this analyst; None without a ledger."""
+        """What is left in the ledger for this analyst; None without a ledger."""
         return None if self.ledger is None else self.ledger.remaining(self.analyst)
 
     @property
     def spent(self) -> Privacy:
-        """What has been spent in this session, and in all that share its data and budget."""
+        """What was spent in this session, and in those made from it by `where`."""
         return self._spending.total
 
     @property
     def whose(self) -> str:
-        """Whose privacy is meant, in words, and which rows are looked at."""
-        return whose(self.adjacency, self.noun) + looked_at(self.conditions)
+        """Whose privacy is protected, in words, and which rows are used."""
+        return whose(self.adjacency, self.noun) + rows_used(self.conditions)
 
     def line(self, what: object) -> str:
-        """What a ledger says of a request: one printable line of moderate length, with the conditions."""
+        """The line of the ledger for a request, with the conditions."""
         return one_line(what, self.conditions)
 
     def complete(self, request: Request) -> Request:
-        """The request with the session's defaults, which it may tighten and not loosen."""
+        """The request with the defaults of the session, which it may tighten but not loosen."""
         plain, rows = self.adjacency.per_person(1), self.adjacency.rows_per_person
-        full = told(request, self.schema, self.source.kinds).with_defaults(
+        full = with_schema(request, self.schema, self.source.kinds).with_defaults(
             missing=self._missing, adjacency=plain, rows_per_person=rows
         )
         full = full.about(self.adjacency.person)
         if full.cost.adjacency.rows_per_person < rows:
-            raise InvalidArgument("rows_per_person", f"at least {rows}, as the session has it", "fewer")
+            raise InvalidArgument("rows_per_person", f"at least {rows}, as in the session", "fewer")
         if full.given.get("missing") == "error" and self._missing != "error":
-            fix = "An error about missing values would tell of the data; open the session with missing='error'."
-            raise InvalidArgument("missing", "another one than 'error' in this session", "'error'", fix)
+            fix = "Such an error would reveal something about the data. The curator can open a session with it."
+            raise InvalidArgument("missing", "other than 'error' in this session", "'error'", fix)
         check_fits(full, self.conditions)
-        full.cost.under(self.adjacency)  # neighbours that this session does not speak of are refused here
+        full.cost.under(self.adjacency)  # refuses an adjacency that the session does not imply
         return full

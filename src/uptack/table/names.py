@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, UnknownName
 from uptack.table.values.kinds import Kind, canonical, held, labelled
 from uptack.table.values.times import spoken
 
@@ -20,14 +20,14 @@ def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | Non
     if not isinstance(name, str) or name not in columns:
         near = difflib.get_close_matches(str(name), columns, n=3, cutoff=0.5)
         fix = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are {', '.join(map(repr, columns))}."
-        raise InvalidArgument(what, f"a {what} that there is", checks.describe(name), fix if columns else "")
+        raise UnknownName(what, checks.describe(name), fix if columns else "")
     if kinds is not None and columns[name] not in kinds:
         others = [repr(c) for c, kind in columns.items() if kind in kinds]
         fix = f"Such columns are {', '.join(others)}." if others else "The table has no such column."
         if columns[name] == "text" and set(kinds) & {"integer", "number"}:
-            fix += " What a CSV file has there can be stated: types= (--type), or in its schema."
+            fix += " The type of a column of a CSV file is declared with types= (--type), or in its schema."
         if columns[name] == "time":
-            fix += " As a number a time is the days since a public date, in a column of their own."
+            fix += " To use a time as a number, add a column with the days since a public date."
         must = f"a column of type {' or '.join(kind for kind in kinds if kind != 'any')}"
         raise InvalidArgument(what, must, f"{name!r} of type {columns[name]}", fix)
     return name
@@ -43,8 +43,8 @@ def known_all(names: Sequence[str], columns: Mapping[str, Kind], kinds: Iterable
 def hidden(name: object, person: Sequence[str]) -> None:
     """Refuses a column of ids."""
     if name in person:
-        fix = "Ids say whose rows they are; they are not released, selected or grouped by."
-        raise InvalidArgument("column", "another one than the ids of people", checks.describe(name), fix)
+        fix = "Ids are not released, and rows are not selected or grouped by them."
+        raise InvalidArgument("column", "other than the ids of people", checks.describe(name), fix)
 
 
 def id_names(person: object) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def id_names(person: object) -> tuple[str, ...]:
 
 
 def comparable(name: str, kind: Kind, value: Any, what: str = "value") -> Any:
-    """A value that rows of this kind of column can have, None for none. A whole number may stand for a float."""
+    """A value that rows of a column of this kind can have; None stands for a missing value. Integers may be floats."""
     wanted = canonical(value)
     if wanted is None:
         return None
@@ -77,7 +77,7 @@ def comparable(name: str, kind: Kind, value: Any, what: str = "value") -> Any:
     return labelled([wanted], kind)[0]
 
 
-FLOATS = "The column holds floats, of which each is the nearest to many integers. Leave one of them out."
+FLOATS = "The column holds floats, and both are rounded to the same float. Leave one of them out."
 
 
 def distinct(name: str, values: Sequence[Any], kinds: Sequence[Kind], must: str) -> tuple[Hashable, ...]:
@@ -90,7 +90,7 @@ def distinct(name: str, values: Sequence[Any], kinds: Sequence[Kind], must: str)
     for value in values:
         key = group_key(value, kinds)
         if key in firsts:
-            got = f"{checks.describe(firsts[key])} and {checks.describe(value)}, which are one value there"
+            got = f"{checks.describe(firsts[key])} and {checks.describe(value)}, which are the same value there"
             raise InvalidArgument(name, must, got, FLOATS if "number" in kinds else "Leave one of them out.")
         firsts[key] = value
     return tuple(key[0] if len(kinds) == 1 else key for key in firsts)

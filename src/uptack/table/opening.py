@@ -38,42 +38,54 @@ def open_table(
     encoding: str | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
-    na: str | Sequence[str] | None = None,
+    na: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None,
+    skip_rows: int | None = None,
+    comment: str | None = None,
+    unnamed: str | None = None,
 ) -> Table:
-    """A table of rows to take statistics of, wherever it is kept.
+    """A table of rows, wherever they are kept.
 
     - arrays: a NumPy array of one or two dimensions, a structured array, a dictionary of arrays or lists;
-    - frames of pandas, polars, Arrow or Spark;
+    - data frames of pandas, polars, Arrow or Spark;
     - files: .csv, .parquet, .arrow or .feather, and .duckdb with `table` or as "file.duckdb::table"; a folder, or a
-      pattern such as "visits-*.parquet", for several files with the same columns. A name that exists is that file, also
+      pattern such as "visits-*.parquet", for several files with the same columns. A name that exists is that file, even
       if it looks like a pattern;
     - an ibis table of any engine, or a database's URL with `table`, such as "postgres://host/db::patients".
 
-    `person` names the column that says whose each row is, or several that do so together. The unit of the table is then
-    a person, columns of ids are hidden, and rows whose id is missing are left out.
+    `person` names the column that says whose each row is, or several that do so together. People are then the unit of
+    the table. Columns of ids are hidden, and rows without an id are left out.
 
-    `memory` ("2GB") and `threads` bound what DuckDB takes for a file. With `hive`, folders such as "ward=3" above
-    Parquet files are a column too, of texts.
+    `memory` ("2GB") and `threads` limit what DuckDB uses for a file. With `hive`, folders such as "ward=3" above
+    Parquet files are a column of texts.
 
-    `types` says what the columns of a CSV file hold, as {"age": "integer"}, with "integer", "number", "boolean" (also
-    with words of its own, "boolean:ja/nein"), "text", "date", "datetime", "datetime-utc" or "duration" (cells such as
-    01:30:00); columns that it leaves out are texts. The file itself does not say. What is not of the stated type is a
-    missing value. "guess", for all columns or for one, takes the narrowest type that fits every row, durations left
-    out: that is a look at the rows, which becomes public, so it is for the curator to say.
+    A CSV file has no types, so `types` declares them, as in {"age": "integer"}: "integer", "number", "boolean", "text",
+    "date", "datetime", "datetime-utc" or "duration" (cells such as 01:30:00). After a colon a type may say how its
+    cells are written: "boolean:ja/nein", "number:€", "date:%d.%m.%Y", "duration:%H:%M" (`uptack.table.csv.cells`).
+    Columns that are left out are texts. A cell that is not of its declared type is a missing value. "guess", for all
+    columns or for one, takes the narrowest type that fits every row. That looks at the rows, and the types become
+    public, so it is the curator's decision.
 
-    `delimiter` is what is between two cells, if the line of names does not show it. `header` says whether there is such
-    a line; without one, `types` gives all names. `encoding` is UTF-8, or what a byte order mark says, unless given,
-    such as "latin-1" or "utf-16-le". `decimal` is the decimal sign, "." or ",", and `thousands` what is between groups
-    of three digits. `na` are words for missing values, such as ["NA", "-"]; an empty cell is missing anyway. A name
-    that an earlier column has gets _2, and a third column without a name is column_3.
+    How a CSV file is written:
 
-    What `FILE.uptack.toml` says of a file beside it holds unless an option says otherwise (`uptack.table.schema`).
+    - `delimiter`: the character between cells, if the header or a line such as "sep=;" does not show it.
+    - `header`: whether there is one. Without one, `types` lists all columns.
+    - `skip_rows`: lines above the header that are skipped. `comment`: a mark such as "#". Lines above the header that
+      begin with it are skipped, and a row that begins with it is a row of missing values.
+    - `unnamed`: "first" or "last" if rows have one cell more than the header there, as in files that R writes; "none"
+      if the header ends with a delimiter and rows do not.
+    - `encoding`, such as "latin-1" or "utf-16-le"; UTF-8 by default, or as a byte order mark says.
+    - `decimal`: the decimal sign, "." or ",". `thousands`: the separator of groups of three digits.
+    - `na`: words for missing values such as ["NA", "-"], or a dictionary of such by column, {"age": "-9"}. Empty cells
+      are always missing.
 
-    For arrays and frames `types` declares the kinds of columns whose container has a type that rows may have chosen: in
-    pandas one missing integer makes floats of all, and dates are objects. A row that is not of the declared
-    kind is a missing value.
+    The schema of a file, `FILE.uptack.toml` beside it, holds unless an option overrides it (`uptack.table.schema`).
 
-    Files and tables are read when they are asked. A CSV file is read once, into a private folder that goes away.
+    For arrays and data frames `types` declares the kinds of columns whose type the rows may have decided: in pandas one
+    missing integer turns all of them into floats, and dates may be objects. A row that is not of the declared kind is a
+    missing value.
+
+    Files and tables are read when they are needed. A CSV file is read once, into a private folder that is removed with
+    the table.
 
     >>> people = open_table({"age": np.array([31, 44, 44]), "name": ["Ada", "Bo", None]})
     >>> people.size, dict(people.kinds)
@@ -83,11 +95,12 @@ def open_table(
     ([(31,), (44,)], array([1, 2]))
     >>> people.column("agee")
     Traceback (most recent call last):
-    uptack.errors.InvalidArgument: column must be a column that there is, got 'agee'. Did you mean 'age' or 'name'?
+    uptack.errors.UnknownName: no column named 'agee'. Did you mean 'age' or 'name'?
     """
     ids = () if person is None else id_names(person)
     options = files.FileOptions(
-        table, types, memory, threads, delimiter, header, hive, encoding, decimal, thousands, na
+        table, types, memory, threads, delimiter, header, hive, encoding, decimal, thousands, na, skip_rows, comment,
+        unnamed,
     )  # fmt: skip
     if isinstance(data, str | os.PathLike):
         opened = files.opened(data, options)

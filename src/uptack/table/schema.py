@@ -1,8 +1,8 @@
-"""What is public of a file, written down once: `FILE.uptack.toml` beside FILE.
+"""The schema of a file, `FILE.uptack.toml` beside FILE: what is public about it, and the ledger that pays for it.
 
-A curator writes it, by hand or from proposals (`uptack init`), and it is public from then on. Whoever opens the file
-reads it with what it says, unless an option says otherwise. It lists all columns. If the file has others, it is
-refused: names of columns are public, so the difference is shown.
+A curator writes it, by hand or from what `uptack init` proposes, and it is public from then on. It holds whenever the
+file is opened, also through a symbolic link, unless an option overrides it. The ledger cannot be overridden. A schema
+lists all columns. If the file has others, it is refused. Names are public, so the error shows the difference.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 from uptack import checks
 from uptack.errors import InvalidArgument
@@ -28,86 +29,103 @@ from uptack.table.values.times import UNITS, spoken
 
 END = ".uptack.toml"
 FILE_KEYS: Mapping[str, Any] = {
-    "delimiter": str, "header": bool, "encoding": str, "decimal": str, "thousands": str, "na": list,
+    "delimiter": str, "header": bool, "encoding": str, "decimal": str, "thousands": str, "na": list, "skip_rows": int,
+    "comment": str, "unnamed": str,
 }  # fmt: skip
-COLUMN_KEYS = ("kind", "granularity", "plausible", "levels")
-TABLE_KEYS = ("person", "noun", "adjacency", "file", "columns")
+COLUMN_KEYS = ("kind", "granularity", "plausible", "levels", "na")
+TABLE_KEYS = ("person", "noun", "adjacency", "ledger", "dataset", "file", "columns")
 ADJACENCIES = ("substitute", "add-remove")
 LARGEST_FILE = 1 << 22
 """Bytes that a schema may have: some ten thousand columns."""
+MOST_LINKS = 40
+"""Symbolic links that are followed, as on Linux."""
 LEVEL_TYPES = {"text": str, "integer": int, "number": int, "boolean": bool}
-"""Of which type levels are, by the kind of a column. Those of times there are none."""
+"""The type of levels, by the kind of a column. Times have no levels."""
 NUMBERS = ("integer", "number")
 DATES = {"datetime-utc": '["2020-01-01T00:00Z", "2024-12-31T00:00Z"]', DURATION: '["00:05:00", "03:00:00"]'}
 USUAL_DATES = '["2020-01-01", "2024-12-31"]'
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a schema says of one column.
+class ColumnSchema:
+    """The public description of one column.
 
-    `kind` is what its cells hold. `granularity` and `plausible` are what statistics of it are told where they are told
-    nothing else, and `levels` are its categories. Of a column of times `granularity` is the name of a duration, and
-    `plausible` are two dates or times as ISO 8601 writes them.
+    `kind` is the type of its cells. `granularity` and `plausible` are defaults for the options of those names, and
+    `levels` are its categories. `na` are words for missing values. For a column of times `granularity` is the name of
+    a duration, and `plausible` are two dates or times in ISO 8601.
     """
 
     kind: str | None = None
     granularity: Fraction | str | None = None
     plausible: tuple[float, float] | tuple[str, str] | None = None
     levels: tuple[str | int | bool, ...] | None = None
+    na: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Schema:
-    """What a curator has written down of a file. `dialect` has the options of `uptack.table.open_table` by their
-    names."""
+    """The schema of a file.
+
+    `dialect` holds options of `uptack.table.open_table` by name. `ledger` is the path or URL of the ledger that every
+    release from the file is debited to, and `dataset` the data set in it.
+    """
 
     name: str = ""
-    columns: Mapping[str, Said] = field(default_factory=dict)
+    columns: Mapping[str, ColumnSchema] = field(default_factory=dict)
     dialect: Mapping[str, Any] = field(default_factory=dict)
     person: tuple[str, ...] = ()
     noun: str | None = None
     adjacency: str | None = None
+    ledger: str | None = None
+    dataset: str | None = None
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The kinds of columns that it says."""
+        """The declared kinds of columns."""
         return {name: said.kind for name, said in self.columns.items() if said.kind is not None}
 
+    def granularity(self, column: str) -> Fraction | str | None:
+        """The declared granularity of a column."""
+        return self.columns.get(column, ColumnSchema()).granularity
+
     def plausible(self, column: str) -> tuple[Any, Any] | None:
-        """Where the values of a column lie, as it says."""
-        return self.columns.get(column, Said()).plausible
+        """The declared plausible range of a column."""
+        return self.columns.get(column, ColumnSchema()).plausible
 
     def levels(self, column: str) -> tuple[str | int | bool, ...]:
-        """The public categories of a column, as it says; none where it does not."""
-        return self.columns.get(column, Said()).levels or ()
+        """The declared categories of a column."""
+        return self.columns.get(column, ColumnSchema()).levels or ()
 
     def filled(self, options: Any) -> Any:
-        """The options of a file, with what nobody said taken from here (`uptack.table.engine.files.FileOptions`)."""
+        """Options of a file (`uptack.table.engine.files.FileOptions`), with those not given taken from the schema."""
         more = {name: value for name, value in self.dialect.items() if name not in options.given()}
         kinds = self.kinds
         if more.get("header", options.header) is False:  # the names are those that are listed here
             kinds = {name: said.kind or "text" for name, said in self.columns.items()}
         if kinds and (options.types is None or isinstance(options.types, Mapping)):
             more["types"] = {**kinds, **(options.types or {})}
+        own = {name: column.na for name, column in self.columns.items() if column.na}
+        if own and options.na is None:
+            general = more.get("na", ())
+            more["na"] = {name: (*general, *own.get(name, ())) for name in self.columns}
         return replace(options, **more)
 
     def check(self, names: Iterable[str]) -> None:
-        """Whether these are the columns that it is about."""
+        """Refuses columns other than those that the schema lists."""
         found = list(names)
         here, there = [n for n in found if n not in self.columns], [n for n in self.columns if n not in found]
         if here or there:
             only = [f"only the file has {', '.join(map(repr, here))}"] if here else []
             only += [f"only the schema has {', '.join(map(repr, there))}"] if there else []
-            fix = f"{' and '.join(only)}. Mend {self.name}, or remove it and run `uptack init` again."
-            raise InvalidArgument("schema", "about the columns that the file has", "others", fix[0].upper() + fix[1:])
+            fix = f"{' and '.join(only)}. Correct {self.name}, or remove it and run `uptack init` again."
+            raise InvalidArgument("schema", "a list of the file's columns", "other columns", fix[0].upper() + fix[1:])
 
     def fits(self, kinds: Mapping[str, str]) -> None:
-        """Whether what it says of columns goes with what these hold, where it does not say that itself."""
-        called, reading = {"time": "date", "number": "number", "integer": "integer"}, _Reading(self.name)
+        """Refuses a granularity or a plausible range that does not fit the type that the file itself declares."""
+        kinds_of, reading = {"time": "date", "number": "number", "integer": "integer"}, _Reading(self.name)
         for name, said in self.columns.items():
-            if said.kind is None and kinds.get(name) in called:
-                reading.agree(called[kinds[name]], said, f" of [columns.{name}]")
+            if said.kind is None and kinds.get(name) in kinds_of:
+                reading.agree(kinds_of[kinds[name]], said, f" of [columns.{name}]")
 
 
 def place(path: str) -> Path:
@@ -117,29 +135,64 @@ def place(path: str) -> Path:
 
 
 def beside(path: str) -> Schema | None:
-    """The schema that lies beside a file, where there is one.
+    """The schema of a file; None if there is none.
 
-    A name without a file behind it, such as a link to nowhere, is an error: the schema may say whose the rows are.
+    It lies beside the file. If the name is a symbolic link, it may lie beside any name on the way to the file. Two
+    different schemas are an error, and so is one that can't be read: each may say whose the rows are.
     """
-    where = place(path)
-    if not Path(path).name or not os.path.lexists(where):
+    if not Path(path).name:
         return None
+    found = {os.path.realpath(where): where for where in map(place, _link_chain(path)) if os.path.lexists(where)}
+    if not found:
+        return None
+    (real, where), *others = found.items()
+    if others:
+        names = " and ".join(str(one) for one in found.values())
+        raise InvalidArgument("schema", "one file", names, "One is beside a link, one beside its target. Remove one.")
     try:
         text = _read(where) if where.is_file() else None
     except (OSError, UnicodeDecodeError):
         text = None
     if text is None:
         raise InvalidArgument("schema", f"a text file in UTF-8 ({where.name})", "one that can't be read")
-    return parse(text, where.name)
+    made = parse(text, where.name)
+    if made.ledger is None or "://" in made.ledger:
+        return made
+    return replace(made, ledger=str(Path(real).parent / made.ledger))
+
+
+def _link_chain(path: str) -> list[str]:
+    """The name, and the names that symbolic links lead to, one after the other."""
+    names = [str(Path(path))]
+    while os.path.islink(names[-1]) and len(names) < MOST_LINKS:
+        names.append(os.path.join(os.path.dirname(names[-1]), os.readlink(names[-1])))
+    return names
+
+
+def shared(paths: Iterable[str]) -> Schema | None:
+    """The schema of several files that are read as one table: they must all have the same one, or none.
+
+    A file's schema may say whose its rows are. So a pattern that matches the file must not lose it.
+    """
+    found = {path: beside(path) for path in paths}
+    plain = {path: None if schema is None else replace(schema, name="") for path, schema in found.items()}
+    first = next(iter(found), "")
+    for path, schema in plain.items():
+        if schema != plain[first]:
+            fix = f"{Path(path).name!r} has another schema than {Path(first).name!r}, or only one of them has one."
+            raise InvalidArgument("schema", "the same for all files of a table", "different ones", fix)
+    return found.get(first)
 
 
 def _read(where: Path) -> str:
-    """The text of a file, which is not read further than a schema may go."""
+    """The text of a file that is not larger than a schema may be."""
     with where.open("rb") as file:
         found = file.read(LARGEST_FILE + 1)
     if len(found) > LARGEST_FILE:
-        fix = "It says what is public of each column, and holds no rows."
-        raise InvalidArgument("schema", f"of at most {LARGEST_FILE >> 20} MB ({where.name})", "a larger file", fix)
+        fix = "It describes columns, and holds no rows."
+        raise InvalidArgument(
+            "schema", f"a file of at most {LARGEST_FILE >> 20} MB ({where.name})", "a larger one", fix
+        )
     return found.decode("utf-8")
 
 
@@ -155,7 +208,7 @@ def parse(text: str, name: str = "schema") -> Schema:
     try:
         found = tomllib.loads(text, parse_float=read)
     except (tomllib.TOMLDecodeError, ValueError, OverflowError, RecursionError) as error:
-        raise InvalidArgument("schema", f"a TOML file ({name})", f"one that can't be read: {error}") from None
+        raise InvalidArgument("schema", f"a TOML file ({name})", f"a file with an error: {error}") from None
     reading = _Reading(name)
     reading.keys(found, TABLE_KEYS, "")
     columns = reading.table(found, "columns")
@@ -166,15 +219,23 @@ def parse(text: str, name: str = "schema") -> Schema:
         reading.refuse("adjacency", "'substitute' or 'add-remove'", adjacency)
     if noun is not None and not isinstance(noun, str):
         reading.refuse("noun", "a word", noun)
+    ledger, dataset = reading.ledger(found.get("ledger"), found.get("dataset"))
     said = {column: reading.column(column, reading.table(columns, column)) for column in columns}
     person = reading.person(found.get("person", []), said)
     dialect = reading.dialect(reading.table(found, "file"))
-    return Schema(name, MappingProxyType(said), MappingProxyType(dialect), person, noun, adjacency)
+    return Schema(name, MappingProxyType(said), MappingProxyType(dialect), person, noun, adjacency, ledger, dataset)
+
+
+def check_ledger_place(place: str) -> None:
+    """Refuses the URL of a ledger with a password in it: a schema is public."""
+    if "://" in place and urlsplit(place).password is not None:
+        fix = "A schema is public. Keep the password in ~/.pgpass or PGPASSWORD."
+        raise InvalidArgument("ledger", "a URL without a password", "one with a password", fix)
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """The parts of a schema, checked; errors name the file and the key."""
+    """Checks the parts of a schema. Errors name the file and the key."""
 
     name: str
 
@@ -201,37 +262,50 @@ class _Reading:
                 self.refuse(f"{key} of [file]", f"a {FILE_KEYS[key].__name__}", value)
         return {key: tuple(value) if key == "na" else value for key, value in found.items()}
 
-    def person(self, found: Any, columns: Mapping[str, Said]) -> tuple[str, ...]:
+    def ledger(self, place: Any, dataset: Any) -> tuple[str | None, str | None]:
+        if place is not None and (not isinstance(place, str) or not place.strip()):
+            self.refuse("ledger", "the path or the URL of a ledger", place)
+        if place is not None:
+            check_ledger_place(place)
+        if dataset is not None and (place is None or not isinstance(dataset, str)):
+            self.refuse("dataset", "a name, together with ledger", dataset)
+        return place, dataset
+
+    def person(self, found: Any, columns: Mapping[str, ColumnSchema]) -> tuple[str, ...]:
         ids = [found] if isinstance(found, str) else found
         if not isinstance(ids, list) or not all(isinstance(one, str) and one in columns for one in ids):
             self.refuse("person", "the name of a column, or a list of names", found)
         return tuple(ids)
 
-    def column(self, column: str, found: dict[str, Any]) -> Said:
+    def column(self, column: str, found: dict[str, Any]) -> ColumnSchema:
         where = f" of [columns.{column}]"
         self.keys(found, COLUMN_KEYS, where)
-        kind, step, levels = found.get("kind"), found.get("granularity"), found.get("levels")
+        kind, step, levels, na = (found.get(key) for key in ("kind", "granularity", "levels", "na"))
         if kind is not None and not cells.is_kind(kind):
-            must = f"one of {', '.join(map(repr, (*cells.TYPES, 'boolean:yes/no')))}"
+            must = f"one of {', '.join(map(repr, (*cells.TYPES, *cells.EXAMPLES)))}"
             self.refuse("kind" + where, must, kind)
         if step is not None and not ((_is_number(step) and step > 0) or step in tuple(UNITS)):
             self.refuse("granularity" + where, "a positive number, or for times the name of a duration", step)
         ends = self.ends(found.get("plausible"), where)
         if levels is not None and not _are_levels(levels):
             self.refuse("levels" + where, "a list of different texts, whole numbers or truth values", levels)
-        if levels is not None and kind in FORMS:
+        if levels is not None and cells.base(str(kind)) in FORMS:
             self.refuse("levels" + where, f"left out for a column of kind {kind!r}", levels)
-        wanted = LEVEL_TYPES.get(str(kind).partition(":")[0])
+        wanted = LEVEL_TYPES.get(cells.base(str(kind)))
         if levels is not None and wanted is not None and type(levels[0]) is not wanted:
             self.refuse("levels" + where, f"values of a column of kind {kind!r}", levels[0])
+        if na is not None and not (isinstance(na, list) and all(isinstance(word, str) for word in na)):
+            self.refuse("na" + where, "a list of words for missing values", na)
         exact = step if step is None or isinstance(step, str) else Fraction(step)
-        said = Said(kind, exact, ends, None if levels is None else tuple(levels))
+        said = ColumnSchema(
+            kind, exact, ends, None if levels is None else tuple(levels), None if na is None else tuple(na)
+        )
         if kind is not None:
             self.agree(kind, said, where)
         return said
 
     def ends(self, found: Any, where: str) -> Any:
-        """Where values lie: two numbers, or two dates, times or durations. TOML reads 00:05:00 as a time of day."""
+        """A plausible range: two numbers, or two dates, times or durations. TOML reads 00:05:00 as a time of day."""
         if found is None:
             return None
         both = found if isinstance(found, list) and len(found) == 2 else []
@@ -243,9 +317,10 @@ class _Reading:
             self.refuse("plausible" + where, f"two numbers such as [0, 120], or two dates such as {USUAL_DATES}", found)
         return tuple(texts)
 
-    def agree(self, kind: str, said: Said, where: str) -> None:
+    def agree(self, kind: str, said: ColumnSchema, where: str) -> None:
         """Refuses numbers for a column of times, and times for one of numbers."""
         ends, step = said.plausible, said.granularity
+        kind = cells.base(kind)
         times, numbers = kind in FORMS, kind in NUMBERS
         zoned = spoken(ends[0]) if ends is not None and isinstance(ends[0], str) else None
         words = {"datetime-utc": ("utc",), DURATION: ("duration",)}.get(kind, ("clock",))
@@ -278,24 +353,26 @@ def _are_levels(levels: object) -> bool:
 
 
 HEADING = """\
-# What is public of {file}. Whoever may read a release may read this; edit it as you like.
-# Every command and uptack.open read it. `uptack describe {file}` shows what they make of it.
+# The schema of {file}: its public description. Edit it as you like.
+# Every command and uptack.open read it. `uptack describe {file}` shows the result.
 #
-# Beside its kind ("integer", "number", "boolean", "boolean:yes/no", "text", "date", "datetime",
-# "datetime-utc", "duration") a column may have
-#   granularity = 0.5        a step that all values are multiples of, and answers will be
-#   plausible = [0, 120]     where its values lie, by what everybody knows; it need not be right.
-#                            Of dates and times: ["2020-01-01", "2024-12-31"]
-#                            Of durations: ["00:05:00", "03:00:00"]
-#   levels = ["A", "B"]      its categories, where they are public
+# Besides its kind ("integer", "number", "boolean", "text", "date", "datetime", "datetime-utc",
+# "duration", or with how cells are written: "boolean:yes/no", "number:€", "date:%d.%m.%Y",
+# "duration:%H:%M") a column may have
+#   granularity = 0.5        all values, and so all answers, are multiples of this
+#   plausible = [0, 120]     a guess of where values lie, from general knowledge; it may be wrong.
+#                            For dates and times: ["2020-01-01", "2024-12-31"]
+#                            For durations: ["00:05:00", "03:00:00"]
+#   levels = ["A", "B"]      its categories, if they are public
+#   na = ["-9", "k. A."]     words for missing values in this column, beside those of [file]
 """
 
 
 def text(schema: Schema, file: str) -> str:
     """The schema of a file as TOML, with comments. `uptack.table.schema.parse` reads it.
 
-    >>> from uptack.table.schema import Said, parse
-    >>> made = Schema(columns={"age": Said("integer", Fraction(5))}, dialect={"na": ["NA"]}, noun="visit")
+    >>> from uptack.table.schema import ColumnSchema, parse
+    >>> made = Schema(columns={"age": ColumnSchema("integer", Fraction(5))}, dialect={"na": ["NA"]}, noun="visit")
     >>> print(text(made, "visits.csv").split("\\n\\n", 1)[1])
     noun = "visit"
     <BLANKLINE>
@@ -311,7 +388,8 @@ def text(schema: Schema, file: str) -> str:
     """
     import tomlkit
 
-    table = {"person": list(schema.person), "noun": schema.noun, "adjacency": schema.adjacency, "file": schema.dialect}
+    names = ("noun", "adjacency", "ledger", "dataset")
+    table = {"person": list(schema.person), **{key: getattr(schema, key) for key in names}, "file": schema.dialect}
     columns = {name: _items(vars(said)) for name, said in schema.columns.items()}
     printable = "".join(sign if sign.isprintable() else "?" for sign in file)
     written = tomlkit.dumps({**_items({key: value for key, value in table.items() if value}), "columns": columns})
@@ -323,7 +401,7 @@ def _items(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _item(value: Any) -> Any:
-    """A value that TOML has. Numbers are written exactly and without an exponent: one tenth is 0.1."""
+    """A value in TOML. Numbers are written exactly and without an exponent: one tenth is 0.1."""
     import tomlkit
 
     if isinstance(value, Mapping):

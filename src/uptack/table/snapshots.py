@@ -30,10 +30,10 @@ class State:
     still as they were when they were opened. `folder` is a private one, for what the connection keeps on a disk.
     `isolated` says that the engine keeps that state, and `fixed` that tables never change, as those in private files.
     `held` are columns of a state that have been read (`uptack.table.engine.held`), and `answers` what has been worked
-    out (`once`). `durations` are columns of whole numbers that are ticks of durations. `temporary` are tables that
-    queries share (`uptack.table.engine.connection.Kept`), and `unused` the names of those, and of views
-    (`uptack.table.engine.design`), that nobody needs any more. They go before the next query: whoever lets go of one
-    may do so in another thread, in the middle of a query.
+    out (`once`). `durations` are columns of whole numbers that are ticks of durations, and `csv_kinds` the declared or
+    inferred kinds of a CSV file. `temporary` are tables that queries share (`uptack.table.engine.connection.Kept`), and
+    `unused` the names of those, and of views (`uptack.table.engine.design`), that nobody needs any more. They go before
+    the next query: whoever lets go of one may do so in another thread, in the middle of a query.
     """
 
     def __init__(self) -> None:
@@ -47,6 +47,7 @@ class State:
         self.unchanged: Callable[[], bool] = lambda: True
         self.folder: Path | None = None
         self.durations: frozenset[str] = frozenset()
+        self.csv_kinds: dict[str, str] = {}
         self.temporary: weakref.WeakSet[Any] = weakref.WeakSet()
         self.unused: list[str] = []
 

@@ -1,7 +1,7 @@
-"""Cells as Arrow keeps them, all their bytes one after the other: what is common is told by looking at these alone.
+"""Shortcuts for columns of a common form. They look at the bytes of all cells at once, as Arrow stores them.
 
-Each of these functions gives what the same question, asked of one cell after the other, would give, or None where that
-needs more than a look at the bytes. So they decide how long it takes, and nothing else.
+Each function returns what reading cell by cell would return, or None if the bytes alone do not show it. So these
+functions change the time, and no result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PLUS, MINUS, ZERO, NINE, EXPONENT = b"+-09e"
 
 
 def _ends(cells: Any) -> NDArray[np.int32]:
-    """Where cells begin, and where the last one ends."""
+    """The offsets at which cells begin, and the one at which the last cell ends."""
     _, ends, _ = cells.buffers()
     return np.frombuffer(ends, np.int32, len(cells) + 1, 4 * cells.offset)
 
@@ -28,7 +28,7 @@ def _written(cells: Any, ends: NDArray[np.int32]) -> NDArray[np.uint8]:
 
 
 def without_empty(cells: Any, broken: str) -> Any | None:
-    """Texts without those that are empty; None where some may have a sign that stands for broken bytes."""
+    """Texts, with the empty ones null; None if a cell may have the sign that stands for invalid bytes."""
     import pyarrow as pa
 
     if not isinstance(cells, pa.StringArray) or cells.null_count or not len(cells):
@@ -42,7 +42,7 @@ def without_empty(cells: Any, broken: str) -> Any | None:
 
 
 def integers(cells: Any) -> Any | None:
-    """Texts as integers, where each that there is consists of digits, after a minus or not, and none is too large."""
+    """Texts as integers, if each consists of digits, maybe after a minus, and none is too large."""
     import pyarrow as pa
 
     if not isinstance(cells, pa.StringArray) or cells.null_count == len(cells):
@@ -61,10 +61,10 @@ def integers(cells: Any) -> Any | None:
 
 
 def numbers(cells: Any) -> Any | None:
-    """Texts as floats, where each that there is is a number, and consists of digits and of signs + - . e E alone.
+    """Texts as floats, if each is a number and consists of digits and of + - . e E only.
 
-    Of these signs (and of a comma and a slash, which are next to them, and which Arrow knows nothing to do with) nobody
-    can make a number but in one way. So Arrow takes no text for one that `uptack.table.csv.cells` does not.
+    These characters make numbers in one way only. (A comma and a slash lie between them in ASCII, and Arrow accepts
+    neither.) So Arrow accepts no text as a number that `uptack.table.csv.cells` does not.
     """
     import pyarrow as pa
 
@@ -89,7 +89,7 @@ def _there(cells: Any) -> NDArray[np.bool_]:
 
 
 def _are_minus(cells: Any, ends: NDArray[np.int32], signs: NDArray[np.intp]) -> bool:
-    """Whether each of these bytes, which are all that are no digits, begins a cell of several, and is a minus."""
+    """Whether each of these bytes, which are all that are not digits, is a minus that begins a longer cell."""
     written = _written(cells, ends)
     begins = np.zeros(written.size + 1, bool)
     begins[ends - ends[0]] = True
@@ -117,7 +117,7 @@ def whole(value: int, bits: int = 32) -> Any:
 
 @cache
 def false() -> Any:
-    """The truth value that is none."""
+    """False as an Arrow scalar."""
     import pyarrow as pa
 
     return pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\0")])[0]

@@ -1,8 +1,14 @@
-"""Cells of a text file as values: a cell and its column's declared kind decide, and nothing else.
+"""Cells of a text file as values: the cell and the declared kind of its column decide, and nothing else.
 
-A cell that is not of the declared kind is missing, whatever it holds. So is one that is empty, one of the words for
-missing values that the curator said, or one with bytes that are no text. Blanks around a number, a truth value or a
-word for missing values don't count; those of a text do.
+A cell that is not of the declared kind is missing, whatever it holds. So is an empty cell, a declared word for missing
+values, and a cell with invalid bytes. Blanks around numbers, truth values, times and words for missing values are
+ignored. Blanks around texts are kept.
+
+A kind may say how its cells are written, after a colon:
+
+    boolean:ja/nein           the words for true and false
+    number:€, integer:%       a sign before or after the number, which is ignored: "1,50 €" is 1.5, "45%" is 45
+    date:%d.%m.%Y             a format of dates, times or durations (`uptack.table.csv.time_cells`)
 """
 
 from __future__ import annotations
@@ -17,22 +23,25 @@ from uptack.errors import InvalidArgument
 from uptack.table.csv import cell_bytes, time_cells
 from uptack.table.csv.cell_bytes import false, listed, nothing, whole
 from uptack.table.csv.recoding import LOST
+from uptack.table.names import known
 
 TYPES = ("integer", "number", "boolean", "text", *time_cells.FORMS)
-WORDS = "boolean:"
-"""How a kind begins that says its words for true and false: "boolean:ja/nein"."""
+EXAMPLES = ("boolean:yes/no", "number:€", "date:%d.%m.%Y")
+"""Kinds that say how their cells are written."""
+LONGEST_UNIT = 10
+"""Characters of a unit, such as "€" or "kg"."""
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 GAPS = ("", "na", "n/a", "n.a.", "nan", "null", "none", "-", "--", ".", "?")
-"""Words that a guess takes for a missing value, in upper or lower case."""
+"""Words that inference takes for a missing value, in upper or lower case."""
 FEW = 64
-"""Cells that a guess tries first."""
+"""Cells that inference tries first."""
 BLANKS = " \u00a0\u2009\u202f"
-"""What a blank between thousands may be."""
+"""Characters that count as a blank between thousands."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """How numbers are written: the decimal sign, and what is between groups of three digits ("" for nothing).
+    """How numbers are written: the decimal sign, and the separator of groups of three digits ("" for none).
 
     >>> german = Numbers(",", ".")
     >>> [bool(re.search(german.patterns["number"], text)) for text in ("1.234,5", "1234,5", "12.34", "1,234.5")]
@@ -48,14 +57,14 @@ class Numbers:
 
     @property
     def patterns(self) -> dict[str, str]:
-        """What an integer and a number look like. Groups of digits have three, but for the first."""
+        """What integers and numbers look like. 62.0 is an integer. Groups of digits have three, but for the first."""
         digits = rf"(?:[0-9]{{1,3}}(?:{self._between}[0-9]{{3}})+|[0-9]+)" if self.thousands else "[0-9]+"
         point = re.escape(self.decimal)
         number = rf"(?:{digits}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
-        return {"integer": rf"^[+-]?{digits}$", "number": rf"^[+-]?(?:{number}|(?i:inf|infinity|nan))$"}
+        return {"integer": rf"^[+-]?{digits}(?:{point}0*)?$", "number": rf"^[+-]?(?:{number}|(?i:inf|infinity|nan))$"}
 
     def plain(self, texts: Any) -> Any:
-        """Texts that fit a pattern as everybody writes them."""
+        """Texts that fit a pattern, with a decimal point and without separators."""
         import pyarrow.compute as pc
 
         if self.thousands:
@@ -64,7 +73,7 @@ class Numbers:
 
 
 def numbers(decimal: object, thousands: object) -> Numbers:
-    """How numbers are written, as somebody said."""
+    """How numbers are written, from the options."""
     point = "." if decimal is None else decimal
     if point not in (".", ","):
         raise InvalidArgument("decimal", "'.' or ','", checks.describe(decimal))
@@ -72,45 +81,66 @@ def numbers(decimal: object, thousands: object) -> Numbers:
     if not isinstance(between, str) or between not in ("", ".", ",", "'", "’", "_", *BLANKS):
         raise InvalidArgument("thousands", "'.', ',', a blank or an apostrophe", checks.describe(thousands))
     if between == point:
-        fix = "Say decimal=',' (--decimal ,) if a comma is the decimal sign." if between == "." else ""
-        raise InvalidArgument("thousands", "another sign than decimal", checks.describe(thousands), fix)
+        fix = "If a comma is the decimal sign, pass decimal=',' (--decimal ,)." if between == "." else ""
+        raise InvalidArgument("thousands", "different from decimal", checks.describe(thousands), fix)
     return Numbers(str(point), " " if between and between in BLANKS else between)
 
 
-def gaps(na: object) -> tuple[str, ...]:
-    """The words for missing values, as somebody said."""
+def missing_words(na: object, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The words for missing values of each column: the same for all, or by the names of columns."""
+    if isinstance(na, Mapping):
+        return {known(name, dict.fromkeys(columns, "other")): _word_list(words) for name, words in na.items()}
+    words = _word_list(na)
+    return dict.fromkeys(columns, words) if words else {}
+
+
+def _word_list(na: object) -> tuple[str, ...]:
     words = () if na is None else (na,) if isinstance(na, str) else na
     if not isinstance(words, Sequence) or not all(isinstance(word, str) and _is_text(word) for word in words):
-        raise InvalidArgument("na", "a word for missing values such as 'NA', or a list of them", checks.describe(na))
+        must = "a word for missing values such as 'NA', a list of words, or a dictionary of such by column"
+        raise InvalidArgument("na", must, checks.describe(na))
     return tuple(dict.fromkeys(word.strip() for word in words))
 
 
 def is_kind(kind: object) -> bool:
     """Whether a column can be declared to be of this kind."""
-    return isinstance(kind, str) and (kind in TYPES or (kind.startswith(WORDS) and _words(kind) is not None))
+    if not isinstance(kind, str) or base(kind) not in TYPES:
+        return False
+    name, colon, how = kind.partition(":")
+    if not colon:
+        return True
+    if name in time_cells.FORMS:
+        return time_cells.is_format(name, how)
+    return _is_unit(how) if name in ("integer", "number") else name == "boolean" and _words(kind) is not None
 
 
 def _words(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """The words for true and for false, in lower case; None if there are not two."""
     if kind == "boolean":
         return TRUE, FALSE
-    words = [word.strip().lower() for word in kind.removeprefix(WORDS).split("/")]
+    words = [word.strip().lower() for word in kind.partition(":")[2].split("/")]
     two = len(words) == 2 and all(map(_is_text, words)) and "" not in words and words[0] != words[1]
     return ((words[0],), (words[1],)) if two else None
 
 
 def _is_text(word: str) -> bool:
-    """Whether it is made of characters: a lone half of a pair is none, and no file of text has it."""
+    """Whether it consists of characters. A lone surrogate is none, and no text file has it."""
     return not any("\ud800" <= sign <= "\udfff" for sign in word)
 
 
+def _is_unit(unit: str) -> bool:
+    """Whether this may stand before or after a number: a short text that is no part of a number."""
+    short = 0 < len(unit) <= LONGEST_UNIT and unit == unit.strip() and unit.isprintable()
+    return short and _is_text(unit) and not any(sign.isdigit() or sign in "+-.,'’_" for sign in unit)
+
+
 def base(kind: str) -> str:
-    """The kind without its words."""
-    return "boolean" if kind.startswith(WORDS) else kind
+    """The kind without how its cells are written."""
+    return kind.partition(":")[0]
 
 
 def schema(kinds: Mapping[str, str]) -> Any:
-    """The columns as Arrow has them."""
+    """The columns as an Arrow schema."""
     import pyarrow as pa
 
     arrow = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
@@ -119,12 +149,12 @@ def schema(kinds: Mapping[str, str]) -> Any:
 
 
 def texts(cells: Any, na: Sequence[str] = ()) -> Any:
-    """Text without what is empty, was broken, or is a word for missing values: those cells are missing."""
+    """Texts, in which empty cells, invalid bytes and words for missing values are null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not na and (found := cell_bytes.without_empty(cells, LOST)) is not None:
-        return found
+    if not na and (filled := cell_bytes.without_empty(cells, LOST)) is not None:
+        return filled
     gone = pc.or_(pc.equal(pc.binary_length(cells), whole(0)), pc.match_substring(cells, LOST))
     if na:
         gone = pc.or_(gone, pc.is_in(pc.ascii_trim_whitespace(cells), listed(*na)))
@@ -143,11 +173,15 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
     bare = pc.ascii_trim_whitespace(found)
     if words := _words(kind) if base(kind) == "boolean" else None:
         lower = pc.utf8_lower(bare)
-        known = pc.is_in(lower, listed(*words[0], *words[1]))
-        return pc.if_else(known, pc.is_in(lower, listed(*words[0])), nothing(pa.bool_()))
-    if kind in time_cells.FORMS:
+        known_words = pc.is_in(lower, listed(*words[0], *words[1]))
+        return pc.if_else(known_words, pc.is_in(lower, listed(*words[0])), nothing(pa.bool_()))
+    if base(kind) in time_cells.FORMS:
         return time_cells.cast(bare, kind)
+    if unit := kind.partition(":")[2]:
+        return cast(_without_unit(bare, unit), base(kind), form)
     plain = form.plain(pc.if_else(fits(bare, kind, form), bare, nothing(pa.string())))
+    if kind == "integer":
+        plain = pc.replace_substring_regex(plain, r"\.0*$", "")
     dtype = pa.int64() if kind == "integer" else pa.float64()
     try:
         return plain.cast(dtype)
@@ -155,8 +189,18 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
         return pa.array([_number(text, kind) for text in plain.to_pylist()], dtype)
 
 
+def _without_unit(bare: Any, unit: str) -> Any:
+    """Texts without a unit before or after them, and without the blanks next to it: -€ 5 is -5."""
+    import pyarrow.compute as pc
+
+    sign, blanks = re.escape(unit), f"[{BLANKS}]*"
+    return pc.replace_substring_regex(
+        pc.replace_substring_regex(bare, f"^([+-]?){blanks}{sign}{blanks}", r"\1"), f"{blanks}{sign}$", ""
+    )
+
+
 def _at_once(found: Any, kind: str, form: Numbers) -> Any | None:
-    """The same for a column of numbers as most are: None where it is another."""
+    """The same for the usual form of numbers, at once; None if cells have another form."""
     if kind == "integer" and not form.thousands:
         return cell_bytes.integers(found)
     return cell_bytes.numbers(found) if kind == "number" and form == Numbers() else None
@@ -174,15 +218,13 @@ def fits(bare: Any, kind: str, form: Numbers) -> Any:
     if kind == "number":
         digits = pc.replace_substring(digits, form.decimal, "", max_replacements=1)
     plain = pc.fill_null(pc.and_(pc.ascii_is_decimal(digits), pc.less_equal(signs, whole(1))), false())
-    if kind == "integer":
-        return plain
-    others = pc.invert(plain)  # with an exponent, infinite, or no numbers
+    others = pc.invert(plain)  # 62.0, with an exponent, infinite, or no numbers
     matched = pc.match_substring_regex(bare.filter(others), pattern)
     return pc.replace_with_mask(plain, others, pc.fill_null(matched, false()))
 
 
 def held(found: Any) -> Any:
-    """Which cells hold something, as far as a guess knows."""
+    """Which cells are filled, as far as inference knows."""
     import pyarrow.compute as pc
 
     bare = pc.utf8_lower(pc.ascii_trim_whitespace(found))
@@ -190,21 +232,21 @@ def held(found: Any) -> Any:
 
 
 def any_held(found: Any) -> bool:
-    """Whether a cell holds something, as far as a guess knows. If one does, one of the first does most likely."""
+    """Whether a cell is filled, as far as inference knows. If so, one of the first ones most likely is."""
     import pyarrow.compute as pc
 
     return any(pc.any(held(part)).as_py() for part in (found.slice(0, FEW), found))
 
 
 def misfits(found: Any, kind: str, form: Numbers, values: Any = None) -> int:
-    """How many cells hold something that is not of a kind; of the kind "text": that hold something.
+    """How many filled cells are not of a kind; for the kind "text", how many are filled.
 
-    `values` are the cells as values of the kind, if somebody has them.
+    `values` are the cells as values of the kind, if they are known.
     """
     import pyarrow.compute as pc
 
     some = held(found)
-    if kind == "boolean":  # 0 and 1 are numbers, if nobody says otherwise, and yes and no are texts
+    if kind == "boolean":  # undeclared, 0 and 1 are numbers, and yes and no are texts
         lower = pc.utf8_lower(pc.ascii_trim_whitespace(found))
         some = pc.and_(some, pc.invert(pc.is_in(lower, listed("true", "false"))))
     elif kind != "text":
@@ -213,7 +255,7 @@ def misfits(found: Any, kind: str, form: Numbers, values: Any = None) -> int:
 
 
 def fitted(found: Any, kind: str, form: Numbers) -> Any | None:
-    """Texts as values of a kind; None if one holds something that is not of it. Most such show it at once."""
+    """Texts as values of a kind; None if a filled cell is not of it, which the first cells usually show."""
     if misfits(found.slice(0, FEW), kind, form):
         return None
     values = cast(found, kind, form)

@@ -1,7 +1,7 @@
-"""A curator's look at a CSV file: how it seems to be written, and what its columns seem to hold. **Not private.**
+"""The curator's inspection of a CSV file: how it seems to be written, and what its columns hold. **Not private.**
 
-It reads all rows without noise, once, and proposes what may become the file's schema. What the curator writes down of
-it is public from then on. Nobody else calls this: a file that is opened is read as it was said, and not as it looks.
+It reads all rows without noise, and proposes a schema. What the curator saves of it is public from then on. Only
+commands for the curator call this. When a file is opened, it is read as declared.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ import numpy as np
 from uptack.errors import InvalidArgument
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
+from uptack.table.csv.near_misses import NEAR, hint
+from uptack.table.csv.parquet_copy import AMBIGUOUS, UNITS
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
 from uptack.table.engine.files import FileOptions, local, text_layout
-from uptack.table.schema import Said
+from uptack.table.schema import ColumnSchema
 from uptack.table.snapshots import guarded
 
 SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"))
@@ -30,12 +32,17 @@ FORMS = tuple(Numbers(*signs) for signs in SIGNS)
 MOST = Fraction(95, 100)
 """So many of a column's cells must be of a kind for that kind to be proposed; the others will be missing values."""
 NUMBERS, TIMES = ("integer", "number"), ("date", "datetime", "datetime-utc", DURATION)
-KINDS = ("boolean", *NUMBERS, *TIMES)
-"""Kinds that are looked for; what is none of them is a text."""
+FORMATS = ("date:%d.%m.%Y", *sorted(AMBIGUOUS), "date:%d-%b-%Y", "datetime:%d.%m.%Y %H:%M", *UNITS)
+KINDS = ("boolean", *NUMBERS, *TIMES, *FORMATS)
+"""Kinds that are tried. If none fits, the column is a text."""
+MOST_ABOVE = 20
+"""Lines above a header that are looked for."""
 SHOWN, KEPT = 3, 1000
 BETWEEN = "\t;|, "
 """What may be between two cells. Of several that fit the first is proposed: a comma may be a decimal sign, and a blank
 may be anything."""
+SIGN_AROUND = f"^([+-]?)[{cells.BLANKS}]*[%$€£][{cells.BLANKS}]*|[{cells.BLANKS}]*[%$€£]$"
+"""A sign before or after a number. It is ignored where the form of numbers is looked for."""
 SAMPLE = 1 << 18
 """Bytes by which that is decided."""
 FINEST = 4
@@ -44,7 +51,10 @@ FINEST = 4
 
 @dataclass(frozen=True)
 class ColumnLook:
-    """One column: the kind and the step that are proposed, how many cells hold something, and which don't fit."""
+    """One column: the proposed kind and granularity, how many cells are filled, and how many of them don't fit.
+
+    `na` are words for missing values of this column alone. `hint` is advice for the curator.
+    """
 
     name: str
     kind: str
@@ -52,16 +62,18 @@ class ColumnLook:
     filled: int = 0
     misfits: int = 0
     words: tuple[str, ...] = ()
+    hint: str = ""
+    na: tuple[str, ...] = ()
 
     @property
-    def said(self) -> Said:
+    def schema(self) -> ColumnSchema:
         """As a schema has it."""
-        return Said(self.kind, self.granularity)
+        return ColumnSchema(self.kind, self.granularity, na=self.na or None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         step = None if self.granularity is None else float(self.granularity)
-        return {**vars(self), "granularity": step, "words": list(self.words)}
+        return {**vars(self), "granularity": step, "words": list(self.words), "na": list(self.na)}
 
 
 @dataclass(frozen=True)
@@ -88,24 +100,30 @@ def _looked(path: str, options: FileOptions) -> Look:
     stated = dict(options.types) if isinstance(options.types, Mapping) else {}
     encoding = options.encoding or _encoding(path, options)
     types = (stated or _numbered(path, options, encoding)) if options.header is False else rules.GUESS
-    told = replace(options, types=types, encoding=encoding)
-    paths, made = text_layout(path, told)
-    made = _divided(path, made, told)
+    preamble = _preamble(path, options, encoding)
+    stated_file = replace(options, types=types, encoding=encoding, **preamble)
+    paths, made = text_layout(path, stated_file)
+    made = _divided(path, made, stated_file)
+    if options.unnamed is None and options.header is not False and (where := _unnamed(path, made)) is not None:
+        preamble["unnamed"] = where
+        paths, made = text_layout(path, replace(stated_file, delimiter=made.delimiter, unnamed=where))
     made = replace(made, numbers=_form(paths, made, options))
     seen, odd = _seen(paths, made)
     gaps = Counter[str]()
     for column in seen:
         gaps.update(column.gaps)
-    na = made.na if options.na is not None else tuple(sorted(gaps, key=lambda word: (-gaps[word], word)))
+    own = options.na if isinstance(options.na, Mapping) else {}
+    na = sorted(gaps, key=lambda word: (-gaps[word], word)) if options.na is None else next(iter(made.na.values()), ())
     dialect = {
         "delimiter": made.delimiter,
         "header": options.header is not False,
         "encoding": made.encoding,
         "decimal": made.numbers.decimal,
         "thousands": made.numbers.thousands,
-        "na": list(na),
+        "na": [] if own else list(na),
+        **preamble,
     }
-    found = tuple(column.proposed(stated.get(column.name)) for column in seen)
+    found = tuple(column.proposed(stated.get(column.name), made.na if own else {}) for column in seen)
     return Look(dialect, found, seen[0].rows if seen else 0, odd)
 
 
@@ -142,6 +160,38 @@ def _divided(path: str, made: rules.Layout, options: FileOptions) -> rules.Layou
             except InvalidArgument:  # what would be names are none
                 continue
     return made
+
+
+def _preamble(path: str, options: FileOptions, encoding: str) -> dict[str, Any]:
+    """Options that skip what seems to be above the header: comments, or lines with another number of cells."""
+    if options.skip_rows is not None or options.comment is not None or options.header is False:
+        return {}
+    lines = _lines(path, encoding)
+    if lines and lines[0].startswith("#"):
+        body = [line for line in lines if not line.startswith("#")]
+        comment = max(len(row) for sign in rules.DELIMITERS for row in (_rows(body[:1], sign) or [[]])) > 1
+        return {"comment": "#"} if comment else {}
+    for sign in BETWEEN if options.delimiter is None else (options.delimiter,):
+        rows = [next(iter(_rows([line], sign)), []) for line in lines]
+        width, often = Counter(len(row) for row in rows if row).most_common(1)[0] if rows else (0, 0)
+        filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+        above = next((i for i, row in enumerate(rows) if len(row) == width and filled[i] >= width - 1), 0)
+        stated = above == 1 and lines[0].lower().startswith(("sep=", '"sep='))
+        if width > 2 and often >= MOST * (len(rows) - above) and 0 < above <= MOST_ABOVE and not stated:
+            return {"skip_rows": above} if all(few < width - 1 for few in filled[:above]) else {}
+    return {}
+
+
+def _unnamed(path: str, made: rules.Layout) -> str | None:
+    """Where rows seem to have a cell that the header has no name for: see `uptack.table.csv.rules.UNNAMED`."""
+    rows = _rows(_lines(path, made.encoding)[made.above :], made.delimiter)
+    columns = len(made.names)
+    width, often = Counter(map(len, rows)).most_common(1)[0] if rows else (columns, 0)
+    if often < MOST * len(rows) or abs(width - columns) != 1:
+        return None
+    if width < columns:
+        return "none" if columns > 1 else None
+    return "last" if all(row[-1] == "" for row in rows if len(row) == width) else "first"
 
 
 def _numbered(path: str, options: FileOptions, encoding: str) -> dict[str, str]:
@@ -196,7 +246,7 @@ def _form(paths: Sequence[str], made: rules.Layout, options: FileOptions) -> Num
         for place, texts in enumerate(batch):
             some = cells.held(texts)
             held[place] += pc.sum(some).as_py() or 0
-            bare = pc.ascii_trim_whitespace(texts)
+            bare = pc.replace_substring_regex(pc.ascii_trim_whitespace(texts), SIGN_AROUND, r"\1")
             for number, form in enumerate(forms):
                 fit[number, place] += pc.sum(pc.and_(some, cells.fits(bare, "number", form))).as_py() or 0
     good = (fit >= float(MOST) * held) & (fit > 0)
@@ -204,11 +254,11 @@ def _form(paths: Sequence[str], made: rules.Layout, options: FileOptions) -> Num
 
 
 def _seen(paths: Sequence[str], made: rules.Layout) -> tuple[list[_Seen], int]:
-    seen, odd = [_Seen(name, made.numbers) for name in made.names], list[int]()
-    for batch in rules.batches(paths, made, odd.append):
+    seen, widths = [_Seen(name, made.numbers) for name in made.names], rules.RowWidths()
+    for batch in rules.batches(paths, made, widths):
         for column, texts in zip(seen, batch, strict=True):
             column.see(texts)
-    return seen, sum(odd)
+    return seen, widths.others.total()
 
 
 @dataclass
@@ -263,12 +313,19 @@ class _Seen:
             if len(into) < KEPT and one["values"]:
                 into[one["values"]] += one["counts"]
 
-    def proposed(self, stated: str | None) -> ColumnLook:
+    def proposed(self, stated: str | None, na: Mapping[str, tuple[str, ...]]) -> ColumnLook:
         """What is proposed: the narrowest kind that nearly all cells fit, unless one is stated."""
         kind = stated or self._kind()
         wrong = self.misfits.get(kind, 0)
         words = tuple(word for word, _ in self.words.most_common(SHOWN)) if wrong and kind in NUMBERS else ()
-        return ColumnLook(self.name, kind, self._granularity(kind), self.filled, wrong, words)
+        step, own = self._granularity(kind), na.get(self.name, ())
+        return ColumnLook(self.name, kind, step, self.filled, wrong, words, self.hint(kind), own)
+
+    def hint(self, kind: str) -> str:
+        """What the curator may declare to be missing: the most frequent word among numbers."""
+        word, often = self.words.most_common(1)[0] if self.words else ("", 0)
+        numeric = kind in NUMBERS or (kind == "text" and self.numbers >= NEAR * self.filled and not self.odd)
+        return hint(self.name, word, often, self.filled) if numeric else ""
 
     def _kind(self) -> str:
         enough = {kind: self.filled - wrong >= MOST * self.filled for kind, wrong in self.misfits.items()}
@@ -277,7 +334,9 @@ class _Seen:
         if enough["number"]:
             return "integer" if self.misfits["integer"] == self.misfits["number"] else "number"
         enough[DURATION] = enough[DURATION] and self.spans  # 13:45:00 may be a time of day
-        return next((kind for kind in ("boolean", *TIMES) if enough[kind]), "text")
+        if all(enough[kind] for kind in AMBIGUOUS):
+            enough |= dict.fromkeys(AMBIGUOUS, False)
+        return next((kind for kind in ("boolean", *TIMES, *FORMATS) if enough[kind]), "text")
 
     def _granularity(self, kind: str) -> Fraction | None:
         """A round step that all values are multiples of, where one is seen."""

@@ -1,11 +1,16 @@
-"""CSV files: text with a line of names, whose kinds the curator says. Every row is read by itself.
+"""CSV files: text with a header, whose kinds the curator declares. Every row is read by itself.
 
-A file of text has no types. What a cell holds is decided by its column's declared kind and by the cell alone
+A text file has no types. What a cell holds is decided by the declared kind of its column and by the cell alone
 (`uptack.table.csv.cells`). A row with too few or too many cells is a row of missing values. So no row can change how
-another one is read, and none can stop the reading. Rows end where a line ends outside of quotes, as RFC 4180 has it.
+another one is read. Rows end where a line ends outside of quotes (RFC 4180).
 
-The line of names is public. It says what is between two cells. A name that an earlier column has, in upper or lower
-case, gets _2, _3 and so on, the first that no column has; a column without a name is called by its place, column_3.
+The header is public. It shows the delimiter, unless a line such as "sep=;" above it does. A name that repeats an
+earlier one, in upper or lower case, gets the first free suffix _2, _3 and so on. A column without a name is named after
+its position: column_3.
+
+One error at opening looks at the rows. A file in which fewer than half of the rows have as many cells as the header is
+refused: nearly all of it would be missing values, and its curator would spend a budget on nothing. Nothing after the
+opening depends on it.
 """
 
 from __future__ import annotations
@@ -13,8 +18,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +28,7 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.progress import track
 from uptack.table.csv import cells, recoding
+from uptack.table.csv.cell_bytes import nothing
 from uptack.table.csv.cells import TYPES, Numbers
 from uptack.table.names import known
 from uptack.table.snapshots import guarded
@@ -29,59 +36,76 @@ from uptack.table.snapshots import guarded
 GUESS = "guess"
 Types = Mapping[str, str] | str | None
 DELIMITERS = ",;\t|"
-"""What may be between two cells if nobody says it. The line of names decides, which is public; ties go to the first."""
+"""What may be between two cells if it is not declared. The header decides, which is public; ties go to the first."""
 BLOCK, LARGEST_BLOCK = 1 << 23, (1 << 31) - 1
 PLAIN = Numbers()
 HEAD = 1 << 20
-"""Bytes that the line of names may have."""
+"""Bytes that the header may have."""
+UNNAMED = ("first", "last", "none")
+"""Where rows have a cell that the header has no name for. "none": the header has an empty cell that rows don't have."""
+MOST_MARKS = 2
+"""Characters that a comment may begin with."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written, as far as somebody said it; None is what nobody said. See `open_table`."""
+    """How a text file is written; None stands for the default. See `uptack.table.opening.open_table`."""
 
     delimiter: str | None = None
     header: bool | None = None
     encoding: str | None = None
     decimal: str | None = None
     thousands: str | None = None
-    na: str | Sequence[str] | None = None
+    na: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None
+    skip_rows: int | None = None
+    comment: str | None = None
+    unnamed: str | None = None
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What is public of a text file: the names of its columns, how it is written, and the lines above the rows."""
+    """The public layout of a text file: the names of its columns, how it is written, and the lines above the rows.
+
+    `na` are the words for missing values of each column that has some.
+    """
 
     names: tuple[str, ...]
     delimiter: str
     above: int
     encoding: str = "utf-8"
     numbers: Numbers = PLAIN
-    na: tuple[str, ...] = ()
+    na: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    comment: str = ""
 
 
 def layout(paths: Sequence[str], how: Dialect, types: Types) -> Layout:
-    """The layout that all files have. It looks at the first line only, and at none if there is no line of names."""
-    sign = how.delimiter
+    """The layout that all files have. It looks at the first lines only, and at no line if there is no header."""
+    sign, skipped = how.delimiter, 0 if how.skip_rows is None else checks.integer("skip_rows", how.skip_rows, least=0)
     if sign is not None and (not isinstance(sign, str) or len(sign) != 1 or not sign.isascii() or sign in '"\r\n'):
         raise InvalidArgument("delimiter", "one character of ASCII", checks.describe(sign))
-    names, encoding = how.header is not False, recoding.known(how.encoding)
-    form, na = cells.numbers(how.decimal, how.thousands), cells.gaps(how.na)
+    if how.comment is not None and (not isinstance(how.comment, str) or not 0 < len(how.comment) <= MOST_MARKS):
+        raise InvalidArgument("comment", "one or two characters, such as '#'", checks.describe(how.comment))
+    if how.unnamed not in (None, *UNNAMED):
+        raise InvalidArgument("unnamed", f"one of {', '.join(map(repr, UNNAMED))}", checks.describe(how.unnamed))
+    header, encoding = how.header is not False, recoding.known(how.encoding)
+    form, comment = cells.numbers(how.decimal, how.thousands), how.comment or ""
     for path in paths:
-        recoding.check(path, names)
-    if not names:
+        recoding.check(path, header)
+    if not header:
         if not isinstance(types, Mapping) or not types or GUESS in types.values():
             fix = (
-                "Say types={'age': 'integer', ...} (--type age=integer) for all columns, in their order. "
+                "Pass types={'age': 'integer', ...} (--type age=integer) for all columns, in their order. "
                 "`uptack describe FILE --curator --no-header --write` proposes them."
             )
-            raise InvalidArgument("types", "given for a file without a line of names", checks.describe(types), fix)
-        return Layout(tuple(types), sign or _usual(paths[0]), 0, recoding.found(paths[0], encoding, False), form, na)
-    found = [_head(path, how, Layout((), "", 0, recoding.found(path, encoding, True), form, na)) for path in paths]
+            raise InvalidArgument("types", "given for a file without a header", checks.describe(types), fix)
+        encoding, na = recoding.found(paths[0], encoding, False), cells.missing_words(how.na, tuple(types))
+        return Layout(tuple(types), sign or _usual(paths[0]), skipped, encoding, form, na, comment)
+    plain = Layout((), "", skipped, "", form, {}, comment)
+    found = [_head(path, how, replace(plain, encoding=recoding.found(path, encoding, True))) for path in paths]
     for path, other in zip(paths, found, strict=True):
         if other != found[0]:
-            fix = f"{Path(path).name!r} begins with other names than {Path(paths[0]).name!r}, or is encoded otherwise."
-            raise InvalidArgument("data", "files with the same line of names", "different ones", fix)
+            fix = f"{Path(path).name!r} has another header than {Path(paths[0]).name!r}, or another encoding."
+            raise InvalidArgument("data", "files with the same header", "different ones", fix)
     return found[0]
 
 
@@ -90,29 +114,54 @@ def _usual(path: str) -> str:
 
 
 def _head(path: str, how: Dialect, made: Layout) -> Layout:
-    """The line of names. One that holds numbers is most likely a row, so it is shown to nobody."""
+    """The layout with the header. A header with numbers in it is most likely a row, so the error does not show it."""
     with recoding.opened(path, made.encoding) as file:
         start = guarded(lambda: bytes(file.read(HEAD))).decode("utf-8-sig", "ignore")  # the last character may be cut
-    tabs = _usual(path) == "\t"
-    sign = how.delimiter or ("\t" if tabs else max(DELIMITERS, key=lambda d: len(_first(start, d)[0])))
-    found, above = _first(start, sign)
-    must = "a file that begins with a line of names"
+    start, stated, above = _preamble(start, made)
+    sign = how.delimiter or stated or ("\t" if _usual(path) == "\t" else _shown_delimiter(start))
+    found, lines = _first(start, sign)
+    must = "a CSV file with a header"
     if not any(found):
-        raise InvalidArgument("data", must, "none", "Say header=False and types= (--no-header, --type) if it has none.")
+        fix = "If it has none, pass header=False and types= (--no-header, --type)."
+        raise InvalidArgument("data", must, "an empty first line", fix)
     line = "".join(found)
     if "\0" in line:
-        fix = "Say encoding='utf-16-le' or 'utf-16-be' (--encoding) if it is UTF-16 without a byte order mark."
+        fix = "If it is UTF-16 without a byte order mark, pass encoding='utf-16-le' or 'utf-16-be' (--encoding)."
         raise InvalidArgument("data", must, "null bytes", fix)
     if recoding.LOST in line:
-        fix = "Say what it is written in: encoding='latin-1' (--encoding latin-1), or 'utf-16'."
-        raise InvalidArgument("data", f"{must} in {made.encoding}", "bytes that are none", fix)
+        fix = "Pass its encoding, such as encoding='latin-1' (--encoding latin-1) or 'utf-16'."
+        raise InvalidArgument("data", f"{must} in {made.encoding}", "invalid bytes", fix)
     if how.header is None and any(re.search(made.numbers.patterns["number"], cell.strip()) for cell in found):
         fix = (
-            "Say header=True (--header) if these are names, or header=False and types= for all columns in their order "
-            "(--no-header, --type)."
+            "If these are names, pass header=True (--header). If there is no header, pass header=False and types= for "
+            "all columns in their order (--no-header, --type). Lines above the header: skip_rows= (--skip-rows)."
         )
-        raise InvalidArgument("data", must, "a line with numbers", fix)
-    return Layout(names(found), sign, above, made.encoding, made.numbers, made.na)
+        raise InvalidArgument("data", must, "a first line with numbers", fix)
+    if how.unnamed == "none":
+        found = [name for name in found if name.strip()]
+    elif how.unnamed is not None:
+        found = ["", *found] if how.unnamed == "first" else [*found, ""]
+    columns = names(found)
+    na = cells.missing_words(how.na, columns)
+    return replace(made, names=columns, delimiter=sign, above=above + lines, na=na)
+
+
+def _shown_delimiter(text: str) -> str:
+    """The delimiter that splits the header into most cells; a blank between names in quotes, as R writes them."""
+    sign = max(DELIMITERS, key=lambda one: len(_first(text, one)[0]))
+    blanks = len(_first(text, sign)[0]) == 1 and re.match(r'"[^"]*"(?: "[^"]*")+ *(?:[\r\n]|$)', text)
+    return " " if blanks else sign
+
+
+def _preamble(text: str, made: Layout) -> tuple[str, str | None, int]:
+    """The text from the header on, the delimiter that a line such as "sep=;" states, and the number of lines above."""
+    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
+    above = made.above
+    stated = re.fullmatch(r'"?sep=([^"\r\n])"?[\r\n]*', "".join(lines[above : above + 1]), re.IGNORECASE)
+    above += stated is not None
+    while made.comment and above < len(lines) and lines[above].startswith(made.comment):
+        above += 1
+    return "".join(lines[above:]), stated and stated[1], above
 
 
 def _first(text: str, delimiter: str) -> tuple[list[str], int]:
@@ -141,67 +190,111 @@ def names(written: Sequence[str]) -> tuple[str, ...]:
 
 
 def declared(types: Types, made: Layout) -> dict[str, str]:
-    """The kind of each column as the curator says: text where nothing is said, "guess" where that was asked for."""
+    """The kind of each column as declared: "text" if it is left out, "guess" if it is to be inferred from the rows."""
     if types is None:
         like = ", ".join(f"{name!r}: ..." for name in made.names[:3])
-        guessing = "or types='guess', if what fits all rows may be public, or `uptack init` on its file"
-        fix = f"Say types={{{like}}}, with {', '.join(map(repr, TYPES))}; {guessing}."
+        fix = (
+            f"Pass types={{{like}}}, with {', '.join(map(repr, TYPES))}; or types='guess' to infer them from the rows, "
+            "which makes them public; or run `uptack init` on the file."
+        )
         raise InvalidArgument("types", "given for a CSV file, which has none", "None", fix)
-    said = dict.fromkeys(made.names, GUESS) if types == GUESS else types
-    if not isinstance(said, Mapping):
+    kinds = dict.fromkeys(made.names, GUESS) if types == GUESS else types
+    if not isinstance(kinds, Mapping):
         raise InvalidArgument("types", "a dictionary such as {'age': 'integer'}, or 'guess'", checks.describe(types))
-    for column, stated in said.items():
+    for column, kind in kinds.items():
         known(column, dict.fromkeys(made.names, "other"))
-        if not cells.is_kind(stated) and stated != GUESS:
-            must = f"one of {', '.join(map(repr, (*TYPES, 'boolean:yes/no', GUESS)))}"
-            raise InvalidArgument(f"types[{column!r}]", must, checks.describe(stated))
-    return {name: said.get(name, "text") for name in made.names}
+        if not cells.is_kind(kind) and kind != GUESS:
+            must = f"one of {', '.join(map(repr, (*TYPES, *cells.EXAMPLES, GUESS)))}"
+            raise InvalidArgument(f"types[{column!r}]", must, checks.describe(kind))
+    return {name: kinds.get(name, "text") for name in made.names}
+
+
+@dataclass
+class RowWidths:
+    """How many rows have as many cells as there are columns, and how many have another number of cells.
+
+    An empty line fits: it is a row of missing values. Comments of another width are not counted.
+    """
+
+    fitting: int = 0
+    others: Counter[int] = field(default_factory=Counter)
+
+    def check(self, made: Layout) -> None:
+        """Refuses a file in which fewer than half of the rows have as many cells as the header."""
+        if self.others.total() <= self.fitting:
+            return
+        width, columns = self.others.most_common(1)[0][0], len(made.names)
+        if width == columns + 1:
+            fix = (
+                "If the first column has no name, as in files that R writes, pass unnamed='first' (--unnamed first). "
+                "If rows end with a delimiter, pass unnamed='last' (--unnamed last)."
+            )
+        elif width == columns - 1:
+            fix = "If the header ends with a delimiter and rows do not, pass unnamed='none' (--unnamed none)."
+        else:
+            fix = "If another character separates cells, pass delimiter= (--delimiter)."
+        fix += " If there are lines above the header, pass skip_rows= or comment= (--skip-rows, --comment)."
+        must = f"a CSV file whose rows have as many cells as there are columns ({columns})"
+        raise InvalidArgument("data", must, f"mostly rows of {width}", fix)
 
 
 def batches(
-    paths: Sequence[str], made: Layout, odd: Callable[[int], None] = lambda rows: None, *, label: str = "reading"
+    paths: Sequence[str], made: Layout, widths: RowWidths | None = None, *, label: str = "reading"
 ) -> Iterator[list[Any]]:
     """The cells of all rows as texts, column by column: see `unread`."""
-    return (texts(batch, made) for batch in unread(paths, made, odd, label=label))
+    return (texts(batch, made) for batch in unread(paths, made, widths, label=label))
 
 
 def texts(batch: Sequence[Any], made: Layout) -> list[Any]:
-    """The cells of some rows without what is missing."""
-    return [cells.texts(one, made.na) for one in batch]
+    """The cells of some rows; those that are missing are null."""
+    return [cells.texts(one, made.na.get(name, ())) for name, one in zip(made.names, batch, strict=True)]
 
 
 def unread(
-    paths: Sequence[str], made: Layout, odd: Callable[[int], None] = lambda rows: None, *, label: str | None = "reading"
+    paths: Sequence[str], made: Layout, widths: RowWidths | None = None, *, label: str | None = "reading"
 ) -> Iterator[list[Any]]:
-    """The cells of all rows as they are written; then as many rows of nothing as had another number of cells.
+    """The cells of all rows as they are written; then a row of nulls for each row with another number of cells.
 
-    `odd` is told how many those are. `label` is what progress is called, which counts files and nothing in them; with
-    None there is none.
+    `widths` counts both. `label` names the progress line, which counts files and nothing in them; with None there is
+    none.
     """
     import pyarrow as pa
 
     for path in paths if label is None else track(paths, label, inner=True):
-        done, block, skips = 0, BLOCK, 0
+        done, block, skips, others = 0, BLOCK, 0, list[int]()
         while block and not _empty(path, made):
             try:
                 start, skipped = 0, list[int]()
                 for batch in _parsed(path, made, block, skipped):
                     end = start + batch.num_rows
                     if end > done:
-                        yield batch.slice(max(done - start, 0)).columns
+                        yield _without_comments(batch.slice(max(done - start, 0)).columns, made.comment)
                         done = end
                     start = end
-                block, skips = 0, len(skipped)
+                block, skips, others = 0, len(skipped), [width for width in skipped if width]
             except pa.ArrowInvalid:  # a row is longer than a block: on from there with larger ones
                 if block > LARGEST_BLOCK // 4:
                     raise
                 block *= 4
-        odd(skips)
+        if widths is not None:
+            widths.fitting += done
+            widths.others.update(others)
         yield [pa.nulls(skips, pa.string())] * len(made.names)
 
 
+def _without_comments(columns: list[Any], comment: str) -> list[Any]:
+    """The cells of rows, those of comments missing. The row stays: the number of rows must not depend on a cell."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not comment:
+        return columns
+    gone = pc.starts_with(columns[0], comment)
+    return [pc.if_else(gone, nothing(pa.string()), column) for column in columns]
+
+
 def _empty(path: str, made: Layout) -> bool:
-    """Whether nothing follows the line of names."""
+    """Whether nothing follows the header."""
     with recoding.opened(path, made.encoding) as file:
         start = bytes(file.read(HEAD))
         more = len(start) == HEAD or bool(file.read(1))
@@ -209,7 +302,8 @@ def _empty(path: str, made: Layout) -> bool:
 
 
 def _parsed(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator[Any]:
-    """Record batches of texts. Rows with another number of cells are left out, and noted down.
+    """Record batches of texts. Rows with another number of cells are left out, and their widths are put into `skipped`,
+    0 for a comment.
 
     That they are UTF-8 need not be checked: what is not has been replaced (`uptack.table.csv.recoding`).
     """
@@ -217,7 +311,8 @@ def _parsed(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator
     from pyarrow import csv as arrow
 
     def skip(row: Any) -> str:
-        skipped.append(row.actual_columns)
+        comment = made.comment and row.text.startswith(made.comment)
+        skipped.append(0 if comment else row.actual_columns)
         return "skip"
 
     numbered = [str(place) for place in range(len(made.names))]

@@ -1,7 +1,21 @@
-"""Cells of a text file as dates and times, as ISO 8601 writes them, and as durations in hours, minutes and seconds."""
+"""Cells of a text file as dates, times and durations.
+
+Without a format dates and times are written as in ISO 8601, and durations as h:mm:ss. A format is a text with these
+directives of `strftime`, as in "%d.%m.%Y" or "%I:%M %p". Months have English names. Everything else in it stands for
+itself.
+
+    %Y year   %y year of two digits, from 1969 to 2068   %m month   %b, %B name of the month   %d day
+    %H hour   %I hour from 1 to 12   %p am or pm   %M minute   %S second   %f fraction of a second   %% percent sign
+
+Zeros in front of %m, %d, %H and %I may be missing, unless two directives follow each other without anything between.
+In a duration the first directive may have any number of digits: "90:30" is an hour and a half in "%M:%S".
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from uptack.table.csv.cell_bytes import false, listed, nothing, whole
@@ -22,6 +36,61 @@ FORMS = {"date": Form("date"), "datetime": Form("clock"), "datetime-utc": Form("
 _OF_DAY = r"^(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?$"
 
 
+DIRECTIVES = {
+    "Y": _YEAR, "y": "[0-9]{2}", "m": "[0-9]{1,2}", "b": "[A-Za-z]{3}", "B": "[A-Za-z]{3,9}", "d": "[0-9]{1,2}",
+    "H": "[0-9]{1,2}", "I": "0?[1-9]|1[0-2]", "p": "[AaPp][Mm]", "M": "[0-5][0-9]", "S": "[0-5][0-9]",
+    "f": "[0-9]{1,6}",
+}  # fmt: skip
+"""What each directive of a format matches."""
+TIGHT = {"m": "[0-9]{2}", "d": "[0-9]{2}", "H": "[0-9]{2}", "I": "0[1-9]|1[0-2]"}
+"""The same next to another directive."""
+MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+_DAY_PARTS, _CLOCK_PARTS = (("Y", "y"), ("m", "b", "B"), ("d",)), (("H", "I"), ("M",))
+
+
+@cache
+def directives(text: str) -> tuple[str, ...] | None:
+    """The letters of a format's directives, in their order; None if it has others, or one twice."""
+    letters = tuple(found[1] for found in re.findall("%.?", text, re.DOTALL) if found != "%%" and found != "%")
+    lone = re.sub("%.", "", text, flags=re.DOTALL).count("%")
+    return letters if not lone and set(letters) <= {*DIRECTIVES} and len(set(letters)) == len(letters) else None
+
+
+def is_format(kind: str, text: str) -> bool:
+    """Whether a format says all that a value of the kind needs, each part once."""
+    letters = directives(text)
+    if letters is None or not text.isprintable():
+        return False
+    if kind == DURATION:
+        order = [letter for letter in "HMSf" if letter in letters]
+        return bool(letters) and letters[0] != "f" and order == list(letters)
+    wanted = _DAY_PARTS if kind == "date" else _DAY_PARTS + _CLOCK_PARTS
+    once = all(sum(letter in letters for letter in part) == 1 for part in wanted)
+    allowed = {letter for part in wanted for letter in part} | (set() if kind == "date" else set("pSf"))
+    clock = ("I" in letters) == ("p" in letters) and ("f" not in letters or "S" in letters)
+    return once and clock and set(letters) <= allowed
+
+
+@cache
+def pattern(text: str, leading: str | None = None) -> str:
+    """A format as a pattern with a group for each directive. The `leading` one may have any number of digits."""
+    made, place = ["^"], 0
+    parts = re.findall("%.|[^%]+", text, re.DOTALL)
+    for place, part in enumerate(parts):
+        letter = part[1:] if part[0] == "%" and part != "%%" else ""
+        if not letter:
+            made.append(re.escape("%" if part == "%%" else part))
+            continue
+        near = [parts[i] for i in (place - 1, place + 1) if 0 <= i < len(parts)]
+        tight = any(one[0] == "%" and one != "%%" for one in near)
+        digits = "[0-9]{1,9}" if letter == leading else TIGHT.get(letter) if tight else None
+        made.append(f"(?P<{letter}>{digits or DIRECTIVES[letter]})")
+    return "".join(made) + "$"
+
+
 def arrow() -> dict[str, Any]:
     """The types that the kinds have in Arrow: of durations that of their ticks, since Parquet has no durations."""
     import pyarrow as pa
@@ -40,8 +109,10 @@ def cast(bare: Any, kind: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    kind, _, written = kind.partition(":")
     if kind == DURATION:
-        return _durations(bare)
+        return _formatted_durations(bare, written) if written else _durations(bare)
+    bare = _as_iso(bare, kind, written) if written else bare
     fits = pc.fill_null(pc.match_substring_regex(bare, PATTERNS[kind]), false())
     cells = pc.if_else(fits, bare, nothing(pa.string()))
     if kind == "datetime-utc":
@@ -87,3 +158,69 @@ def beyond_a_day(bare: Any) -> bool:
 
     clock = pc.match_substring_regex(bare, _OF_DAY)
     return bool(pc.any(pc.and_(pc.is_valid(_durations(bare)), pc.invert(clock))).as_py())
+
+
+def _groups(bare: Any, text: str, leading: str | None = None) -> Callable[[str], Any]:
+    """The part of each cell that a directive of a format matches; None where the cell is written otherwise."""
+    import pyarrow.compute as pc
+
+    found = pc.extract_regex(bare, pattern(text, leading))
+    return lambda letter: pc.struct_field(found, letter)
+
+
+def _as_iso(bare: Any, kind: str, text: str) -> Any:
+    """Cells in a format as ISO 8601 writes them; a cell that is written otherwise is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    group, letters = _groups(bare, text), directives(text) or ()
+
+    def joined(sign: str, *parts: Any) -> Any:
+        return pc.binary_join_element_wise(*parts, *listed(sign))
+
+    def two_digits(numbers: Any) -> Any:
+        return pc.utf8_lpad(numbers.cast(pa.string()), 2, "0")
+
+    if "Y" in letters:
+        year = group("Y")
+    else:
+        short = group("y").cast(pa.int64())
+        late = pc.greater_equal(short, whole(69, 64))
+        year = pc.add(short, pc.if_else(late, whole(1900, 64), whole(2000, 64))).cast(pa.string())
+    if "m" in letters:
+        month = two_digits(group("m"))
+    else:
+        letter = "B" if "B" in letters else "b"
+        names = listed(*(name if letter == "B" else name[:3] for name in MONTHS))
+        month = two_digits(pc.add(pc.index_in(pc.utf8_lower(group(letter)), names), whole(1)))
+    day = joined("-", year, month, two_digits(group("d")))
+    if kind == "date":
+        return day
+    if "H" in letters:
+        hour = two_digits(group("H"))
+    else:
+        twelve, later = group("I").cast(pa.int64()), pc.starts_with(pc.utf8_lower(group("p")), "p")
+        early = pc.if_else(pc.equal(twelve, whole(12, 64)), whole(0, 64), twelve)
+        hour = two_digits(pc.if_else(later, pc.add(early, whole(12, 64)), early))
+    clock = joined(":", hour, group("M"), *([group("S")] if "S" in letters else []))
+    if "f" in letters:
+        clock = joined(".", clock, group("f"))
+    return joined("T", day, clock)
+
+
+def _formatted_durations(bare: Any, text: str) -> Any:
+    """Cells in a format as ticks of durations; a minus may stand in front."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    letters = directives(text) or ()
+    negative = pc.starts_with(bare, "-")
+    group = _groups(pc.replace_substring_regex(bare, "^-", ""), text, letters[0])
+    ticks = None
+    for letter, seconds in (("H", 3600), ("M", 60), ("S", 1)):
+        if letter in letters:
+            part = pc.multiply(group(letter).cast(pa.int64()), whole(seconds * SECOND, 64))
+            ticks = part if ticks is None else pc.add(ticks, part)
+    if "f" in letters:
+        ticks = pc.add(ticks, pc.utf8_rpad(group("f"), 6, "0").cast(pa.int64()))
+    return pc.if_else(negative, pc.negate(ticks), ticks)

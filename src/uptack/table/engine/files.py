@@ -1,4 +1,4 @@
-"""Files as tables that DuckDB reads: by their extension, in place, with as much memory as it is given."""
+"""Files as tables of DuckDB: recognised by their extension, read in place, within a limit on memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -14,9 +14,10 @@ from typing import Any
 from uuid import uuid4
 
 from uptack import checks
-from uptack.errors import InvalidArgument, UptackError
+from uptack.errors import InvalidArgument, UnknownOption, UptackError
 from uptack.table import schema as schemas
 from uptack.table.csv import parquet_copy, recoding, rules
+from uptack.table.csv.cells import base
 from uptack.table.csv.time_cells import DURATION
 from uptack.table.engine import connection
 from uptack.table.engine.plain import quoted
@@ -37,13 +38,13 @@ FORMATS = {
 }
 FILES = ("csv", "parquet", "arrow")
 NAMED = {"parquet": "a Parquet file", "arrow": "an Arrow file (Feather version 2)"}
-STREAM = "A stream of Arrow is no such file: write it with pyarrow.feather.write_feather, or open its table."
+STREAM = "A stream of Arrow is not a file of Arrow. Write it with pyarrow.feather.write_feather, or open its table."
 DATABASE = "Check that it is a database of DuckDB, of a version that is not newer than the installed one."
 
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How a file is to be read; the defaults are what nobody said. See `uptack.table.opening.open_table`."""
+    """How a file is to be read; None, or False for `hive`, if not given. See `uptack.table.opening.open_table`."""
 
     table: str | None = None
     types: rules.Types = None
@@ -55,10 +56,13 @@ class FileOptions:
     encoding: str | None = None
     decimal: str | None = None
     thousands: str | None = None
-    na: str | Sequence[str] | None = None
+    na: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None
+    skip_rows: int | None = None
+    comment: str | None = None
+    unnamed: str | None = None
 
     def given(self) -> dict[str, Any]:
-        """The options that somebody said."""
+        """The options that were given."""
         unsaid = {name: False if name == "hive" else None for name in vars(self)}
         return {name: value for name, value in vars(self).items() if value is not unsaid[name]}
 
@@ -101,7 +105,7 @@ def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
             raise InvalidArgument("data", "a file that exists", repr(name))
         with _readable("a database of DuckDB that can be opened", repr(name), DATABASE):
             return _in_database(connection.duckdb(name, read_only=True, **settings), wanted)
-    found = [name] if "://" in name else local(name, tuple(end for end, kind in FORMATS.items() if kind == form))
+    found = [name] if "://" in name else local(name, _extensions(form))
     if form == "csv":
         return _csv(found, settings, options, told)
     opener = arrow if form == "arrow" else lambda con, names: parquet(con, names, options.hive)
@@ -114,7 +118,7 @@ def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
 
 @contextlib.contextmanager
 def _readable(must: str, got: str, fix: str) -> Iterator[None]:
-    """An error of an engine while it opens something is one about `data`. What the engine says may quote a cell."""
+    """Turns an engine's error at opening into one about `data`. The engine's own text may quote a cell."""
     try:
         yield
         return
@@ -126,7 +130,7 @@ def _readable(must: str, got: str, fix: str) -> Iterator[None]:
 
 
 def _database(url: str) -> tuple[str, str, str]:
-    """What is said of a database that can't be opened. A URL may hold a password, so only its beginning is shown."""
+    """The error of a database that can't be opened. A URL may hold a password, so only its scheme is shown."""
     fix = "Check that it is running, and the host, port, user, password and name of the database."
     return "the URL of a database that can be reached", f"{url.partition('://')[0]}://…", fix
 
@@ -143,20 +147,12 @@ def _connected(url: str) -> Any:
     raise UptackError(f'data at {scheme}:// need a package of ibis: pip install "ibis-framework[{engine}]"')
 
 
-def guess_types(
-    path: str | os.PathLike[str],
-    *,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    na: str | Sequence[str] | None = None,
-) -> dict[str, str]:
-    """What the columns of a CSV file seem to hold, for its curator: the narrowest kind that fits every row.
+def guess_types(path: str | os.PathLike[str], **dialect: Any) -> dict[str, str]:
+    """The types that the columns of a CSV file seem to have, for its curator: the narrowest that fit every row.
 
-    It looks at all rows, so the answer is not private. It becomes public when it is used as `types`. Look at it, mend
-    what is wrong, and write it down. The options are those of `uptack.table.opening.open_table`.
+    It looks at all rows, so the answer is not private. It becomes public when it is used as `types`. Read it, correct
+    what is wrong, and save it. `dialect` are the options of `uptack.table.opening.open_table` that say how the file is
+    written, such as `decimal`.
 
     >>> import pathlib, tempfile
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"
@@ -164,16 +160,15 @@ def guess_types(
     >>> guess_types(place)
     {'age': 'integer', 'ward': 'text'}
     """
-    how = FileOptions(
-        types=rules.GUESS, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
-        thousands=thousands, na=na,
-    )  # fmt: skip
-    found, made = text_layout(path, how)
-    return parquet_copy.guess(found, made)
+    for name in dialect:
+        if name not in DIALECT:
+            raise UnknownOption(name, f"one of {', '.join(DIALECT)}", "an unknown option")
+    paths, made = text_layout(path, FileOptions(types=rules.GUESS, **dialect))
+    return parquet_copy.guess(paths, made)
 
 
 def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[list[str], rules.Layout]:
-    """The files of a CSV table, and what is public of them."""
+    """The files of a CSV table, and their public layout."""
     name = os.fspath(path)
     if "://" in name or _form(name) != "csv":
         raise InvalidArgument("data", "a CSV file on this machine", repr(name))
@@ -182,15 +177,27 @@ def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[lis
 
 
 def has_schema(data: object) -> bool:
-    """Whether a schema may lie beside: a CSV, Parquet or Arrow file of this machine, or a folder of such."""
+    """Whether a schema may lie beside it: a CSV, Parquet or Arrow file on this machine, or a folder of such files."""
     if not isinstance(data, str | os.PathLike) or "://" in (name := os.fspath(data)):
         return False
     return _form(name) in FILES and Path(name).exists()
 
 
 def schema_of(data: Any) -> Schema | None:
-    """The schema beside a file; None where there is none."""
-    return schemas.beside(os.fspath(data)) if has_schema(data) else None
+    """The schema of a file, or of all files of a folder or pattern; None if there is none."""
+    if not isinstance(data, str | os.PathLike) or "://" in (name := os.fspath(data)) or _form(name) not in FILES:
+        return None
+    inner = schemas.shared(_matches(name, _extensions(_form(name))))
+    outer = schemas.beside(name) if Path(name).is_dir() else None
+    if inner is not None and outer is not None:
+        fix = "One lies beside the folder and others inside of it. Remove one of the two."
+        raise InvalidArgument("schema", "one for all files of a folder", "several", fix)
+    return inner or outer
+
+
+def _extensions(form: str) -> tuple[str, ...]:
+    """The extensions of a format."""
+    return tuple(end for end, kind in FORMATS.items() if kind == form)
 
 
 def is_text(data: object) -> bool:
@@ -203,7 +210,15 @@ def _form(name: str) -> str:
 
 
 def local(name: str, extensions: Sequence[str] = ()) -> list[str]:
-    """The files of a name. A name that exists is that file, whatever signs it has; else *, ? and [ make a pattern."""
+    """The files of a name. A name that exists is that file, whatever its characters. Else *, ? and [ make a pattern."""
+    found = _matches(name, extensions)
+    if not found:
+        raise InvalidArgument("data", "a file that exists", repr(name))
+    return found
+
+
+def _matches(name: str, extensions: Sequence[str]) -> list[str]:
+    """The same; nothing if there is no such file."""
     place = Path(name)
     if place.is_dir() and extensions:
         listed = [str(inside) for inside in place.rglob("*") if _extension(inside.name) in extensions]
@@ -211,21 +226,18 @@ def local(name: str, extensions: Sequence[str] = ()) -> list[str]:
         return [name]
     else:
         listed = glob.glob(name, recursive=True) if glob.has_magic(name) else []
-    found = sorted(inside for inside in listed if Path(inside).is_file())
-    if not found:
-        raise InvalidArgument("data", "a file that exists", repr(name))
-    return found
+    return sorted(inside for inside in listed if Path(inside).is_file())
 
 
 def _name_and_table(path: str, table: str | None) -> tuple[str, str | None]:
-    """ "file::table" in its two parts; an address such as [::1] is none, and neither is a name that exists."""
+    """The file and the table of "file::table". An address such as [::1] has no table, nor has a name that exists."""
     name, mark, inside = path.rpartition("::")
     whole = table is not None or not mark or "/" in inside or Path(path).exists()
     return (path, table) if whole else (name, inside)
 
 
 def _settings(memory: str | None, threads: int | None) -> dict[str, Any]:
-    """What DuckDB is told to keep to."""
+    """The limits that DuckDB keeps to."""
     if memory is not None and not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", str(memory)):
         raise InvalidArgument("memory", "a size such as '2GB'", checks.describe(memory))
     limits = {} if memory is None else {"memory_limit": memory}
@@ -233,12 +245,12 @@ def _settings(memory: str | None, threads: int | None) -> dict[str, Any]:
 
 
 def _extension(name: str) -> str:
-    """The last extension; a compression's does not count."""
+    """The last extension, without that of a compression."""
     return Path(recoding.bare(name)).suffix.lower()
 
 
 def _in_database(con: Any, table: str | None) -> Any:
-    """A table by its name, or the only one that there is."""
+    """The table of that name, or the only one."""
     names = _tables(con)
     if table is None and len(names) == 1:
         return con.table(names[0])
@@ -257,7 +269,7 @@ def _tables(con: Any) -> list[str]:
 
 
 def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, told: Schema | None) -> Any:
-    """The rows are copied, with the kinds that were declared: see `uptack.table.csv.rules`."""
+    """A copy of the rows with their declared kinds: see `uptack.table.csv.rules`."""
     if "://" in names[0]:
         raise InvalidArgument("data", "a CSV file on this machine", repr(names[0]), "Parquet files may be elsewhere.")
     types = options.types
@@ -268,12 +280,13 @@ def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, told:
     kinds = rules.declared(types, made)
     con = connection.duckdb(**settings)
     copy, kinds = parquet_copy.copied(names, made, kinds, connection.folder(con))
-    state(con).durations = frozenset(name for name, kind in kinds.items() if kind == DURATION)
+    state(con).csv_kinds = dict(kinds)
+    state(con).durations = frozenset(name for name, kind in kinds.items() if base(kind) == DURATION)
     return view(con, f"SELECT * FROM read_parquet({listing([str(copy)])})")
 
 
 def parquet(con: Any, names: list[str], hive: bool) -> Any:
-    """Parquet files. With `hive` the names of folders such as ward=3 are a column too, of texts."""
+    """Parquet files. With `hive`, folders such as ward=3 are a column of texts."""
     files = listing(names)
     _same_schemas(con, files)
     table = view(con, f"SELECT * FROM read_parquet({files}, hive_partitioning = {hive}, hive_types_autocast = false)")
@@ -284,7 +297,7 @@ def parquet(con: Any, names: list[str], hive: bool) -> Any:
 
 
 def _same_schemas(con: Any, files: str) -> None:
-    """Whether all files have columns of the same names and types: else the first one's would decide for all."""
+    """Refuses files whose columns differ in names or types: the first file would decide for all."""
     wanted = "file_name, name, type, coalesce(converted_type, logical_type::VARCHAR), scale, precision, num_children"
     columns: dict[str, list[tuple[Any, ...]]] = {}
     for file, *column in con.con.execute(f"SELECT {wanted} FROM parquet_schema({files})").fetchall():
@@ -295,7 +308,7 @@ def _same_schemas(con: Any, files: str) -> None:
             raise _differing(file, first)
         names = _outer(found[1:])
         if len(set(names)) < len(names):
-            raise InvalidArgument("data", "a file whose columns have different names", "two of the same name")
+            raise InvalidArgument("data", "a file whose columns have different names", "two columns of the same name")
 
 
 def _outer(found: Sequence[tuple[Any, ...]]) -> list[str]:
@@ -309,12 +322,12 @@ def _outer(found: Sequence[tuple[Any, ...]]) -> list[str]:
 
 
 def _differing(file: str, first: str) -> InvalidArgument:
-    fix = f"{Path(file).name!r} has others than {Path(first).name!r}."
+    fix = f"{Path(file).name!r} differs from {Path(first).name!r}."
     return InvalidArgument("data", "files with the same columns and types", "different ones", fix)
 
 
 def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
-    """Read the same files through Arrow, which checks no text, and take what is not UTF-8 for missing, row by row.
+    """Read the same files through Arrow, which checks no text, and make what is not UTF-8 missing, row by row.
 
     DuckDB itself fails on a file with one such cell. It is faster, so it is tried first. Columns go by their places:
     Arrow and DuckDB don't agree on what those are called whose names are empty, or equal but for their case.
@@ -347,7 +360,7 @@ def _is_text(dtype: Any) -> bool:
 
 
 def arrow(con: Any, names: list[str]) -> Any:
-    """Arrow files. Texts in such files are not checked by anybody: what is not UTF-8 is missing."""
+    """Arrow files. Nothing has checked their texts, so what is not UTF-8 is missing."""
     import pyarrow.dataset as pads
 
     raw, read = _new_name(), pads.dataset(names, format="ipc")
@@ -364,7 +377,7 @@ def arrow(con: Any, names: list[str]) -> Any:
 
 
 def _watch(con: Any, names: list[str]) -> None:
-    """Note down what files they are, so that a release that reads them can see whether they are still the same."""
+    """Remember which files they are, so that a release can see whether they are still the same."""
 
     def seen() -> list[tuple[int, int, int] | None]:
         return [_identity(name) for name in names]
@@ -393,6 +406,6 @@ def _new_name() -> str:
 
 
 def listing(names: Sequence[str]) -> str:
-    """Files as a list in a query. DuckDB takes each for a pattern, so that its signs are escaped."""
+    """Files as a list in a query. DuckDB takes each for a pattern, so special characters are escaped."""
     plain = (name if "://" in name else glob.escape(name) for name in names)
     return "[" + ", ".join("'" + name.replace("'", "''") + "'" for name in plain) + "]"

@@ -1,0 +1,239 @@
+"""CSV files as other programs write them: headers that do not fit, comments, formats of dates, units, words."""
+
+import datetime
+
+import pytest
+
+import uptack as ut
+from tests.answers import categories
+from uptack.cli import main
+from uptack.errors import InvalidArgument
+from uptack.table.csv import cells
+from uptack.table.csv.inspector import look
+from uptack.table.engine.files import FileOptions, guess_types
+from uptack.table.opening import open_table
+
+ROWS = 400
+
+
+def written(tmp_path, header, row, *, above="", rows=ROWS):
+    path = tmp_path / "rows.csv"
+    path.write_text(above + header + "\n" + "".join(row.format(i=i, j=i % 7) + "\n" for i in range(rows)), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "unnamed", "names"),
+    [
+        ('"age","n"', '"{i}",{i},{j}', "first", ["column_1", "age", "n"]),  # R's write.table
+        ("age,n", "{i},{j},", "last", ["age", "n", "column_3"]),
+        ("age,n,", "{i},{j}", "none", ["age", "n"]),
+    ],
+)
+def test_rows_with_one_cell_more_or_fewer_than_the_header(tmp_path, capsys, header, row, unnamed, names):
+    path = written(tmp_path, header, row)
+    ledger = ut.Ledger(tmp_path / "budget.db", epsilon=1)
+    for types in ("guess", {}):
+        with pytest.raises(InvalidArgument, match=f"--unnamed {unnamed}"):
+            ut.open(path, types=types, ledger=ledger)
+    assert main(["median", str(path), "n", "-e", "1", "--ledger", str(tmp_path / "budget.db")]) == 2
+    assert f"--unnamed {unnamed}" in capsys.readouterr().err
+    assert not ledger.spent().epsilon
+    rows = open_table(path, types={"n": "integer"}, unnamed=unnamed)
+    assert list(rows.kinds) == names
+    assert categories(rows, "n") == {j: len(range(j, ROWS, 7)) for j in range(7)}
+    assert look(str(path), FileOptions()).dialect["unnamed"] == unnamed
+    assert main(["median", str(path), "n", "-e", "1", "--unnamed", unnamed]) == 0
+
+
+def test_a_file_is_refused_if_most_rows_have_another_number_of_cells(tmp_path):
+    path = written(tmp_path, "age,n", "{i},{j}")
+    with path.open("a") as file:
+        file.write("1,2,3\n" * ROWS)  # as many
+    assert open_table(path, types={}).size == 2 * ROWS
+    with path.open("a") as file:
+        file.write("1,2,3\n")
+    with pytest.raises(InvalidArgument, match="mostly rows of 3"):
+        open_table(path, types={})
+    path.write_text("age,n\n")
+    assert open_table(path, types={}).size == 0
+
+
+def test_lines_above_the_header(tmp_path, capsys):
+    above = "Report of the office\n\nall rows\n"
+    path = written(tmp_path, "age,n,x", "{i},{j},x", above=above)
+    with pytest.raises(InvalidArgument, match="--skip-rows, --comment"):
+        open_table(path, types={})
+    rows = open_table(path, types={"n": "integer"}, skip_rows=3)
+    assert (rows.size, dict(rows.kinds)) == (ROWS, {"age": "text", "n": "integer", "x": "text"})
+    assert main(["median", str(path), "n", "-e", "1", "--skip-rows", "3"]) == 0
+    for padded in (above, above.replace("office", "office,,")):
+        path = written(tmp_path, "age,n,x", "{i},{j},x", above=padded)
+        assert look(str(path), FileOptions()).dialect["skip_rows"] == 3
+    path = written(tmp_path, "x", "{i};{j}", above="")
+    rows = open_table(path, types={"age": "integer", "n": "integer"}, header=False, skip_rows=1, delimiter=";")
+    assert categories(rows, "n") == {j: len(range(j, ROWS, 7)) for j in range(7)}
+    for wrong in (-1, 1.5, True, "2"):
+        with pytest.raises(InvalidArgument, match="skip_rows must be"):
+            open_table(path, types={}, skip_rows=wrong)
+
+
+@pytest.mark.parametrize("line", ["sep=;", '"sep=;"', "SEP=;"])
+def test_a_line_of_excel_states_the_delimiter(tmp_path, line):
+    path = written(tmp_path, "a,b;n", "{i};{j}", above=line + "\r\n")
+    rows = open_table(path, types="guess")
+    assert dict(rows.kinds) == {"a,b": "integer", "n": "integer"}
+    assert rows.size == ROWS
+    assert "skip_rows" not in look(str(path), FileOptions()).dialect
+
+
+def test_comments_are_no_header_and_no_values(tmp_path):
+    path = written(tmp_path, "age,n", "{i},{j}", above="# made by a machine\n#, on a Monday\n")
+    with path.open("a") as file:
+        file.write("#1,2\n# the end\n")
+    rows = open_table(path, types={"age": "text", "n": "integer"}, comment="#")
+    assert rows.size == ROWS + 2  # no cell decides how many rows there are
+    assert categories(rows, "age")[None] == 2
+    assert categories(rows, "n")[None] == 2
+    assert look(str(path), FileOptions()).dialect["comment"] == "#"
+    path.write_text(path.read_text().replace("\n5,5\n", "\n#5,5\n"))
+    assert open_table(path, types={}, comment="#").size == rows.size
+    with pytest.raises(InvalidArgument, match="comment must be"):
+        open_table(path, types={}, comment="###")
+
+
+DAY = datetime.date(2024, 5, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "value"),
+    [
+        ("date:%d.%m.%Y", "1.5.2024", DAY),
+        ("date:%d.%m.%Y", "31.02.2024", None),
+        ("date:%d.%m.%Y", "2024-05-01", None),
+        ("date:%m/%d/%y", "05/01/24", DAY),
+        ("date:%m/%d/%y", "05/01/69", datetime.date(1969, 5, 1)),
+        ("date:%d-%b-%Y", "01-MAY-2024", DAY),
+        ("date:%B %d, %Y", "May 1, 2024", DAY),
+        ("date:%Y%m%d", "20240501", DAY),
+        ("date:%Y%m%d", "2024051", None),
+        ("datetime:%d.%m.%Y %H:%M", "1.5.2024 7:05", datetime.datetime(2024, 5, 1, 7, 5)),
+        ("datetime:%d.%m.%Y %I:%M %p", "1.5.2024 12:05 am", datetime.datetime(2024, 5, 1, 0, 5)),
+        ("datetime:%d.%m.%Y %I:%M %p", "1.5.2024 1:05 PM", datetime.datetime(2024, 5, 1, 13, 5)),
+        ("datetime:%d.%m.%Y %H:%M:%S.%f", "1.5.2024 07:05:01.5", datetime.datetime(2024, 5, 1, 7, 5, 1, 500000)),
+        ("datetime:%d.%m.%Y %H:%M", "1.5.2024 24:05", None),
+        ("duration:%H:%M", "1:30", 90 * 60 * 10**6),
+        ("duration:%H:%M", "-100:30", -(100 * 60 + 30) * 60 * 10**6),
+        ("duration:%H:%M", "1:60", None),
+        ("duration:%M:%S", "90:05", (90 * 60 + 5) * 10**6),
+        ("number:€", "1,50 €", 1.5),
+        ("number:€", "€1,50", 1.5),
+        ("number:€", "-€ 1,50", -1.5),
+        ("number:€", "1,50", 1.5),
+        ("number:€", "€", None),
+        ("number:€", "1,50 $", None),
+        ("number:%", "45,5 %", 45.5),
+        ("integer:%", "45%", 45),
+        ("integer", "62,0", 62),
+        ("integer", "62,000", 62),
+        ("integer", "62,5", None),
+        ("integer", "9007199254740993,0", 9007199254740993),
+    ],
+)
+def test_how_cells_of_a_kind_are_written(kind, cell, value):
+    import pyarrow as pa
+
+    assert cells.is_kind(kind)
+    (made,) = cells.cast(pa.array([f" {cell} "]), kind, cells.Numbers(",")).to_pylist()
+    assert made == value
+    several = cells.cast(pa.array([cell, "x", None, cell]), kind, cells.Numbers(",")).to_pylist()
+    assert several == [value, None, None, value]  # no cell changes how another one is read
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "date:", "date:%d.%m", "date:%d.%m.%Y %H:%M", "date:%d.%d.%m.%Y", "date:%x", "date:%d.%m.%Y%",
+        "date:%Y %y %m %d",
+        "datetime:%d.%m.%Y", "datetime:%d.%m.%Y %I:%M", "datetime:%d.%m.%Y %H:%M.%f", "duration:%M:%H", "duration:%f",
+        "duration:h:mm", "number:", "number:1", "number:-", "number:a very long unit", "text:x", "boolean:a",
+        "integer: ",
+    ],
+)  # fmt: skip
+def test_kinds_that_say_too_little_or_too_much_are_refused(tmp_path, kind):
+    assert not cells.is_kind(kind)
+    path = written(tmp_path, "x", "{i}")
+    with pytest.raises(InvalidArgument, match=r"types\['x'\] must be one of"):
+        open_table(path, types={"x": kind})
+
+
+def test_formats_and_units_are_inferred_if_only_one_fits(tmp_path, capsys):
+    row = "{j}.0,2{j}.02.2024,{i}%,$ {i},02/0{k}/2024,2{j}/02/2024,02/2{j}/2024".replace("{k}", "3")
+    path = written(tmp_path, "n,german,share,price,unclear,uk,us", row)
+    kinds = guess_types(path)
+    assert kinds == {
+        "n": "integer", "german": "date:%d.%m.%Y", "share": "number:%", "price": "number:$",
+        "unclear": "text", "uk": "date:%d/%m/%Y", "us": "date:%m/%d/%Y",
+    }  # fmt: skip
+    session = ut.open(path)
+    assert session.inferred == kinds
+    assert session.source.kinds["german"] == "time"
+    seen = {column.name: column.kind for column in look(str(path), FileOptions()).columns}
+    assert seen == kinds
+    assert main(["median", str(path), "german", "-e", "1"]) == 0
+    assert "--type german=date:%d.%m.%Y" in capsys.readouterr().err
+
+
+def test_a_ledger_keeps_inferred_formats(tmp_path):
+    path = written(tmp_path, "d", "1{j}.02.2024")
+    ledger = ut.Ledger(tmp_path / "budget.db", epsilon=1)
+    assert ut.open(path, ledger=ledger).inferred == {"d": "date:%d.%m.%Y"}
+    path.write_text("d\n" + "x\n" * ROWS)
+    assert ut.open(path, ledger=ledger).inferred == {"d": "date:%d.%m.%Y"}
+
+
+def test_words_for_missing_values_of_one_column(tmp_path, capsys):
+    path = written(tmp_path, "age,n", "{j},{j}")
+    rows = open_table(path, types={"age": "integer", "n": "integer"}, na={"age": ["3", "4"]})
+    assert 3 not in categories(rows, "age")
+    assert 3 in categories(rows, "n")
+    with pytest.raises(InvalidArgument, match="'agee'"):
+        open_table(path, types={}, na={"agee": "3"})
+    assert main(["describe", str(path), "--na", "age=3", "--na", "0", "--curator", "--write"]) == 0
+    capsys.readouterr()
+    saved = ut.open(path)
+    assert saved.schema.columns["age"].na == ("3", "0")
+    assert saved.schema.columns["n"].na == ("0",)
+    assert not {0, 3} & categories(saved.source, "age").keys()
+    assert 3 in categories(saved.source, "n")
+    assert 0 in categories(open_table(path, na="NA"), "n")  # an option overrides the schema
+    path.with_name("rows.csv.uptack.toml").write_text(
+        '[file]\nna = ["0"]\n[columns.age]\nkind = "integer"\nna = ["3"]\n[columns.n]\nkind = "integer"\n'
+    )
+    assert not {0, 3} & categories(open_table(path), "age").keys()
+    assert {3} == {0, 3} & categories(open_table(path), "n").keys()
+
+
+def test_the_curator_gets_a_hint_about_words_among_numbers(tmp_path, capsys):
+    path = written(tmp_path, "age,town", "{i},T{j}")
+    header, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([header, *(row if i % 20 else "k. A.,x" for i, row in enumerate(rows))]))
+    hint = "If they are missing values, add na={'age': ['k. A.']} (--na 'age=k. A.')."
+    assert main(["describe", str(path), "--curator"]) == 0
+    shown = capsys.readouterr()
+    assert hint in shown.out
+    assert "'T1'" not in shown.out
+    assert main(["histogram", str(path), "town", "-e", "1", "--delta", "1e-6"]) == 0
+    found = capsys.readouterr().err
+    assert hint in found
+    assert "cells of town" not in found
+    assert main(["median", str(path), "age", "-e", "1", "--na", "age=k. A.", "--type", "town=text"]) == 0
+
+
+def test_a_table_of_r_needs_one_option(tmp_path):
+    path = written(tmp_path, '"age" "n"', '"{i}" {i} {j}')
+    with pytest.raises(InvalidArgument, match="--unnamed first"):
+        ut.open(path)
+    assert ut.open(path, unnamed="first").inferred == {"column_1": "integer", "age": "integer", "n": "integer"}
+    path = written(tmp_path, "waiting time", "{i}")
+    assert ut.open(path).inferred == {"waiting time": "integer"}

@@ -1,0 +1,169 @@
+"""The short way to ask: names of columns, formulas and conditions as texts, and ⊥ that answers like an answer."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import uptack as ut
+from uptack.cli import main
+from uptack.errors import InvalidArgument, NoInterval
+from uptack.privacy import Privacy
+from uptack.registry import declared
+from uptack.release import WITH_INTERVAL, Advice, NoReply, Release
+from uptack.session.requests import in_tables
+from uptack.table.condition_text import parse_conditions
+
+N = 4000
+AGE = np.arange(N) % 80
+COST = AGE * 2 + 5 + np.random.default_rng(1).normal(0, 5, N).round(1)
+ROWS = {"age": AGE, "cost": COST, "ward": np.where(np.arange(N) % 3, "A", "B")}
+
+
+@pytest.fixture
+def session():
+    return ut.open(pd.DataFrame(ROWS), entropy=ut.SeededEntropy(1))
+
+
+@pytest.fixture
+def path(tmp_path):
+    pd.DataFrame(ROWS).to_csv(tmp_path / "rows.csv", index=False)
+    return tmp_path / "rows.csv"
+
+
+def test_a_file_needs_no_option_but_its_name(path):
+    session = ut.open(str(path))
+    assert session.inferred == {"age": "integer", "cost": "number", "ward": "text"}
+    assert session["age"].median(epsilon=1)
+    made = ut.report(str(path), epsilon=2)
+    assert [column.part.name for column in made.columns] == ["age", "cost", "ward"]
+    assert made.columns[0]["median"].value is not None
+
+
+def test_functions_take_names_of_columns(session):
+    same = ut.open(pd.DataFrame(ROWS), entropy=ut.SeededEntropy(1))
+    assert session.median("age", epsilon=1).value == same["age"].median(epsilon=1).value
+    assert session.quantile("age", [0.25, 0.75], epsilon=1).value == pytest.approx(
+        same["age"].quantile([0.25, 0.75], epsilon=1).value
+    )
+    assert session.histogram("ward", keys=["A", "B"], epsilon=1).value
+    assert session.median("age", by="ward", groups=["A", "B"], epsilon=1).value.keys() == {"A", "B"}
+    assert "median" in dir(session)
+    with pytest.raises(InvalidArgument, match="Did you mean 'age'"):
+        session.median("agee", epsilon=1)
+    with pytest.raises(AttributeError, match="did you mean 'median'"):
+        session.medain("age", epsilon=1)
+
+
+def test_every_function_of_columns_can_be_called_by_its_name(session):
+    for name, declaration in declared().items():
+        assert callable(getattr(session, name, None)) or not in_tables(declaration), name
+
+
+def test_a_formula_is_a_first_argument(session, path, capsys):
+    frame = pd.DataFrame(ROWS)
+    wanted = ut.linear_regression(frame, formula="cost ~ age", epsilon=4, entropy=ut.SeededEntropy(2)).value
+    for given in (("cost ~ age", frame), ("cost ~ age",)):
+        data = {} if len(given) == 2 else {"data": frame}
+        made = ut.linear_regression(*given, **data, epsilon=4, entropy=ut.SeededEntropy(2))
+        assert made.value.tolist() == wanted.tolist()
+    for regression in (session.linear_regression, session.regression):
+        assert regression("cost ~ age", epsilon=4).value == pytest.approx([5, 2], abs=3)
+    with pytest.raises(InvalidArgument, match="formula must be given once"):
+        session.linear_regression("cost ~ age", formula="cost ~ ward", epsilon=4)
+    with pytest.raises(InvalidArgument, match="formula must be given once"):
+        ut.linear_regression("cost ~ age", frame, formula="cost ~ age", epsilon=4)
+    assert main(["regression", str(path), "cost ~ age", "--epsilon", "4"]) == 0
+    assert "age" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("age >= 18 and ward == 'A'", [("age", (">=", 18)), ("ward", ("==", "A"))]),
+        ("18 <= age < 65", [("age", (">=", 18)), ("age", ("<", 65))]),
+        ("age = -1.5e1", [("age", ("==", -15.0))]),
+        ('ward != "it\'s" and x == None', [("ward", ("!=", "it's")), ("x", ("==", None))]),
+        ("ward in ['A', \"B\"] and ward not in ('C')", [("ward", ("in", ["A", "B"])), ("ward", ("not in", ["C"]))]),
+        ("x is None and y is not None", [("x", ("==", None)), ("y", ("!=", None))]),
+        ("`wait (min)` > 3 and größe==True", [("wait (min)", (">", 3)), ("größe", ("==", True))]),
+        ("ward == 'a and b or `c`'", [("ward", ("==", "a and b or `c`"))]),
+    ],
+)
+def test_conditions_are_parsed(text, wanted):
+    assert parse_conditions(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("", "the end of the text"),
+        ("age", "a comparison here"),
+        ("age >= 18 or age < 5", "There is no 'or'"),
+        ("not age >= 18", "'not' only stands before"),
+        ("age >= 18 and", "the end of the text"),
+        ("age >= eighteen", "a text in quotes"),
+        ("age >= __import__('os')", "a text in quotes"),
+        ("age in 3", "a list such as"),
+        ("age in [1, 2", "','"),
+        ("age >= 18 18", "'and' here"),
+        ("(age >= 18)", "'\\('"),
+        ("18 == age", "one of <"),
+        ("x" * 30_000, "at most 20,000 characters"),
+        ("age >= 3x", "'3'"),
+        ("ward == 'A", "'"),
+    ],
+)
+def test_what_is_no_condition_is_refused(session, text, hint):
+    with pytest.raises(InvalidArgument, match=hint):
+        session.where(text)
+    assert not session.spent.epsilon
+
+
+def test_a_text_narrows_as_arguments_do(session, path, capsys):
+    text = session.where("20 <= age < 60 and ward in ['A'] and cost is not None")
+    named = session.where(age=("between", (20, 59)), ward=("in", ["A"]), cost=("!=", None))
+    assert text.source.column("age").drop().count() == named.source.column("age").drop().count()
+    assert "age >= 20 and age < 60 and ward in ('A')" in text.whose
+    assert session.where("age >= 20", ward="A").conditions == session.where("age >= 20 and ward == 'A'").conditions
+    with pytest.raises(InvalidArgument, match="as the column is of type text"):
+        session.where("ward >= 3")
+    assert main(["count", str(path), "-e", "1", "--where", "age >= 20 and ward == 'A'"]) == 0
+    capsys.readouterr()
+    assert main(["describe", str(path), "--json", "--where", "ward == 'A'", "--where", "age=20..30"]) == 0
+    assert '"ward == \'A\'", "age between 20 and 30"' in capsys.readouterr().out
+
+
+def subclasses(kind):
+    return [kind, *(inner for one in kind.__subclasses__() for inner in subclasses(one))]
+
+
+def test_no_reply_has_every_method_of_an_answer():
+    declared()  # imports all that return answers
+    reply = NoReply(Privacy(0), "median", None, Advice(n=200))
+    public = {name for kind in subclasses(Release) for name in dir(kind) if not name.startswith("_")}
+    fields = {name for kind in subclasses(Release) for name in inspect.signature(kind).parameters}
+    made_by = {"of"}  # constructors of a class
+    for name in (public | fields) - made_by:
+        assert hasattr(reply, name), name
+    assert reply.summary().startswith("median")
+    assert "⊥" in reply.summary(["age"], confidence=0.9)
+    assert reply.named("age") is reply
+
+
+def test_a_median_without_an_interval_names_the_option(session):
+    with pytest.raises(NoInterval, match="pass interval="):
+        session.median("age", epsilon=1).interval()
+    assert session.median("age", epsilon=4, interval=0.95).interval()
+    assert {name for name, made in declared().items() if "interval" in made.allowed} == set(WITH_INTERVAL)
+
+
+def test_help_groups_its_commands(capsys):
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    places = [
+        shown.index(text) for text in ("Start here:", "  report", "Statistics of one column:", "  median", "Ledgers")
+    ]
+    assert places == sorted(places)
+    assert "..." not in shown.partition("Commands")[0].partition("Start here:")[2]

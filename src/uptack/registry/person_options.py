@@ -209,6 +209,9 @@ def _proved(made: Declared, asked: _Asked) -> None:
         fix = "Pass per_person='mean', or another of its choices, for one number per person."
         must = f"given with person: {made.name} is not proved for people's rows"
         raise InvalidArgument("per_person", must, "nothing", fix)
+    if asked.weights == "one" and "per_person" in options_of(made.people, made.reads):
+        fix = "It puts a person into one cell, for counts. For one number per person pass per_person='mean'."
+        raise InvalidArgument("weights", f"'people' or 'rows' for {made.name}", "'one'", fix)
 
 
 def _owned(

@@ -13,7 +13,7 @@ import numpy as np
 from uptack.audit.hostile_tables import fewer
 from uptack.audit.neighbours import changed, two_values
 from uptack.audit.person_neighbours import MORE, PersonRows
-from uptack.audit.scenario import Pair
+from uptack.audit.scenario import Pair, Pairs
 from uptack.privacy import SUBSTITUTE, Adjacency
 
 N, PEOPLE = 120, 60
@@ -99,6 +99,36 @@ def counted(n: int = 2500) -> Pair:
     return (x, y), (x, other)
 
 
+MOVES = (
+    ((0.0, 0.0), (1e9, 1e12)),
+    ((1.0, 9.0), (-1.0, 9.0)),
+    ((1e9, 0.0), (0.0, 1e9)),
+    ((1e9, 1e12), (1.5, -3.0)),
+    ((1.0, 9.0), (1.5, -3.0)),
+    ((1.5, 3.0), (1.5, -3.0)),
+    ((0.0, 1e9), (0.0, -1e9)),
+    ((1e9, -1e12), (0.0, -1e9)),
+    ((1e9, 1e12), (1e9, -1e12)),
+    ((1.0, 9.0), (1.5, 3.0)),
+    ((0.0, 0.0), (-1.0, 9.0)),
+    ((0.0, 1e9), (1.5, -3.0)),
+)
+"""Where a row (x, y) of a noisy line goes from and to. Together they move nearly every sum of a fit by half or more of
+what one row may."""
+
+
+def moves(n: int = 2500, table: bool = False) -> Pairs:
+    """A noisy line whose last row goes from one place to another, as (X, y) or as one table."""
+    (x, y), _ = line(n)
+
+    def at(row: tuple[float, float]) -> Any:
+        a, b = x.copy(), y.copy()
+        a[-1], b[-1] = row
+        return np.column_stack([a, b]) if table else (a, b)
+
+    return {f"{d} to {e}": (at(d), at(e)) for d, e in MOVES}
+
+
 def away() -> Pair:
     """A row in the middle, which goes very far away: another direction."""
     (x, y), _ = line(2500)
@@ -162,6 +192,13 @@ def person_moved(least: float = 0.0, most: float = 1.0, rows: int = MORE, n: int
     e = values.copy()
     e[0] = most
     return PersonRows(d, ids), PersonRows(e, np.arange(n))
+
+
+def person_over(n: int = 240, rows: int = MORE) -> Any:
+    """Everybody at a place of their own, and the least, with several rows, who goes above all others."""
+    x = np.arange(float(n))
+    first = PersonRows(np.append(x, np.zeros(rows - 1)), np.append(np.arange(n), np.zeros(rows - 1, np.int64)))
+    return first, PersonRows(np.append(9.0 * n, x[1:]), np.arange(n))
 
 
 def person_spread(n: int = PEOPLE, secret: bool = False) -> Any:

@@ -17,6 +17,7 @@ mechanism says: that is for `uptack.audit.draws`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
@@ -26,7 +27,7 @@ import numpy as np
 from uptack.account import AssumptionFailed, Mechanism, observed_by
 from uptack.audit.scenario import Pair, Scenario
 from uptack.audit.tape import CoupledTape
-from uptack.privacy import Adjacency, Privacy, cost
+from uptack.privacy import Privacy, cost
 from uptack.release import NoReply, Release
 
 ROUNDING = 1e-6
@@ -154,12 +155,15 @@ def _priced(
     problems, priced = [], []
     for place, (one, other) in enumerate(zip(draws, draws_prime, strict=False)):
         mechanism, where = one.mechanism, f"draw {place + 1}, {one.name}"
-        allowed = cost(mechanism.loss, _relation(claims[0])).epsilon
+        allowed = cost(mechanism.loss, claims[0].adjacency).epsilon
         try:
-            found = mechanism.price(one.value, other.value, one.output)
+            with np.errstate(all="ignore"):
+                found = mechanism.price(one.value, other.value, one.output)
         except AssumptionFailed as failed:
             problems.append(f"{where}: {failed}")
             continue
+        except OverflowError:  # further than floats go
+            found = math.inf
         priced.append(PricedDraw(mechanism, one.value, other.value, found, allowed))
         if not found <= allowed * (1 + ROUNDING) + 1e-12:
             problems.append(f"{where}: costs ε = {found:.4g} of {allowed:.4g}")
@@ -171,10 +175,6 @@ def _priced(
     elif look(results[0]) != look(results[1]):
         problems.append("the result depends on the data past all mechanisms")
     return Prices(tuple(priced), claimed, tuple(dict.fromkeys(problems)))
-
-
-def _relation(claim: Privacy) -> Adjacency:
-    return claim.adjacency
 
 
 def claims_of(result: Any) -> list[Privacy] | None:

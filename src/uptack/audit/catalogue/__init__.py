@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from uptack.audit.catalogue.declared_scenarios import declared_scenarios
+from uptack.audit.catalogue.draw_scenarios import draw_scenarios
 from uptack.audit.catalogue.edge_scenarios import edge_scenarios
 from uptack.audit.catalogue.other_scenarios import other_scenarios
 from uptack.audit.scenario import Scenario
@@ -16,5 +17,5 @@ from uptack.audit.scenario import Scenario
 @cache
 def catalogue() -> dict[str, Scenario]:
     """All scenarios by name."""
-    made = [*edge_scenarios(), *declared_scenarios(), *other_scenarios()]
+    made = [*edge_scenarios(), *draw_scenarios(), *declared_scenarios(), *other_scenarios()]
     return {one.name: one for one in made}

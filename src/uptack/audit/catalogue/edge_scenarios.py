@@ -5,6 +5,7 @@ Nearly every claim is reached here, so a constant that is off by a few percent s
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ def edge(name: str, path: str, pair: Pair, caller: Caller | None = None, /, draw
 
 def edge_scenarios() -> list[Scenario]:
     """All of them."""
-    return [*_columns(), *_trees(), *_counts(), *_ranks(), *_blocks(), *_curves(), *_fits(), *_people(), *_fits_of_people()]
+    rows = [*_columns(), *_trees(), *_counts(), *_ranks(), *_blocks(), *_curves(), *_fits(), *_moved_fits()]
+    return [*rows, *_people(), *_fits_of_people()]
 
 
 def _columns() -> list[Scenario]:
@@ -71,6 +73,7 @@ def _columns() -> list[Scenario]:
         edge("proportion, drop", "proportion", gone, missing="drop"),
         edge("median, ptr", "median", two_values(N, 64), **ptr),
         edge("median, ptr, a jump", "median", ties, **ptr),
+        edge("median, ptr, a small move", "median", changed(np.arange(400.0), slice(0, 1), 399.0), **ptr),
         edge("spread, ptr", "iqr", tables.gap(), **ptr),
         edge("median, dwork-lei", "median", two_values(N, 64), method="dwork-lei", delta=DELTA),
         edge("M", "papers.M", two_values(N, 64), calls.sized, eps=5, delta=DELTA),
@@ -240,6 +243,20 @@ def _fits() -> list[Scenario]:
     ]
 
 
+def _moved_fits() -> list[Scenario]:
+    """Fits of a line whose last row goes from place to place. No single pair moves all that a fit adds up."""
+    fits = {"linear": None, "Poisson": None, "quantile": None, "logistic": calls.classes}
+    made = [
+        Scenario(f"{name}, a row that moves", Call(f"uptack.{name.lower()}_regression", {"epsilon": 3}, caller),
+                 tables.moves, COUNTED, f"uptack.{name.lower()}_regression", {"epsilon": 3})
+        for name, caller in fits.items()
+    ]  # fmt: skip
+    table = partial(tables.moves, table=True)
+    scatter = Scenario("scatter, a row that moves", Call("uptack.scatter", {"epsilon": 3}), table, COUNTED,
+                       "uptack.scatter", {"epsilon": 3})  # fmt: skip
+    return [*made, scatter]
+
+
 def _people() -> list[Scenario]:
     """People who go over, with several rows in place of one."""
     each: dict[str, Any] = {"per_person": "mean"}
@@ -268,8 +285,8 @@ def _people() -> list[Scenario]:
         edge("sparse cells, people", "sparse_histogram", spread(), domain_size=2**30),
         edge("groups, people", "median", grouped, calls.by, groups=[0, 1], **SECRET),
         edge("unknown groups, people", "median", grouped, calls.by, groups=None, delta=DELTA, **SECRET),
-        edge("block median, people", blocks, moved(n=240), calls.blocks, blocks=120, **here),
-        edge("block median, twice, people", blocks, moved(n=240), calls.blocks, blocks=240, times=2, **here),
+        edge("block median, people", blocks, tables.person_over(), calls.blocks, blocks=120, **here),
+        edge("block median, twice, people", blocks, tables.person_over(), calls.blocks, blocks=240, times=2, **here),
         edge("stable value, people", "stable_value", moved(n=240), calls.blocks, blocks=120, delta=DELTA, **here),
     ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -205,5 +204,3 @@ class Keeper:
 
     def __reduce__(self) -> Any:
         return Keeper, ()
-
-

@@ -34,7 +34,8 @@ def containers() -> Containers:
 def container_pairs() -> Pairs:
     """In each of them, a row that has a value or none."""
     return {
-        name: (make([value] * ROWS), make([*[value] * (ROWS - 1), None])) for name, (make, value) in containers().items()
+        name: (make([value] * ROWS), make([*[value] * (ROWS - 1), None]))
+        for name, (make, value) in containers().items()
     }
 
 
@@ -157,10 +158,12 @@ def _pandas(pd: Any) -> Containers:
 def _arrow(pa: Any) -> Containers:
     pc = importlib.import_module("pyarrow.compute")
     dtypes = [
-        (pa.int8(), 3), (pa.int64(), 3), (pa.uint64(), 3), (pa.float16(), 1.5), (pa.float32(), 1.5), (pa.float64(), 1.5),
+        (pa.int8(), 3), (pa.int64(), 3), (pa.uint64(), 3), (pa.float16(), 1.5), (pa.float32(), 1.5),
+        (pa.float64(), 1.5),
         (pa.bool_(), True), (pa.string(), "a"), (pa.large_string(), "a"), (pa.string_view(), "a"),
         (pa.decimal32(5, 2), Decimal("1.5")), (pa.decimal64(5, 2), Decimal("1.5")),
-        (pa.decimal128(5, 2), Decimal("1.5")), (pa.decimal128(5, 0), Decimal(3)), (pa.decimal256(40, 2), Decimal("1.5")),
+        (pa.decimal128(5, 2), Decimal("1.5")), (pa.decimal128(5, 0), Decimal(3)),
+        (pa.decimal256(40, 2), Decimal("1.5")),
         (pa.date32(), DAY), (pa.date64(), DAY), (pa.timestamp("s"), MOMENT), (pa.timestamp("us", "UTC"), MOMENT),
         (pa.duration("ms"), SPAN), (pa.time32("s"), dt.time(1)), (pa.binary(), b"a"), (pa.null(), None),
         (pa.list_(pa.int64()), [3]), (pa.struct([("a", pa.int64())]), {"a": 3}), (pa.uuid(), b"0" * 16),

@@ -111,7 +111,9 @@ DATA: dict[str, Callable[[], Pairs]] = {
     "flags": hostile_tables.flags,
     "labels": hostile_tables.labels,
     "containers": container_pairs,
-    "containers by group": lambda: {n: ((np.zeros(len(d)), d), (np.zeros(len(e)), e)) for n, (d, e) in container_pairs().items()},
+    "containers by group": lambda: {
+        n: ((np.zeros(len(d)), d), (np.zeros(len(e)), e)) for n, (d, e) in container_pairs().items()
+    },
     "by group": _by_group,
     "number": _single,
     "vector": _vectors,
@@ -144,4 +146,4 @@ DATA: dict[str, Callable[[], Pairs]] = {
 }
 
 VALUES = ("number", "vector", "square", "scores", "distance")
-"""What is a number of the data already: neighbours are the same whatever the adjacency, and nobody bounds their move."""
+"""What is a number of the data already: neighbours are the same whatever the adjacency, and move by any amount."""

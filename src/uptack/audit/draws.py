@@ -82,12 +82,15 @@ def _dearest(draw: PricedDraw, outputs: Sequence[Any]) -> float:
 
 
 def vectors(one: Sequence[Any], other: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Outputs of any kind as vectors of one length: their numbers in order, and how many there are where that varies."""
+    """Outputs of any kind as vectors of one length: their numbers in order, and how many there are if that varies."""
     flat = [[None if output is None else _numbers(output) for output in side] for side in (one, other)]
     lengths = {len(row) for side in flat for row in side if row is not None}
     most = max(lengths, default=0)
     if len(lengths) > 1:
-        flat = [[row if row is None else [float(len(row)), *row, *[0.0] * (most - len(row))] for row in side] for side in flat]
+        flat = [
+            [row if row is None else [float(len(row)), *row, *[0.0] * (most - len(row))] for row in side]
+            for side in flat
+        ]
     return flat[0], flat[1]
 
 

@@ -164,6 +164,7 @@ def diagonal() -> Pair:
 
 
 def records(n: int = N) -> Pair:
+    """Records of which each is there twice, and the same with another last one."""
     rows = [{"v": float(i)} for i in range(n // 2)]
     shared = [*rows, *rows]  # each twice: a block that changes one changes the other
     return shared, [*shared[:-1], {"v": 999.0}]

@@ -10,7 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from uptack.audit.exact_audit import Cells, ExactLaw, chosen, cut_off, either, inverse, passed, proposed, shifted, together
+from uptack.audit.exact_audit import (
+    Cells,
+    ExactLaw,
+    chosen,
+    cut_off,
+    either,
+    inverse,
+    passed,
+    proposed,
+    shifted,
+    together,
+)
 from uptack.audit.neighbours import hostile, two_values
 from uptack.discrete import CountMechanism, minimax_count_mechanism, optimal_count_mechanism
 from uptack.discrete.count_noise import cell_noise

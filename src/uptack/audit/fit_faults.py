@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from uptack.audit import fault_changes as wrong
-from uptack.audit.seam import Plant, argument, at, halved, narrower, patch, power, result
+from uptack.audit.seam import Plant, at, halved, patch, power, result
 from uptack.multivariate.pairs import equal
 
 FIT_DRAWS = {"linear": 22, "Poisson": 21, "quantile": 20, "logistic": 15, "scatter": 5}

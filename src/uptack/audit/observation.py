@@ -1,5 +1,5 @@
-"""What an observer sees of a release: type, dtype and shape, labels, notes, mechanism, cost, warnings, errors, log lines,
-output, and what a session and its ledger show. All of that but the value must be the same on neighbours.
+"""What an observer sees of a release: type, dtype and shape, labels, notes, mechanism, cost, warnings, errors, log
+lines, output, and what a session and its ledger show. All of that but the value must be the same on neighbours.
 
 Equal values must look alike: a reader who can tell 1.0 from 1.00 has been told of a row.
 """

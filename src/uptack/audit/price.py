@@ -65,10 +65,7 @@ class Recorder:
     def __call__(self, mechanism: Mechanism[Any, Any], value: Any, draw: Callable[[], Any]) -> Any:
         """The output to go on with."""
         held = value.copy() if isinstance(value, np.ndarray) else value  # the release may go on to change it
-        if self.repeats is None:
-            output = draw()
-        else:
-            output = self._repeat(mechanism)
+        output = draw() if self.repeats is None else self._repeat(mechanism)
         self.draws.append(Draw(mechanism, held, output, self.tape.asked))
         return output
 

@@ -152,7 +152,9 @@ def result(path: str, how: Callable[..., Any]) -> Plant:
 
 def always(path: str, value: Any) -> Plant:
     """A property, or a function, that says the same whatever it is asked."""
-    return patch(path, lambda one: property(lambda self: value) if isinstance(one, property) else lambda *_, **__: value)
+    return patch(
+        path, lambda one: property(lambda self: value) if isinstance(one, property) else lambda *_, **__: value
+    )
 
 
 def before(path: str, look: Callable[..., None]) -> Plant:

@@ -36,7 +36,11 @@ def small_pairs(made: Declaration, secret: bool, people: bool) -> Pairs:
         "all missing but one": ([gone] * 3, [gone, gone, 0.5]),
     }
     if secret:
-        rows = {"one row or none": ([0.5], []), "two rows or one": ([0.5, 1.0], [0.5]), "missing or not there": ([gone], [])}
+        rows = {
+            "one row or none": ([0.5], []),
+            "two rows or one": ([0.5, 1.0], [0.5]),
+            "missing or not there": ([gone], []),
+        }
     return {name: (shaped(made, d), shaped(made, e)) for name, (d, e) in rows.items()}
 
 

@@ -311,7 +311,7 @@ def score_move(one: Boxes, other: Boxes) -> int:
     Past its last box each has the box of all candidates. They may have looked at different numbers of steps: where rows
     are few, all candidates are reached before K.
     """
-    width = max(one.lows.shape[1], other.lows.shape[1]) + 1
+    width = int(max(one.lows.shape[1], other.lows.shape[1])) + 1
     if one.whole != other.whole:
         return width
     ends = [(_padded(b.lows, b.whole, 0, width), _padded(b.highs, b.whole, 1, width)) for b in (one, other)]

@@ -48,7 +48,7 @@ TOLD: dict[str, tuple[Told, ...]] = {
     "total": ({"total": True, "nonnegative": True, "outside": "clamp"},),
     "outside": ({"outside": "clamp"},),
     "every": ({"every": "month", "delta": DELTA}, {"every": "week", "edges": ["2024-01-01", "2024-05-01"]}),
-    "confidence": ({"confidence": 0.9},),
+    "confidence": ({"confidence": 0.9, "delta": DELTA},),
     "knots": ({"knots": 3},),
     "bandwidth": ({"bandwidth": 0.5, "points": [0.0, 1.0]}, {"bandwidth": None}),
     "points": ({"points": [0.0, 1.0]},),
@@ -84,7 +84,23 @@ PEOPLES: tuple[Told, ...] = (
 )
 """What is said of people. `order` stands for a column of order."""
 
-IGNORED = ("epsilon", "entropy", "groups", "share", "high", "scale", "regularization", "levels", "interval", "p", "cut", "edges", "keys", "kernel", *PEOPLE)
+IGNORED = (
+    "epsilon",
+    "entropy",
+    "groups",
+    "share",
+    "high",
+    "scale",
+    "regularization",
+    "levels",
+    "interval",
+    "p",
+    "cut",
+    "edges",
+    "keys",
+    "kernel",
+    *PEOPLE,
+)
 """Options that come with another one, with an example, or with people."""
 
 
@@ -115,7 +131,7 @@ def _both(made: Declaration, options: Told, few: int | None, people: bool = Fals
         call = Call(made.path, told, caller(made, options))
         yield Scenario(name, call, pairs, may, made.path, _covered(options, people))
         pairs = partial(chosen_pairs, made.name, kind, secret, people, CALL)
-        if "formula" not in options or not people:
+        if not ("formula" in options and people) and "public_labels" not in options:
             asked = SessionCall(made.name, told, by="by" in options)
             yield Scenario(f"session: {name}", asked, pairs, may | COUNTED, made.path, _covered(options, people))
 
@@ -146,16 +162,30 @@ def variations(made: Declaration) -> Iterator[dict[str, Any]]:
         yield base
         told = [one for name in allowed if name not in example for one in option_values(made, name)]
         for one in told if place == 0 else [one for one in told if set(one) & {"missing", "adjacency", "method"}]:
-            if fits(made, base, one):
+            if "every" in one and place == 0:
+                yield {"epsilon": base["epsilon"], **one}
+            elif fits(made, base, one):
                 yield {**base, **one}
 
 
 def option_values(made: Declaration, name: str) -> Iterable[Told]:
     """What an option is told: by name, or each choice, or True."""
     if name == "missing":
-        return [{"missing": how} for how in (("drop", "low", "high", 0) if made.missing == "drop" and made.reads.shape == "column" else (made.missing,))]
+        return [
+            {"missing": how}
+            for how in (
+                ("drop", "low", "high", 0)
+                if made.missing == "drop" and made.reads.shape == "column"
+                else (made.missing,)
+            )
+        ]
     if name in TOLD:
-        return [one for one in TOLD[name] if set(one) - {"missing"} <= set(made.allowed) and ("missing" not in one or made.reads.shape in ("column", "design"))]
+        return [
+            one
+            for one in TOLD[name]
+            if set(one) - {"missing"} <= set(made.allowed)
+            and ("missing" not in one or made.reads.shape in ("column", "design"))
+        ]
     option = next(one for one in made.options if one.name == name)
     return [{name: choice} for choice in option.choices] or [{name: True}] * (option.form == "flag")
 
@@ -168,8 +198,8 @@ def fits(made: Declaration, base: Told, one: Told) -> bool:
         return False
     if "delta" in one and one["delta"] == 0:
         return made.by is None and "delta" not in base and made.people == "each"
-    if {"keys", "edges", "every"} & set(one):
-        return "every" in one and not ({"edges", "keys", "delta"} & set(base)) or False
+    if "every" in one:
+        return False  # times have no other cells
     return not ("outside" in one and "edges" not in base and "total" not in one)
 
 
@@ -182,10 +212,14 @@ def people_variations(made: Declaration) -> Iterator[dict[str, Any]]:
     """What can be said of people to a function that is proved for them."""
     if made.people is False or made.people == "stated":
         return
-    base = {**made.examples[0], "epsilon": 5 * epsilon(made)} | ({"delta": DELTA} if "delta" in made.examples[0] else {})
+    base = {**made.examples[0], "epsilon": 5 * epsilon(made)} | (
+        {"delta": DELTA} if "delta" in made.examples[0] else {}
+    )
     for told in PEOPLES:
         if told == {"weights": "one"} and "per_person" in made.allowed:
-            continue
+            continue  # it is for counts
+        if "at_most" in told and "around" in base:
+            continue  # of rows there is no interval
         if set(told) - {"adjacency"} <= set(made.allowed) and (made.people != "each" or "per_person" in told):
             gaps = {"missing": made.missing} if "missing" in made.allowed and "per_person" not in told else {}
             yield {**base, **gaps, **told}
@@ -205,7 +239,7 @@ def data_kinds(made: Declaration, options: Told, people: bool = False) -> Iterat
             yield "containers"
         if shape == "columns" and not {"noise", "points", "low"} & set(options):
             yield f"plane{gaps}"
-        if gaps and made.reads is MOMENTS and options["missing"] in ("drop", "high"):
+        if gaps and made.reads is MOMENTS and options["missing"] in ("drop", "high") and "around" not in options:
             yield "times"
     elif shape == "categories":
         yield "times" if "every" in options else "any numbers" if "edges" in options else "labels"
@@ -213,7 +247,7 @@ def data_kinds(made: Declaration, options: Told, people: bool = False) -> Iterat
             yield "containers"
     elif shape == "labelled":
         yield "values of groups" if "public_labels" in options else f"groups{gaps}"
-    elif made.name == "kernel_machine" and "loss" not in options:
+    elif made.name == "kernel_machine" and options.get("loss", "logistic") == "logistic":
         yield "classes"
     else:
         yield {"flags": "flags", "columns": f"plane{gaps}", "design": f"table{gaps}", "sides": f"sides{gaps}"}[shape]
@@ -243,7 +277,7 @@ def may_differ(made: Declaration, options: Told, people: bool) -> frozenset[str]
 def caller(made: Declaration, options: Told) -> calls.Caller | None:
     """Where the data go."""
     if "by" in options:
-        return partial(_grouped, made.reads.shape == "design")  # type: ignore[return-value]
+        return partial(_grouped, made.reads.shape == "design")
     if "formula" in options:
         return calls.named
     return calls.classes if made.name == "logistic_regression" else None
@@ -254,7 +288,9 @@ def _grouped(design: bool, function: Any, options: Told, data: Any, entropy: Any
     if not design:
         return calls.by(function, options, data, entropy)
     x, y = data
-    return calls.by(function, {**options, **({"groups": ["a"]} if options["groups"] else {})}, (x, y, ["a"] * len(y)), entropy)
+    return calls.by(
+        function, {**options, **({"groups": ["a"]} if options["groups"] else {})}, (x, y, ["a"] * len(y)), entropy
+    )
 
 
 def options_tried(scenarios: Iterable[Scenario]) -> dict[str, set[str]]:

@@ -51,7 +51,8 @@ def _columns() -> list[Scenario]:
         edge("median", "median", ties),
         edge("median, 2 rows", "median", pairs, rows_per_person=2),
         edge("median, add/remove, 2 rows", "median", fewer, rows_per_person=2, **SECRET),
-        edge("medians, add/remove, 2 rows", "quantile", fewer, p=[k / 26 for k in range(7, 20)], rows_per_person=2, **SECRET),
+        edge("medians, add/remove, 2 rows", "quantile", fewer, p=[k / 26 for k in range(7, 20)], rows_per_person=2,
+             **SECRET),
         edge("spread, add/remove", "iqr", tables.thick(), **SECRET),
         edge("median, few rows", "median", tables.removed(two_values(9, 5)), **SECRET),
         edge("median, drop", "median", gone, missing="drop"),
@@ -171,7 +172,16 @@ def _blocks() -> list[Scenario]:
         edge("A_samp", "papers.A_samp", changed(np.zeros(N), slice(0, 1), 1.0), f, **many, **here),
         edge("block median", path, ties, f, f=calls.number, blocks=N, **here),
         edge("block median, twice", path, ties, f, f=calls.number, blocks=2 * N, times=2, **here),
-        edge("block median, add/remove", path, tables.removed(tables.gap()), f, f=calls.number, blocks=60, **SECRET, **here),
+        edge(
+            "block median, add/remove",
+            path,
+            tables.removed(tables.gap()),
+            f,
+            f=calls.number,
+            blocks=60,
+            **SECRET,
+            **here,
+        ),
         edge("vector median", path, ties, f, blocks=N, **pair, **here),
         edge("blocks of records", path, tables.records(), f, f=calls.spoil, blocks=24),
         edge("blocks of records, trusted", path, tables.records(), f, f=calls.spoil, blocks=60, **here),
@@ -230,7 +240,9 @@ def _fits() -> list[Scenario]:
         edge("linear, 3 rows", "linear_regression", tables.leverage(3), epsilon=9, rows_per_person=3),
         edge("linear, add/remove", "linear_regression", tables.removed(lever), epsilon=3, **SECRET),
         edge("logistic", "logistic_regression", classed, calls.classes, epsilon=3),
-        edge("logistic, add/remove", "logistic_regression", tables.removed(classed), calls.classes, epsilon=3, **SECRET),
+        edge(
+            "logistic, add/remove", "logistic_regression", tables.removed(classed), calls.classes, epsilon=3, **SECRET
+        ),
         edge("Poisson", "poisson_regression", counted, epsilon=3),
         edge("Poisson, add/remove", "poisson_regression", tables.removed(counted), epsilon=3, **SECRET),
         edge("quantile", "quantile_regression", lever, epsilon=3, quantile=0.9),
@@ -261,7 +273,8 @@ def _people() -> list[Scenario]:
     """People who go over, with several rows in place of one."""
     each: dict[str, Any] = {"per_person": "mean"}
     two: dict[str, Any] = {"groups": (1, 0), **each}
-    blocks, here = "subsample_aggregate", {"f": calls.mean, "trusted": True}
+    blocks = "subsample_aggregate"
+    here: dict[str, Any] = {"f": calls.mean, "trusted": True}
     moved, spread = tables.person_moved, tables.person_spread
     many, grouped, ranked = moved(n=600), tables.person_groups(), tables.person_ranked(label=True)
     return [
@@ -293,7 +306,8 @@ def _people() -> list[Scenario]:
 
 def _fits_of_people() -> list[Scenario]:
     """Regressions, densities and machines of people."""
-    short, box = {"blocks": 60, "fit_intercept": False}, {"low": 0.0, "high": 10.0}
+    short: dict[str, Any] = {"blocks": 60, "fit_intercept": False}
+    box: dict[str, Any] = {"low": 0.0, "high": 10.0}
     line, poles = tables.person_line(), tables.person_moved(0.0, 5.0)
     lever, diagonal = tables.person_leverage, tables.person_moved(1.25, 6.25)
     machine: dict[str, Any] = {"delta": DELTA, "regularization": 4, "frequencies": 8}
@@ -308,6 +322,6 @@ def _fits_of_people() -> list[Scenario]:
         edge("moments, Carathéodory noise, people", "fourier_density", poles, degree=5, **box),
         edge("moments, Laplace noise, people", "fourier_density", diagonal, degree=2, noise="laplace", **box),
         edge("kernel machine, people", "kernels.kernel_machine", tables.person_sided(), **machine),
-        edge("kernel machine, add/remove, people", "kernels.kernel_machine", tables.person_sided(secret=True), **machine,
-             **SECRET),
+        edge("kernel machine, add/remove, people", "kernels.kernel_machine", tables.person_sided(secret=True),
+             **machine, **SECRET),
     ]  # fmt: skip

@@ -32,7 +32,12 @@ HERE = {"trusted": True}
 
 
 def _of(
-    path: str, kind: str, options: Any, caller: Caller | None = None, may: frozenset[str] = frozenset(), people: bool = False
+    path: str,
+    kind: str,
+    options: Any,
+    caller: Caller | None = None,
+    may: frozenset[str] = frozenset(),
+    people: bool = False,
 ) -> Scenario:
     """One scenario, on neighbours of the kind that its adjacency is about."""
     secret = options.get("adjacency") is ADD_REMOVE or kind == "by group"
@@ -55,7 +60,16 @@ def _pairs(name: str, kind: str, secret: bool, people: bool, few: int) -> Pairs:
 
 def other_scenarios() -> list[Scenario]:
     """All of them."""
-    return [*_mechanisms(), *_counts(), *_blocks(), *_functions(), *_papers(), *_sessions(), *_reports(), *small_scenarios()]
+    return [
+        *_mechanisms(),
+        *_counts(),
+        *_blocks(),
+        *_functions(),
+        *_papers(),
+        *_sessions(),
+        *_reports(),
+        *small_scenarios(),
+    ]
 
 
 def _mechanisms() -> list[Scenario]:
@@ -163,10 +177,12 @@ def _papers() -> list[Scenario]:
         *(_of(f"papers.{name}", "table", printed, may=may) for name in ("R_S", "R_H")),
         _of("papers.A_dist", "labels", {"g": "mode", **printed}, calls.blocks, labels),
         _of("papers.A_dist", "numbers", {**printed, "g": "median"}, calls.blocks, labels),
-        _of("papers.A_dist", "numbers", {"g": calls.number, "distance": calls.distance, **printed}, calls.blocks, labels),
+        _of("papers.A_dist", "numbers", {"g": calls.number, "distance": calls.distance, **printed}, calls.blocks,
+            labels),
         _of("papers.A_samp", "labels", {**samp, "limit": None, "fallback": "none"}, calls.blocks, labels),
         _of("papers.A_samp", "labels", {**samp, "dry_run": True, "progress": False}, calls.blocks, labels),
-        _of("papers.A_samp", "numbers", {**samp, "limit": 10, "workers": 2, **HERE, "timeout": 60}, calls.blocks, labels),
+        _of("papers.A_samp", "numbers", {**samp, "limit": 10, "workers": 2, **HERE, "timeout": 60}, calls.blocks,
+            labels),
         _of("random_dp.binomial_proportion", "proportion", half),
         *(_of("random_dp.random_sparse_histogram", "integers", {**half, "version": v}, calls.tally)
           for v in ("rare", "empty")),
@@ -196,9 +212,10 @@ def _sessions() -> list[Scenario]:
         *(asked("uptack.session.open", OpenedWith(way), way) for way in ways),
         *(asked("uptack.session.open", OpenedWith(way), way, people=True) for way in whose),
         asked("uptack.session.Session.where", OpenedWith({}, {"x": (">", 0)}), {}),
-        asked("uptack.session.Session.where", OpenedWith({"person": "id"}, {"x": (">", 0)}), {"person": "id"}, people=True),
+        asked("uptack.session.Session.where", OpenedWith({"person": "id"}, {"x": (">", 0)}), {"person": "id"}, True),
         asked("uptack.session.Session.count", SessionMethod("count", {**count, "rows_per_person": 2}), count),
-        asked("uptack.session.Session.count", SessionMethod("count", {**count, "weights": "rows", "at_most": 2}), count, True),
+        asked("uptack.session.Session.count", SessionMethod("count", {**count, "weights": "rows", "at_most": 2}), count,
+              True),
         asked("uptack.session.Session.run_all", SessionMethod("run_all", {"progress": False}), {"progress": False}),
         asked("uptack.session.Session.plan", SessionMethod("plan"), {}),
     ]  # fmt: skip

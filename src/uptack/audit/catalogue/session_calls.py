@@ -133,9 +133,7 @@ class SessionMethod:
         given = {key: value for key, value in self.options.items() if key != "adjacency"}
         opened = sessions.open(table, adjacency=relation, entropy=entropy, person=person)
         listed = [] if self.name == "count" else [[MEDIAN, Request("mean", "x", epsilon=1, missing="low")]]
-        return Shown(
-            lambda: getattr(opened, self.name)(*listed, **given), lambda: session_shows(opened, MEDIAN)
-        )
+        return Shown(lambda: getattr(opened, self.name)(*listed, **given), lambda: session_shows(opened, MEDIAN))
 
 
 @dataclass(frozen=True)
@@ -155,6 +153,6 @@ class ReportCall:
     def __call__(self, data: Any, entropy: Entropy) -> ReportSeen:
         """Made of the columns, in every form that has text."""
         table = table_of(data)
-        person = {"person": "id"} if "id" in table else {}
+        person: dict[str, Any] = {"person": "id"} if "id" in table else {}
         made = report({key: x for key, x in table.items() if key != "at"}, **self.options, **person, entropy=entropy)
         return ReportSeen(made.spent, f"{made!r}\n{made.to_json()}\n{made.to_html()}")

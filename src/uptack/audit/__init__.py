@@ -1,28 +1,24 @@
-"""Audits: lower bounds on what a mechanism really costs, from its own answers on hostile neighbours."""
+"""Audits: every release on hostile neighbours, by replay, by price and by draws."""
 
-from uptack.audit.audit_case import Case, ExactCase, family, released
 from uptack.audit.audit_command import main
-from uptack.audit.audit_report import Finding, Report
-from uptack.audit.audit_run import run
-from uptack.audit.battery import cases
-from uptack.audit.broken_mechanisms import controls
-from uptack.audit.exact_audit import least_epsilon
+from uptack.audit.draws import draws
+from uptack.audit.exact_audit import ExactLaw, least_epsilon
 from uptack.audit.neighbours import hostile
+from uptack.audit.price import price, prices
 from uptack.audit.privacy_bounds import delta_lower_bound, epsilon_lower_bound
+from uptack.audit.replay import replay
+from uptack.audit.scenario import Scenario
 
 __all__ = [
-    "Case",
-    "ExactCase",
-    "Finding",
-    "Report",
-    "cases",
-    "controls",
+    "ExactLaw",
+    "Scenario",
     "delta_lower_bound",
+    "draws",
     "epsilon_lower_bound",
-    "family",
     "hostile",
     "least_epsilon",
     "main",
-    "released",
-    "run",
+    "price",
+    "prices",
+    "replay",
 ]

@@ -1,125 +1,122 @@
-"""What an audit found: one line a case, claimed against found."""
+"""What an audit found, as text, Markdown and plain values."""
 
 from __future__ import annotations
 
-import itertools
-import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from uptack.audit.detection import CHECKS, Trace
 from uptack.display.align import aligned
-from uptack.privacy import Privacy
 
-ROUNDING = 1e-9
-"""By what part an exact law may come out above its claim: it is computed to far more digits, but shown as a float."""
+Row = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one case came to.
-
-    `epsilon` is the largest ε that was found, at the claimed δ: a lower confidence bound from so many `draws` on each
-    side, or the least ε itself where the law is known (`draws` is None). `delta` is the same at the claimed ε.
+    """One scenario: how many pairs it has, problems as (check, pair, text), the largest part of its claim that was
+    reached, and for each mechanism that was drawn its name, price, the ε that draws show, and how many there were.
     """
 
     name: str
-    claimed: Privacy
-    epsilon: float
-    delta: float | None
-    draws: int | None
-    broken: bool
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the promise is not kept."""
-        return self.epsilon > self.claimed.epsilon * (1 + (ROUNDING if self.draws is None else 0))
-
-    @property
-    def ok(self) -> bool:
-        """Whether it came out as it should: promises are kept, and what is broken on purpose is found out."""
-        return self.refuted == self.broken
-
-    @property
-    def verdict(self) -> str:
-        """A word on it."""
-        if self.broken:
-            return "caught" if self.refuted else "MISSED"
-        return "BROKEN" if self.refuted else "kept"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; an ε that no number bounds is None."""
-        return {
-            "name": self.name,
-            "claimed": self.claimed.to_dict(),
-            "found_epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
-            "found_delta": self.delta,
-            "draws": self.draws,
-            "broken_on_purpose": self.broken,
-            "verdict": self.verdict,
-        }
-
-    def _row(self) -> tuple[str, ...]:
-        relation = str(self.claimed.adjacency)
-        way = "exact" if self.draws is None else f"{self.draws:,}"
-        delta = f"{self.claimed.delta:.3g}" if self.claimed.exact_delta else "0"
-        found = "∞" if math.isinf(self.epsilon) else f"{self.epsilon:.3f}"
-        return self.name, f"{self.claimed.epsilon:.4g}", delta, relation, found, way, self.verdict
-
-
-HEADER = ("mechanism: neighbours", "claimed ε", "claimed δ", "adjacency", "found ε", "draws", "verdict")
+    function: str
+    pairs: int
+    problems: Sequence[Sequence[str]] = ()
+    reached: float = 0.0
+    drawn: Sequence[Sequence[Any]] = ()
 
 
 @dataclass(frozen=True)
-class Report:
-    """All findings of an audit."""
+class LawFinding:
+    """One exact law: what is claimed, the least ε that holds, and what is wrong."""
+
+    name: str
+    claimed: float
+    epsilon: float
+    problems: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What all checks found. `missing` are release functions and options that no scenario has."""
 
     findings: tuple[Finding, ...]
+    laws: tuple[LawFinding, ...]
+    traces: tuple[Trace, ...]
+    functions: int
+    missing: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether every promise is kept and everything that is broken on purpose is caught."""
-        return all(finding.ok for finding in self.findings)
+        """Whether nothing of ours is broken, all faults are found, and everything is covered."""
+        return not self.missing and not any(self._broken()) and all(trace.found for trace in self.traces)
 
-    @property
-    def failures(self) -> tuple[Finding, ...]:
-        """Those that did not come out as they should."""
-        return tuple(finding for finding in self.findings if not finding.ok)
+    def _broken(self) -> Iterator[str]:
+        for finding in self.findings:
+            yield from (f"BROKEN {finding.name}: {pair}: {check}: {text}" for check, pair, text in finding.problems)
+        for law in self.laws:
+            yield from (f"BROKEN {law.name}: {text}" for text in law.problems)
 
-    def _parts(self) -> list[tuple[str, list[tuple[str, ...]]]]:
-        kept, broken = ([f._row() for f in self.findings if f.broken == side] for side in (False, True))
-        return [(title, rows) for title, rows in (("What is promised", kept), ("Broken on purpose", broken)) if rows]
+    def functions_table(self) -> list[Row]:
+        """A line for each function: scenarios, pairs of neighbours, and the largest part of a claim that they reach."""
+        paths = sorted({finding.function for finding in self.findings})
+        rows: list[Row] = [("function", "scenarios", "pairs", "claim reached")]
+        for path in paths:
+            here = [finding for finding in self.findings if finding.function == path]
+            reached = max(finding.reached for finding in here)
+            rows.append((path, f"{len(here):,}", f"{sum(one.pairs for one in here):,}", f"{reached:.0%}"))
+        return rows
+
+    def drawn_table(self) -> list[Row]:
+        """A line for each mechanism that was drawn."""
+        rows: list[Row] = [("scenario", "mechanism", "price", "ε that draws show", "draws")]
+        for finding in self.findings:
+            rows += [(finding.name, m, f"{p:.3g}", f"{e:.3g}", f"{n:,}") for m, p, e, n in finding.drawn]
+        return rows
+
+    def faults_table(self) -> list[Row]:
+        """A line for each planted fault: the check that found it, and what gave it away."""
+        rows: list[Row] = [("planted fault", "found by", "what gave it away")]
+        return rows + [(one.name, one.check or "MISSED", one.sign[:160].replace("|", "¦")) for one in self.traces]
 
     def summary(self) -> str:
         """One line."""
-        promised = [f for f in self.findings if not f.broken]
-        controls = [f for f in self.findings if f.broken]
+        by = Counter(trace.check for trace in self.traces if trace.found)
+        found = ", ".join(f"{by[check]} by {check}" for check in CHECKS if by[check])
+        pairs = sum(finding.pairs for finding in self.findings)
+        whole = sum(not finding.problems for finding in self.findings)
+        lawful = sum(not law.problems for law in self.laws)
         return (
-            f"{sum(f.ok for f in promised)} of {len(promised)} promises kept, "
-            f"{sum(f.ok for f in controls)} of {len(controls)} broken mechanisms caught"
+            f"{whole:,} of {len(self.findings):,} scenarios ({pairs:,} pairs of neighbours) and {lawful} of "
+            f"{len(self.laws)} exact laws hold; {sum(by.values())} of {len(self.traces)} planted faults found "
+            f"({found}); {self.functions} release functions, {len(self.missing)} functions or options not covered"
         )
 
     def table(self) -> str:
-        """The report as text."""
-        head, *rows = aligned([HEADER, *(row for _, part in self._parts() for row in part)])
-        lines, left = [head], iter(rows)
-        for title, part in self._parts():
-            lines += ["", title, *itertools.islice(left, len(part))]
-        return "\n".join([*lines, "", self.summary()])
+        """All of it as text."""
+        parts = [
+            aligned(rows) for rows in (self.functions_table(), self.drawn_table(), self.faults_table()) if rows[1:]
+        ]
+        parts += [list(self._broken()), [f"NOT COVERED {name}" for name in self.missing], [self.summary()]]
+        return "\n\n".join("\n".join(part) for part in parts if part)
 
     def to_markdown(self) -> str:
-        """The report as a table in Markdown."""
-        lines = []
-        for title, part in self._parts():
-            lines += [f"## {title}", "", _cells(HEADER), _cells(("---",) * len(HEADER)), *map(_cells, part), ""]
-        return "\n".join([*lines, self.summary() + ".", ""])
+        """The same as Markdown."""
+        parts = [
+            _markdown(rows) for rows in (self.functions_table(), self.drawn_table(), self.faults_table()) if rows[1:]
+        ]
+        broken = [f"- {line}" for line in (*self._broken(), *(f"NOT COVERED {name}" for name in self.missing))]
+        return "\n\n".join("\n".join(part) for part in (*parts, broken, [f"{self.summary()}."]) if part) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {"ok": self.ok, "findings": [finding.to_dict() for finding in self.findings]}
+        return {"ok": self.ok, "summary": self.summary(), **asdict(self)}
 
     def __str__(self) -> str:
         return self.table()
 
 
-def _cells(row: tuple[str, ...]) -> str:
-    return "| " + " | ".join(row) + " |"
+def _markdown(rows: Sequence[Row]) -> list[str]:
+    head, *rest = ("| " + " | ".join(row) + " |" for row in rows)
+    return [head, "|" + "---|" * len(rows[0]), *rest]

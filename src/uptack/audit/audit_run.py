@@ -1,133 +1,160 @@
-"""Running an audit: draws of every case, spread over processes, and one report of what was promised and what was found.
+"""A whole audit: all checks of every scenario, exact laws and planted faults, over processes; it can be resumed.
 
-Each batch of draws has a seed of its own, made of the audit's seed, the name of the case, the side and the number of
-the batch. So a report depends on its seed alone, not on how many processes worked on it.
+Every scenario and every fault is a task of its own. What is done is written to a file, with a digest of the code. A run
+that finds its own digest there goes on where the other one stopped.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import pickle
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+import io
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import Any, NamedTuple
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+import uptack
 from uptack import checks
-from uptack.audit.answer_events import plain
-from uptack.audit.audit_case import Case, ExactCase
-from uptack.audit.audit_report import Finding, Report
-from uptack.audit.exact_audit import least_epsilon
-from uptack.audit.privacy_bounds import LEAST_DRAWS, witness
-from uptack.errors import InvalidArgument
-from uptack.exact import Rational
-from uptack.noise import SeededEntropy
+from uptack.audit.audit_report import Audit, Finding, LawFinding
+from uptack.audit.catalogue import catalogue
+from uptack.audit.coverage import release_functions, uncovered
+from uptack.audit.detection import Trace, trace
+from uptack.audit.draws import sampled
+from uptack.audit.exact_audit import ExactLaw
+from uptack.audit.exact_laws import exact_laws
+from uptack.audit.hostile_tables import RETYPED
+from uptack.audit.planted_faults import FAULTS
+from uptack.audit.price import prices
+from uptack.audit.replay import replay
+from uptack.audit.scenario import Scenario
 from uptack.progress import track
 
-BATCH = 250
-CONFIDENCE = 0.999
-"""Of a whole audit: its cases share the chance of a false alarm."""
+BATCH = 8
+"""Tasks that a process is given at a time."""
+SAVED = 25
+"""Batches after which the state is written."""
+Result = dict[str, Any]
 
 
-class Batch(NamedTuple):
-    """Some draws of one case on one side."""
+def audited(scenario: Scenario) -> Finding:
+    """All checks of one scenario."""
+    problems: list[tuple[str, str, str]] = []
+    refused, claims, laws = [], [0.0], []
+    pairs = scenario.pairs()
+    for name, pair in pairs.items():
+        problems += [("replay", name, text) for text in replay(scenario, pair)]
+        found = prices(scenario, pair)
+        refused += [found.error] if found.error else []
+        if scenario.priced and (name not in RETYPED or scenario.name.startswith("session: ")):
+            problems += [("price", name, text) for text in found.problems]
+            claims.append(found.total / found.claimed if found.claimed else 0.0)
+        if scenario.draws:
+            drawn = sampled(scenario, pair)
+            laws += [(one.name, one.price, one.found, one.draws) for one in drawn]
+            problems += [
+                ("draws", name, f"{one.name}: ε = {one.found:.3g} of {one.price:.3g}") for one in drawn if one.refuted
+            ]
+    if pairs and len(refused) == len(pairs):
+        problems.append(("replay", "all pairs", f"nothing is audited, since all are refused: {refused[0][:200]}"))
+    return Finding(scenario.name, scenario.function, len(pairs), tuple(problems), max(claims), tuple(laws))
 
-    case: int
-    side: int
-    number: int
-    draws: int
+
+def lawful(law: ExactLaw) -> LawFinding:
+    """The least ε of a law that is known."""
+    return LawFinding(law.name, law.claimed.epsilon, law.epsilon, tuple(law.problems))
+
+
+@cache
+def _laws() -> dict[str, ExactLaw]:
+    return {law.name: law for law in exact_laws()}
+
+
+@cache
+def _faults() -> dict[str, Any]:
+    return {fault.name: fault for fault in FAULTS}
+
+
+KINDS: dict[str, Callable[[str], Any]] = {
+    "scenario": lambda name: audited(catalogue()[name]),
+    "law": lambda name: lawful(_laws()[name]),
+    "fault": lambda name: trace(_faults()[name]),
+}
+MADE: dict[str, Any] = {"scenario": Finding, "law": LawFinding, "fault": Trace}
+
+
+def tasks(only: str | None = None) -> list[str]:
+    """The names of all tasks, or of those with a text in them: "scenario median", "law count", "fault a note"."""
+    every = [*(f"scenario {name}" for name in catalogue()), *(f"law {name}" for name in _laws())]
+    every += [f"fault {name}" for name in _faults()]
+    return [task for task in every if only is None or only in task]
+
+
+def done(batch: Sequence[str]) -> list[tuple[str, Result]]:
+    """Do some tasks, and say what came of each, as plain values."""
+    made = []
+    for task in batch:
+        kind, _, name = task.partition(" ")
+        with contextlib.redirect_stderr(io.StringIO()):  # some functions print a plan, which is public
+            made.append((task, vars(KINDS[kind](name)).copy()))
+    return made
+
+
+@cache
+def digest() -> str:
+    """A digest of the code of this package: a state of other code is no state of this one."""
+    root, found = Path(uptack.__file__).parent, hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def run(
-    cases: Iterable[Case | ExactCase],
-    *,
-    draws: int = 4000,
-    seed: int = 0,
-    confidence: Rational = CONFIDENCE,
-    workers: int | None = None,
-    progress: bool | None = None,
-) -> Report:
-    """Audit every case: `draws` answers on each of its two neighbours, or its exact law where that is known.
-
-    **Theorem.** If all promises are kept, the report has a found ε above a claimed one with a chance of at most
-    1 - `confidence` over the seed: every bound has the confidence 1 - (1 - confidence)/cases (`epsilon_lower_bound`).
-
-    `workers=2` spreads the draws over processes; mechanisms must then be functions that can be pickled.
-
-    >>> from uptack.audit import family, released
-    >>> from uptack.mechanisms import laplace
-    >>> from uptack.privacy import Privacy
-    >>> noise = released(laplace, sensitivity=1, epsilon=1)
-    >>> run(family("sum", noise, {"one row": (3, 4), "two rows": (3, 5)}, Privacy(1)), draws=1000).ok
-    False
-    """
-    audited, each = list(cases), checks.integer("draws", draws, least=2 * LEAST_DRAWS)
-    processes = checks.integer("workers", 1 if workers is None else workers, least=1)
-    start = checks.integer("seed", seed, least=0)
-    share = (1 - checks.inside_unit("confidence", confidence)) / max(len(audited), 1)
-    names = [(type(case), case.name) for case in audited]
-    if len(set(names)) < len(names):
-        raise InvalidArgument("cases", "of different names", "some twice", "The seeds are made of the names.")
-    batches = [batch for i, case in enumerate(audited) if isinstance(case, Case) for batch in _batches(i, case, each)]
-    done = _drawn(audited, batches, start, processes)
-    found = dict(track(done, "audit", show=progress, total=len(batches)))
-    answers: dict[tuple[int, int], list[Any]] = defaultdict(list)
-    for batch in batches:  # in their order, whichever was done first
-        answers[batch.case, batch.side] += found[batch]
-    return Report(
-        tuple(
-            _exactly(case) if isinstance(case, ExactCase) else _by_draws(case, answers[i, 0], answers[i, 1], 1 - share)
-            for i, case in enumerate(audited)
-        )
+    only: str | None = None, *, workers: int | None = None, state: Path | None = None, progress: bool | None = None
+) -> Audit:
+    """Audit everything, or what has a text in its name. `workers` is a number of processes; all cores by default."""
+    processes = checks.integer("workers", os.cpu_count() or 1 if workers is None else workers, least=1)
+    names = tasks(only)
+    known = _load(state)
+    left = [name for name in names if name not in known]
+    batches = [left[i :: -(-len(left) // BATCH)] for i in range(-(-len(left) // BATCH))] if left else []
+    for count, batch in enumerate(track(_made(batches, processes), "audit", show=progress, total=len(batches)), 1):
+        known.update(batch)
+        if count % SAVED == 0:
+            _save(state, known)
+    _save(state, known)
+    parts: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    for name in names:
+        kind = name.partition(" ")[0]
+        parts[kind].append(MADE[kind](**known[name]))
+    missing = tuple(uncovered(catalogue().values())) if only is None else ()
+    return Audit(
+        tuple(parts["scenario"]), tuple(parts["law"]), tuple(parts["fault"]), len(release_functions()), missing
     )
 
 
-def _batches(i: int, case: Case, draws: int) -> Iterator[Batch]:
-    """The draws of a case in parts."""
-    wanted = max(2 * LEAST_DRAWS, round(case.share * draws))
-    for side in (0, 1):
-        for number, start in enumerate(range(0, wanted, BATCH)):
-            yield Batch(i, side, number, min(BATCH, wanted - start))
-
-
-def _drawn(
-    cases: Sequence[Case | ExactCase], batches: Sequence[Batch], seed: int, workers: int
-) -> Iterator[tuple[Batch, list[Any]]]:
-    if workers == 1:
-        for batch in batches:
-            yield batch, answers_of(cases[batch.case], batch, seed)
+def _made(batches: Sequence[Sequence[str]], processes: int) -> Iterator[list[tuple[str, Result]]]:
+    if processes == 1 or len(batches) < 2:
+        yield from map(done, batches)
         return
-    _check_picklable(cases)
-    with ProcessPoolExecutor(workers) as pool:
-        waiting = {pool.submit(answers_of, cases[batch.case], batch, seed): batch for batch in batches}
-        for future in as_completed(waiting):
-            yield waiting[future], future.result()
+    with ProcessPoolExecutor(processes) as pool:
+        for future in as_completed([pool.submit(done, batch) for batch in batches]):
+            yield future.result()
 
 
-def _check_picklable(cases: Sequence[Case | ExactCase]) -> None:
-    for case in cases:
-        try:
-            _ = isinstance(case, ExactCase) or pickle.dumps(case)
-        except Exception:
-            fix = "Use functions of a module, `released(function, ...)`, or workers=1."
-            raise InvalidArgument("cases", "such that can be sent to other processes", repr(case.name), fix) from None
+def _load(state: Path | None) -> dict[str, Result]:
+    """What an earlier run of the same code has done."""
+    if state is None or not state.exists():
+        return {}
+    held = json.loads(state.read_text())
+    return dict(held["done"]) if held["code"] == digest() else {}
 
 
-def answers_of(case: Case | ExactCase, batch: Batch, seed: int) -> list[Any]:
-    """The answers of one batch, from entropy of its own."""
-    assert isinstance(case, Case)
-    label = f"{seed}/{case.name}/{batch.side}/{batch.number}"
-    entropy = SeededEntropy(int.from_bytes(hashlib.sha256(label.encode()).digest()[:16], "big"))
-    data = case.pair[batch.side]
-    return [plain(case.mechanism(data, entropy)) for _ in range(batch.draws)]
-
-
-def _by_draws(case: Case, answers: list[Any], answers_prime: list[Any], confidence: Rational) -> Finding:
-    claimed = case.claimed
-    seen = witness(answers, answers_prime, claimed.exact_delta, confidence, epsilon=claimed.exact_epsilon)
-    return Finding(case.name, claimed, seen.epsilon, seen.delta, len(answers), case.broken)
-
-
-def _exactly(case: ExactCase) -> Finding:
-    found = least_epsilon(case.cells, case.claimed.exact_delta)
-    return Finding(case.name, case.claimed, found, None, None, case.broken)
+def _save(state: Path | None, known: dict[str, Result]) -> None:
+    if state is not None:
+        beside = state.with_suffix(".part")
+        beside.write_text(json.dumps({"code": digest(), "done": known}, ensure_ascii=False))
+        beside.replace(state)

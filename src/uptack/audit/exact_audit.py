@@ -9,23 +9,49 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from flint import arb
 
-from uptack.audit.audit_case import Cells
 from uptack.exact import Rational, ball, read, working
 from uptack.mechanisms.inverse_sensitivity import Boxes
 from uptack.mechanisms.ptr import diameter
 from uptack.noise import IntegerLaplace, IntegerLaw
+from uptack.privacy import Privacy
 from uptack.reach import Reach
 
+Cells = list[tuple[arb, arb]]
 BITS = 256
 """The working precision: found values are right to far more digits than they are shown with."""
 
+ROUNDING = 1e-9
 STEPS = 60
 """Halvings of the interval that the least ε lies in."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExactLaw:
+    """A mechanism whose law is known: `cells()` are the chances of its outcomes on D and on D', as balls.
+
+    Outcomes may be taken together where both chances are multiplied by the same.
+    """
+
+    name: str
+    cells: Callable[[], Cells]
+    claimed: Privacy
+
+    @property
+    def epsilon(self) -> float:
+        """The least ε that goes with the claimed δ."""
+        return least_epsilon(self.cells, self.claimed.exact_delta)
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong: it is computed to far more digits than it is compared with."""
+        found, claimed = self.epsilon, self.claimed.epsilon
+        return [f"has ε = {found:.4g} of {claimed:.4g}"] if found > claimed * (1 + ROUNDING) else []
 
 
 def least_epsilon(cells: Callable[[], Cells], delta: Rational = 0) -> float:

@@ -1,11 +1,10 @@
-"""Ways to go wrong: what planted faults do to a function, a property or a result."""
+"""Wrong code that planted faults put in the place of right code, where it takes more than a line."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -16,66 +15,8 @@ from uptack.blocks.partition import equal_blocks
 from uptack.densities.density_boxes import DensityBox
 from uptack.discrete.count_noise import SkewedLaplace
 from uptack.errors import InvalidArgument
-from uptack.multivariate.bounded import LENGTH
-from uptack.multivariate.pairs import equal
-from uptack.noise import Entropy, IntegerLaplace
+from uptack.noise import Entropy
 from uptack.privacy import Adjacency
-
-
-def told(**changes: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The same function, with some of its named arguments changed on the way in."""
-
-    def change(original: Any) -> Any:
-        def call(*arguments: Any, **options: Any) -> Any:
-            for name, how in changes.items():
-                if name in options:
-                    options[name] = how(options[name])
-            return original(*arguments, **options)
-
-        return call
-
-    return change
-
-
-def given(place: int, how: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The same for an argument by its place."""
-
-    def change(original: Any) -> Any:
-        def call(*arguments: Any, **options: Any) -> Any:
-            changed = (*arguments[:place], how(arguments[place]), *arguments[place + 1 :])
-            return original(*changed, **options)
-
-        return call
-
-    return change
-
-
-def times(factor: Fraction) -> Callable[[Any], Any]:
-    """A property of so many times the size."""
-    return lambda original: property(lambda self: original.fget(self) * factor)
-
-
-def always(value: Any) -> Callable[[Any], Any]:
-    """A property, or a function, that says the same whatever it is asked."""
-    return lambda original: property(lambda self: value) if isinstance(original, property) else lambda *_, **__: value
-
-
-def after(how: Callable[..., Any]) -> Callable[[Any], Any]:
-    """What a function returns, changed: `how(result, *arguments)`."""
-    return lambda original: lambda *a, **k: how(original(*a, **k), *a)
-
-
-def before(look: Callable[..., Any]) -> Callable[[Any], Any]:
-    """A look at the arguments on the way in, with whatever comes of it."""
-
-    def change(original: Any) -> Any:
-        def call(*arguments: Any, **options: Any) -> Any:
-            look(*arguments)
-            return original(*arguments, **options)
-
-        return call
-
-    return change
 
 
 def _largest(data: Any) -> float:
@@ -129,26 +70,6 @@ def note(release: Any, x: Any, *_: Any) -> Any:
     return replace(release, notes=(f"{_largest(x):.3g}",)) if release else release
 
 
-def true_count(original: Any) -> Any:
-    """The secret number of rows as it is."""
-    return lambda n, law, entropy: n
-
-
-def count_of_one_row(original: Any) -> Any:
-    """Its noise for people with one row, whatever they have: here half of what two rows need."""
-    return lambda n, law, entropy: original(n, IntegerLaplace(law.scale / 2), entropy)
-
-
-def the_first(original: Any) -> Any:
-    """The least of the candidates with the best score, in place of a draw."""
-    return lambda boxes, *_: [low for low, _ in boxes.ends(0)]
-
-
-def the_value(original: Any) -> Any:
-    """A value without its noise."""
-    return lambda value, *_: value
-
-
 def anew(windows: Any, key: int) -> Any:
     """The digits of a cell's rows, drawn again for every window that asks for them."""
     return np.sort(windows._drawn(np.full(windows._counted[key][1], key)))
@@ -161,25 +82,9 @@ def chosen_anew(n: int, blocks: int, entropy: Entropy) -> Any:
     return found
 
 
-def paired_anew(n: int, slots: int, most: int, entropy: Entropy) -> Any:
-    """Pairs of all n rows, so that one row more deals all of them anew."""
-    places = equal(n, most, entropy)
-    return np.arange(places.shape[1]), places
-
-
-def in_two_pairs(places: Any, *_: Any) -> Any:
-    """Each pair, and all of their first rows once more with those of the next pair."""
-    return np.hstack([places, [places[0], np.roll(places[0], 1)]])
-
-
 def shares_of_a_bin(made: Any, *_: Any) -> Any:
     """A bin of a tree whose targets are shares of its rows, which are secret."""
     return replace(made, targets=tuple(2 * (t * made.rows // made.total) for t in made.targets), total=2 * made.rows)
-
-
-def cut_by_ranks(found: Any, made: Any, steps: int, q: Fraction, rows: Any, start: int, *_: Any) -> Any:
-    """Knots of a tree, after which the next bins start at the ranks that were aimed at, not at the knots."""
-    return [(v, start + base) for (v, _), base in zip(found, made.bases, strict=True)]
 
 
 def counted_by_value(rows: Any, candidate: int) -> int:
@@ -187,16 +92,6 @@ def counted_by_value(rows: Any, candidate: int) -> int:
     key = rows._cells.key_of(candidate)
     rows._count({key})
     return int(min(sum(rows._counted[key]), rows._present))
-
-
-def loud_look(original: Any) -> Any:
-    """A test with noise of a scale that grows with ε."""
-
-    def look(proposal: Any, entropy: Any) -> int:
-        noise = IntegerLaplace(max(Fraction(proposal.test.epsilon) / 100, Fraction(1, 100)))
-        return noise.cutoff(proposal.test.delta) - noise.sample(entropy=entropy)
-
-    return look
 
 
 def bare_box(columns: Any, *_: Any) -> DensityBox:
@@ -220,25 +115,12 @@ def scaled_by_all(original: Any) -> Any:
     return lambda x, y: original(x, y / np.abs(y).max())
 
 
-def unbounded(columns: Any, radius: float = 0.0) -> Any:
-    """Rows as integers, as long as they are."""
-    return np.rint(np.clip(columns * (LENGTH / (radius or 1.0)), -(2.0**20), 2.0**20))
-
-
-def direct(original: Any) -> Any:
-    """Each margin with all of ε."""
-    return lambda self, *rest: original(replace(self, epsilon=self.epsilon * len(self.chosen)), *rest)
-
-
 def both_rising(
     epsilon: Fraction, relation: Adjacency, rising: Fraction = Fraction(1, 2), most: int = 1
 ) -> SkewedLaplace:
     """Both sides of skewed noise with the larger share of ε."""
     scale = 1 / (epsilon / (relation.rows_per_person * most) * max(rising, 1 - rising))
     return SkewedLaplace(scale, scale)
-
-
-# -------------------------------------------------------------------------------------------------------------- people
 
 
 def rows_are_dealt(original: Any) -> Any:
@@ -279,3 +161,8 @@ def in_every_group(original: Any) -> Any:
         return pairs[:, 0], pairs[:, 1]
 
     return every
+
+
+def cut_by_ranks(found: Any, made: Any, steps: int, chain: Any, rows: Any, start: int, *_: Any) -> Any:
+    """Knots of a tree, after which the next bins start at the ranks that were aimed at, not at the knots."""
+    return [(v, start + base) for (v, _), base in zip(found, made.bases, strict=True)]

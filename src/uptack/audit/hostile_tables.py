@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Pair = tuple[Any, Any]
-Pairs = dict[str, Pair]
+from uptack.audit.scenario import Pairs
+
 Floats = NDArray[np.float64]
 ROWS = 120
 

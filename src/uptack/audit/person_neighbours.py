@@ -7,17 +7,12 @@ there are, and what they weigh, differs between the neighbours too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from uptack.audit.hostile_tables import Pairs
-from uptack.noise import Entropy
+from uptack.audit.scenario import Pairs
 
-PEOPLES = "people: "
-"""How the kinds of data begin that are people's."""
 MORE = 4
 """Rows of the person in question, where she has several."""
 
@@ -61,13 +56,3 @@ def _taken(data: Any, rows: Any) -> Any:
     if hasattr(data, "iloc"):
         return data.iloc[rows].reset_index(drop=True)
     return data[rows] if isinstance(data, np.ndarray) else data.take(rows) if hasattr(data, "take") else data[rows]
-
-
-def of_people(make: Callable[..., Any]) -> Callable[..., Any]:
-    """A maker of releases, with the owners of its rows."""
-    return partial(_of_people, make)
-
-
-def _of_people(make: Callable[..., Any], function: Any, options: Any, data: PersonRows, entropy: Entropy) -> Any:
-    told = {**options, "person": data.ids} | ({"order": np.arange(len(data.ids))} if "order" in options else {})
-    return make(function, told, data.rows, entropy)

@@ -306,20 +306,27 @@ class InverseDraw(Mechanism[Candidates, list[int] | None]):
 
 
 def score_move(one: Boxes, other: Boxes) -> int:
-    """By how much the score of some candidate moves: the least s with box k of either in box k + s of the other."""
-    if one.lows.shape != other.lows.shape or one.whole != other.whole:
-        return int(one.lows.shape[1]) + 1
-    ends = [
-        (np.column_stack([b.lows, np.array(b.whole)[:, 0]]), np.column_stack([b.highs, np.array(b.whole)[:, 1]]))
-        for b in (one, other)
-    ]
-    width = int(ends[0][0].shape[1])
+    """By how much the score of some candidate moves: the least s with box k of either in box k + s of the other.
+
+    Past its last box each has the box of all candidates. They may have looked at different numbers of steps: where rows
+    are few, all candidates are reached before K.
+    """
+    width = int(max(one.lows.shape[1], other.lows.shape[1])) + 1
+    if one.whole != other.whole:
+        return width
+    ends = [(_padded(b.lows, b.whole, 0, width), _padded(b.highs, b.whole, 1, width)) for b in (one, other)]
     for s in range(width):
         last = np.minimum(np.arange(width) + s, width - 1)
         inside = [(a[0] >= b[0][:, last]).all() and (a[1] <= b[1][:, last]).all() for a, b in (ends, ends[::-1])]
         if all(inside):
             return s
     return width
+
+
+def _padded(ends: NDArray[np.int64], whole: Sequence[tuple[int, int]], side: int, width: int) -> NDArray[np.int64]:
+    """Ends of boxes, and then of the box of all candidates up to this width."""
+    last = np.array(whole, np.int64)[:, side : side + 1]
+    return np.hstack([ends, np.repeat(last, width - ends.shape[1], axis=1)])
 
 
 def inverse_sensitivity(

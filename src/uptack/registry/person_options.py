@@ -232,6 +232,9 @@ def _proved(made: Declared, asked: _Asked) -> None:
         raise InvalidArgument("per_person", f"given with person= for {made.name}", "nothing", fix)
     if asked.per_person is not None:
         checks.choice("per_person", asked.per_person, SHARES if made.people == "share" else HOWS)
+    if asked.weights == "any" and "per_person" in options_of(made.people, made.reads):
+        fix = "It counts people in cells. For one number per person pass per_person='mean'."
+        raise InvalidArgument("weights", f"'people' or 'rows' for {made.name}", "'any'", fix)
 
 
 def _owned(

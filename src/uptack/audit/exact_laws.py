@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from uptack.audit.audit_case import Cells, ExactCase
-from uptack.audit.battery.noise_cases import mechanism
-from uptack.audit.exact_audit import chosen, cut_off, either, inverse, passed, proposed, shifted, together
+from uptack.audit.exact_audit import (
+    Cells,
+    ExactLaw,
+    chosen,
+    cut_off,
+    either,
+    inverse,
+    passed,
+    proposed,
+    shifted,
+    together,
+)
 from uptack.audit.neighbours import hostile, two_values
+from uptack.discrete import CountMechanism, minimax_count_mechanism, optimal_count_mechanism
 from uptack.discrete.count_noise import cell_noise
 from uptack.discrete.sparse_histograms import RISING
 from uptack.exact import ball
 from uptack.mechanisms.additive_noise import SMOOTHING
 from uptack.mechanisms.inverse_sensitivity import LATTICES, boxes, decay
 from uptack.noise import IntegerGaussian, IntegerLaplace
+from uptack.noise.coins import Coin, exp_minus
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, gaussian_noise_multiplier
 from uptack.reach import InterquantileRange, LStatistic, Reach
 from uptack.reach.l_statistics import quartiles, trimmed_mean, winsorized_mean
@@ -33,13 +45,19 @@ STEPS = 40
 Build = Callable[[Any], Reach]
 
 
-def cases() -> list[ExactCase]:
+def exact_laws() -> list[ExactLaw]:
     """All of them."""
-    return [*_inverse(), *_additive(), *_tables(), *_choices(), *_stable()]
+    return [*_inverse(), *_additive(), *_tables(), *_choices(), *_stable(), *_coins()]
 
 
-def _case(name: str, cells: Callable[[], Cells], claimed: Privacy = ONE) -> ExactCase:
-    return ExactCase(name, cells, claimed)
+@lru_cache(maxsize=4)
+def mechanism(kind: str) -> CountMechanism:
+    """A table of probabilities for counts up to 8, at ε = 1."""
+    return minimax_count_mechanism(8, 1) if kind == "minimax" else optimal_count_mechanism(8, 1)
+
+
+def _case(name: str, cells: Callable[[], Cells], claimed: Privacy = ONE) -> ExactLaw:
+    return ExactLaw(name, cells, claimed)
 
 
 # ------------------------------------------------------------------------------------------------ inverse sensitivity
@@ -53,7 +71,7 @@ def _law(build: Build, pair: Sequence[Any], widen: float = 0.0, nonnegative: boo
     return cells
 
 
-def _inverse() -> list[ExactCase]:
+def _inverse() -> list[ExactLaw]:
     n = 2 * STEPS + 2  # so that the last interval looks at every row
     both, some = SUBSTITUTE.per_person(2), ("ties at the rank", "a gap", "extreme magnitudes")
     near, pairs, high = hostile(n, n // 2), hostile(n, n // 2, both), hostile(n, quartiles(n)[1])
@@ -88,7 +106,7 @@ def _inverse() -> list[ExactCase]:
 # ----------------------------------------------------------------------------------------------- noise, tables, choices
 
 
-def _additive() -> list[ExactCase]:
+def _additive() -> list[ExactLaw]:
     steps, two = 20, Privacy(1, 0, SUBSTITUTE.per_person(2))
     variance = (gaussian_noise_multiplier(EPSILON, DELTA) * steps) ** 2 + SMOOTHING
     normal = partial(shifted, IntegerGaussian(variance), steps, 400)
@@ -99,7 +117,7 @@ def _additive() -> list[ExactCase]:
     ]
 
 
-def _tables() -> list[ExactCase]:
+def _tables() -> list[ExactLaw]:
     even, alone = cell_noise(EPSILON, SUBSTITUTE), cell_noise(EPSILON, ADD_REMOVE)
     skewed, secret = cell_noise(EPSILON, SUBSTITUTE, RISING), Privacy(1, 0, ADD_REMOVE)
     moved = partial(together, partial(shifted, even, 1, 20), partial(shifted, even, -1, 20))
@@ -121,7 +139,7 @@ def _rows(kind: str, i: int) -> Cells:
     return [(ball(table.probability(i, j)), ball(table.probability(i + 1, j))) for j in range(table.n + 1)]
 
 
-def _choices() -> list[ExactCase]:
+def _choices() -> list[ExactLaw]:
     half, tie, rise = EPSILON / 2, ([3, 3, 0], [4, 2, 0]), ([2, 2, 2, 2, 2], [3, 2, 2, 2, 2])
     found = []
     for name, flips in (("exponential mechanism", False), ("report noisy max", True)):
@@ -135,7 +153,7 @@ def _choices() -> list[ExactCase]:
 # -------------------------------------------------------------------------------------------------------------- tests
 
 
-def _stable() -> list[ExactCase]:
+def _stable() -> list[ExactLaw]:
     law, claimed = IntegerLaplace(1 / EPSILON), Privacy(1, DELTA)
     t = law.cutoff(DELTA)
 
@@ -172,3 +190,50 @@ def _proposed(pair: tuple[Any, Any]) -> Cells:
     """The median with noise for a move of at most 1, tested."""
     d, d_prime = (LStatistic.quantile(x, 20, 20) for x in pair)
     return proposed((d, d_prime), 1, (EPSILON, EPSILON), DELTA)
+
+
+# -------------------------------------------------------------------------------------------------------------- coins
+
+
+def _coins() -> list[ExactLaw]:
+    """A coin with heads probability e^-2, by the digits that it is flipped with, against one that always says heads."""
+
+    def cells() -> Cells:
+        digits = Coin(exp_minus(Fraction(2)))
+        heads = ball(Fraction(sum(digits.digit(k) * 256 ** (15 - k) for k in range(16)), 256**16))
+        return [(ball(1), heads)]
+
+    return [ExactLaw("coins: e^-2 and 1", cells, Privacy(Fraction(2) + Fraction(1, 10**9)))]
+
+
+# -------------------------------------------------------------------------------------------------- broken on purpose
+
+
+LOW, SMALL = Fraction(1, 10), Fraction(1, 10**6)
+TIED, TIED_DELTA = IntegerLaplace(Fraction(1, 2)), Fraction(12, 100)
+"""ε = 2 and P(z ≥ 1) = 0.119: the threshold is 1, and with 0 in its place 0.881 pass."""
+
+
+def printed_cutoff() -> int:
+    """Algorithm 12 replies iff R > 1 + ln(1/δ), whatever ε is: for a wrong proposal noise of so much carries it."""
+    return math.floor(math.log(1 / SMALL)) + 1
+
+
+def broken_laws() -> list[ExactLaw]:
+    """Printed constants that the papers got wrong, and a mistake that libraries have shipped."""
+    law = IntegerLaplace(1 / LOW)
+
+    def algorithm_12() -> Cells:
+        chance = either(law.exact_tail(printed_cutoff()).expression())
+        return passed(chance, chance, same=False)
+
+    def off_by_one() -> Cells:
+        chance = TIED.exact_tail(TIED.cutoff(TIED_DELTA) - 1).expression()
+        return passed(chance, chance, same=False)
+
+    each = partial(shifted, IntegerLaplace(1), 1)
+    return [
+        _case("R_H: Lap(h/ε) on each of p coordinates, as printed", partial(together, each, each)),
+        _case("Algorithm 12: its printed threshold", algorithm_12, Privacy(4 * LOW, SMALL)),
+        _case("A_dist: mass at the threshold forgotten", off_by_one, Privacy(2, TIED_DELTA)),
+    ]

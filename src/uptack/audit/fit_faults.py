@@ -1,0 +1,46 @@
+"""Planted faults of regressions. They are apart, since they know how fits are made."""
+# ruff: noqa: E501 - one line a fault
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from uptack.audit import fault_changes as wrong
+from uptack.audit.seam import Plant, at, halved, patch, power, result
+from uptack.multivariate.pairs import equal
+
+FIT_DRAWS = {"linear": 22, "Poisson": 21, "quantile": 20, "logistic": 15, "scatter": 5}
+"""How many draws each fit makes on the table of `uptack.audit.edge_tables.moves`."""
+STILL = {("Poisson", 8), ("logistic", 7)}
+"""Draws that none of its moves reaches: counts of rows far out, of which there are none."""
+
+
+def _paired_anew(n: int, slots: int, most: int, entropy: Any) -> Any:
+    """Pairs of all n rows, so that one row more deals all of them anew."""
+    places = equal(n, most, entropy)
+    return np.arange(places.shape[1]), places
+
+
+def _in_two_pairs(places: Any, *_: Any) -> Any:
+    """Each pair, and all of their first rows once more with those of the next pair."""
+    return np.hstack([places, [places[0], np.roll(places[0], 1)]])
+
+
+def _unbounded(columns: Any, radius: float = 0.0) -> Any:
+    """Rows as integers, as long as they are."""
+    return np.rint(np.clip(columns, -(2.0**20), 2.0**20))
+
+
+FIT_FAULTS: tuple[tuple[str, str, Plant], ...] = (
+    ("short cut at 4ε", "short cut", at("InverseDraw", rho=power(4))),
+    ("short cut: max|y| leaks under huber", "short cut, huber", patch("regression.block_fits.fit_blocks", wrong.largest_shown)),
+    ("short cut: blocks shuffled anew where rows come and go", "short cut, add/remove", patch("blocks.partition.chosen_blocks", lambda f: wrong.chosen_anew)),
+    ("short cut: standard errors at 3ε", "short cut, standard errors", at("InverseDraw", 2, rho=power(3))),
+    ("linear: one row of three", "linear, 3 rows", result("multivariate.bounded.moved", lambda m, *_: m // 3)),
+    ("linear: rows as long as they are", "linear", patch("multivariate.bounded.bounded", lambda f: _unbounded)),
+    ("linear: pairs dealt anew where rows come and go", "linear, add/remove", patch("multivariate.pairs.chosen", lambda f: _paired_anew)),
+    ("linear: a row in two pairs", "linear, a row that moves", result("multivariate.pairs.equal", _in_two_pairs)),
+    *((f"{fit}: noise of draw {k} ÷ {by}", f"{fit}, a row that moves", halved(k, by)) for fit, most in FIT_DRAWS.items() for k in range(1, most + 1) if (fit, k) not in STILL for by in ((100 if (fit, k) == ("logistic", 15) else 4),)),
+)  # fmt: skip

@@ -264,6 +264,7 @@ class NoReply(Tabular):
         """Which step gave no answer, if anything was spent on it, and what would give a reply."""
         why = f"{self.advice.why}; " if self.advice.why else ""
         return f"{why}a reply needs {self.advice}"
+
     noise = rows = None
     notes: tuple[str, ...] = ()
     labels: tuple[Any, ...] = ()

@@ -7,13 +7,13 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from uptack.audit.replay_request import Ask
+from uptack.audit.replay_requests import asks
 
 import uptack as ut
 from uptack.audit import option_coverage
 from uptack.audit.patches import patched, resolve
 from uptack.audit.replay import Replay, Shown, TapeEntropy, differences, observe, replay
-from uptack.audit.replay_request import Ask
-from uptack.audit.replay_requests import asks
 from uptack.registry import declared
 
 EVERY = asks()

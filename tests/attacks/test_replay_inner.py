@@ -6,16 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from uptack.audit.chain_scores import largest_move
-
-from tests.exhaustive.chains import chain, inside, variation
 from uptack.audit.fault_detection import clean, trace
 from uptack.audit.mechanism_audit import ERROR, inner
 from uptack.audit.moving_neighbours import moving
 from uptack.audit.moving_neighbours.regression_steps import steps
-from uptack.audit.planted_faults import FAULTS, PlantedFault
 from uptack.audit.prices import gaussian_cost
 from uptack.audit.replay_requests import asks
 from uptack.audit.scores import score_move
+
+from tests.exhaustive.chains import chain, inside, variation
+from uptack.audit.planted_faults import FAULTS, PlantedFault
 from uptack.mechanisms.inverse_sensitivity import boxes
 from uptack.mechanisms.quantile_chain import Bin, chain_decay
 from uptack.noise import MachineNumbers

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from uptack.audit.replay_requests import asks
 
 import uptack as ut
 from uptack.audit import hostile_tables
 from uptack.audit.replay import Replay, observe, replay
-from uptack.audit.replay_requests import asks
 
 DIRECT = [ask for ask in asks() if ask.data == "times" and not ask.function.startswith("uptack.session")]
 

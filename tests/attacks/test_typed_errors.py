@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from uptack.audit.replay_requests import asks
 
 import uptack as ut
 from uptack.audit.replay import TapeEntropy
-from uptack.audit.replay_requests import asks
 from uptack.errors import InvalidArgument, UptackError
 from uptack.registry import declared
 from uptack.release import NoReply, Release

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from uptack.audit.broken_mechanisms import DELTA, FIFTH, LOW, ONE, ZERO, printed_cutoff, two_grids, unit_noise
+from uptack.audit.fault_detection import trace
 
 import uptack as ut
 from tests.helpers import FALSE_ALARM
 from uptack.audit import Case, ExactCase, cases, controls, delta_lower_bound, epsilon_lower_bound, run
-from uptack.audit.broken_mechanisms import DELTA, FIFTH, LOW, ONE, ZERO, printed_cutoff, two_grids, unit_noise
-from uptack.audit.fault_detection import trace
 from uptack.audit.neighbours import two_values
 from uptack.audit.planted_faults import FAULTS
 from uptack.audit.privacy_bounds import witness

@@ -9,6 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, ctx
+from uptack.audit.battery import exact_cases
+from uptack.audit.fault_detection import Trace
+from uptack.audit.full_audit import Audit, CheckSummary
 
 import uptack as ut
 from uptack import audit
@@ -26,10 +29,7 @@ from uptack.audit import (
     run,
 )
 from uptack.audit.answer_events import LEAST, ZERO_BIT, Event, Score, candidates, counted, tables
-from uptack.audit.battery import exact_cases
 from uptack.audit.exact_audit import chosen, inverse, passed, shifted, together
-from uptack.audit.fault_detection import Trace
-from uptack.audit.full_audit import Audit, CheckSummary
 from uptack.audit.neighbours import changed, lines, two_values
 from uptack.audit.planted_faults import FAULTS
 from uptack.exact import ball

@@ -190,8 +190,10 @@ class Session(SessionOverview):
         return [self.run(request) for request in track(waiting, "releases", show=progress, total=len(waiting))]
 
     def count(self, *columns: str, epsilon: Any, **options: Any) -> Made:
-        """How many rows are true in a column of truth values; without one, how many rows there are, as under ADD_REMOVE,
-        where that is secret. With `by=`, how many in each group."""
+        """How many rows are true in a column of truth values; without one, how many rows there are.
+
+        With `by=`, how many in each group.
+        """
         return self.run(Request("count", *columns, epsilon=epsilon, **options))
 
     def histogram(self, *columns: str | Iterable[str], epsilon: Any, **options: Any) -> Made:

@@ -58,6 +58,7 @@ ASKED = {
     "correlation_matrix": (("cost", "age", "noise"), {}),
     "superiority": (("cost", "town"), {"groups": ("a", "b")}),
     "rank_biserial": (("cost", "ill"), {"groups": (True, False)}),
+    "mean_difference": (("cost", "town"), {"groups": ("a", "b")}),
     "median_difference": (("cost", "town"), {"groups": ("a", "b")}),
     "quantile_difference": (("cost", "town"), {"p": 0.4, "groups": ("a", "b")}),
     "hodges_lehmann": (("cost", "town"), {"groups": ("a", "b")}),

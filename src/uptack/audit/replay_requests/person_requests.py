@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from uptack.audit import callers
+from uptack.audit import callers, hostile_tables
 from uptack.audit.person_neighbours import PEOPLES, of_people
 from uptack.audit.replay_request import Ask
 from uptack.audit.replay_requests.request_options import COUNTED, EPSILON, LABELS, LOUD, MAY_REFUSE, SECRET, TESTED
@@ -49,6 +49,7 @@ def _tables() -> list[Ask]:
         *(_ask("uptack.count", "flags", {**LOUD, **WAYS[i]}) for i in (0, 3)),
         _ask("uptack.count", "flags", SECRET),
         _ask("uptack.count", "by group", {**LOUD, "groups": [1, "a"]}, callers.by, LABELS),
+        _ask("uptack.count", "by group", {**TESTED, "groups": None, "groups_per_person": 2}, callers.by, LABELS),
         *(_ask(histogram, "any numbers", {**LOUD, "edges": [0, 3, 5], **way}) for way in WAYS),
         *(_ask(histogram, "labels", {**LOUD, "keys": [1, "a"], **way}) for way in WAYS),
         *(_ask(histogram, "labels", {**TESTED, **way}, free=LABELS) for way in WAYS),
@@ -67,6 +68,7 @@ def _blocks() -> list[Ask]:
     ways: list[dict[str, Any]] = [{}, {"times": 2}, {"adjacency": ADD_REMOVE}]
     return [
         _ask("uptack.per_group", "by group", grouped, callers.group, COUNTED | LABELS),
+        _ask("uptack.per_group", "by group", {**grouped, "groups_per_person": 2}, callers.group, COUNTED | LABELS),
         *(_ask("uptack.subsample_aggregate", "blocks", {**numbers, **more}, callers.blocks) for more in ways),
         _ask("uptack.stable_value", "blocks", stable, callers.blocks, MAY_REFUSE | LABELS),
     ]
@@ -76,6 +78,7 @@ def _regressions() -> list[Ask]:
     """Regressions and scatter."""
     short, linear = "uptack.shortcut_regression", "uptack.linear_regression"
     plain, secret = {"fit_intercept": False}, {**SECRET, **LOUDER, "missing": "drop"}
+    grouped = {"by": ["a"] * hostile_tables.ROWS, "groups": ["a"], "groups_per_person": 1}
     return [
         _ask("uptack.logistic_regression", "table", LOUDER, callers.classes, COUNTED),
         _ask("uptack.poisson_regression", "table with gaps", {**LOUDER, "missing": "drop"}, callers.two, COUNTED),
@@ -85,6 +88,7 @@ def _regressions() -> list[Ask]:
         _ask(short, "table with gaps", {**LOUDER, "missing": "ignore"}, callers.two, COUNTED),
         _ask(linear, "table", LOUDER, callers.two, MAY_REFUSE),
         _ask(linear, "table with gaps", {**secret, "binary": [0]}, callers.two, COUNTED),
+        *(_ask(fit, "table", {**LOUDER, **plain, **grouped}, callers.two, COUNTED | LABELS) for fit in (short, linear)),
         _ask("uptack.scatter", "plane", LOUDER, free=MAY_REFUSE),
         _ask("uptack.scatter", "plane", secret, free=COUNTED),
     ]
@@ -137,6 +141,9 @@ def _statistic(declaration: Declaration) -> list[Ask]:
         _ask(path, "numbers", {**base, "per_person": "mean"}, free=MAY_REFUSE),
         _ask(path, "gaps", {**last, "missing": "drop"}, free=COUNTED),
     ]
+    ways: list[dict[str, Any]] = [{}, {"groups_per_person": 2}, {"groups_per_person": 1, "adjacency": ADD_REMOVE}]
+    grouped = [{**base, "per_person": "mean", "groups": [1, "a"], **way} for way in ways if declaration.by]
+    asks += [_ask(path, "by group", one, callers.by, COUNTED | LABELS) for one in grouped]
     if declaration.people == "each":
         return asks
     asks += [

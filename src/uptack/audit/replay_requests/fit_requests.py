@@ -87,10 +87,12 @@ def regressions() -> list[Ask]:
     two, louder = callers.two, {"epsilon": 10 * EPSILON}
     dropped = {**ONE_ROW, "missing": "drop"}
     seen = {**dropped, **louder}  # with less of ε it would be ⊥ before any row is read
+    one_group = {"groups": ["a"], "groups_per_person": 1}  # refused, since a row is in one group
     unlisted = {"by": (["a"] * ROWS, [1] * ROWS), "groups": None, "delta": DELTA, "share": 0.2}
     return [
         *_by_blocks(),
         *(Ask(fit, "table", {**PLAIN, "by": ["a"] * ROWS, "groups": ["a"]}, two, COUNTED) for fit in (SHORT, LINEAR)),
+        *(Ask(fit, "table", {**PLAIN, "by": ["a"] * ROWS, **one_group}, two) for fit in (SHORT, LINEAR)),
         *(Ask(fit, "table", {**PLAIN, **unlisted}, two, COUNTED | LABELS) for fit in (SHORT, LINEAR)),
         *_by_sums(LINEAR, two, LOUD, {**dropped, "standard_errors": True}, MAY_REFUSE),
         *_by_sums(LOGISTIC, callers.classes, LOUD, {**seen, "classes": (1, 0)}),

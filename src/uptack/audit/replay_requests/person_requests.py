@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from uptack.audit import callers, hostile_tables
+from uptack.audit import callers
 from uptack.audit.person_neighbours import PEOPLES, of_people
 from uptack.audit.replay_request import Ask
 from uptack.audit.replay_requests.request_options import COUNTED, EPSILON, LABELS, LOUD, MAY_REFUSE, SECRET, TESTED
@@ -78,7 +78,6 @@ def _regressions() -> list[Ask]:
     """Regressions and scatter."""
     short, linear = "uptack.shortcut_regression", "uptack.linear_regression"
     plain, secret = {"fit_intercept": False}, {**SECRET, **LOUDER, "missing": "drop"}
-    grouped = {"by": ["a"] * hostile_tables.ROWS, "groups": ["a"], "groups_per_person": 1}
     return [
         _ask("uptack.logistic_regression", "table", LOUDER, callers.classes, COUNTED),
         _ask("uptack.poisson_regression", "table with gaps", {**LOUDER, "missing": "drop"}, callers.two, COUNTED),
@@ -88,7 +87,6 @@ def _regressions() -> list[Ask]:
         _ask(short, "table with gaps", {**LOUDER, "missing": "ignore"}, callers.two, COUNTED),
         _ask(linear, "table", LOUDER, callers.two, MAY_REFUSE),
         _ask(linear, "table with gaps", {**secret, "binary": [0]}, callers.two, COUNTED),
-        *(_ask(fit, "table", {**LOUDER, **plain, **grouped}, callers.two, COUNTED | LABELS) for fit in (short, linear)),
         _ask("uptack.scatter", "plane", LOUDER, free=MAY_REFUSE),
         _ask("uptack.scatter", "plane", secret, free=COUNTED),
     ]

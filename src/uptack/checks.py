@@ -5,9 +5,10 @@ A check never prints the content of an array: it may be data.
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Iterator, Sized
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from numbers import Integral, Real
 from typing import Any
 
@@ -131,6 +132,27 @@ def few(name: str, value: object, most: int, what: str, fix: str = "") -> None:
     size = value if isinstance(value, int) else len(value) if isinstance(value, Sized) else 0
     if size > most:
         raise InvalidArgument(name, f"at most {most:,} {what}", f"{size:,}" if size < 10**30 else "far more", fix)
+
+
+def lasting(name: str, value: Any) -> Any:
+    """The same argument in a form that reads alike however often, whatever becomes of the caller's object.
+
+    A request is read before its debit and again after it. An iterator would be empty by then, and the request refused
+    when it was paid for.
+
+    >>> lasting("keys", iter("ab")), lasting("levels", {"ward": (ward for ward in "ab")})
+    (['a', 'b'], {'ward': ['a', 'b']})
+    """
+    if isinstance(value, Iterator):
+        value = list(islice(value, MOST_CELLS + 1))
+        few(name, value, MOST_CELLS, "entries")
+    if isinstance(value, list):
+        return [lasting(name, part) for part in value]
+    if type(value) is tuple:
+        return tuple(lasting(name, part) for part in value)
+    if isinstance(value, dict):
+        return {key: lasting(name, part) for key, part in value.items()}
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def single(name: str, value: object, must: str = "one value") -> None:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from uptack import checks
 from uptack.display import FigureTable, Record, Tabular
 from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval, UptackError
 from uptack.exact import Rational
@@ -171,6 +172,7 @@ def in_one_state(make: Callable[Concatenate[Session, P], T]) -> Callable[Concate
 @in_one_state
 def plan(session: Session, /, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
     """The costs and expected errors of a report, from public numbers alone. `choices` are those of `profile`."""
+    choices = checks.lasting("columns", choices)  # they are read again for the hints
     division = divide(session, epsilon, delta, **choices)
     planned, free = session.plan(division.requests()), Privacy(0, 0, session.adjacency)
     refused = [
@@ -201,6 +203,7 @@ def profile(
     (`uptack.session.paid`); what is asked may depend on released values. Sections are releases of their own, and all
     add up to no more than what was asked for.
     """
+    choices = checks.lasting("columns", choices)  # they are read again for the hints
     with steps("planning", 1, show=progress):
         division = divide(session, epsilon, delta, **choices)
     before, rows = session.spent, session.source.size if session.adjacency.size_is_public else None

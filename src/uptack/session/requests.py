@@ -73,6 +73,7 @@ class Request:
         if options.get("by", 0) is None:
             del options["by"]  # as if it had not been said
         found.check(options)
+        options = {name: checks.lasting(name, value) for name, value in options.items()}
         for promised in ("epsilon", "delta"):
             checks.single(promised, options.get(promised), "one number")
         object.__setattr__(self, "statistic", statistic)

@@ -27,6 +27,10 @@ LEAST_CHANCE = Fraction(1, 10**300)
 MOST_CELLS = 1_000_000
 """Cells, or categories, that one request may list: each gets noise of its own, and a place in memory."""
 
+LEAST_DELTA = Fraction(1, 10**200)
+"""Nor may the δ of a release that is above 0 be smaller than this: stages get parts of it, which must be such chances
+too. A part below would be refused when rows have been read."""
+
 NO_NUMBERS = (bool, np.bool_, np.timedelta64)
 """Types that count as integers in Python or NumPy, and are not meant as numbers."""
 
@@ -100,16 +104,16 @@ def inside_unit(name: str, value: object, fix: str = "") -> Fraction:
     return number
 
 
-def delta(name: str, value: object) -> Fraction:
-    """A rational in [0, 1): 0, or at least 10^-300."""
+def delta(name: str, value: object, least: Fraction = LEAST_CHANCE) -> Fraction:
+    """A rational in [0, 1): 0, or not too small."""
     number = rational(name, value, "a number in [0, 1)")
     if number.numerator == 0:
         return number
     if not 0 <= number < 1 or float(number) == 1:
         fix = "δ is the chance that the guarantee fails: choose it far below one over the number of rows."
         raise InvalidArgument(name, "a number in [0, 1)", describe(value), fix)
-    if 0 < number < LEAST_CHANCE:
-        raise InvalidArgument(name, "0, or a number of at least 1e-300", describe(value))
+    if 0 < number < least:
+        raise InvalidArgument(name, f"0, or a number of at least {float(least):g}", describe(value))
     return number
 
 

@@ -413,3 +413,19 @@ def test_a_request_does_not_change_with_the_list_that_it_was_made_of():
     assert request.given["p"] == [0.25, 0.75]
     with pytest.raises(ut.errors.InvalidArgument):
         Request("quantile", "age", epsilon=1, p=itertools.count())
+
+
+@pytest.mark.parametrize(
+    ("statistic", "columns", "options"),
+    [
+        ("kde", ("cost",), {"bandwidth": 1.0}),
+        ("hampel_regression", ("cost", "age"), {}),
+        ("kernel_machine", ("cost", "age"), {"loss": "huber"}),
+    ],
+)
+def test_a_delta_that_is_too_small_for_parts_of_it_is_refused_before_the_debit(statistic, columns, options):
+    for small in ("1e-300", "1e-299", "9e-201"):
+        session = ut.open(TABLE)
+        with pytest.raises(ut.errors.InvalidArgument, match=r"delta must be 0, or a number of at least 1e-200"):
+            session.run(Request(statistic, *columns, epsilon=3, delta=small, **options))
+        assert session.spent.exact_epsilon == 0

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from uptack.audit.replay_requests import asks
 
 import uptack as ut
 from uptack.audit import hostile_tables

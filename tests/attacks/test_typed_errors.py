@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from uptack.audit.replay_requests import asks
 
 import uptack as ut
 from uptack.audit.catalogue import catalogue

@@ -25,7 +25,7 @@ from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.noisy_size import NoisySize, SizeLaw
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.privacy.loss import Loss
 from uptack.release import Advice, Noise, NoReply, Release
 

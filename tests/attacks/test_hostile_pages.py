@@ -9,7 +9,7 @@ import pytest
 
 import uptack as ut
 from uptack.report import profile, to_markdown, to_text
-from uptack.report.page_template import TemplateCache, template, template_text
+from uptack.report.page import TemplateCache, template, template_text
 from uptack.report.sections.regression import Coefficient, on_scale
 
 EVIL = "![x](https://e.org/a.png)<b>|"

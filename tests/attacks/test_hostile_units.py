@@ -5,7 +5,7 @@ import pytest
 
 import uptack as ut
 from uptack.discrete.count_noise import SkewedLaplace
-from uptack.discrete.shrinkage import posterior_medians
+from uptack.discrete.sparse_histograms import posterior_medians
 from uptack.table import search, unit
 
 RNG = np.random.default_rng(3)

@@ -12,8 +12,7 @@ from tests.helpers import FALSE_ALARM
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy
 from uptack.statistics import quantile_intervals
-from uptack.statistics.column_options import read_question
-from uptack.statistics.row_counts import public_size, size_bounds
+from uptack.statistics.column_options import public_size, read_question, size_bounds
 
 NORMAL = np.random.default_rng(4).normal(size=5000)
 

@@ -12,7 +12,7 @@ import pytest
 
 import uptack as ut
 from tests.answers import categories, part_size
-from uptack.statistics.column_input import in_memory
+from uptack.statistics.column_options import in_memory
 from uptack.table.opening import open_table
 from uptack.table.values.entrance import column, field, matrix, numbers
 

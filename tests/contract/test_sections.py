@@ -14,7 +14,7 @@ import pytest
 import uptack as ut
 from uptack.cli import main
 from uptack.report import Section, SectionTable, plan, profile, register
-from uptack.report.data_package import to_package
+from uptack.report.output import to_package
 from uptack.report.section import registered, withdraw
 
 SCHEMA = json.loads(resources.files("uptack.report").joinpath("report.schema.json").read_text("utf-8"))

@@ -17,7 +17,7 @@ from uptack.mechanisms.inverse_sensitivity import Boxes, boxes, decay, inverse_l
 from uptack.mechanisms.quantile_chain import Bin, chain_decay
 from uptack.noise import MachineNumbers
 from uptack.privacy import concentrated_epsilon, loss, tight, zcdp
-from uptack.privacy.loss_distributions import bounded_range
+from uptack.privacy.accounting import bounded_range
 from uptack.reach import LStatistic
 
 ORDERS = (2, 3, 5, 20)

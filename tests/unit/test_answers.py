@@ -258,7 +258,7 @@ def test_pictures_of_all_that_has_something_to_see():
 
 def test_all_pictures_follow_one_convention():
     from uptack.kernels import Curve, FourierDensity, FunctionRelease
-    from uptack.statistics.distribution import Ecdf
+    from uptack.statistics.ecdf import Ecdf
 
     for kind in (Release, NoReply, Histogram, Groups, Plan, DensityCurve, CorrelationMatrix, Ecdf, Curve,
                  FourierDensity, FunctionRelease, RegressionRelease):  # fmt: skip

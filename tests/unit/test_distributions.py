@@ -9,9 +9,17 @@ import pytest
 from scipy import stats
 
 from uptack.privacy import SUBSTITUTE
-from uptack.privacy.accounting import MARGIN, _by_google, _losses
+from uptack.privacy.accounting import (
+    MARGIN,
+    STEP,
+    Losses,
+    _by_google,
+    _losses,
+    bounded_range,
+    least_epsilon,
+    worst_case,
+)
 from uptack.privacy.loss import Approximate, BoundedRange, Pure
-from uptack.privacy.loss_distributions import STEP, Losses, bounded_range, least_epsilon, worst_case
 from uptack.statistics.quantile_intervals import rank_bounds
 
 TINY = Fraction(1, 10**4)

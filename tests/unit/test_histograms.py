@@ -18,10 +18,8 @@ from tests.helpers import CountingEntropy
 from uptack.discrete.count_noise import SkewedLaplace, cell_noise
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import fitted, histogram
-from uptack.discrete.margin_consistency import consistent
-from uptack.discrete.margin_tables import margins
-from uptack.discrete.shrinkage import posterior_medians
-from uptack.discrete.sparse_histograms import printed_cutoff, sparse_histogram
+from uptack.discrete.margin_tables import consistent, margins
+from uptack.discrete.sparse_histograms import posterior_medians, printed_cutoff, sparse_histogram
 from uptack.table.arguments import as_column
 
 HUGE = 10**6  # an ε at which the noise is 0

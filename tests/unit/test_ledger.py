@@ -471,7 +471,7 @@ class TestOpening:
     @pytest.mark.parametrize(
         ("module", "place", "extra"),
         [
-            ("uptack.ledger.stored_chain", "budget.db", "sqlalchemy"),
+            ("uptack.ledger.ledger", "budget.db", "sqlalchemy"),
             ("psycopg", "postgresql://host/db", r"uptack\[postgres\]"),
         ],
     )

@@ -15,8 +15,8 @@ from uptack.cli import main
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
 from uptack.privacy.explanation import promise
 from uptack.report import profile, to_json, write
-from uptack.report.data_package import tables as csv_tables
-from uptack.report.data_package import to_package
+from uptack.report.output import tables as csv_tables
+from uptack.report.output import to_package
 
 RNG = np.random.default_rng(8)
 N = 6000

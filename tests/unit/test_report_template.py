@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from uptack.report.page_template import TemplateCache, template, template_text
+from uptack.report.page import TemplateCache, template, template_text
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from uptack.mechanisms.inverse_sensitivity import LATTICES, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, cost
 from uptack.privacy.loss import BoundedRange
-from uptack.statistics.column_input import column as column_of
+from uptack.statistics.column_options import column as column_of
 from uptack.statistics.column_options import read_question
 from uptack.statistics.quantile_cells import Candidates, Cells, choices
 from uptack.statistics.quantile_intervals import on_grid

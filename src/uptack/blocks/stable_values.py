@@ -27,7 +27,7 @@ from uptack.mechanisms.stability import distance_needed, release_if_stable
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.reach.instability import Winner, winner
 from uptack.registry import release
 from uptack.release import Advice, Noise, NoReply, Release

@@ -48,7 +48,7 @@ from uptack.mechanisms.vector_medians import median_boxes, median_room
 from uptack.noise import Entropy, SystemEntropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.table.reads import OwnedData

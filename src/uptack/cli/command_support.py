@@ -1,21 +1,26 @@
-"""What the commands share: options, opening a table, printing a result, and exit codes."""
+"""What the commands share: options, opening a table, printing a result, and exit codes.
+
+Rows from standard input, kept only while the command runs.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 import numpy as np
 
 from uptack.cli.condition_syntax import narrow
 from uptack.cli.parameter_types import Exact, Missing, pairs, stacked
-from uptack.cli.stdin import standard_input
 from uptack.display.align import aligned
 from uptack.display.numbers import number
 from uptack.display.time_text import words
@@ -31,6 +36,39 @@ from uptack.session.requests import Made
 from uptack.table.csv.near_misses import near_misses
 from uptack.table.csv.rules import GUESS, UNNAMED
 from uptack.table.engine import files
+
+HANDLES = Path("/proc/self/fd")
+"""Where Linux lets a process reopen a file that it has open, even one without a name."""
+
+
+@contextmanager
+def standard_input(stream: BinaryIO) -> Iterator[Path]:
+    """The path of a CSV file with the content of the stream, in a folder that only this user may enter.
+
+    If the system allows it, the rows never have a name on the disk, and the path is a link that works in this process
+    alone. So they are gone when the process ends, however it ends. On other systems they are removed when the command
+    ends or is stopped (Ctrl-C, SIGTERM, SIGHUP: `uptack.cli.main.run`). Only a killed process can leave them behind.
+    """
+    with tempfile.TemporaryDirectory(prefix="uptack-") as folder, tempfile.TemporaryFile(dir=folder) as unnamed:
+        path = Path(folder) / "stdin.csv"
+        link = HANDLES / str(unnamed.fileno())
+        if _leads_to(link, unnamed.fileno()):
+            path.symlink_to(link)
+            shutil.copyfileobj(stream, unnamed)
+            unnamed.flush()
+        else:
+            with path.open("xb") as file:
+                shutil.copyfileobj(stream, file)
+        yield path
+
+
+def _leads_to(link: Path, handle: int) -> bool:
+    """Whether the link opens this file."""
+    try:
+        return os.path.samestat(link.stat(), os.fstat(handle))
+    except OSError:
+        return False
+
 
 ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
 SIGNALS: list[int] = []

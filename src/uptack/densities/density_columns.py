@@ -10,8 +10,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.statistics.column_input import column
-from uptack.statistics.column_options import Question
+from uptack.statistics.column_options import Question, column
 from uptack.table.arguments import as_columns
 from uptack.table.exact_sum import Floats
 from uptack.table.protocol import Columns, RowDesign, Weights

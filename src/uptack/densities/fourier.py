@@ -30,8 +30,7 @@ from uptack.noise.integer_laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.column_options import Question, read_question
-from uptack.statistics.row_counts import COUNT_SHARE, public_size
+from uptack.statistics.column_options import COUNT_SHARE, Question, public_size, read_question
 from uptack.statistics.statistic import least_n
 from uptack.table.protocol import Columns
 from uptack.table.reads import POINTS

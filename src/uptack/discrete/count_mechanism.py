@@ -18,7 +18,7 @@ from uptack.exact import Rational, Real, ball
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.release import Release
 
 Floats = NDArray[np.float64]

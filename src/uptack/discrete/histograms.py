@@ -30,7 +30,7 @@ from uptack.mechanisms.integer_noise import IntegerNoise
 from uptack.noise import Entropy, IntegerLaw
 from uptack.noise.integer_laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import LONG, Release
 from uptack.table.arguments import as_column

@@ -33,12 +33,12 @@ from uptack.mechanisms.integer_noise import IntegerNoise
 from uptack.noise import Entropy
 from uptack.noise.integer_laplace import LARGEST_SCALE
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.registry.options import PureGrouping
 from uptack.release import Release
+from uptack.table.arguments import distinct, group_key
 from uptack.table.conditions import conditions
-from uptack.table.names import distinct, group_key
 from uptack.table.protocol import Column
 from uptack.table.reads import FLAGS, Grouped
 from uptack.table.unit import ROW, PrivacyUnit

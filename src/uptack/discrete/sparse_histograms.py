@@ -1,7 +1,14 @@
-"""Histograms of huge, mostly empty domains, at a cost proportional to the occupied cells."""
+"""Histograms of huge, mostly empty domains, at a cost proportional to the occupied cells.
+
+What noisy counts say about the counts: empirical Bayes for tables that are mostly empty.
+
+All of this is post-processing of a private release: it sees noisy counts, the public number of cells and the law of the
+noise, so floats will do and nothing here costs privacy.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,19 +25,82 @@ from uptack.discrete.cells_per_person import stated
 from uptack.discrete.count_noise import SkewedLaplace, binomial, cell_noise
 from uptack.discrete.domains import Domain, domain_size, places
 from uptack.discrete.histograms import CountNoise, in_steps
-from uptack.discrete.shrinkage import posterior_medians
 from uptack.display import Ends, Record, TabularValue, line, named
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 from uptack.noise import Entropy
 from uptack.noise.integer_laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
 from uptack.table.arguments import Owned
 from uptack.table.reads import OwnedData
 from uptack.table.unit import ROW
+
+Floats = NDArray[np.float64]
+ROUNDS = 40
+"""Steps of the fit. More of them would follow the noise: stopping early is what keeps the estimate smooth."""
+FINENESS = 6
+"""Steps of the grid of counts within the smaller scale of the noise."""
+FAR = 12
+"""How many of the larger scale above the cutoff a count is estimated; beyond that it is surely not an empty cell's."""
+
+
+def _density(law: SkewedLaplace, z: Floats) -> Floats:
+    """P(noise = z), but not so small that floats lose it."""
+    exponent = np.where(z >= 0, -z / float(law.up), z / float(law.down))
+    density: Floats = law.pmf(0) * np.exp(np.maximum(exponent, -600))
+    return density
+
+
+def _abundance(seen: Floats, density: Floats, cells: float) -> Floats:
+    """How many cells hold each count: the Poisson likelihood's maximum by Richardson and Lucy's iteration.
+
+    `seen` says how often each noisy value was seen and density[v, θ] how likely it is from a count θ, the first of
+    which is 0. The empty cells are taken to be all cells: their number is public, and hardly fewer.
+    """
+    share = density.sum(axis=0)
+    held = np.ones(share.size)
+    held[0] = cells
+    for _ in range(ROUNDS):
+        held[1:] *= (density.T @ (seen / (density @ held)) / share)[1:]
+    return held
+
+
+def posterior_medians(noisy: Integers, cutoff: int, law: SkewedLaplace, cells: int) -> Integers:
+    """The best guess, for absolute error, of each count whose noisy value reached the cutoff.
+
+    With m_θ cells of count θ a noisy value v comes from a count θ with probability proportional to m_θ·P(z = v - θ).
+    The m_θ are fitted to the noisy values themselves, and the median of that law is the guess. It is 0 where more than
+    half of the cells with this noisy value are expected to be empty: a local false discovery rate above 1/2.
+
+    >>> law = SkewedLaplace(2, 2)
+    >>> posterior_medians(np.array([10, 10, 11, 14, 500]), 10, law, cells=10_000).tolist()
+    [0, 0, 0, 0, 500]
+    """
+    small, large = sorted((float(law.up), float(law.down)))
+    step = max(1, math.floor(small / FINENESS))
+    size = math.ceil(FAR * large / step) + FAR
+    place = np.minimum((noisy - cutoff) // step, size).astype(np.int64)  # noisy counts may be beyond 64 bits
+    near = place < size
+    values = cutoff + step * np.arange(size, dtype=np.float64) + (step - 1) / 2
+    counts = np.concatenate(([0.0], np.arange(max(1.0, step // 2), values[-1] + FAR * small + 1, step)))
+    density = step * _density(law, values[:, None] - counts)
+    held = _abundance(np.bincount(place[near], minlength=size).astype(float), density, float(cells))
+    weight = np.cumsum(density * held, axis=1)
+    median = counts[np.argmax(weight >= weight[:, -1:] / 2, axis=1)]
+    shift = np.where(median > 0, values - median, np.inf)
+    seen = noisy.astype(np.float64)
+    guess = seen - float(law.quantile("1/2"))
+    guess[near] = seen[near] - shift[place[near]]
+    return _whole(np.rint(np.maximum(guess, 0)), noisy)
+
+
+def _whole(guess: Floats, noisy: Integers) -> Integers:
+    """Integers like those given: of 64 bits, or Python's own."""
+    return np.array([int(v) for v in guess.tolist()], object) if noisy.dtype.kind == "O" else guess.astype(np.int64)
+
 
 RULES = ("printed", "adaptive")
 RISING = Fraction(7, 10)
@@ -225,7 +295,7 @@ def sparse_histogram(
     `rule="adaptive"`. **Theorem.** ε-private too, with nothing of ε set aside. The noise is `SkewedLaplace`, under
     SUBSTITUTE with rates 0.7ε/g upwards and 0.3ε/g downwards, which add up to ε/g; under ADD_REMOVE with ε/g both ways.
     The noisy counts at or above a low public cutoff, which about 4,096 empty cells reach, are private; the choice of
-    those worth keeping, and the guess of their counts (`uptack.discrete.shrinkage`), look at nothing else.
+    those worth keeping, and the guess of their counts (`uptack.discrete.sparse_histograms`), look at nothing else.
 
     Both have exactly the law of noise on all p cells (`SparseCells`), in time and memory for occupied ones. (How long
     it takes is not protected.) `interval` holds for each cell by itself, had one chosen it beforehand.

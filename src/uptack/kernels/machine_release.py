@@ -23,10 +23,9 @@ from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier, loss
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.column_options import Question, read_question
+from uptack.statistics.column_options import Question, public_size, read_question
 from uptack.statistics.joint_quantiles import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.row_counts import public_size
 from uptack.table.protocol import Columns
 from uptack.table.reads import DESIGN
 

@@ -19,7 +19,7 @@ from uptack.kernels.kernel import UNIT, Floats, points, root_above
 from uptack.mechanisms.additive_noise import GridNoise, gaussian
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
 from uptack.table.values.entrance import matrix, numbers

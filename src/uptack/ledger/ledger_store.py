@@ -7,6 +7,8 @@
 
 No connection outlives a transaction, so that a ledger may be used across threads and forked processes, and over
 restarts of the server.
+
+The tables of a ledger, and the triggers that keep them append-only, for SQLite and PostgreSQL.
 """
 
 from __future__ import annotations
@@ -18,7 +20,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, insert, inspect, select, update
+from sqlalchemy import (
+    DDL,
+    Column,
+    Connection,
+    Engine,
+    Index,
+    Integer,
+    MetaData,
+    NullPool,
+    Table,
+    Text,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    select,
+    update,
+)
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
@@ -26,7 +45,90 @@ from uptack.errors import InvalidArgument, LedgerError, UptackError
 from uptack.ledger import ledger_file
 from uptack.ledger.entry_chain import Head
 from uptack.ledger.ledger_entry import Row
-from uptack.ledger.ledger_tables import entries, heads, metadata
+
+metadata = MetaData()
+
+entries = Table(
+    "uptack_entries",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("time", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("analyst", Text, nullable=False),  # "" is the curator
+    Column("what", Text, nullable=False),
+    Column("epsilon", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("spent_epsilon", Text, nullable=False),
+    Column("spent_delta", Text, nullable=False),
+    Column("own_epsilon", Text, nullable=False),
+    Column("own_delta", Text, nullable=False),
+    Column("details", Text, nullable=False),
+    Column("previous", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+Index("uptack_entries_of_analyst", entries.c.dataset, entries.c.kind, entries.c.analyst, entries.c.number)
+
+heads = Table(
+    "uptack_heads",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+
+
+def _refuse(table: str, when: str, condition: str = "1") -> str:
+    """An SQLite trigger that refuses what is done to a row."""
+    name = f"{table}_{when.lower()}"
+    return (
+        f"CREATE TRIGGER {name} BEFORE {when} ON {table} WHEN {condition} "
+        f"BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
+    )
+
+
+# A replaced row fires no DELETE trigger in SQLite, so INSERT is watched as well.
+_OCCUPIED = "EXISTS (SELECT 1 FROM {0} WHERE {0}.dataset = NEW.dataset{1})"
+_LITE = {
+    entries: [
+        _refuse("uptack_entries", "UPDATE"),
+        _refuse("uptack_entries", "DELETE"),
+        _refuse("uptack_entries", "INSERT", _OCCUPIED.format("uptack_entries", " AND number = NEW.number")),
+    ],
+    heads: [
+        _refuse("uptack_heads", "UPDATE", "NEW.dataset <> OLD.dataset OR NEW.number <> OLD.number + 1"),
+        _refuse("uptack_heads", "DELETE"),
+        _refuse("uptack_heads", "INSERT", _OCCUPIED.format("uptack_heads", "")),
+    ],
+}
+
+_FUNCTION = """CREATE OR REPLACE FUNCTION uptack_append_only() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'a ledger is append-only'; END $$"""
+_TRIGGER = "CREATE TRIGGER {0}_{1} BEFORE {2} ON {0} FOR EACH {3} EXECUTE FUNCTION uptack_append_only()"
+_POSTGRES = {
+    entries: [
+        _FUNCTION,
+        _TRIGGER.format("uptack_entries", "rows", "UPDATE OR DELETE", "ROW"),
+        _TRIGGER.format("uptack_entries", "truncate", "TRUNCATE", "STATEMENT"),
+    ],
+    heads: [
+        _FUNCTION,
+        _TRIGGER.format("uptack_heads", "delete", "DELETE", "ROW"),
+        _TRIGGER.format("uptack_heads", "truncate", "TRUNCATE", "STATEMENT"),
+        _TRIGGER.format(
+            "uptack_heads",
+            "update",
+            "UPDATE",
+            "ROW WHEN (NEW.dataset <> OLD.dataset OR NEW.number <> OLD.number + 1)",
+        ),
+    ],
+}
+
+for _dialect, _triggers in (("sqlite", _LITE), ("postgresql", _POSTGRES)):
+    for _table, _statements in _triggers.items():
+        for _statement in _statements:
+            event.listen(_table, "after_create", DDL(_statement).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]
+
 
 APPLICATION = 0x5570546B
 """SQLite's application_id of a ledger file: "UpTk"."""

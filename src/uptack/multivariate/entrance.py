@@ -16,7 +16,7 @@ from uptack.errors import InvalidArgument
 from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.multivariate.steps import Sample
 from uptack.noise import IntegerLaplace
-from uptack.statistics.row_counts import noisy_size
+from uptack.statistics.column_options import noisy_size
 from uptack.table.arguments import as_columns, column_field, matrix_fields
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns

@@ -2,12 +2,11 @@
 
 from uptack.privacy import loss
 from uptack.privacy.accounting import tight
-from uptack.privacy.adjacency import ADD_REMOVE, SUBSTITUTE, Adjacency
 from uptack.privacy.calibration import gaussian_delta, gaussian_epsilon, gaussian_noise_multiplier, split
 from uptack.privacy.concentrated_dp import Concentrated, concentrated_epsilon, concentrated_rho, zcdp
 from uptack.privacy.cost import calibrate, cost
 from uptack.privacy.fair_budget import fair_scale, fair_shares
-from uptack.privacy.guarantee import Privacy, RandomPrivacy, total
+from uptack.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy, RandomPrivacy, total
 
 __all__ = [
     "ADD_REMOVE",

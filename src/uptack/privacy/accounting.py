@@ -1,23 +1,220 @@
-"""Tight composition of a whole session: privacy loss distributions, or zCDP."""
+"""Tight composition of a whole session: privacy loss distributions, or zCDP.
+
+Privacy loss distributions on a grid, and what many of them come to together: tails are as exact as the middle.
+
+A *loss distribution* has the probability p(x) of each loss x, a multiple of a step, and the rest of 1 at x = ∞. It
+stands for two laws P and P' with P(y)/P'(y) = e^x, where y is of P. Independent losses add up, and at a given ε
+
+    δ(ε) = p(∞) + Σ_{x > ε} p(x)·(1 - e^(ε - x)).
+
+**Tilting.** δ is small, and an error of a Fourier transform is as large in the tail as in the middle. So p(x) is
+transformed as q(x) = p(x)·e^(sx - K(s)), where K(s) = ln Σ p(x)·e^(sx). The tilted laws of independent losses are those
+of their sum. With the s that is best for a bound of δ by K, the middle of q is near ε: an error of u in q is one of
+about u·δ in δ.
+
+**Theorem.** What `least_epsilon` returns is at least the least ε with δ(ε) ≤ δ, but for rounding in floats. *Proof.*
+The transform is of a circle of m steps: to q(x) it adds q(x + km) for all k ≠ 0, which is not negative. So each p(x) of
+the window is at least what it should be, and so is their sum in δ(ε). Losses above the window are counted as infinite,
+with Chernoff's bound on their probability. Losses below it are below the ε that is returned, and are not counted. ∎
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.privacy import loss
-from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
 from uptack.privacy.concentrated_dp import concentrated
 from uptack.privacy.cost import cost, summed
-from uptack.privacy.guarantee import Privacy
-from uptack.privacy.loss_distributions import STEP, Losses, bounded_range, least_epsilon, worst_case
+from uptack.privacy.guarantee import SUBSTITUTE, Adjacency, Privacy
+
+Floats = NDArray[np.float64]
+Spectrum = NDArray[np.complex128]
+
+STEP = 1e-4
+"""Losses are multiples of it."""
+
+LOST = 1e-12
+"""The part of δ that losses above the window have, at most; and of the tilted law those below it."""
+
+ROUNDED = 1e-10
+"""A part of δ that is left for rounding in floats: a transform of a million steps has errors of about 1e-15."""
+
+LARGEST_LOG = 600.0
+"""Far below the window's middle a probability is rounding alone, and is not used: it need only be a number."""
+
+STEEPEST = 1e6
+"""The largest tilt that is tried. Any tilt gives a valid answer."""
+
+LONGEST = 1 << 24
+"""Steps that a window may have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """Probabilities of the losses `top`, `top - apart`, `top - 2·apart`, ... in steps, and of an infinite one."""
+
+    top: int
+    masses: Floats
+    infinite: float = 0.0
+    apart: int = 1
+
+    @cached_property
+    def places(self) -> Floats:
+        """The losses in steps."""
+        return self.top - self.apart * np.arange(float(self.masses.size))
+
+    @cached_property
+    def _logs(self) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.log(self.masses)
+
+    def cumulant(self, tilt: float) -> tuple[float, float]:
+        """K(s), and its derivative, the mean loss of the tilted law."""
+        tilted, whole = self._tilted(tilt)
+        return whole, STEP * float((tilted * self.places).sum())  # `@` would start threads
+
+    def _tilted(self, tilt: float) -> tuple[Floats, float]:
+        """The tilted probabilities, and K(s)."""
+        logs = self._logs + (tilt * STEP) * self.places
+        highest = float(logs.max())
+        weights = np.exp(logs - highest)
+        total = float(weights.sum())
+        return weights / total, highest + math.log(total)
+
+    def spectrum(self, tilt: float, size: int) -> Spectrum:
+        """The transform of the tilted law on a circle of so many steps."""
+        around = np.bincount(self.places.astype(np.int64) % size, self._tilted(tilt)[0], minlength=size)
+        return np.fft.rfft(around)
+
+
+Many = Sequence[tuple[Losses, int]]
+"""Independent losses, each so many times."""
+
+
+def bounded_range(steps: int, step: float = STEP) -> Losses:
+    """The losses of a bounded range of so many steps.
+
+    **Theorem.** Bounded range ε is (x, δ(x))-private with δ(x) = (1 - e^((x-ε)/2))²/(1 - e^-ε) for all -ε ≤ x ≤ ε.
+    *Proof.* Let the log-ratio lie in [t - ε, t]. δ is the mean of the convex function (r - e^x)₊ of the ratio r under
+    P', where r has the mean 1. So it is largest for two values of r, the ends of the interval, where it comes to
+    (1 - e^(t-ε))·(1 - e^(x-t))/(1 - e^-ε); and t = (ε + x)/2 makes that largest. A mixture has at most the mean. ∎
+
+    So the two laws with this δ(x) dominate the mechanism, in compositions too (Zhu, Dong and Wang 2022). Between
+    multiples of a step d, "connecting the dots" (Doroshenko et al. 2022) rounds δ up, which leaves at the loss x the
+    mass 2·tanh(d/4)·e^((x-ε)/2)/(1 - e^-ε), and half of that at both ends.
+    """
+    below = np.arange(2 * steps + 1)
+    masses = 2 * math.tanh(step / 4) * np.exp(-below * (step / 2)) / -math.expm1(-steps * step)
+    masses[[0, -1]] /= 2
+    return Losses(steps, masses)
+
+
+def worst_case(epsilon: Fraction, delta: float) -> Losses:
+    """The losses of whatever is (ε, δ)-private: ±ε and ∞ (Kairouz, Oh and Viswanath 2015), rounded up to steps."""
+    steps = epsilon / read(STEP)
+    top, bottom, size = math.ceil(steps), -math.floor(steps), float(epsilon)
+    if top == bottom:
+        return Losses(0, np.array([1 - delta]), delta)
+    ends = np.array([1 / (1 + math.exp(-size)), 1 / (1 + math.exp(size))])
+    return Losses(top, ends * (1 - delta), delta, apart=top - bottom)
+
+
+def least_epsilon(parts: Many, delta: float) -> float | None:
+    """About the least ε at which independent losses are together within δ, rounded up; None where no ε will do."""
+    left = delta + math.expm1(sum(times * math.log1p(-part.infinite) for part, times in parts))
+    if left * LOST <= 0:  # also where that is below all floats
+        return None
+    tilt, _ = _best(parts, left)
+    bottom, top = _window(parts, tilt, left)
+    size = 1 << (top - bottom).bit_length()
+    if size > LONGEST:
+        return None
+    tilted = np.roll(np.maximum(_composed(parts, tilt, size), 0.0), -bottom % size)[: top - bottom + 1]
+    losses = STEP * np.arange(bottom, top + 1.0)
+    masses = tilted * np.exp(np.minimum(_cumulant(parts, tilt)[0] - tilt * losses, LARGEST_LOG))
+    return _solved(losses, masses, left * (1 - LOST - ROUNDED))
+
+
+def _cumulant(parts: Many, tilt: float) -> tuple[float, float]:
+    found = [(part.cumulant(tilt), times) for part, times in parts]
+    return sum(times * k for (k, _), times in found), sum(times * mean for (_, mean), times in found)
+
+
+def _best(parts: Many, chance: float) -> tuple[float, float]:
+    """A tilt s for this δ, and a loss that is exceeded with a chance of at most δ.
+
+    (1 - e^-y)₊ ≤ c·e^(sy) with c = s^s/(1 + s)^(1 + s), so δ(ε) ≤ c·e^(K(s) - sε) (Canonne, Kamath and Steinke 2020).
+    The s for which the ε of this bound is least has s·K'(s) - K(s) + ln(1 + s) = -ln δ; the left side grows with s.
+    """
+    needed, low, high = -math.log(chance), 0.0, 1.0
+
+    def past(tilt: float) -> bool:
+        whole, mean = _cumulant(parts, tilt)
+        return tilt * mean - whole + math.log1p(tilt) > needed
+
+    while high < STEEPEST and not past(high):
+        low, high = high, 2 * high
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (low, middle) if past(middle) else (middle, high)
+    return high, (_cumulant(parts, high)[0] + needed) / high
+
+
+def _window(parts: Many, tilt: float, delta: float) -> tuple[int, int]:
+    """The losses in steps between which nearly all of the tilted law is, and below which all but a small part of δ is.
+
+    Below a place b it has a chance of at most e^(K(s - r) - K(s) + rb), for any r > 0: Chernoff's bound.
+    """
+    most = sum(times * part.top for part, times in parts)
+    top = min(math.ceil(_best(parts, delta * LOST)[1] / STEP), most)
+    whole = _cumulant(parts, tilt)[0]
+    far = (whole - _cumulant(parts, tilt / 2)[0] + math.log(LOST)) * 2 / tilt
+    return max(min(math.floor(far / STEP), -1 if top < 1 else top - 1), -most), top
+
+
+def _composed(parts: Many, tilt: float, size: int) -> Floats:
+    """The tilted law of the sum, on a circle."""
+    powers = (_power(part.spectrum(tilt, size), times) for part, times in parts)
+    found = next(powers)
+    for other in powers:
+        found = found * other
+    return np.fft.irfft(found, size)
+
+
+def _power(values: Spectrum, times: int) -> Spectrum:
+    """The power by squaring: more exact for complex numbers than one by logarithms."""
+    found = None
+    while times:
+        if times & 1:
+            found = values if found is None else found * values
+        values, times = (values * values, times >> 1) if times > 1 else (values, 0)
+    assert found is not None
+    return found
+
+
+def _solved(losses: Floats, masses: Floats, delta: float) -> float:
+    """The least ε ≥ 0 at which Σ_{x > ε} p(x)·(1 - e^(ε - x)) ≤ δ, by sums from above."""
+    above, weighted = (np.cumsum(values[::-1])[::-1] for values in (masses, masses * np.exp(-losses)))
+    excess = above - np.exp(losses) * weighted - delta
+    (over,) = np.nonzero(excess > 0)  # δ(x) at each loss x; it falls with x
+    first = min(int(over[-1]) + 1, losses.size - 1) if over.size else 0  # rounding may leave some δ at the last loss
+    within = float(losses[first])
+    if first == 0 or above[first] <= delta:
+        return max(within, 0.0)
+    return max(min(math.log((above[first] - delta) / weighted[first]), within), 0.0)
+
 
 LARGEST_COMPOSED = 500
 """Where ε adds up to more, floats can't hold the distributions, and composing them tightly gains nothing."""

@@ -22,10 +22,9 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball, logarithm
 from uptack.privacy import loss
-from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
 from uptack.privacy.calibration import excess, largest
 from uptack.privacy.cost import cost, repeated
-from uptack.privacy.guarantee import Privacy, shorter
+from uptack.privacy.guarantee import SUBSTITUTE, Adjacency, Privacy, shorter
 
 LARGEST_RHO = 10**18
 """Where ρ is larger, it promises nothing that anybody would want to know."""

@@ -17,9 +17,8 @@ from uptack import checks
 from uptack.errors import InvalidArgument, UnknownLoss
 from uptack.exact import Real, ball
 from uptack.privacy import loss
-from uptack.privacy.adjacency import SUBSTITUTE, Adjacency
 from uptack.privacy.calibration import excess, largest
-from uptack.privacy.guarantee import LARGEST_EXPONENT, Privacy, total, total_of
+from uptack.privacy.guarantee import LARGEST_EXPONENT, SUBSTITUTE, Adjacency, Privacy, total, total_of
 
 
 def cost(tree: loss.Loss, adjacency: Adjacency = SUBSTITUTE) -> Privacy:

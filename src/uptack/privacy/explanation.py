@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from uptack.labels import label
-from uptack.privacy.adjacency import Adjacency
-from uptack.privacy.guarantee import Privacy
+from uptack.privacy.guarantee import Adjacency, Privacy
 
 WEAK = 3.0
 """Above this ε the protection is weak, and the sentence says so."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from uptack.errors import InvalidArgument, UnknownLoss
 from uptack.privacy import loss
-from uptack.privacy.adjacency import Adjacency
+from uptack.privacy.guarantee import Adjacency
 
 KINDS: dict[str, type[Any]] = {
     name: kind

@@ -17,7 +17,7 @@ from uptack.ranks.rank_options import sampling_note
 from uptack.reach.group_difference import Difference
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.column_options import Question, level
+from uptack.statistics.column_options import COUNT_SHARE, Question, level
 from uptack.statistics.quantile_intervals import (
     HALF,
     NEAR,
@@ -27,7 +27,6 @@ from uptack.statistics.quantile_intervals import (
     confidence_of,
     rank_bounds,
 )
-from uptack.statistics.row_counts import COUNT_SHARE
 from uptack.statistics.statistic import least_n
 from uptack.table.reads import LABELLED
 

@@ -38,8 +38,7 @@ from uptack.regression.hampel_fit import minimiser, normalised
 from uptack.regression.hampel_test import LONGER, CellProposal, CellTest, FittedRows, RowTest
 from uptack.regression.regression_options import coefficient_names
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.column_options import Question, read_question
-from uptack.statistics.row_counts import public_size
+from uptack.statistics.column_options import Question, public_size, read_question
 from uptack.table.exact_sum import Floats
 from uptack.table.reads import DESIGN
 

@@ -47,8 +47,7 @@ from uptack.regression.hampel_fit import normalised
 from uptack.regression.predictor_coordinates import KINDS, SHARE, round_coordinates
 from uptack.regression.regression_options import RegressionOptions, coefficient_names
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.column_options import Question, read_question
-from uptack.statistics.row_counts import COUNT_SHARE, public_size
+from uptack.statistics.column_options import COUNT_SHARE, Question, public_size, read_question
 from uptack.table.exact_sum import Floats
 from uptack.table.reads import DESIGN
 

@@ -1,7 +1,29 @@
-"""Where a report goes: checked and opened before anything is spent, so that what was paid for is not lost."""
+"""Where a report goes: checked and opened before anything is spent, so that what was paid for is not lost.
+
+A report as a data package: CSV files of all released figures, with their errors and costs, for those who go on.
+
+The package is a zip file with a descriptor, `datapackage.json`, as Frictionless Data describes it. So R, pandas and
+others read the tables with their types. Names out of data are text: a cell that a spreadsheet would take for a formula
+has an apostrophe before it.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from uptack.display.numbers import plain
+from uptack.labels import json_text, label, printable
+from uptack.privacy.explanation import promise
+from uptack.report.bill import charges
+from uptack.report.cards.category_card import bars
+from uptack.report.section import CsvTable, registered
+
+if TYPE_CHECKING:
+    from uptack.report.profile import Profile
 import os
 import tempfile
 from collections.abc import Callable
@@ -10,12 +32,138 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from uptack.errors import InvalidArgument
-from uptack.report.data_package import to_package
 from uptack.report.page import to_html
 from uptack.report.text import to_markdown
 
-if TYPE_CHECKING:
-    from uptack.report.profile import Profile
+Row = Mapping[str, Any]
+
+TABLES: dict[str, CsvTable] = {
+    "figures": CsvTable(
+        "Figures of the columns. No value means no reply (⊥): the note says what would help.",
+        {"column": "string", "kind": "string", "figure": "string", "value": "number", "low": "number",
+         "high": "number", "note": "string"},
+    ),
+    "counts": CsvTable(
+        "How many rows, or people, each category has; the error holds with 95% confidence, noise alone.",
+        {"column": "string", "category": "string", "count": "integer", "error": "integer"},
+    ),
+    "densities": CsvTable(
+        "Density curves, or bars of equal width, with the band of two standard errors of the noise.",
+        {"column": "string", "x": "number", "density": "number", "low": "number", "high": "number"},
+    ),
+}  # fmt: skip
+"""The tables about columns."""
+
+COSTS = CsvTable(
+    "What each figure cost. Together they cost what the descriptor says: a fixed plan costs less than its sum.",
+    {"column": "string", "figure": "string", "how": "string", "epsilon": "number", "delta": "number"},
+)
+
+
+def tables() -> dict[str, CsvTable]:
+    """The tables of a package, by the names of their files: what they hold, and the type of each field."""
+    return {**TABLES, **{section.name: section.csv for section in registered()}, "costs": COSTS}
+
+
+def rows(name: str, profile: Profile) -> Iterable[Row]:
+    """The rows of a table."""
+    if name in ROWS:
+        return ROWS[name](profile)
+    answer = profile.sections.get(name)
+    return () if answer is None else answer.section.rows(answer)
+
+
+def _figures(profile: Profile) -> Iterator[Row]:
+    for column in profile.columns:
+        for figure in column.figures if column.part.numeric else ():
+            low, high = (None, None) if figure.interval is None else map(plain, figure.interval)
+            own = {"column": column.part.name, "kind": column.part.kind, "figure": figure.label}
+            yield {**own, "value": plain(figure.value), "low": low, "high": high, "note": figure.note}
+
+
+def _counts(profile: Profile) -> Iterator[Row]:
+    for column in profile.columns:
+        for bar in bars(column.counts) if column.counts is not None else ():
+            row = {"column": column.part.name, "category": label(bar.name)}
+            yield {**row, "count": bar.rows, "error": bar.error or None}
+
+
+def _densities(profile: Profile) -> Iterator[Row]:
+    for column in profile.columns:
+        density = column.density
+        if density is not None and hasattr(density.value, "points"):
+            curve, band = density.value, density.interval or (density.value.values,) * 2
+            for x, y, low, high in zip(curve.points, curve.values, *band, strict=True):
+                yield {"column": column.part.name, "x": plain(x), "density": plain(y), "low": low, "high": high}
+
+
+def _costs(profile: Profile) -> Iterator[Row]:
+    for charge in charges(profile):
+        own = {"column": charge.column, "figure": charge.label, "how": charge.how}
+        yield {**own, "epsilon": charge.cost.epsilon, "delta": charge.cost.delta}
+
+
+ROWS = {"figures": _figures, "counts": _counts, "densities": _densities, "costs": _costs}
+
+
+def cell(value: Any) -> str:
+    r"""A value as a cell: numbers exactly, nothing for what is missing, and no text that is a formula or two lines.
+
+    >>> [cell(v) for v in (None, 0.1, 7, "=1+1", "-", "a\nb", "north")]
+    ['', '0.1', '7', "'=1+1", "'-", 'a\\nb', 'north']
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return repr(float(value)) if isinstance(value, float) else str(value)
+    text = printable(value)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "|", "%") else text
+
+
+def _csv(name: str, profile: Profile) -> str:
+    fields, text = list(tables()[name].fields), io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(fields)
+    writer.writerows([cell(row.get(field)) for field in fields] for row in rows(name, profile))
+    return text.getvalue()
+
+
+def descriptor(profile: Profile) -> dict[str, Any]:
+    """What is in the package, field by field, and what all of it cost."""
+    spent = profile.spent.to_dict()
+    timed = any(column.part.form is not None for column in profile.columns)  # figures are then times and durations, too
+    kinds = {"number": "any"} if timed else {}
+    return {
+        "name": "private-profile",
+        "title": f"Private report: {printable(profile.title)}",
+        "description": f"{profile.whose} {promise(profile.spent)}".strip(),
+        "privacy": {"spent": spent, "private": profile.private, profile.unit: profile.rows},
+        "resources": [
+            {
+                "name": name,
+                "path": f"{name}.csv",
+                "description": table.about,
+                "schema": {
+                    "fields": [
+                        {"name": field, "type": kinds.get(kind, kind) if name == "figures" else kind}
+                        for field, kind in table.fields.items()
+                    ]
+                },
+            }
+            for name, table in tables().items()
+        ],
+    }
+
+
+def to_package(profile: Profile) -> bytes:
+    """The zip file. The same report gives the same bytes."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        files = {f"{name}.csv": _csv(name, profile) for name in tables()}
+        files["datapackage.json"] = json_text(descriptor(profile), indent=2) + "\n"
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), text.encode("utf-8"))
+    return held.getvalue()
 
 
 def to_json(profile: Profile) -> str:

@@ -14,13 +14,13 @@ from uptack.errors import InvalidArgument
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy
-from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
 from uptack.registry.person_options import in_groups
 from uptack.release import NoReply, Release
+from uptack.statistics.column_options import COUNT_SHARE
 from uptack.statistics.order_statistic_errors import buys_size, ranks
-from uptack.statistics.row_counts import COUNT_SHARE
 from uptack.table.protocol import Table
 from uptack.table.reads import Grouped, named_groups
 from uptack.table.unread import Touched, UnreadTable

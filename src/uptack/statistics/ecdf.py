@@ -1,31 +1,197 @@
-"""The empirical distribution function, with a band for the population that holds everywhere at once."""
+"""The empirical distribution function, with a band for the population that holds everywhere at once.
+
+A private distribution function: a plain value that can be asked anything, for nothing more.
+"""
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.account import Outcome
+from uptack.display import Ends, Record, TabularValue, line
+from uptack.display.plots import PRIVATE, axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, loss
 from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import quantile_trees
-from uptack.statistics.column_input import column
-from uptack.statistics.column_options import Promises, Question, read_question
-from uptack.statistics.distribution import Ecdf
-from uptack.statistics.row_counts import public_size
+from uptack.statistics.column_options import Promises, Question, column, public_size, read_question
 from uptack.statistics.running_noise import RunningCounts, RunningNoise
 from uptack.statistics.statistic import Data, least_n
 from uptack.table.reads import COLUMN
+
+SAMPLING, COUNTS, ROWS = Fraction(7, 10), Fraction(1, 5), Fraction(1, 10)
+"""How a band's failure is divided: the sample, the noise of the counts, the noise of the number of rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Bounds of a distribution function: from knot j on at least lower[j], and up to knot j at most upper[j]."""
+
+    knots: Floats
+    lower: Floats
+    upper: Floats
+    confidence: float
+
+    def at(self, points: ArrayLike) -> tuple[Floats, Floats]:
+        """The bounds at points."""
+        x = np.asarray(points, np.float64)
+        low = np.append(0.0, self.lower)[np.searchsorted(self.knots, x, side="right")]
+        high = np.append(self.upper, 1.0)[np.searchsorted(self.knots, x, side="left")]
+        return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class Ecdf(TabularValue):
+    """A private estimate of the share of rows up to each number.
+
+    `knots` are numbers, `shares` the estimated shares of rows up to them, `n` the public number of rows, `step` the
+    granularity of the column if it has one. It holds no data, and is never asked for more than was released.
+    """
+
+    knots: Floats
+    counts: Floats
+    n: int
+    noise: RunningNoise
+    rows: IntegerLaplace | None = None
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.knots, self.counts):
+            array.setflags(write=False)
+
+    @property
+    def shares(self) -> Floats:
+        """The shares of rows up to the knots: what was counted with noise, made to rise from 0 to 1."""
+        raw = np.clip(self.counts / max(self.n, 1), 0.0, 1.0)
+        up, down = np.maximum.accumulate(raw), np.minimum.accumulate(raw[::-1])[::-1]
+        shares: Floats = (up + down) / 2
+        return shares
+
+    def at(self, points: ArrayLike) -> Any:
+        """The estimated share of rows up to each point.
+
+        Between knots it rises evenly; in a column with a granularity only at the knots. Beyond the outermost knots it
+        is halfway between what it is there and 0 or 1, which it is at ±∞.
+        """
+        x, shares = np.asarray(points, np.float64), self.shares
+        if np.isnan(x).any():
+            raise InvalidArgument("points", "numbers", "NaN")
+        place = np.searchsorted(self.knots, x, side="right")
+        inner = np.interp(x, self.knots, shares) if self.step is None else shares[np.maximum(place - 1, 0)]
+        found = np.where(place == 0, shares[0] / 2, np.where(x > self.knots[-1], (1 + shares[-1]) / 2, inner))
+        found = np.where(x == -np.inf, 0.0, np.where(x == np.inf, 1.0, found))
+        return found if found.ndim else float(found)
+
+    def quantile(self, p: ArrayLike) -> Any:
+        """The number that a share p of the rows lies up to; p must lie between the outermost knots' shares."""
+        levels, shares = np.asarray(p, np.float64), self.shares
+        if not ((levels >= shares[0]) & (levels <= shares[-1])).all():
+            must = f"between {shares[0]:.3g} and {shares[-1]:.3g}, the shares of the outermost knots"
+            raise InvalidArgument("p", must, checks.describe(p), "Quantiles further out were not released.")
+        first = np.searchsorted(shares, levels, side="left")
+        if self.step is not None:
+            found = self.knots[first]
+        else:
+            found = np.interp(levels, shares, self.knots)
+            found = np.where(shares[first] == levels, self.knots[first], found)
+        return found if found.ndim else float(found)
+
+    def share(self, low: float, high: float) -> float:
+        """The estimated share of rows above `low` and up to `high`."""
+        if not low <= high:
+            raise InvalidArgument("high", "at least low", checks.describe(high))
+        return float(self.at(high)) - float(self.at(low))
+
+    def density(self) -> tuple[Floats, Floats]:
+        """A coarse density: edges, and heights between them.
+
+        Knots are joined until a bin is four standard deviations of the noise. What lies beyond all knots is left out.
+        """
+        shares, least = self.shares, 4 * self.noise.spread / max(self.n, 1)
+        kept = [0]
+        for j in range(1, self.knots.size):
+            if shares[j] - shares[kept[-1]] >= least:
+                kept.append(j)
+        edges = self.knots[kept]
+        heights: Floats = np.diff(shares[kept]) / np.diff(edges)
+        return edges, heights
+
+    def band(self, confidence: Rational = 0.95) -> Band:
+        """Bounds that hold the *population's* distribution function everywhere at once, with this confidence.
+
+        **Theorem.** Let α = 1 - confidence. For n independent rows the true shares are everywhere within
+        d = sqrt(ln(2/0.7α)/2n) of the population's, but for 0.7α (Dvoretzky, Kiefer and Wolfowitz, with Massart's
+        constant; any population). The running counts are all within z of the true ones, but for 0.2α: the law of the
+        noise does not depend on the data, and z is its exact quantile. Where the number of rows is secret, it is
+        within t of n but for α/10. Bounds at knots hold between them, since a distribution function rises. Which knots
+        there are may depend on rows and noise: both statements hold for all numbers at once. ∎
+        """
+        failure = 1 - checks.inside_unit("confidence", confidence)
+        off = 0 if self.rows is None else self.rows.cutoff(failure * ROWS / 2) - 1
+        fewest, most = max(self.n - off, 1), self.n + off
+        d = math.sqrt(math.log(float(2 / (failure * SAMPLING))) / (2 * fewest)) * (1 + 1e-12)
+        z = self.noise.bound(failure * COUNTS)
+        low, high = self.counts - z, self.counts + z
+        left = np.arange(self.knots.size) < self.noise.lower  # counted from the lower end; the others from the upper
+        lowest = np.where(left, np.maximum(low, 0) / most, 1 - np.maximum(self.n - low, 0) / fewest)
+        highest = np.where(left, high / fewest, 1 - np.maximum(self.n - high, 0) / most)
+        lower = np.maximum.accumulate(np.clip(lowest - d, 0.0, 1.0))
+        upper = np.minimum.accumulate(np.clip(highest + d, 0.0, 1.0)[::-1])[::-1]
+        return Band(self.knots, lower, upper, float(1 - failure))
+
+    def plot(self, ax: Any = None, confidence: Rational = 0.95, **style: Any) -> Any:
+        """The private distribution function with its band. Returns the axes. It needs matplotlib (`uptack[plots]`).
+
+        Further arguments go to matplotlib's `plot`.
+        """
+        band, ax = self.band(confidence), axes(ax, figsize=(6, 3.2))
+        label = f"{100 * band.confidence:.3g}%: the population's"
+        x = np.repeat(self.knots, 2)
+        low, high = np.append(0.0, np.repeat(band.lower, 2))[:-1], np.append(np.repeat(band.upper, 2), 1.0)[1:]
+        ax.fill_between(x, low, high, color=PRIVATE, alpha=0.15, linewidth=0, label=label)
+        look = {"color": PRIVATE, "linewidth": 1.5, "label": "private"}
+        look |= {} if self.step is None else {"drawstyle": "steps-post"}
+        ax.plot(self.knots, self.shares, **look | style)
+        ax.set_ylim(0, 1)
+        ax.legend(frameon=False)
+        ax.spines[["top", "right"]].set_visible(False)
+        return ax
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """One line per knot: the share of rows up to it, with the band of 95%."""
+        band = self.band()
+        columns = (self.knots.tolist(), self.shares.tolist(), band.lower.tolist(), band.upper.tolist())
+        return [line({"up to": x}, *figure) for x, *figure in zip(*columns, strict=True)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON, with the band of 95%."""
+        band = self.band()
+        return {
+            "knots": self.knots.tolist(),
+            "shares": self.shares.tolist(),
+            "lower": band.lower.tolist(),
+            "upper": band.upper.tolist(),
+            "confidence": band.confidence,
+            "rows": self.n,
+        }
+
+    def __repr__(self) -> str:
+        return f"Ecdf({self.knots.size} knots from {self.knots[0]:.4g} to {self.knots[-1]:.4g})"
+
 
 KNOTS = (3, 5, 9, 19, 39, 79, 159, 319, 639, 999)
 """How many knots there may be; which of them is chosen by public numbers."""
@@ -57,7 +223,7 @@ def ecdf(
     tree of chains (`uptack.mechanisms.quantile_tree`). The other half counts the rows between them, with integer noise
     of a law that does not depend on the data (`uptack.statistics.running_noise`). All else is read off these:
     `value.at(points)`, `value.quantile(p)`, `value.share(low, high)`, `value.density()`, `value.band(confidence)` and
-    `value.plot()` cost nothing more. What the band promises is in `uptack.statistics.distribution.Ecdf.band`.
+    `value.plot()` cost nothing more. What the band promises is in `uptack.statistics.ecdf.Ecdf.band`.
 
     `knots` is how many quantiles are drawn; without it a number that makes the band narrow, by n and ε alone.
 

@@ -12,7 +12,7 @@ depends on n, ε and the levels alone. Chains count rows, so people's weighted r
 
 **Theorem.** Boxes at ranks worked out from the true number of rows are ε-private where it is secret, with ⊥ as a
 candidate. *Proof.* The score of a vector is the largest of its coordinates' scores, and κ the least of theirs. Each
-moves by at most one step where a row comes, goes or is replaced (`uptack.statistics.release_methods`), and so do these.
+moves by at most one step where a row comes, goes or is replaced (`uptack.statistics.statistic`), and so do these.
 ∎ A chain would first have to buy a noisy number of rows, whose noise moves all its targets: up to `FOLLOWED` quantiles
 are closer by boxes.
 """
@@ -33,8 +33,7 @@ from uptack.reach.protocol import Floats
 from uptack.release import EachNoise
 from uptack.statistics import quantile_trees
 from uptack.statistics.column_options import FOLLOWED, Question
-from uptack.statistics.release_methods import inverse_advice, run, saturated, sight, undecided
-from uptack.statistics.statistic import Data, Statistic
+from uptack.statistics.statistic import Data, Statistic, inverse_advice, run, saturated, sight, undecided
 
 HOW = "inverse sensitivity"
 

@@ -15,13 +15,11 @@ from uptack.reach.l_statistics import trimmed_mean as trimmed_segments
 from uptack.reach.l_statistics import winsorized_mean as winsorized_segments
 from uptack.registry import release
 from uptack.release import NoReply, Release
-from uptack.statistics.column_input import column
-from uptack.statistics.column_options import MeanOptions, Options, read_question, resolved
+from uptack.statistics.column_options import MeanOptions, Options, column, read_question, resolved
 from uptack.statistics.mean_intervals import MeanInterval
 from uptack.statistics.moments import HOW, MomentRecipe, clipping, framed
 from uptack.statistics.order_statistic_errors import one_draw, ranks
-from uptack.statistics.release_methods import released
-from uptack.statistics.statistic import Functional, Statistic
+from uptack.statistics.statistic import Functional, Statistic, released
 from uptack.table.reads import MOMENTS
 
 

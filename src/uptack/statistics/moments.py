@@ -17,10 +17,9 @@ from uptack.account import Outcome
 from uptack.display.numbers import number
 from uptack.mechanisms.integer_noise import noisy_integer, noisy_sums
 from uptack.noise import IntegerLaplace
-from uptack.statistics.column_options import Question
+from uptack.statistics.column_options import Question, public_size
 from uptack.statistics.frame_sums import ONE, exact_sums, sensitivity
 from uptack.statistics.frames import MOST_PER_ROW, ColumnFrame, FramePlan, drawn_frame, enough, refusal, tails_of
-from uptack.statistics.row_counts import public_size
 from uptack.statistics.statistic import Data
 
 HOW = "sums over a private frame"

@@ -13,8 +13,7 @@ from uptack.mechanisms.inverse_sensitivity import inverse_loss, steps_needed
 from uptack.privacy import Privacy, loss
 from uptack.reach.l_statistics import quantile_rank
 from uptack.statistics import quantile_trees
-from uptack.statistics.column_options import FOLLOWED
-from uptack.statistics.row_counts import COUNT_SHARE
+from uptack.statistics.column_options import COUNT_SHARE, FOLLOWED
 
 LIKELY = Fraction(1, 20)
 

@@ -13,12 +13,17 @@ from uptack.mechanisms.inverse_sensitivity import inverse_loss
 from uptack.privacy import Privacy, loss
 from uptack.registry import release
 from uptack.release import NoReply, Release
-from uptack.statistics.column_input import column
-from uptack.statistics.column_options import MeanOptions, level, read_question
+from uptack.statistics.column_options import (
+    COUNT_SHARE,
+    MeanOptions,
+    column,
+    in_ticks,
+    level,
+    public_size,
+    read_question,
+)
 from uptack.statistics.order_statistic_errors import secret_size
 from uptack.statistics.quantile_intervals import confidence_of, ends_around, no_interval_of_rows
-from uptack.statistics.row_counts import COUNT_SHARE, public_size
-from uptack.statistics.time_options import in_ticks
 from uptack.table.reads import MOMENTS
 from uptack.table.values.times import spoken
 

@@ -23,8 +23,7 @@ from uptack.privacy import Privacy
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
-from uptack.statistics.column_input import column
-from uptack.statistics.column_options import MeanOptions, Promises, Question, read_question
+from uptack.statistics.column_options import MeanOptions, Promises, Question, column, read_question
 from uptack.statistics.order_statistic_errors import secret_size
 from uptack.table.arguments import as_column
 from uptack.table.conditions import conditions

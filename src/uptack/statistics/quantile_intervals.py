@@ -22,9 +22,8 @@ from uptack.noise import MachineNumbers
 from uptack.reach import LStatistic, Reach
 from uptack.reach.protocol import Floats
 from uptack.release import Advice
-from uptack.statistics.column_options import LEAST_SHARE, Question
+from uptack.statistics.column_options import LEAST_SHARE, Question, size_bounds
 from uptack.statistics.joint_quantiles import HOW
-from uptack.statistics.row_counts import size_bounds
 from uptack.statistics.statistic import Data, least_n
 
 HALF = Fraction(1, 2)

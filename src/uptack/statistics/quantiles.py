@@ -17,8 +17,7 @@ from uptack.reach import Segment
 from uptack.reach.l_statistics import quantile_rank
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.column_input import column
-from uptack.statistics.column_options import Options, Question, level, read_question
+from uptack.statistics.column_options import Options, Question, column, level, public_size, read_question
 from uptack.statistics.joint_quantiles import HOW, followed, quantiles
 from uptack.statistics.order_statistic_errors import one_draw, ranks
 from uptack.statistics.quantile_intervals import (
@@ -29,9 +28,7 @@ from uptack.statistics.quantile_intervals import (
     ends_around,
     no_interval_of_rows,
 )
-from uptack.statistics.release_methods import measured, run
-from uptack.statistics.row_counts import public_size
-from uptack.statistics.statistic import Data, Functional, Statistic, least_n
+from uptack.statistics.statistic import Data, Functional, Statistic, least_n, measured, run
 from uptack.table.reads import MOMENTS
 
 MOST_LEVELS = 1000
@@ -93,7 +90,7 @@ def quantile(
     **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse_sensitivity`). `"ptr"` and
     `"dwork-lei"` are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). Where the
     number of rows is secret, up to eleven quantiles by the inverse method do without it
-    (`uptack.statistics.release_methods`). For more, for an interval and for the other methods, a tenth of ε goes into a
+    (`uptack.statistics.statistic`). For more, for an interval and for the other methods, a tenth of ε goes into a
     noisy one. All hold for people with up to `rows_per_person` rows.
 
     With an increasing list of p the inverse method draws all quantiles at once: with nine of them, a third of the error

@@ -9,8 +9,7 @@ from uptack.exact import Rational
 from uptack.grouping import per_group
 from uptack.registry import release
 from uptack.release import NoReply, Release
-from uptack.statistics.column_input import column
-from uptack.statistics.column_options import MeanOptions, read_question
+from uptack.statistics.column_options import MeanOptions, column, read_question
 from uptack.statistics.mean_intervals import SumInterval
 from uptack.statistics.means import RECIPES
 from uptack.statistics.moments import HOW, clipping, framed

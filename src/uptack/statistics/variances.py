@@ -18,8 +18,7 @@ from uptack.noise import IntegerLaplace
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
-from uptack.statistics.column_input import column
-from uptack.statistics.column_options import MeanOptions, Question, read_question
+from uptack.statistics.column_options import MeanOptions, Question, column, read_question
 from uptack.statistics.frame_sums import ONE
 from uptack.statistics.mean_intervals import laplace_quantile, normal_quantile
 from uptack.statistics.moments import HOW, MomentRecipe, Moments, clipping, framed

@@ -112,7 +112,7 @@ def _counted(data: Data, n: int, knots: Floats, question: Question) -> Ecdf:
     low, high = question.account.draw(RunningCounts(loss.Pure(question.epsilon), noise), bins)
     counts = np.concatenate((low, n - high[::-1])).astype(np.float64)
     step = None if question.granularity is None else float(question.granularity)
-    return Ecdf(knots, counts, n, noise, question.count, step)
+    return Ecdf(knots, counts, n, noise, question.count, step, question.rows)
 
 
 def _between(x: Floats, knots: Sequence[float]) -> list[int]:

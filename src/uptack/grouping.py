@@ -39,6 +39,11 @@ SHARE = Fraction(1, 10)
 """The part of ε that buys a list of groups. At δ = 1e-6 it finds groups of half the rows that a median needs: 110/ε."""
 MOST_GROUPS = 10_000
 """Public groups in one request: each is a release of its own."""
+DEPENDENT = (
+    "an interval for the population takes rows for independent of each other, also those of one person; "
+    "with person= it is about people"
+)
+"""What a reader of a group must know where people have several rows: the statistic is asked about single rows."""
 Reply = Release[Any] | NoReply
 __all__ = ["Groups", "per_group"]
 
@@ -193,7 +198,8 @@ def per_group(
     e^((g-1)ε/g), and let a person own up to g rows, in any groups. Then the answers for all public groups together are
     (ε, δ)-private, whatever the number of groups (`uptack.privacy.cost`, Disjoint). f is run at these parameters. (It
     would not be enough that f is ε-private for g rows per person in each group: a person with one row in each of g
-    groups could lose ε in each.)
+    groups could lose ε in each.) It is asked about single rows, so an interval that it makes for the population takes
+    them for independent of each other, which the reply says. With `person=` intervals are about people.
 
     **Unknown groups** (`groups=None`) need δ. A `share` of ε pays for a list of the groups whose noisy number of rows
     reaches a cutoff (`uptack.discrete.categories.Screen`), which is (share·ε, δ)-private. f gets the rest of ε. Nothing
@@ -225,7 +231,10 @@ def per_group(
         budget["delta"] = plan.each.exact_delta
 
     def run(rows: tuple[Any, ...]) -> Reply:
-        return _within(f(*rows, **budget, **options), plan.each)
+        reply = _within(f(*rows, **budget, **options), plan.each)
+        if relation.rows_per_person == 1 or not isinstance(reply, Release) or reply.noise is None:
+            return reply
+        return replace(reply, notes=(*reply.notes, DEPENDENT))
 
     data = _grouped(x, by)
     if plan.public is not None:

@@ -5,6 +5,7 @@ import math
 import sys
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from flint import arb, ctx
 

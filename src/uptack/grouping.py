@@ -40,6 +40,11 @@ from uptack.table.values.kinds import in_order
 
 SHARE = Fraction(1, 10)
 """The part of ε that buys a list of groups. At δ = 1e-6 it finds groups of half the rows that a median needs: 110/ε."""
+DEPENDENT = (
+    "An interval for the population takes rows to be independent of each other, also those of one person; with person= "
+    "it is about people."
+)
+"""What a reader of a group must know where people have several rows: the statistic is asked about single rows."""
 Reply = Release[Any] | NoReply
 __all__ = ["Groups", "per_group"]
 
@@ -217,7 +222,8 @@ def per_group(
     group. With ε' = ε/h and δ' = δ/(1 + e^ε' + ... + e^((h-1)ε')) the answers for all public groups together are
     (ε, δ)-private, whatever the number of groups (`uptack.privacy.cost`, Disjoint). f is run at these parameters: what
     is asked for is what it costs. (It would not be enough that f is ε-private for h rows per person in each group: a
-    person with one row in each of h groups could lose ε in each.)
+    person with one row in each of h groups could lose ε in each.) It is asked about single rows, so an interval that it makes
+    for the population takes them to be independent, and the reply says so. With `person=` intervals are about people.
 
     **Unknown groups** (`groups=None`) need δ. A `share` of ε pays for a list of the groups whose noisy number of rows
     reaches a cutoff (`uptack.discrete.categories.Screen`), which is (share·ε, δ)-private. f gets the rest of ε. The
@@ -259,7 +265,7 @@ def per_group(
     each, screen = plan.each(g), None if plan.listing is None else plan.screen(g)
     sizes = None if screen is None else frequent(screen, data.sizes(), bits)
     chosen = plan.public or sorted(sizes.value if sizes else (), key=_order)
-    replies = {group: _run(f, data.rows(group), each, options, bits) for group in track(chosen, "groups")}
+    replies = {group: _noted(_run(f, data.rows(group), each, options, bits), relation) for group in track(chosen, "groups")}
     tree = _loss(plan.limit, sizes, replies.values(), g)
     name = getattr(f, "__name__", "statistic").replace("_", " ")
     how = f"{name} per group" + (f" (unknown groups, cutoff {screen.cutoff})" if screen else "")
@@ -275,6 +281,13 @@ def _run(
     if not each.pure:
         budget["delta"] = each.exact_delta
     return _within(f(*rows, **budget, **options), each)
+
+
+def _noted(reply: Reply, relation: Adjacency) -> Reply:
+    """The reply of a group, which says what its interval takes for granted."""
+    if relation.person or relation.rows_per_person == 1 or not isinstance(reply, Release) or reply.noise is None:
+        return reply
+    return replace(reply, notes=(*reply.notes, DEPENDENT))
 
 
 def _membership(relation: Adjacency, g: int, plan: _Plan) -> tuple[str, ...]:

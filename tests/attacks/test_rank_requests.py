@@ -45,6 +45,5 @@ def test_several_rows_of_one_person_are_said_to_be_taken_for_independent(rows):
         ut.superiority(x, ward, **groups),
         ut.mann_whitney(x, ward, **groups),
         ut.kruskal_wallis(x, ward, **groups),
-        ut.median_difference(x, ward, interval=0.9, **groups | {"epsilon": 20}),
     ):
         assert (DEPENDENT in found.notes) is (rows > 1)

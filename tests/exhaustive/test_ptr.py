@@ -1,14 +1,17 @@
 """Propose-test-release: the exact law of the whole mechanism against (ε, δ), on whole tiny universes."""
 
 import itertools
+import math
+import sys
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from flint import arb, ctx
 
 from tests.exhaustive.universe import STATISTICS, substituted, tables
 from uptack.exact import ball, upper
-from uptack.mechanisms.ptr import diameter, grid, log_grid, ratio, same_bin
+from uptack.mechanisms.ptr import LOG_SLACK, SMALLEST, diameter, grid, log_grid, ratio, same_bin
 from uptack.noise import IntegerLaplace
 
 VALUES = (0.0, 1.0, 2.0, 5.0)
@@ -98,3 +101,17 @@ def test_pass_probabilities_of_neighbours_stay_within_e_to_the_epsilon():
             assert passing(a, t) <= rise * passing(b, t)
             assert 1 - passing(a, t) <= rise * (1 - passing(b, t))
     assert upper(passing(1, t)) <= DELTA
+
+
+@pytest.mark.parametrize("width", [0.01, 0.07, 0.26, 0.69])
+@pytest.mark.parametrize("shift", [Fraction(0), Fraction(1, 2)])
+def test_bins_of_logarithms_are_as_wide_as_they_say_where_the_floats_end(width, shift):
+    """The bound of the answer's noise is a bin. The last bin below the largest float was up to 0.78 wider."""
+    index, largest = log_grid(width, shift), math.log(sys.float_info.max)
+    ends = np.concatenate([np.linspace(705, largest - 1e-9, 2000), np.linspace(-745, -700, 2000)])
+    scales = sorted({math.exp(x) for x in ends.tolist()} | {sys.float_info.max, 5e-324, 1e-323} - {0.0})
+    bins = [index(x) for x in scales]
+    assert bins == sorted(bins)
+    for _, some in itertools.groupby(zip(bins, scales, strict=True), key=lambda pair: pair[0]):
+        inside = [math.log(max(x, SMALLEST)) for _, x in some]
+        assert inside[-1] - inside[0] <= width + LOG_SLACK

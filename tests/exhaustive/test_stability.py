@@ -8,10 +8,12 @@ import pytest
 from flint import ctx
 
 from tests.exhaustive.universe import substituted, tables
+from uptack.account import AssumptionFailed
 from uptack.blocks.block_evaluation import random_blocks
 from uptack.exact import ball, upper
-from uptack.mechanisms.stability import noise_law
+from uptack.mechanisms.stability import StabilityTest, noise_law
 from uptack.noise import SeededEntropy
+from uptack.privacy.loss import Answer, Test, Unit
 from uptack.reach.instability import argmax_distance, gap_distance, median_distance, mode_distance, winner
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 20)
@@ -149,3 +151,11 @@ def test_the_mode_of_blocks_is_private(blocks, times, f):
 def test_the_formulas():
     assert [gap_distance(g, "add/remove") for g in range(5)] == [0, 0, 1, 2, 3]
     assert [gap_distance(g, "substitute") for g in range(6)] == [0, 0, 0, 1, 1, 2]
+
+
+def test_values_that_a_reader_tells_apart_are_two_to_the_price():
+    test = StabilityTest(Unit(Test(1, 1e-6), Answer(0)), 1)
+    assert test.price(((0.0,), 5), ((0.0,), 4), None) == pytest.approx(1)
+    for other in (-0.0, 0, False):
+        with pytest.raises(AssumptionFailed):
+            test.price(((0.0,), 5), ((other,), 4), None)

@@ -1,5 +1,6 @@
 """Composed loss distributions: beside exact sums, and beside dp-accounting."""
 
+import itertools
 import math
 from collections import Counter
 from fractions import Fraction
@@ -20,7 +21,8 @@ from uptack.privacy.accounting import (
     worst_case,
 )
 from uptack.privacy.loss import Approximate, BoundedRange, Pure
-from uptack.statistics.quantile_intervals import rank_bounds
+from uptack.statistics.column_options import read_question
+from uptack.statistics.quantile_intervals import IntervalRanks, rank_bounds
 
 TINY = Fraction(1, 10**4)
 
@@ -79,3 +81,28 @@ def test_ranks_around_a_quantile_are_those_of_the_binomial(n, p):
         low, high = rank_bounds(n, n, p, q, people=False)
         assert low == stats.binom.ppf(float(q), n, float(p))
         assert high == stats.binom.isf(float(q), n, float(p)) + 1
+
+
+def rows_up_to(people, p):
+    """The law of the number of rows up to the p-quantile, where each person's rows are copies of each other."""
+    law = np.ones(1)
+    for rows in people:
+        law = np.convolve(law, np.r_[1 - p, np.zeros(rows - 1), p])
+    return law
+
+
+@pytest.mark.parametrize("p", [Fraction(1, 2), Fraction(1, 5)])
+@pytest.mark.parametrize("people", [[6] * 50, [6] * 40 + [1] * 61, [5] * 60, [6] * 50 + [1]])
+def test_an_interval_of_a_quantile_holds_where_rows_of_a_person_are_copies(people, p):
+    n, confidence = sum(people), Fraction(9, 10)
+    question = read_question("median", 50, {"rows_per_person": 6})
+    ends = IntervalRanks.of(n, p, confidence, Fraction(20), question)
+    low, high = ends.low + 6 * ends.steps, ends.high - 6 * ends.steps
+    law = rows_up_to(people, float(p))
+    assert law[: max(low, 0)].sum() + law[high:].sum() <= float(1 - confidence) * 8 / 10
+
+
+def test_ranks_of_copies_rise_with_the_number_of_rows():
+    for g in (2, 3, 7):
+        ends = [rank_bounds(n, n, Fraction(2, 5), Fraction(1, 50), False, g) for n in range(300)]
+        assert all(a[0] <= b[0] and a[1] <= b[1] for a, b in itertools.pairwise(ends))

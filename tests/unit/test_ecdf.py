@@ -83,6 +83,19 @@ def test_the_band_covers_the_population():
     assert stats.binom.cdf(covered, runs, 0.8) > FALSE_ALARM
 
 
+def test_the_band_holds_where_rows_of_a_person_are_copies():
+    """At 80% in 100 runs: 20 rows each of 150 people are no more than 150 rows."""
+    covered, runs = 0, 100
+    grid = np.linspace(-3, 3, 601)
+    truth = stats.norm.cdf(grid)
+    for seed in range(runs):
+        x = np.repeat(np.random.default_rng(seed).normal(size=150), 20)
+        found = ut.ecdf(x, epsilon=200, knots=9, rows_per_person=20, entropy=SeededEntropy(seed))
+        low, high = found.value.band(0.8).at(grid)
+        covered += bool((low <= truth).all() and (truth <= high).all())
+    assert stats.binom.cdf(covered, runs, 0.8) > FALSE_ALARM
+
+
 @pytest.mark.parametrize(
     "noise",
     [RunningNoise.of(12, Fraction(1), 2), RunningNoise(9, 8, 3, Fraction(4)), RunningNoise(7, 6, 2, Fraction(1, 3))],

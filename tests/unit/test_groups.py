@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 import uptack as ut
 from tests.helpers import CountingEntropy, assert_fits
+from uptack.account import AssumptionFailed
 from uptack.discrete.categories import Capped, Screen, numbered
 from uptack.discrete.histograms import histogram
 from uptack.discrete.private_count import count
-from uptack.grouping import PlainGroups, per_group
+from uptack.grouping import DEPENDENT, PlainGroups, per_group
 from uptack.noise import IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, cost, loss
 from uptack.release import Advice, NoReply, Release
@@ -573,3 +574,22 @@ def test_crosstabs_and_margins():
     assert list(session.margins(["a", "b"], which=2, **BUDGET)) == [("a", "b")]
     with pytest.raises(ut.InvalidArgument, match="which"):
         session.margins("a", "b", which=3, **BUDGET)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("f", [ut.statistics.mean, ut.statistics.proportion, partial(ut.median, interval=0.9)])
+def test_groups_say_that_their_intervals_take_rows_for_independent(f, rows):
+    x = np.random.default_rng(1).normal(size=4000)
+    made = per_group(f, x, np.arange(4000) % 2, groups=[0], epsilon=20, rows_per_person=rows)
+    assert (DEPENDENT in made.value[0].notes) is (rows > 1)
+    bare = per_group(ut.median, x, np.zeros(4000), groups=[0], epsilon=9, rows_per_person=2)
+    assert DEPENDENT not in bare.value[0].notes
+
+
+def test_the_price_of_a_screen_adds_up_what_rises():
+    """Two new categories, one row each, are told apart twice as often as one: more than δ is for."""
+    screen = Screen.of(Fraction(1), Fraction(1, 1000), ADD_REMOVE)
+    one, two = (("a",), np.array([50])), (("a", "b", "c"), np.array([50, 1, 1]))
+    assert screen.price(one, (("a", "b"), np.array([50, 1])), ((), np.array([]))) == pytest.approx(1)
+    with pytest.raises(AssumptionFailed):
+        screen.price(one, two, ((), np.array([])))

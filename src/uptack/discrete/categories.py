@@ -156,7 +156,7 @@ class Screen(Mechanism[Table, tuple[tuple[Hashable, ...], Integers]]):
         """What the moves of counts cost, up to the cap; and what passes the cap must be within δ."""
         move = table_moves(value, other)
         assert isinstance(self.loss, Approximate)
-        rise = max(map(abs, move), default=0)
+        rise = max(sum(m for m in move if m > 0), -sum(m for m in move if m < 0))  # at worst in one category
         if rise and not self.law.exact_tail(self.law.most - rise + 1) <= Fraction(self.loss.delta):
             raise AssumptionFailed("a category of few rows is shown with a probability above δ")
         return self.law.price(move)

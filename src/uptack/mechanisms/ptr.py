@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import bisect
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -100,16 +101,20 @@ def log_grid(width: float, shift: Fraction) -> Index:
     """The same for ln x, with a bin of its own for x = 0.
 
     A bin starts at the float nearest to e^((i + shift)·width), and x is compared with that: a logarithm alone might
-    not keep order.
+    not keep order. So bins are as wide as they say up to the largest float. Smaller numbers than `SMALLEST` count as
+    that one: there floats are too far apart for bins.
     """
 
     def start(i: int) -> float:
-        exponent = (i + float(shift)) * width
-        return math.exp(exponent) if exponent < 709 else math.inf
+        try:
+            return math.exp((i + float(shift)) * width)
+        except OverflowError:
+            return math.inf
 
     def index(x: float) -> float:
         if x == 0 or math.isinf(x):
             return -math.inf if x == 0 else x
+        x = max(x, SMALLEST)
         i = math.floor(math.log(x) / width - float(shift))
         while x < start(i):
             i -= 1
@@ -142,6 +147,9 @@ class FactorNoise:
         low, high = self.logarithm.around(math.log(value), confidence)
         return math.exp(low), math.exp(high)
 
+
+SMALLEST = sys.float_info.min
+"""A scale above 0 counts as this much at least. Below, floats lose digits, and bins of their logarithms are uneven."""
 
 LOG_SLACK = 1e-11
 """What computing logarithms in floats may add to a difference of two of them."""
@@ -185,7 +193,7 @@ class TestedAnswer(Mechanism[Build, Answer | None]):
         step = float(Fraction(grid.step))
         noise = GridNoise(law, step, step / 2)
         logarithm = self.scale and value != 0
-        start = math.log(value) if logarithm else 0.0 if self.scale else value
+        start = math.log(max(value, SMALLEST)) if logarithm else 0.0 if self.scale else value
         noisy = float(grid.move(np.nan_to_num(np.array([start])), law.draw(1, entropy))[0])
         if not self.scale:
             return Answer(noisy, noise, place)
@@ -228,7 +236,7 @@ class TestedAnswer(Mechanism[Build, Answer | None]):
         if self.scale:
             if not value or not other:
                 raise AssumptionFailed("a scale of 0 and another one both pass the test")
-            value, other = math.log(value), math.log(other)
+            value, other = math.log(max(value, SMALLEST)), math.log(max(other, SMALLEST))
         return abs(other - value) / float(Fraction(grid.step)) / float(Fraction(law.scale))
 
 

@@ -13,7 +13,6 @@ from uptack.mechanisms.integer_noise import noisy_sums
 from uptack.mechanisms.inverse_sensitivity import Candidates, InverseDraw, Refusal, boxes, steps_needed, worth_asking
 from uptack.noise import IntegerLaplace
 from uptack.ranks.contrast_draws import EXAMPLE, HOW, Contrast, ContrastOptions, Sizes, contrast, difference
-from uptack.ranks.rank_options import sampling_note
 from uptack.reach.group_difference import Difference
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
@@ -122,7 +121,7 @@ class _Ends:
 
     **Theorem.** Let α = 1 - confidence, and Q₁, Q₂ the populations' quantiles. But for α/10 the sizes lie in their
     ranges (where they are public there is nothing to fail). But for 7α/10, a quarter of it for each of four events,
-    a(l₁) ≤ Q₁ ≤ a(u₁) and b(l₂) ≤ Q₂ ≤ b(u₂), by the binomial laws of the rows up to the quantiles. Then
+    a(l₁) ≤ Q₁ ≤ a(u₁) and b(l₂) ≤ Q₂ ≤ b(u₂), by the laws of the rows up to the quantiles (`rank_bounds`). Then
     a(l₁) - b(u₂) ≤ Q₁ - Q₂ ≤ a(u₁) - b(l₂). Each end aims a number of ranks further out in both groups, and misses by
     more, not being ⊥, with a chance of α/10. ∎ Where the groups do not bear the steps that a reply for `sure` needs,
     ends aim less far out, and ⊥ is a candidate (`uptack.statistics.quantiles`). It may not be `worth` trying.
@@ -138,7 +137,7 @@ class _Ends:
     def of(cls, bounds: tuple[Sizes, Sizes], p: Fraction, confidence: Fraction, epsilon: Fraction, rows: int) -> _Ends:
         """For ranges of both sizes, and an ε for each end."""
         failing = 1 - confidence
-        aimed = [rank_bounds(least, most, p, failing * Fraction(7, 40), False) for least, most in bounds]
+        aimed = [rank_bounds(least, most, p, failing * Fraction(7, 40), False, rows) for least, most in bounds]
         room = min(min(low - 1, least - high) for (low, high), (least, _) in zip(aimed, bounds, strict=True))
         needed = steps_needed(epsilon, OFFSETS.size, failing / 10)
         steps = min(max(room // (2 * rows), 0), needed)
@@ -181,7 +180,7 @@ def _with_interval(found: Contrast, p: Fraction, confidence: Fraction) -> Outcom
     percent = f"{float(100 * confidence):g}%"
     note = f"Three quarters of ε were spent on the {percent} interval for the difference in the population."
     noise = PopulationInterval(confidence, min(values[0], values[1]), max(values[0], values[1]))
-    return replace(drawn, noise=noise, notes=(*found.notes, *sampling_note(question.account), note))
+    return replace(drawn, noise=noise, notes=(*found.notes, note))
 
 
 def _exactly(sizes: Sizes) -> tuple[Sizes, Sizes]:

@@ -59,7 +59,8 @@ class Ecdf(TabularValue):
     """A private estimate of the share of rows up to each number.
 
     `knots` are numbers, `shares` the estimated shares of rows up to them, `n` the public number of rows, `step` the
-    granularity of the column if it has one. It holds no data, and is never asked for more than was released.
+    granularity of the column if it has one, `each` how many rows one person may have. It holds no data, and is never
+    asked for more than was released.
     """
 
     knots: Floats
@@ -68,6 +69,7 @@ class Ecdf(TabularValue):
     noise: RunningNoise
     rows: IntegerLaplace | None = None
     step: float | None = None
+    each: int = 1
 
     def __post_init__(self) -> None:
         for array in (self.knots, self.counts):
@@ -139,11 +141,17 @@ class Ecdf(TabularValue):
         noise does not depend on the data, and z is its exact quantile. Where the number of rows is secret, it is
         within t of n but for α/10. Bounds at knots hold between them, since a distribution function rises. Which knots
         there are may depend on rows and noise: both statements hold for all numbers at once. ∎
+
+        **With up to g rows per person**, which may be copies of each other, d = sqrt(g·ln(2g/0.7α)/2n). *Proof.* Put
+        the first row of everybody into one part of the table, the second ones into another, and so on. Each of the g
+        parts has independent rows, so that the first statement holds for all of them but for 0.7α, with 0.7α/g for
+        each. With n_j rows in part j the shares of all rows are off by at most Σ(n_j/n)·sqrt(ln(2g/0.7α)/2n_j), which
+        is largest for parts of one size. ∎
         """
         failure = 1 - checks.inside_unit("confidence", confidence)
         off = 0 if self.rows is None else self.rows.cutoff(failure * ROWS / 2) - 1
         fewest, most = max(self.n - off, 1), self.n + off
-        d = math.sqrt(math.log(float(2 / (failure * SAMPLING))) / (2 * fewest)) * (1 + 1e-12)
+        d = math.sqrt(self.each * math.log(float(2 * self.each / (failure * SAMPLING))) / (2 * fewest)) * (1 + 1e-12)
         z = self.noise.bound(failure * COUNTS)
         low, high = self.counts - z, self.counts + z
         left = np.arange(self.knots.size) < self.noise.lower  # counted from the lower end; the others from the upper
@@ -278,7 +286,7 @@ def _counted(data: Data, n: int, knots: Floats, question: Question) -> Ecdf:
     low, high = question.account.draw(RunningCounts(loss.Pure(question.epsilon), noise), bins)
     counts = np.concatenate((low, n - high[::-1])).astype(np.float64)
     step = None if question.granularity is None else float(question.granularity)
-    return Ecdf(knots, counts, n, noise, question.count, step)
+    return Ecdf(knots, counts, n, noise, question.count, step, question.rows)
 
 
 def _between(x: Floats, knots: Sequence[float]) -> list[int]:

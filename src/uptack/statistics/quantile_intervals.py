@@ -104,6 +104,8 @@ class IntervalRanks:
     q, Σs > l - 1, and for the shares below Q, Σs < u, but for 2q. Rounding loses less than half a person
     (`uptack.table.unit`). So F(Q) ≥ (l - 1 - 1/2)·U and F(Q-) < u·U, which is z(l - 1) ≤ Q ≤ z(u + 1). Where
     there is one number per person it is as with rows.
+
+    **With up to g rows per person** (`rows_per_person`) rows may be copies of each other: see `rank_bounds`.
     """
 
     low: int
@@ -125,7 +127,7 @@ class IntervalRanks:
         failing, rows = 1 - confidence, question.rows
         least, most = size_bounds(n, question, failing / 10)
         share = failing * (Fraction(7, 20) if question.size_is_secret else Fraction(8, 20))
-        low, high = rank_bounds(least, most, p, share, people)
+        low, high = rank_bounds(least, most, p, share, people, rows)
         room, needed = min(low - 1, least - high) // (2 * rows), steps_needed(epsilon, OFFSETS.size, failing / 10)
         steps, sure = min(max(room, 0), needed), room >= needed
         worth = sure or worth_asking(room, epsilon, failure=failing / 10, near=NEAR)
@@ -153,11 +155,23 @@ HUGE = 10**15
 """From so many rows on the law of the binomial is not computed but bounded."""
 
 
-def rank_bounds(least: int, most: int, p: Fraction, q: Fraction, people: bool) -> tuple[int, int]:
-    """Ranks between whose order statistics Q lies but for 2q: of rows, or of people with several."""
-    if not people:
+def rank_bounds(least: int, most: int, p: Fraction, q: Fraction, people: bool, rows: int = 1) -> tuple[int, int]:
+    """Ranks between whose order statistics Q lies but for 2q: of rows, or of people with several.
+
+    **Theorem.** Let people own up to g of the n rows, which may have anything to do with each other, and M = ⌈n/g⌉.
+    With b and a what Binomial(M, p) is below, and at or above, with a probability of at most q/e each, Q lies between
+    the order statistics of ranks g(b - 2) + 2 and g·a but for 2q. *Proof.* The number of rows below Q is at most g·B in
+    increasing convex order, B binomial with M and p: copies are the least independent that rows can be. So it is g·a or
+    more with a chance of at most e·P(B ≥ a) ≤ q (Bentkus 2004, as above). If the row of the lower rank is above Q, at
+    least n - g(b - 2) - 1 ≥ g(M - b + 1) rows are, which has at most e·P(B ≤ b - 1) ≤ q, in the same way. Both ranks
+    rise with n. ∎
+    """
+    if people:
+        return _below(least, p, q / EULER) - 1, _above(most, p, q / EULER) + 1
+    if rows == 1:
         return _below(least, p, q), _above(most, p, q)
-    return _below(least, p, q / EULER) - 1, _above(most, p, q / EULER) + 1
+    fewest, all_copies = -(-least // rows), -(-most // rows)
+    return rows * (_below(fewest, p, q / EULER) - 2) + 2, rows * _above(all_copies, p, q / EULER)
 
 
 @lru_cache(256)

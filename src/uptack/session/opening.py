@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
 from uptack.privacy.adjacency import adjacency as check_adjacency
+from uptack.registry.guard import SILENCE
 from uptack.session.kinds import settled
 from uptack.session.session import Session
 from uptack.session.units import about, called, check_ledger
@@ -82,7 +85,8 @@ def open(
         thousands=thousands, na=na,
     )  # fmt: skip
     options = settled(data, schema.filled(how), ledger).given()
-    rows = open_table(data, person=relation.person or None, **options)
+    with SILENCE, np.errstate(all="ignore"):  # ids are read here, and no warning may tell of one
+        rows = open_table(data, person=relation.person or None, **options)
     schema.fits(rows.kinds)
     word = called((schema.noun or "row") if noun is None else noun)
     return Session(rows, ledger, analyst, relation, missing, entropy_source(entropy), word, schema)

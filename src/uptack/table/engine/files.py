@@ -327,7 +327,9 @@ def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
     texts = [_is_text(f.type) for f in plain] + [False] * len(folders)
     fields = [(f.name, pa.binary() if _is_text(f.type) else f.type) for f in plain]
     parts = pads.partitioning(pa.schema(folders), flavor="hive") if folders else None
-    read = pads.dataset(names, format="parquet", schema=pa.schema([*fields, *folders]), partitioning=parts)
+    coded = [f.name for f in plain if pa.types.is_dictionary(f.type)]  # else Arrow checks texts whose codes it narrows
+    form = pads.ParquetFileFormat(read_options=pads.ParquetReadOptions(dictionary_columns=coded))
+    read = pads.dataset(names, format=form, schema=pa.schema([*fields, *folders]), partitioning=parts)
     raw = _new_name()
     con.con.register(raw, read)
     types = dict(con.con.execute(f"SELECT column_name, column_type FROM (DESCRIBE {table.get_name()})").fetchall())

@@ -176,3 +176,12 @@ def test_products_of_found_levels_are_counted_before_they_are_made(monkeypatch):
     )
     assert isinstance(linear_regression(rows, formula="y ~ C(a):C(b):C(c)", epsilon=100, delta=1e-2), NoReply)
     assert made == [()]
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.arrow", "rows.duckdb"])
+def test_a_file_that_cannot_be_opened_is_an_error_without_another_behind_it(tmp_path, name):
+    (tmp_path / name).write_bytes(b"alice,7\n" * 2000)
+    with pytest.raises(InvalidArgument, match="data must be a") as caught:
+        uptack.open(tmp_path / name)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None

@@ -6,11 +6,12 @@ import contextlib
 import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from uptack import checks
@@ -24,6 +25,7 @@ from uptack.table.names import known
 from uptack.table.schema import Schema
 from uptack.table.snapshots import state
 
+T = TypeVar("T")
 FORMATS = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -94,30 +96,30 @@ def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
         if form not in ALLOWED[option]:
             raise InvalidArgument(option, f"left out for {form}", checks.describe(value))
     if form == "url":
-        with _readable(*_database(name)):
-            return _in_database(_connected(name), wanted)
+        return _readable(lambda: _in_database(_connected(name), wanted), *_database(name))
     if form == "duckdb":
         if "://" not in name and not Path(name).exists():
             raise InvalidArgument("data", "a file that exists", repr(name))
-        with _readable("a database of DuckDB that can be opened", repr(name), DATABASE):
-            return _in_database(connection.duckdb(name, read_only=True, **settings), wanted)
+        must = "a database of DuckDB that can be opened"
+        con = partial(connection.duckdb, name, read_only=True, **settings)
+        return _readable(lambda: _in_database(con(), wanted), must, repr(name), DATABASE)
     found = [name] if "://" in name else local(name, tuple(end for end, kind in FORMATS.items() if kind == form))
     if form == "csv":
         return _csv(found, settings, options, told)
     opener = arrow if form == "arrow" else lambda con, names: parquet(con, names, options.hive)
-    with _readable(f"{NAMED[form]} that can be read", repr(name), STREAM if form == "arrow" else ""):
-        table = opener(connection.duckdb(**settings), found)
+    must, fix = f"{NAMED[form]} that can be read", STREAM if form == "arrow" else ""
+    table = _readable(lambda: opener(connection.duckdb(**settings), found), must, repr(name), fix)
     if told is not None:
         told.check(table.columns)
     return table
 
 
-@contextlib.contextmanager
-def _readable(must: str, got: str, fix: str) -> Iterator[None]:
-    """An error of an engine while it opens something is one about `data`. What the engine says may quote a cell."""
+def _readable(read: Callable[[], T], must: str, got: str, fix: str) -> T:
+    """What `read()` returns. An error of an engine while it opens something is one about `data`, with nothing behind
+    it: what the engine says may quote a cell. A context manager would keep it as the context of ours.
+    """
     try:
-        yield
-        return
+        return read()
     except UptackError:
         raise
     except Exception:

@@ -59,13 +59,19 @@ def test_a_thread_that_needs_ibis_waits_for_one_that_reads(tmp_path):
     assert list(found[0]) == ["a"]
 
 
-@pytest.mark.parametrize("name", ["A", "", "b\0c", "b"])
-def test_one_broken_text_changes_no_other_whatever_columns_are_called(tmp_path, name):
-    """By its name, the column was not found, or all of its texts were bytes to be escaped."""
+@pytest.mark.parametrize("codes", [None, pa.int8(), pa.int32()], ids=str)
+@pytest.mark.parametrize("name", ["A", "", "b\0c", "b", "b.c"])
+def test_one_broken_text_changes_no_other_whatever_columns_are_called(tmp_path, name, codes):
+    """By its name, the column was not found, or all of its texts were bytes to be escaped.
+
+    Categories of pandas have codes of 8 bits. Arrow checks texts when it makes such codes of its own.
+    """
     told = []
     for last in (b"q", b"\xff"):
         raw = pa.array(["ä".encode(), last], pa.binary())
         texts = pa.StringArray.from_buffers(2, raw.buffers()[1], raw.buffers()[2])
+        if codes is not None:
+            texts = pa.DictionaryArray.from_arrays(pa.array([0, 1], codes), texts)
         pq.write_table(pa.table([[1, 2], texts], names=["a", name]), tmp_path / "rows.parquet")
         rows = open_table(tmp_path / "rows.parquet")
         told.append((dict(rows.kinds), categories(rows, list(rows.kinds)[1])))
@@ -170,3 +176,12 @@ def test_products_of_found_levels_are_counted_before_they_are_made(monkeypatch):
     )
     assert isinstance(linear_regression(rows, formula="y ~ C(a):C(b):C(c)", epsilon=100, delta=1e-2), NoReply)
     assert made == [()]
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.arrow", "rows.duckdb"])
+def test_a_file_that_cannot_be_opened_is_an_error_without_another_behind_it(tmp_path, name):
+    (tmp_path / name).write_bytes(b"alice,7\n" * 2000)
+    with pytest.raises(InvalidArgument, match="data must be a") as caught:
+        uptack.open(tmp_path / name)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None

@@ -1,6 +1,7 @@
 """Sessions for people: nothing but released values tells how many rows anybody has, or what the ids are."""
 
 import json
+import warnings
 
 import ibis
 import numpy as np
@@ -261,3 +262,23 @@ def test_ids_of_types_without_one_equality_are_refused_by_their_type(name):
             said.append(str(raised.value))
         assert all("id" not in line.names for line in repeats(open_table(con.table("t"))))
     assert len(set(said)) == 1
+
+
+class _Subclassed(int):
+    """Python warns of a number whose `__int__` is of a subclass."""
+
+    def __int__(self):
+        return _Subclassed(3)
+
+
+SIGNALLING = np.array([0x7F800001], np.uint32).view(np.float32)
+
+
+@pytest.mark.parametrize(
+    "ids", [np.append(np.ones(9, np.float32), SIGNALLING), [1] * 9 + [_Subclassed(7)]], ids=["NumPy's", "Python's"]
+)
+def test_no_id_makes_a_session_warn_when_it_is_opened(ids):
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="warn"):
+        warnings.simplefilter("always")
+        ut.open({"id": ids, "x": np.arange(10.0)}, person="id")
+    assert not caught

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import uptack as ut
+from uptack.account import observed_by
 from uptack.kernels.density_curves import DensityCurve, FourierDensity
 from uptack.privacy.loss import BoundedRange
 from uptack.report import Figure, density_bars, divide, plan, profile, to_html, to_json, to_markdown, write
@@ -292,8 +293,17 @@ def test_a_release_that_does_more_than_was_paid_for_is_withheld():
     request = Request("quantile", "x", epsilon=0.5, p=[0.25, 0.5, 0.75])
     tree = opened.loss_of(request)
     paid = opened.pay([tree], 1e-6, "a plan")
-    with pytest.raises(ut.UptackError, match="cost more than was debited"):
+    draws = []
+
+    def record(mechanism, value, draw):
+        draws.append(mechanism)
+        return draw()
+
+    with observed_by(record), pytest.raises(ut.UptackError, match="no rows were read"):
         opened.pay([BoundedRange(0.4)], 1e-6, "less").run(request, BoundedRange(0.4))
+    assert not draws
+    with pytest.raises(ut.UptackError, match="more to the data"):  # which a range is no room for
+        opened.pay([BoundedRange(4)], 1e-6, "else").run(Request("mean", "x", epsilon=3), BoundedRange(4))
     assert paid.run(request, tree)
     with pytest.raises(ut.UptackError, match="does not include such a release"):
         paid.run(request, tree)

@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.privacy import Adjacency
+from uptack.registry.guard import SILENCE
 from uptack.table.arguments import id_names
 from uptack.table.schema import Schema
 
@@ -177,7 +180,8 @@ def open(
     )  # fmt: skip
     filled = schema.filled(how)
     options = recall_kinds(data, filled, book).given()
-    rows = open_table(data, person=relation.person or None, **options)
+    with SILENCE, np.errstate(all="ignore"):  # ids are read here, and no warning may tell of one
+        rows = open_table(data, person=relation.person or None, **options)
     schema.fits(rows.kinds)
     word = check_noun((schema.noun or "row") if noun is None else noun)
     inferred = inferred_kinds(rows, filled.types)

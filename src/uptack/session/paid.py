@@ -35,7 +35,8 @@ class PaidPlan:
 
     **Theorem.** All releases of a plan together have the guarantee `price`. *Proof.* The losses were fixed before the
     first release, so `uptack.privacy.tight` composes them, also where what is asked depends on answers before it. A
-    release whose own loss is not within the one that it uses up is withheld. ∎
+    request that may cost more than the loss that it is to use up is refused before rows are read, and a release whose
+    own loss is not within that one is withheld. ∎
     """
 
     def __init__(self, session: Session, trees: Sequence[Loss], price: Privacy) -> None:
@@ -49,13 +50,17 @@ class PaidPlan:
             refusal = full.rehearse(self._session.source)
             if refusal is not None:
                 return refusal
-            self._use(tree)
+            self._use(tree, full)
             made = self._session.paid_for(full)
         if made.loss is not None and not self._covers(made, tree, full):
             raise UptackError(f"{full} cost more than was debited, so it is withheld")
         return made
 
-    def _use(self, tree: Loss) -> None:
+    def _use(self, tree: Loss, request: Request) -> None:
+        """Use up a loss before rows are read. A request that may cost more than it is refused here."""
+        relation = self._session.adjacency
+        if not cost(self._session.loss_of(request), relation) <= cost(tree, relation):
+            raise UptackError(f"{request} may cost more than this plan has paid for it; no rows were read")
         with self._using:
             if self._left[tree] <= 0:
                 raise UptackError("this plan does not include such a release, or it was made already")

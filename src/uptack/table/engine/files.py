@@ -6,11 +6,12 @@ import contextlib
 import glob
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from uptack import checks
@@ -25,6 +26,7 @@ from uptack.table.engine.plain import quoted
 from uptack.table.schema import Schema
 from uptack.table.snapshots import state
 
+T = TypeVar("T")
 FORMATS = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -98,30 +100,30 @@ def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
         if form not in ALLOWED[option]:
             raise InvalidArgument(option, f"left out for {form}", checks.describe(value))
     if form == "url":
-        with _readable(*_database(name)):
-            return _in_database(_connected(name), wanted)
+        return _readable(lambda: _in_database(_connected(name), wanted), *_database(name))
     if form == "duckdb":
         if "://" not in name and not Path(name).exists():
             raise InvalidArgument("data", "a file that exists", repr(name))
-        with _readable("a database of DuckDB that can be opened", repr(name), DATABASE):
-            return _in_database(connection.duckdb(name, read_only=True, **settings), wanted)
+        must = "a database of DuckDB that can be opened"
+        con = partial(connection.duckdb, name, read_only=True, **settings)
+        return _readable(lambda: _in_database(con(), wanted), must, repr(name), DATABASE)
     found = [name] if "://" in name else local(name, _extensions(form))
     if form == "csv":
         return _csv(found, settings, options, told)
     opener = arrow if form == "arrow" else lambda con, names: parquet(con, names, options.hive)
-    with _readable(f"{NAMED[form]} that can be read", repr(name), STREAM if form == "arrow" else ""):
-        table = opener(connection.duckdb(**settings), found)
+    must, fix = f"{NAMED[form]} that can be read", STREAM if form == "arrow" else ""
+    table = _readable(lambda: opener(connection.duckdb(**settings), found), must, repr(name), fix)
     if told is not None:
         told.check(table.columns)
     return table
 
 
-@contextlib.contextmanager
-def _readable(must: str, got: str, fix: str) -> Iterator[None]:
-    """Turns an engine's error at opening into one about `data`. The engine's own text may quote a cell."""
+def _readable(read: Callable[[], T], must: str, got: str, fix: str) -> T:
+    """What `read()` returns. An error of an engine while it opens something is one about `data`, with nothing behind
+    it: what the engine says may quote a cell. A context manager would keep it as the context of ours.
+    """
     try:
-        yield
-        return
+        return read()
     except UptackError:
         raise
     except Exception:
@@ -340,7 +342,9 @@ def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
     texts = [_is_text(f.type) for f in plain] + [False] * len(folders)
     fields = [(f.name, pa.binary() if _is_text(f.type) else f.type) for f in plain]
     parts = pads.partitioning(pa.schema(folders), flavor="hive") if folders else None
-    read = pads.dataset(names, format="parquet", schema=pa.schema([*fields, *folders]), partitioning=parts)
+    coded = [f.name for f in plain if pa.types.is_dictionary(f.type)]  # else Arrow checks texts whose codes it narrows
+    form = pads.ParquetFileFormat(read_options=pads.ParquetReadOptions(dictionary_columns=coded))
+    read = pads.dataset(names, format=form, schema=pa.schema([*fields, *folders]), partitioning=parts)
     raw = _new_name()
     con.con.register(raw, read)
     types = dict(con.con.execute(f"SELECT column_name, column_type FROM (DESCRIBE {table.get_name()})").fetchall())

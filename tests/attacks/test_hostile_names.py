@@ -103,7 +103,7 @@ def test_predictors_that_are_no_names_are_refused_by_name():
 @pytest.mark.parametrize("confidence", [0, 1, 1.5, -0.5, float("nan")])
 def test_a_summary_refuses_what_is_no_confidence(confidence):
     """interval() did; a summary had lines of NaN, and a warning of NumPy's."""
-    errors = LinearErrors((1.0, 2.0), (), (), None, True, "they hold")
+    errors = LinearErrors((1.0, 2.0), (), True, "a line", (0.0, 20.0))
     release = RegressionRelease(np.zeros(2), ut.Privacy(1), "sums", loss.Pure(1), errors)
     assert "95% interval" in release.summary(["a"])
     with pytest.raises(InvalidArgument, match="confidence must be"):

@@ -107,7 +107,7 @@ LEAKS = {
     "an error behind": (chain, "an error behind the error: KeyError: 'a row'"),
     "an error of another library": (lambda data: 1 // 0, "not ours"),
     "an exit": (lambda data: exit() if data else None, "error"),
-    "a log line": (lambda data: logging.getLogger("x").info("%s", data), "logged"),
+    "a log line": (lambda data: logging.getLogger("uptack.x").debug("%s", data), "logged"),
     "output": (lambda data: print(data), "printed"),
     "a type": (lambda data: answer(1 if data else 1.5), "form"),
     "a dtype": (lambda data: answer(np.zeros(2, "f4" if data else "f8")), "form"),
@@ -132,13 +132,19 @@ def test_what_older_objects_say_when_they_go_is_nothing_that_the_call_said(caplo
             self.me = self  # a cycle: it goes when garbage is collected
 
         def __del__(self):
-            logging.getLogger("x").warning("gone")
+            logging.getLogger("uptack").warning("gone")
 
     Loud()
     assert observe(lambda: [[] for _ in range(100_000)]).logged == ()  # enough to collect the young and the old
     gc.collect()
     assert caplog.messages == ["gone"]  # it was there
     assert gc.isenabled()
+
+
+def test_what_other_libraries_of_the_process_log_is_not_heard():
+    assert observe(lambda: logging.getLogger("py4j.clientserver").error("closing down")).logged == ()
+    assert observe(lambda: logging.getLogger("uptack").debug("ours")).logged == ("DEBUG uptack: ours",)
+    assert logging.getLogger("uptack").level == logging.NOTSET
 
 
 def test_the_value_alone_is_no_difference():

@@ -48,9 +48,10 @@ def test_a_planted_fault_is_found(fault):
 
 
 @pytest.mark.parametrize(
-    "fault", list({(f.check, f.case, f.without): f for f in FAST}.values())[::2], ids=lambda fault: fault.case
+    "fault", {f.case: f for f in FAST if f.check == "replay"}.values(), ids=lambda fault: fault.case
 )
 def test_nothing_is_found_where_nothing_is_planted(fault):
+    """By replays; that no mechanism of a clean library costs too much is tested above, on every case."""
     assert clean(fault)
 
 

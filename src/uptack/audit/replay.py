@@ -103,15 +103,16 @@ class _Log(logging.Handler):
 
 @contextlib.contextmanager
 def _listening(log: _Log) -> Iterator[None]:
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(log)
-    root.setLevel(0)
+    """Hear uptack's own loggers: what another library of this process logs, such as Spark's connection, is its own."""
+    ours = logging.getLogger("uptack")
+    level = ours.level
+    ours.addHandler(log)
+    ours.setLevel(1)  # everything: 0 would be the level of the root logger
     try:
         yield
     finally:
-        root.removeHandler(log)
-        root.setLevel(level)
+        ours.removeHandler(log)
+        ours.setLevel(level)
 
 
 @contextlib.contextmanager

@@ -192,7 +192,7 @@ def test_data_frames_have_the_values_exactly():
     table = fit(["age"]).to_pandas()
     assert table["figure"].tolist() == ["intercept", "age"]
     assert table["standard_error"].tolist()[0] == 0.5
-    assert table["note"].tolist() == ["", "hardly varies"]
+    assert table["note"].tolist() == ["", "not resolved"]
 
 
 def test_mixed_types_become_labels_and_no_value_is_lost():

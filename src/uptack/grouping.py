@@ -265,7 +265,9 @@ def per_group(
     each, screen = plan.each(g), None if plan.listing is None else plan.screen(g)
     sizes = None if screen is None else frequent(screen, data.sizes(), bits)
     chosen = plan.public or sorted(sizes.value if sizes else (), key=_order)
-    replies = {group: _noted(_run(f, data.rows(group), each, options, bits), relation) for group in track(chosen, "groups")}
+    replies = {
+        group: _noted(_run(f, data.rows(group), each, options, bits), relation) for group in track(chosen, "groups")
+    }
     tree = _loss(plan.limit, sizes, replies.values(), g)
     name = getattr(f, "__name__", "statistic").replace("_", " ")
     how = f"{name} per group" + (f" (unknown groups, cutoff {screen.cutoff})" if screen else "")

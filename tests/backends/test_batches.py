@@ -91,7 +91,7 @@ ASKS = {
     ),
     "people": lambda s: s.regression("y", ["plain", "gaps", "flag"], binary=[2], epsilon=30),
     "people, logistic": lambda s: s.logistic_regression("flag", "y", epsilon=30),
-    "formula": lambda s: s.regression(formula="y ~ log(odd)*flag + C(kind):plain + I(odd/whole)", **KINDS, epsilon=90),
+    "formula": lambda s: s.regression(formula="y ~ log(odd)*flag + C(kind):plain + I(gaps/2)", **KINDS, epsilon=90),
     "formula, secret size": lambda s: s.regression(formula="I(y**3) ~ exp(plain) + kind:gaps", **FOUND, **SECRET),
     "formula, classes": lambda s: s.logistic_regression(formula="kind ~ abs(y) + gaps", classes=("b", "B"), epsilon=90),
     "formula, people": lambda s: s.regression(formula="y ~ log(odd) + plain:gaps + flag", epsilon=90),

@@ -97,7 +97,7 @@ def planned(names):
 
 
 def fit(names):
-    errors = LinearErrors((0.5, np.inf), (), (0,), 1.0, True, "errors hold")
+    errors = LinearErrors((0.5, np.inf), (1,), True, "a line", (0.0, 20.0))
     return RegressionRelease(
         np.array([1.0, 2.0]), Privacy(1), "fit", loss.Pure(1), errors, labels=("intercept", names[0])
     )
@@ -192,7 +192,7 @@ def test_data_frames_have_the_values_exactly():
     table = fit(["age"]).to_pandas()
     assert table["figure"].tolist() == ["intercept", "age"]
     assert table["standard_error"].tolist()[0] == 0.5
-    assert table["note"].tolist() == ["", "hardly varies"]
+    assert table["note"].tolist() == ["", "not resolved"]
 
 
 def test_mixed_types_become_labels_and_no_value_is_lost():
@@ -246,7 +246,7 @@ def test_pictures_of_all_that_has_something_to_see():
     drawn(made(DensityCurve.on_grid([0, 1, 2], [0, 1, 0])), linewidth=3)
     drawn(made(CorrelationMatrix(tuple(names), np.eye(len(names)))))
     drawn(ut.ecdf(np.arange(5001.0), epsilon=1))
-    assert drawn(fit([names[0]]), scale="errors")[1] == f"{names[0]}  (hardly varies)"
+    assert drawn(fit([names[0]]), scale="errors")[1] == f"{names[0]}  (not resolved)"
     drawn(planned(names))
     with pytest.raises(ut.UptackError, match="has no plot"):
         made(3.5).plot()

@@ -28,7 +28,7 @@ def plot_coefficients(
 ) -> Any:
     """Released coefficients as points, with intervals where the release has them. Returns the axes.
 
-    A coefficient that has no standard error, since noise covers it or its column hardly varies, is a hollow point with
+    A coefficient that has no standard error, since noise hides it, is a hollow point with
     a remark. Coefficients of columns in different units are hard to see on one axis. With `scale="errors"` each is
     drawn over half the width of its own interval: how far it is from zero, in units of its error. Further arguments go
     to matplotlib's `plot`. It needs matplotlib: `pip install "uptack[plots]"`.

@@ -10,6 +10,7 @@ OUT := out
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py --out $(OUT)
 
+test: export PYTHONDONTWRITEBYTECODE =# interpreters that tests start need not compile everything again
 test: export OMP_NUM_THREADS = 1# the tests run side by side: threads of their own would get in each other's way
 test: lint $(VENV)/.system
 	$(BIN)/python -m pytest -n auto --dist loadgroup

@@ -88,7 +88,7 @@ DOMAIN = Domain({"a": [0.5, 1.0], "g": 2})
 APART: dict[str, Callable[[pd.DataFrame, Mapping[str, Any]], Any]] = {
     "margins": lambda d, o: ut.discrete.margins(d[["a", "g"]], 1, domain=DOMAIN, epsilon=EPSILON, **o),
     "sparse_histogram": lambda d, o: ut.discrete.sparse_histogram(np.zeros(len(d), np.int64), 64, epsilon=EPSILON, **o),
-    "stable_value": lambda d, o: ut.stable_value(_zero, d["a"], epsilon=EPSILON, delta=1e-6, **o),
+    "stable_value": lambda d, o: ut.stable_value(_zero, d["a"], epsilon=EPSILON, delta=1e-6, trusted=True, **o),
     "subsample_aggregate": lambda d, o: ut.subsample_aggregate(
         _total, d["a"], blocks=10, epsilon=EPSILON, trusted=True, **o
     ),
@@ -141,8 +141,9 @@ def calls(declaration: Declaration, name: str) -> Iterator[tuple[str, Callable[[
             if "rows" in people.values() and "by" in options:
                 continue
             told = f"{said}, {people}"
-            more = {**plain, **people, "entropy": seed(1), "person": data["id"]}
-            yield f"call of people {told}", partial(_called, direct, rows, more)
+            if people == people_options(declaration)[0]:  # a session makes the same call, with every option below
+                more = {**plain, **people, "entropy": seed(1), "person": data["id"]}
+                yield f"call of people {told}", partial(_called, direct, rows, more)
             yield f"session of people {told}", partial(_asked, declaration, data, {**options, **people}, "id")
 
 

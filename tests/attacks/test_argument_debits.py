@@ -1,5 +1,7 @@
 """Whatever is wrong with an argument is found before the debit: a fuzz of every option, in sessions with a ledger."""
 
+import contextlib
+import sqlite3
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +13,7 @@ from tests.attacks.small_tables import columns_of, tabular
 from uptack.errors import InvalidArgument
 from uptack.ledger import Ledger
 from uptack.registry import declared
+from uptack.report.profile import profile
 
 ROWS, EPSILON = 400, 4
 HOSTILE = {
@@ -45,6 +48,11 @@ def asked(session, name, columns, options):
     return None
 
 
+def debits(book):
+    """How many entries a ledger has, without reading them."""
+    return book.execute("SELECT count(*) FROM uptack_entries").fetchone()[0]
+
+
 @pytest.mark.parametrize("person", [None, "id"])
 @pytest.mark.parametrize("name", [made.name for made in tabular()])
 def test_no_argument_is_refused_after_the_debit(tmp_path, name, person):
@@ -54,15 +62,17 @@ def test_no_argument_is_refused_after_the_debit(tmp_path, name, person):
     session, ledger = opened(tmp_path, person)
     needed = {"per_person": "mean"} if person and declaration.people == "each" else {}
     base, wrong = {**declaration.examples[0], **needed, "epsilon": EPSILON}, []
-    before = len(ledger.entries())
-    for option in declaration.allowed:
-        for what, value in HOSTILE.items() if option not in ("entropy", "person") else ():
-            error = asked(session, name, columns_of(declaration), {**base, option: value})
-            after = len(ledger.entries())
-            if error is not None and after > before:
-                wrong.append((option, what, repr(error)))
-            before = after
+    with contextlib.closing(sqlite3.connect(tmp_path / f"{person}.db")) as book:
+        before = debits(book)
+        for option in declaration.allowed:
+            for what, value in HOSTILE.items() if option not in ("entropy", "person") else ():
+                error = asked(session, name, columns_of(declaration), {**base, option: value})
+                after = debits(book)
+                if error is not None and after > before:
+                    wrong.append((option, what, repr(error)))
+                before = after
     assert not wrong, wrong[:5]
+    assert before == len(ledger.entries()) > 0
 
 
 @pytest.mark.parametrize(
@@ -90,3 +100,10 @@ def test_an_argument_that_was_debited_is_refused_by_name_and_for_free(tmp_path, 
     with pytest.raises(InvalidArgument, match=f"^{argument} must be"):
         session.run(ut.Request(name, *columns, **{"epsilon": EPSILON, **options}))
     assert ledger.spent().epsilon == 0
+
+
+def test_what_is_wrong_with_one_of_two_columns_is_found_before_the_debit():
+    session = ut.open({"a": np.arange(3000.0), "b": np.arange(3000.0)})
+    with pytest.raises(InvalidArgument, match="plausible"):
+        profile(session, 2, 1e-6, plausible={"a": (1, 100), "b": (True, 100)}, progress=False)
+    assert session.spent.exact_epsilon == 0

@@ -97,7 +97,7 @@ def test_a_block_that_takes_too_long_is_the_fallback():
             time.sleep(60)
         return int(rows[0])
 
-    assert results(f, timeout="0.5", workers=2) == [0, None, 2, None, 4]
+    assert results(f, timeout="2", workers=2) == [0, None, 2, None, 4]
 
 
 def test_processes_that_f_leaves_behind_are_ended():
@@ -107,7 +107,7 @@ def test_processes_that_f_leaves_behind_are_ended():
         time.sleep(600)
 
     (pid,) = results(f, blocks=BLOCKS[:1])
-    for _ in range(100):
+    for _ in range(3000):
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
@@ -179,7 +179,7 @@ def test_a_real_interruption_still_interrupts_and_leaves_nothing_running(tmp_pat
             """
         )
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600)
     assert "KeyboardInterrupt" in done.stderr
     for pid in map(int, (tmp_path / "pids").read_text().split()):
         with pytest.raises(ProcessLookupError):
@@ -208,7 +208,7 @@ def test_threads_of_openmp_are_not_waited_for():
         return int(cluster.KMeans(3, n_init=1, random_state=0).fit(rows).labels_.size)
 
     assert f(x) == 3000  # starts threads that a fork leaves behind
-    assert results(f, x, blocks=[np.arange(2000)] * 2, timeout=60) == [2000] * 2
+    assert results(f, x, blocks=[np.arange(2000)] * 2, timeout=600) == [2000] * 2
 
 
 class Threads:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import uptack as ut
+from uptack.account import Account
 from uptack.mechanisms.quantile_chain import Bin, Chain
 from uptack.noise import MachineNumbers
 from uptack.statistics import rank_windows
@@ -163,14 +164,17 @@ class Tape(ut.SeededEntropy):
         return np.array((self.digits or [0] * self.taken)[start : self.taken], np.int64)
 
 
-@pytest.mark.parametrize("granularity", STEPS)
-@pytest.mark.parametrize("rows", TIED.values(), ids=TIED)
+@pytest.mark.parametrize(
+    ("rows", "granularity"), [(rows, STEPS[(i + k) % 7]) for i, rows in enumerate(TIED.values()) for k in (0, 3)]
+)
 def test_windows_have_the_law_of_rows_that_are_changed_one_by_one(rows, granularity, monkeypatch):
     monkeypatch.setattr(rank_windows, "BITS", 2)
     data, made = np.array(rows), choices(5)[0]
 
     def edges(entropy):
-        seen = rank_windows.WindowRows(as_column("x", data), 5, made, step(granularity), entropy)
+        seen = rank_windows.WindowRows(
+            as_column("x", data), 5, made, step(granularity), Account.elsewhere("rows", entropy)
+        )
         seen.reveal([(1, 2)])
         seen.reveal([(1, 4)])  # windows of their own, one after the other
         return tuple(seen.places(np.arange(1, 6)).tolist())

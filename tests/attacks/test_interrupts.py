@@ -127,6 +127,14 @@ def test_rows_cannot_throw_in_other_threads(kind):
 # ---------------------------------------------------------------------------------------------------- real interrupts
 
 
+@pytest.fixture(autouse=True)
+def _control_c():
+    """Python's own handler: a shell that starts the tests in the background has its children ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Slow:
     """A row in whose method a signal comes."""
 
@@ -204,8 +212,9 @@ def test_a_handler_that_is_set_meanwhile_stays():
 def test_control_c_ends_a_script():
     """From outside, while rows of their own types are being read."""
     script = """
-        import sys, time
+        import signal, sys, time
         import uptack as ut
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background are started without one
         class Row:
             def __str__(self):
                 print("reading", flush=True)
@@ -218,6 +227,6 @@ def test_control_c_ends_a_script():
     )
     assert child.stdout.readline() == "reading\n"
     child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=30)
+    _, errors = child.communicate(timeout=600)
     assert child.returncode == -signal.SIGINT
     assert errors.strip().endswith("KeyboardInterrupt")

@@ -264,5 +264,5 @@ print("done")
 
 @pytest.mark.skipif(not hasattr(sys, "getswitchinterval") or sys.platform == "win32", reason="there is no fork")
 def test_a_forked_child_does_not_wait_for_a_thread_it_lacks():
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, timeout=600)
     assert done.stdout == "done\n", done.stderr

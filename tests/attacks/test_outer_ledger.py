@@ -61,7 +61,7 @@ def granted(processes):
 def test_two_processes_through_two_names_made_before_opening(place, tmp_path):
     os.link(place, tmp_path / "other.db")
     first, second = spender(place), spender(tmp_path / "other.db")
-    outputs = [process.communicate("go\n", timeout=120)[0].split() for process in (first, second)]
+    outputs = [process.communicate("go\n", timeout=600)[0].split() for process in (first, second)]
     assert outputs == [["0"], ["0"]]
 
 
@@ -192,6 +192,6 @@ def test_a_file_that_is_mounted_twice(place, tmp_path):
     script = f'mount --bind "$1" "$2" && exec {sys.executable} -c "$3" "$2"'
     command = ["unshare", "--mount", "sh", "-c", script, "sh", str(place), str(tmp_path / "mounted.db"), SPEND]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    inside = subprocess.run(command, input="go\n", capture_output=True, text=True, env=environment, timeout=120)
+    inside = subprocess.run(command, input="go\n", capture_output=True, text=True, env=environment, timeout=600)
     assert inside.stdout.split() == ["0"], inside.stderr
     Ledger(place).debit(Privacy(1), what="all")

@@ -108,3 +108,19 @@ def test_try_does_not_reach_into_a_view_so_the_docs_say_it():
     con.execute("CREATE VIEW w AS SELECT CAST(s AS INTEGER) AS i FROM t")
     with pytest.raises(duckdb.ConversionException):
         con.execute("SELECT TRY(i) FROM w").fetchall()
+
+
+def test_functions_in_python_are_refused_until_their_results_are_kept():
+    """One row could make such a function raise, and so decide between an error and an answer."""
+    con = ibis.duckdb.connect()
+    con.raw_sql("CREATE TABLE t AS SELECT range::DOUBLE AS x FROM range(3000)")
+
+    @ibis.udf.scalar.python
+    def twice(x: float) -> float:
+        return 2 * x
+
+    made = con.table("t").mutate(y=twice(ibis._.x))
+    with pytest.raises(ut.InvalidArgument, match="keep what it makes in a table"):
+        ut.open(made)
+    session = ut.open(con.create_table("kept", made))
+    assert session["y"].quantile(0.5, epsilon=100).value == pytest.approx(3000, rel=0.05)

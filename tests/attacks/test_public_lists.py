@@ -9,9 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import uptack as ut
+from tests.attacks.small_tables import columns_of, tabular
 from uptack.discrete import Domain, margins
 from uptack.errors import InvalidArgument
 from uptack.ledger import Ledger
+from uptack.registry import declared
 from uptack.table.conditions import conditions
 
 BASE = 2**60
@@ -30,7 +32,8 @@ def opened(request, tmp_path):
     """A session in memory, or on an engine, with a ledger."""
 
     def session(kind):
-        table = pa.table({"x": np.arange(ROWS) % 97 * 1.0, "g": COLUMNS[kind]})
+        numbers = {name: np.arange(ROWS) % 97 * 1.0 for name in "xabc"}
+        table = pa.table({**numbers, "g": COLUMNS[kind], "t": np.arange(ROWS) % 2 == 0})
         ledger = Ledger(tmp_path / f"{kind}.db", epsilon=100)
         if request.param == "memory":
             return ut.open(table, ledger=ledger, entropy=ut.SeededEntropy(1)), ledger
@@ -53,6 +56,31 @@ def test_integers_that_are_one_float_are_not_two_groups(opened, kind):
     for ask in asks:
         with pytest.raises(InvalidArgument, match=r"(groups|keys) must be .* which are one value there"):
             ask()
+    assert ledger.spent().epsilon == 0
+
+
+LISTS = {
+    "groups": {"by": "g", "groups": MANY},
+    "keys": {"keys": MANY},
+    "levels": {"formula": "a ~ C(g)", "levels": {"g": MANY}},
+    "classes": {"classes": MANY[:2]},
+}
+"""Options that list values of a column, and how they are given fifty that are one value there."""
+LISTING = [(made.name, option) for made in tabular() for option in LISTS if option in made.allowed]
+
+
+@pytest.mark.parametrize(("name", "option"), LISTING)
+def test_every_function_that_lists_values_refuses_those_that_are_one(opened, name, option):
+    session, ledger = opened("float")
+    made = declared()[name]
+    options, columns = LISTS[option], columns_of(made)
+    if made.reads.shape == "labelled":
+        options = {"groups": MANY[: len(made.examples[0]["groups"])]}
+    elif option == "levels":
+        columns = ()
+    example = {key: value for key, value in made.examples[0].items() if key != "edges"}
+    with pytest.raises(InvalidArgument, match=f"^{option} must be"):
+        session.run(ut.Request(name, *columns, **{**example, "epsilon": 1, **options}))
     assert ledger.spent().epsilon == 0
 
 

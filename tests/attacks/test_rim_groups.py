@@ -53,8 +53,8 @@ def test_the_most_frequent_value_is_no_rows_own(name):
 def test_a_stable_value_shows_no_blocks_own_spelling(seed):
     def made(spelling):
         rows = np.fromiter([Decimal("1.0")] * 679 + [spelling], object, 680)
-        entropy = ut.SeededEntropy(seed)
-        return ut.stable_value(lambda block: max(block, key=str), rows, epsilon=1, delta=1e-6, entropy=entropy)
+        options = {"epsilon": 1, "delta": 1e-6, "trusted": True, "entropy": ut.SeededEntropy(seed)}
+        return ut.stable_value(lambda block: max(block, key=str), rows, **options)
 
     assert repr(made(Decimal("1.00"))) == repr(made(Decimal("1.0")))
 

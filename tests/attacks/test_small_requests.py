@@ -1,6 +1,5 @@
 """Small requests take little time and memory: what would not is refused by a stated limit, before it is debited."""
 
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -31,6 +30,10 @@ def ledger(tmp_path):
     return ut.Ledger(tmp_path / "budget.db", 100, 0.01)
 
 
+ENDLESS = range(10**15)
+"""More than any memory holds: whoever lists it before it is refused fails."""
+
+
 # ----------------------------------------------------------------------------------------------------------- conditions
 
 
@@ -57,14 +60,10 @@ def test_a_list_of_floats_holds_for_both_zeros(tmp_path):
         assert [table.column("y").drop().count() for table in tables] == [400, 400]
 
 
-@pytest.mark.parametrize(
-    "values", [range(10**12), [0] * 10**6, np.zeros(10**6), set(range(1001)), np.array(3), np.eye(2)]
-)
+@pytest.mark.parametrize("values", [ENDLESS, [0] * 10**6, np.zeros(10**6), set(range(1001)), np.array(3), np.eye(2)])
 def test_long_lists_of_values_are_refused_before_they_are_listed(values):
-    start = time.monotonic()
     with pytest.raises(InvalidArgument, match=r"must be a list of 1 to 1,000 values"):
         ut.open(ROWS).where(i=("in", values))
-    assert time.monotonic() - start < 1
 
 
 def test_a_session_has_a_hundred_conditions_at_most(file, ledger):
@@ -81,15 +80,14 @@ def test_a_session_has_a_hundred_conditions_at_most(file, ledger):
 
 # --------------------------------------------------------------------------------------------------- lists and numbers
 
-MANY = range(10**8)
 LONG = {
     "keys of a histogram": ("keys", lambda s: s["i"].histogram(keys=2 * 10**8, epsilon=1)),
-    "listed keys": ("keys", lambda s: s["i"].histogram(keys=MANY, epsilon=1)),
-    "edges": ("edges", lambda s: s["x"].histogram(edges=MANY, epsilon=1)),
+    "listed keys": ("keys", lambda s: s["i"].histogram(keys=ENDLESS, epsilon=1)),
+    "edges": ("edges", lambda s: s["x"].histogram(edges=ENDLESS, epsilon=1)),
     "levels": ("p", lambda s: s["x"].quantile(np.linspace(0.01, 0.99, 10**5), epsilon=1)),
-    "a range of levels": ("p", lambda s: s["x"].quantile(MANY, epsilon=1)),
+    "a range of levels": ("p", lambda s: s["x"].quantile(ENDLESS, epsilon=1)),
     "a number of groups": ("groups", lambda s: s["x"].median(by="i", groups=10**5, epsilon=1)),
-    "listed groups": ("groups", lambda s: s["x"].median(by="i", groups=MANY, epsilon=1)),
+    "listed groups": ("groups", lambda s: s["x"].median(by="i", groups=ENDLESS, epsilon=1)),
     "groups of a rank test": ("groups", lambda s: s.kruskal_wallis("x", "i", groups=list(range(10**5)), epsilon=1)),
 }
 
@@ -98,10 +96,9 @@ LONG = {
 def test_long_public_lists_are_refused_before_anything_is_debited(case, file, ledger):
     name, ask = LONG[case]
     for data in (ROWS, file):
-        session, start = ut.open(data, ledger=ledger), time.monotonic()
+        session = ut.open(data, ledger=ledger)
         with pytest.raises(InvalidArgument, match=rf"^{name} must be ") as caught:
             ask(session)
-        assert time.monotonic() - start < 2
         assert "," in str(caught.value) or "distinct labels" in str(caught.value)
     assert ledger.spent().exact_epsilon == 0
 
@@ -117,11 +114,13 @@ def test_what_is_within_the_limits_is_answered():
 # ---------------------------------------------------------------------------------------------------------- composition
 
 
-def test_a_plan_of_many_different_prices_is_composed_in_seconds():
-    plan = ut.open(ROWS).plan([Request("median", "x", epsilon=1 + k / 1000) for k in range(300)])
-    start = time.monotonic()
-    assert plan.tight(1e-6).epsilon < 101
-    assert time.monotonic() - start < 15
+def test_a_plan_of_many_different_prices_is_composed_of_few(monkeypatch):
+    composed, numerically = [], accounting._numerically
+    monkeypatch.setattr(accounting, "_numerically", lambda x, *rest: (composed.append(x), numerically(x, *rest))[1])
+    plan = ut.open(ROWS).plan([Request("median", "x", epsilon=1 + k / 1000) for k in range(100)])
+    assert plan.tight(1e-6).epsilon < 41
+    (some,) = composed
+    assert len(some) <= accounting.MOST_DIFFERENT
 
 
 @pytest.mark.parametrize(
@@ -156,8 +155,6 @@ def test_merged_losses_are_as_many_and_no_smaller():
 @pytest.mark.parametrize("name", ["hodges_lehmann", "median_difference", "superiority", "mann_whitney"])
 @pytest.mark.parametrize("groups", [("y", "z"), ("a", "z")])
 def test_public_labels_that_no_row_has_are_no_endless_search(name, groups):
-    start = time.monotonic()
     reply = getattr(ut, name)(ROWS.x, ROWS.g, groups=groups, public_labels=True, epsilon=1)
     assert not reply
     assert reply.advice.n
-    assert time.monotonic() - start < 5

@@ -53,3 +53,23 @@ def test_functions_of_papers_reply_or_refuse_by_the_public_number_of_rows(name, 
 def test_every_declared_function_is_tried_or_has_no_rows():
     tried = {made.name for made in tabular()} | {*APART, *PAPERS} | SLOW | VALUES
     assert {name for name, made in declared().items() if made.function.__module__.startswith("uptack.")} == tried
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The same tables as files, which an engine reads."""
+    folder = tmp_path_factory.mktemp("small")
+    for table in ("nobody", "one person"):
+        small_tables.frame(table).to_parquet(folder / f"{table}.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("name", [made.name for made in tabular()])
+def test_an_engine_replies_where_no_row_meets_a_condition_and_for_nobody(name, files):
+    made = declared()[name]
+    options = {**made.examples[0], "epsilon": small_tables.EPSILON, "adjacency": ut.ADD_REMOVE}
+    asks = [(ut.open(files / "one person.parquet").where(a=(">", 100)), {})]
+    asks += [(ut.open(files / "nobody.parquet", person="id"), more) for more in small_tables.people_options(made)[:1]]
+    for session, people in asks:
+        request = ut.Request(name, *small_tables.columns_of(made), **options, **people)
+        assert observed(lambda s=session, r=request: s.run(r)) == "reply", people

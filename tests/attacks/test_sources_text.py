@@ -3,6 +3,8 @@
 import gzip
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import uptack as ut
@@ -176,3 +178,16 @@ def test_the_command_line_says_what_it_took(tmp_path, capsys):
     assert "age=" not in err
     assert main(["median", str(path), "age", "-e", "2", "--type", "age=number", "--type", "ward=text"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_a_null_character_is_missing_in_a_csv_file_and_kept_elsewhere(tmp_path):
+    """As docs/sources.md says; no condition can name such a text."""
+    rows = pa.table({"w": ["a\0b"] * 300 + ["c"] * 300})
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    (tmp_path / "rows.csv").write_text("w\n" + "a\0b\n" * 300 + "c\n" * 300)
+    ask = {"epsilon": 4, "delta": 1e-6}
+    for kept in (rows, tmp_path / "rows.parquet"):
+        assert set(ut.open(kept)["w"].histogram(**ask).value) == {"a\0b", "c"}
+        with pytest.raises(InvalidArgument, match="other than NUL"):
+            ut.open(kept).where(w="a\0b")
+    assert set(ut.open(tmp_path / "rows.csv", types={"w": "text"})["w"].histogram(**ask).value) == {None, "c"}

@@ -12,7 +12,10 @@ from uptack.report import profile, write
 
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None and "CI" not in os.environ, reason="no Chromium on this machine")
+pytestmark = [
+    pytest.mark.xdist_group("browser"),  # it starts once
+    pytest.mark.skipif(CHROMIUM is None and "CI" not in os.environ, reason="no Chromium on this machine"),
+]
 QUIET = (
     "--no-sandbox",
     "--disable-gpu",

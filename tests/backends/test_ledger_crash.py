@@ -18,13 +18,13 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and 
 from uptack.ledger import Ledger, ledger_store  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
-RELEASES = 500
+RELEASES = 250
 
 
 def spend_and_die(place, dataset, folder, cost):
     """Four processes under fire until the budget is used up; how many were killed."""
     command = [sys.executable, "-m", "tests.backends.spenders", str(place), dataset, cost, str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return int(done.stdout)
 
@@ -50,7 +50,7 @@ def check_survival(ledger, folder, releases, killed):
 def test_killed_processes_lose_no_debit(tmp_path):
     ledger = Ledger(tmp_path / "budget.db", epsilon=1, delta=0)
     killed = spend_and_die(tmp_path / "budget.db", "data", tmp_path, f"1/{RELEASES}")
-    assert killed >= 20
+    assert killed >= 10
     check_survival(ledger, tmp_path, RELEASES, killed)
 
 

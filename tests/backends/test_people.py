@@ -22,14 +22,22 @@ from uptack.table.values.kinds import LARGEST
 TABLE = table()
 CLUSTERS = ("spark", "postgres")
 PLACES = [(place, name) for place in ("arrays", "duckdb") for name in IDS]
-PLACES += [(place, "text") for place in ("pandas", "polars", "csv", "parquet", *CLUSTERS)]
-CASES = [
-    pytest.param(place, IDS[name], id=f"{place}, {name}", marks=[pytest.mark.xdist_group(place)] * (place in CLUSTERS))
-    for place, name in PLACES
-]
-"""All kinds of ids in memory and in an engine; elsewhere those of one kind."""
+PLACES += [(place, "text") for place in CLUSTERS]
+"""All kinds of ids in memory and in an engine; those of one kind in a server and a cluster."""
+FRAMES_AND_FILES = [(place, "text") for place in ("pandas", "polars", "csv", "parquet")]
+"""What is read into memory, or by DuckDB: rows of every place are compared in `test_tables`."""
 
-pytestmark = pytest.mark.parametrize(("panel", "ids"), CASES, indirect=["panel"])
+
+def cases(places):
+    """One case for each place and kind of ids."""
+    made = [
+        pytest.param(p, IDS[name], id=f"{p}, {name}", marks=[pytest.mark.xdist_group(p)] * (p in CLUSTERS))
+        for p, name in places
+    ]
+    return pytest.mark.parametrize(("panel", "ids"), made, indirect=["panel"])
+
+
+in_engines, everywhere = cases(PLACES), cases([*PLACES, *FRAMES_AND_FILES])
 
 
 @pytest.fixture
@@ -74,6 +82,7 @@ def check_order(column, theirs, at_most=None):
     assert order.total(first, last) == exact_sum(np.array(ranked[first - 1 : last]))
 
 
+@in_engines
 @pytest.mark.parametrize("name", ["x", "visits"])
 def test_weights_of_people(people, ids, name, few):
     if name == "x" and on_spark(people):
@@ -90,6 +99,7 @@ def test_weights_of_people(people, ids, name, few):
     check_order(column.sharing("rows", 3).drop(), there, at_most=3)
 
 
+@everywhere
 def test_ids_are_hidden(people, ids):
     assert not set(ids) & set(people.kinds)
     session = uptack.open(people)
@@ -105,6 +115,7 @@ def test_ids_are_hidden(people, ids):
     assert set(ids) <= set(people.as_rows().kinds)
 
 
+@in_engines
 def test_one_number_per_person(people, ids):
     whose, values = owners(TABLE, ids), floats(TABLE["x"])
     column, days = people.column("x"), TABLE["day"].to_pylist()
@@ -131,6 +142,7 @@ def test_one_number_per_person(people, ids):
     assert asked.per_person("mean").unit == PrivacyUnit(ids)
 
 
+@in_engines
 def test_means_of_people(people, ids):
     theirs = by_person(owners(TABLE, ids), [0.5 if v is None else v for v in floats(TABLE["x"])])
     column = people.column("x").filled(0.5)
@@ -146,6 +158,7 @@ def test_means_of_people(people, ids):
         assert (inside, outside, tied) == (sum(held), sums[-1] - sum(held), max(held))
 
 
+@in_engines
 @pytest.mark.parametrize("share", ["people", "rows", "one"])
 def test_units_of_categories(people, ids, share):
     unit = PrivacyUnit.of_people(ids, share, 3 if share == "rows" else None)
@@ -170,6 +183,7 @@ def favourite(rows):
     return min(Counter(rows).items(), key=lambda pair: (-pair[1], pair[0] is None, pair[0] or ""))[0]
 
 
+@in_engines
 def test_bins(put, ids):
     """Between edges as in memory, where every row is put into its bin."""
     edges = [-2.0, -0.5, 0.0, 0.01, 3.0]
@@ -183,6 +197,7 @@ def test_bins(put, ids):
         np.testing.assert_array_equal(made[0].value.counts, made[1].value.counts)
 
 
+@in_engines
 def test_counts_of_people(people, ids):
     theirs = by_person(owners(TABLE, ids), TABLE["seen"].to_pylist())
     for at_most in (1, 3):
@@ -190,6 +205,7 @@ def test_counts_of_people(people, ids):
         assert people.trues(None, at_most) == sum(min(len(rows), at_most) for rows in theirs.values())
 
 
+@in_engines
 def test_rows_side_by_side(people, ids):
     found = Columns([people.column("visits"), people.column("x")]).rows("drop").in_memory()
     pairs = zip(TABLE["visits"].to_pylist(), TABLE["x"].to_pylist(), strict=True)
@@ -201,6 +217,7 @@ def test_rows_side_by_side(people, ids):
     assert sorted(map(sorted, groups.values())) == sorted(map(sorted, wanted.values()))
 
 
+@in_engines
 def test_every_person_in_one_group(people, ids):
     theirs = by_person(owners(TABLE, ids), TABLE["ward"].to_pylist())
     best = {who: favourite(rows) for who, rows in theirs.items()}
@@ -213,6 +230,7 @@ def test_every_person_in_one_group(people, ids):
         assert part.spread()[0] == sum(theirs[who].count(ward) for who, other in best.items() if other == ward)
 
 
+@in_engines
 def test_the_curator_can_ask(people, ids):
     theirs = by_person(owners(TABLE, ids), TABLE["ward"].to_pylist())
     (line,) = repeats(people)
@@ -221,6 +239,7 @@ def test_the_curator_can_ask(people, ids):
     assert line.missing == len(TABLE) - sum(sizes)
 
 
+@in_engines
 def test_an_empty_table(panel, ids):
     kept = panel(TABLE.slice(0, 0))
     if kept.kinds["x"] != "number":
@@ -233,6 +252,7 @@ def test_an_empty_table(panel, ids):
     assert Columns([people.column("x"), people.column("visits")]).rows().in_memory().n == 0
 
 
+@everywhere
 def test_releases_are_those_of_arrays(put, ids):
     """A session where the rows are, and one in memory, with the same randomness."""
     requests = [

@@ -38,3 +38,23 @@ def test_money_oids_and_enums_are_refused_before_the_debit(postgres_uri, tmp_pat
     assert abs(session["n"].median(epsilon=1).value - 1000) < 100
     with pytest.raises(InvalidArgument, match="person"):
         ut.open(con.table("odd_types"), person="odd")
+
+
+UNORDERED = {"json": "'{}'::json", "money": "g::text::money", "box": "box(point(1, 2), point(3, 4))", "xid": "'5'::xid"}
+
+
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("dtype", UNORDERED)
+def test_the_last_row_by_a_type_without_an_order_is_refused_before_the_debit(postgres_uri, tmp_path, dtype):
+    psycopg, ibis = pytest.importorskip("psycopg"), pytest.importorskip("ibis")
+    with psycopg.connect(postgres_uri, autocommit=True) as writer:
+        writer.execute("DROP TABLE IF EXISTS unordered")
+        made = f"SELECT g % 300 AS id, g AS n, {UNORDERED[dtype]} AS odd FROM generate_series(1, 900) g"
+        writer.execute(f"CREATE TABLE unordered AS {made}")
+    con = ibis.postgres.from_connection(psycopg.connect(postgres_uri))
+    ledger = Ledger(tmp_path / "l.db", epsilon=100, adjacency=ut.SUBSTITUTE.by_person("id"))
+    session = ut.open(con.table("unordered"), ledger=ledger, person="id", entropy=ut.SeededEntropy(1))
+    with pytest.raises(InvalidArgument, match=r"^order must be a column of type"):
+        session["n"].median(per_person="last", order="odd", epsilon=1)
+    assert ledger.spent().epsilon == 0
+    assert session["n"].median(per_person="last", order="n", epsilon=1)

@@ -11,8 +11,8 @@ import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "uptack"
 GROUND = {"errors", "exact", "checks", "interrupts", "labels", "progress"}
-KERNEL = {"noise", "privacy", "release", "registry", "table", "reach", "mechanisms"}
-FITS = GROUND | KERNEL | {"account", "statistics", "blocks", "display", "grouping"}
+KERNEL = {"noise", "privacy", "release", "account", "registry", "table", "reach", "mechanisms"}
+FITS = GROUND | KERNEL | {"statistics", "blocks", "display", "grouping"}
 ALLOWED = {
     "errors": set(),
     "exact": set(),
@@ -32,7 +32,7 @@ ALLOWED = {
     "mechanisms": GROUND | KERNEL,
     "discrete": GROUND | KERNEL | {"display", "grouping"},
     "grouping": GROUND | KERNEL | {"display", "discrete"},
-    "statistics": GROUND | KERNEL | {"account", "display", "grouping"},
+    "statistics": GROUND | KERNEL | {"display", "grouping"},
     "blocks": GROUND | KERNEL | {"statistics"},
     "multivariate": FITS,
     "regression": FITS | {"discrete", "multivariate"},

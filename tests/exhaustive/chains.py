@@ -1,6 +1,8 @@
 """The law of a chain in one bin, from its definition alone: what the theorem speaks of."""
 
 import itertools
+import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -21,14 +23,16 @@ def variation(rows, node, v):
 
 
 def law(rows, node, steps, q):
-    """The probability of every sorted vector of candidates."""
-    out = {}
-    for v in itertools.product(range(node.low, node.high), repeat=len(node.targets)):
-        key = tuple(sorted(v))
-        weight = q ** (min(variation(rows, node, key), abs(node.excess) + 4 * steps + 2) - abs(node.excess))
-        out[key] = out.get(key, Fraction(0)) + weight
-    total = sum(out.values())
-    return {v: w / total for v, w in out.items()}
+    """The probability of every sorted vector of candidates; equal ones share one object."""
+    size, out = len(node.targets), {}
+    for v in itertools.combinations_with_replacement(range(node.low, node.high), size):
+        score = min(variation(rows, node, v), abs(node.excess) + 4 * steps + 2) - abs(node.excess)
+        orders = math.factorial(size) // math.prod(math.factorial(v.count(p)) for p in set(v))
+        out[v] = orders, score
+    weights = {key: key[0] * q ** key[1] for key in set(out.values())}
+    total = sum((times * weights[key] for key, times in Counter(out.values()).items()), Fraction(0))
+    chances = {key: weight / total for key, weight in weights.items()}
+    return {v: chances[key] for v, key in out.items()}
 
 
 def chain(rows, node, steps, q):

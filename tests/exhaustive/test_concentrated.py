@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.exhaustive.chains import law as chain_law
-from tests.exhaustive.test_inverse import law
+from tests.exhaustive.test_inverse import apart, law
 from tests.exhaustive.universe import STATISTICS, substituted, tables
 from uptack.exact import Real, ball
 from uptack.mechanisms.inverse_sensitivity import Boxes, boxes, decay, inverse_loss
@@ -30,14 +30,15 @@ def pairs(laws, neighbours):
 
 def spread(p, q):
     """e to the length of the interval that the log-ratios fill, exactly."""
-    ratios = [p[y] / q[y] for y in p]
+    ratios = [a / b for a, b in apart(p, q)]
     return max(ratios) / min(ratios)
 
 
 def concentrated_by(p, q, rho):
     """Whether D_α(P‖P') ≤ αρ, that is Σ P^α·P'^(1-α) ≤ e^(α(α-1)ρ), for some whole α."""
-    cells = Counter((p[y], q[y]) for y in p)
-    moments = {a: sum(times * v**a * w ** (1 - a) for (v, w), times in cells.items()) for a in ORDERS}
+    both = {(id(p[y]), id(q[y])): (p[y], q[y]) for y in p}
+    cells = Counter((id(p[y]), id(q[y])) for y in p)
+    moments = {a: sum(times * both[k][0] ** a * both[k][1] ** (1 - a) for k, times in cells.items()) for a in ORDERS}
     return all(m == 1 or Real(lambda m=m: ball(m).log()) <= a * (a - 1) * rho for a, m in moments.items())
 
 

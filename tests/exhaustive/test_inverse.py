@@ -25,14 +25,17 @@ LATTICE = MachineNumbers(3, 2)
 
 
 def law(shells: Boxes, rho: Fraction, refusal: Refusal | None = None) -> dict[tuple[int, ...] | None, Fraction]:
-    """The probability of every candidate, from its score alone; that of ⊥ is under None."""
-    steps = shells.lows.shape[1]
+    """The probability of every candidate, from its score alone; that of ⊥ is under None.
+
+    Candidates of one score share one object: whoever compares laws compares few fractions.
+    """
     weights = list(shells.weights(rho, refusal))
     total = sum(weights, Fraction(0))
     out: dict[tuple[int, ...] | None, Fraction] = {} if refusal is None else {None: weights[-1] / total}
-    for point in itertools.product(*(range(a, b + 1) for a, b in shells.whole)):
-        score = next(k for k in range(steps + 1) if inside(point, shells.ends(k)))
-        out[point] = rho**score / total
+    for score in range(shells.lows.shape[1], -1, -1):  # from all candidates inwards
+        ends = zip(shells.ends(score), shells.whole, strict=True)
+        points = itertools.product(*(range(max(a, low), min(b, high) + 1) for (a, b), (low, high) in ends))
+        out.update(dict.fromkeys(points, rho**score / total))
     return out
 
 
@@ -40,11 +43,21 @@ def inside(point, ends):
     return all(a <= v <= b for v, (a, b) in zip(point, ends, strict=True))
 
 
+def apart(mine, theirs):
+    """The different pairs of probabilities that two laws give their outcomes."""
+    return {(id(p), id(q)): (p, q) for p, q in ((p, theirs[y]) for y, p in mine.items())}.values()
+
+
+def added(probabilities):
+    """Their sum, which takes long where many are the same."""
+    found = {id(p): p for p in probabilities}
+    return sum((times * found[key] for key, times in Counter(map(id, probabilities)).items()), Fraction(0))
+
+
 def assert_private(laws, neighbours, bound):
     for table, mine in laws.items():
         for other in neighbours(table):
-            theirs = laws[other]
-            assert all(p <= bound * theirs[y] for y, p in mine.items())
+            assert all(p <= bound * q for p, q in apart(mine, laws[other]))
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 4), Fraction(2)])
@@ -62,7 +75,7 @@ def test_every_statistic_is_private(name, widen):
         t: law(boxes([build(t, n, steps=steps)], steps, LATTICE, widen=widen, nonnegative=scale), rho)
         for t in tables(n)
     }
-    assert all(sum(mine.values()) == 1 for mine in laws.values())
+    assert all(added([*mine.values()]) == 1 for mine in laws.values())
     assert_private(laws, substituted, rho**-2)  # ρ^-2 ≤ e^ε
 
 
@@ -75,10 +88,7 @@ def test_dropped_rows_keep_neighbours_neighbours(name):
     for table in itertools.product(values, repeat=n):
         present = tuple(sorted(v for v in table if v is not None))
         laws[table] = law(boxes([build(present, n, steps=steps)], steps, LATTICE, nonnegative=scale), rho)
-    for table, mine in laws.items():
-        for i, value in itertools.product(range(n), values):
-            theirs = laws[(*table[:i], value, *table[i + 1 :])]
-            assert all(p <= rho**-2 * theirs[y] for y, p in mine.items())
+    assert_private(laws, lambda t: {(*t[:i], v, *t[i + 1 :]) for i in range(n) for v in values}, rho**-2)
 
 
 def test_two_quantiles_at_once_are_private():
@@ -103,9 +113,9 @@ def test_draws_have_the_law(dimension):
     lattice, steps, rho = MachineNumbers(2, 2), 2, Fraction(7, 10)
     tables_ = ((-3.0, 0.0, 0.5, 1.0, 4.0), (0.0, 0.25, 0.5, 0.75, 1.0), (0.5, 0.5, 0.5, 2.0, 3.0))[:dimension]
     shells = boxes([STATISTICS["median"](t, 5) for t in tables_], steps, lattice)
-    entropy, runs = SeededEntropy(5), 30_000
+    entropy, runs = SeededEntropy(5), 8_000
     seen = Counter(tuple(shells.draw(rho, entropy)) for _ in range(runs))
-    exact, wrong = law(shells, rho), law(shells, rho * Fraction(8, 10))
+    exact, wrong = law(shells, rho), law(shells, rho * (Fraction(4, 5) if dimension < 3 else Fraction(1, 2)))
     assert set(seen) <= set(exact)
     steps_of = {y: next(k for k in range(steps + 2) if inside(y, shells.ends(k))) for y in exact}
     observed, expected, off = (np.zeros(2 * (steps + 2)) for _ in range(3))
@@ -121,7 +131,7 @@ def test_draws_have_the_law(dimension):
 
 def test_a_uniform_point_of_a_shell_is_uniform():
     shells = Boxes(np.array([[4, 2], [3, 3]]), np.array([[5, 6], [4, 5]]), ((0, 7), (0, 7)))
-    entropy, runs = SeededEntropy(6), 40_000
+    entropy, runs = SeededEntropy(6), 10_000
     seen = Counter(tuple(shells.draw(Fraction(1), entropy)) for _ in range(runs))
     assert len(seen) == 64
     assert stats.chisquare(list(seen.values())).pvalue > FALSE_ALARM
@@ -134,10 +144,10 @@ def test_the_exact_way_of_picking_has_the_same_law(monkeypatch):
     for slack in (choice_module.SLACK, 2.0):  # as it is; and so that floats never decide
         monkeypatch.setattr(choice_module, "SLACK", slack)
         entropy = SeededEntropy(7)
-        seen = Counter(pick(logs, lambda: [ball(w) for w in weights], entropy) for _ in range(20_000))
+        seen = Counter(pick(logs, lambda: [ball(w) for w in weights], entropy) for _ in range(5_000))
         assert seen[1] == 0
         observed = [seen[0], seen[2], seen[3]]
-        assert stats.chisquare(observed, [20_000 * float(weights[i]) for i in (0, 2, 3)]).pvalue > FALSE_ALARM
+        assert stats.chisquare(observed, [5_000 * float(weights[i]) for i in (0, 2, 3)]).pvalue > FALSE_ALARM
 
 
 def test_the_guarantee_of_k_steps():
@@ -161,7 +171,7 @@ FOLLOWING = PEOPLES | {"mad": absolute_deviations._deviation()}
 def outside(shells, mine, k):
     """The chance of a reply from outside box k; of any reply for k = -1."""
     ends = shells.ends(k) if k >= 0 else None
-    return sum(p for y, p in mine.items() if y is not None and (ends is None or not inside(y, ends)))
+    return added([p for y, p in mine.items() if y is not None and (ends is None or not inside(y, ends))])
 
 
 def refusing(statistic, table, failure, *, n=None, rows=1, secret, rho, steps=9):
@@ -174,8 +184,13 @@ def refusing(statistic, table, failure, *, n=None, rows=1, secret, rho, steps=9)
     return mine, outside(shells, mine, min(max(bears, -1), steps))
 
 
-@pytest.mark.parametrize("failure", [Fraction(1, 3), Fraction(1, 100), Fraction(1, 10**6)])
-@pytest.mark.parametrize("name", STATISTICS)
+FAILURES = (Fraction(1, 3), Fraction(1, 100), Fraction(1, 10**6))
+
+
+@pytest.mark.parametrize(
+    ("name", "failure"),
+    [*((name, FAILURES[i % 3]) for i, name in enumerate(STATISTICS)), *itertools.product(("median", "iqr"), FAILURES)],
+)
 def test_with_a_public_refusal_it_is_private_and_never_silent(name, failure):
     n, rho, rises = 4, decay(Fraction(3)), set()
     build, scale = STATISTICS[name], name in ("iqr", "range", "mad")
@@ -184,7 +199,7 @@ def test_with_a_public_refusal_it_is_private_and_never_silent(name, failure):
         for table in tables(n):
             shells = boxes([build(table, n, steps=room)], room, LATTICE, nonnegative=scale)
             laws[table] = law(shells, rho, shells.bounded(rho, Refusal(room, failure=failure)))
-            assert sum(laws[table].values()) == 1
+            assert added([*laws[table].values()]) == 1
             assert outside(shells, laws[table], room) <= failure
             rises.add(laws[table][None] > 0)
         assert_private(laws, substituted, rho**-2)
@@ -221,11 +236,9 @@ def test_several_quantiles_may_follow_a_secret_number_of_rows(levels):
             bears = min(ranks[0] - 1, n - ranks[-1])
             laws[table] = law(shells, rho, shells.bounded(rho, Refusal(bears, True, failure)))
             assert outside(shells, laws[table], min(max(bears, -1), 5)) <= failure
-    for table, mine in laws.items():
-        for longer in {tuple(sorted((*table, v))) for v in FEW}:
-            theirs = laws.get(longer, mine)
-            assert all(p <= rho**-2 * theirs[y] and theirs[y] <= rho**-2 * p for y, p in mine.items())
-    assert_private(laws, lambda t: [u for u in substituted(t, FEW) if u in laws], rho**-2)
+    longer = {t: [u for v in FEW if (u := tuple(sorted((*t, v)))) in laws] for t in laws}
+    shorter = {t: [s for s in laws if t in longer[s]] for t in laws}
+    assert_private(laws, lambda t: [*longer[t], *shorter[t], *substituted(t, FEW)], rho**-2)
 
 
 @pytest.mark.parametrize("name", ["median", "trimmed mean", "iqr"])
@@ -235,11 +248,9 @@ def test_people_with_two_rows_come_and_go(name):
         for table in tables(n, FEW[1:]):
             laws[table], far = refusing(statistic, table, failure, rows=2, secret=True, rho=rho)
             assert far <= failure
-    for table, mine in laws.items():
-        for pair in tables(2, FEW[1:]):
-            theirs = laws.get(tuple(sorted((*table, *pair))))
-            if theirs is not None:
-                assert all(p <= rho**-2 * theirs[y] and theirs[y] <= rho**-2 * p for y, p in mine.items())
+    pairs = tables(2, FEW[1:])
+    longer = {t: [u for pair in pairs if (u := tuple(sorted((*t, *pair)))) in laws] for t in laws}
+    assert_private(laws, lambda t: [*longer[t], *(s for s in laws if t in longer[s])], rho**-2)
 
 
 def test_the_usual_ranks_of_a_range_do_not_follow():
@@ -340,6 +351,6 @@ def test_with_a_guess_it_is_private_and_never_silent(name, guess):
     for table in tables(n):
         shells = boxes([STATISTICS[name](table, n, steps=room)], room, held, nonnegative=name == "iqr")
         laws[table] = law(shells, rho, shells.bounded(rho, Refusal(room, failure=failure)))
-        assert sum(laws[table].values()) == 1
+        assert added([*laws[table].values()]) == 1
         assert outside(shells, laws[table], room) <= failure
     assert_private(laws, substituted, rho**-2)

@@ -10,6 +10,8 @@ import pytest
 from scipy import stats
 
 from tests.exhaustive.chains import chain, inside, law, some_bins, variation
+from tests.exhaustive.test_inverse import added, apart, assert_private
+from tests.exhaustive.universe import substituted
 from tests.helpers import FALSE_ALARM
 from uptack.mechanisms import quantile_chain
 from uptack.mechanisms.quantile_chain import Bin, chain_decay
@@ -27,11 +29,8 @@ def test_the_chain_is_private(steps, n, targets):
     q, values = chain_decay(Fraction(1)), (0, 2, 3, 6)
     node = Bin(0, 7, n, targets, 2 * n)
     laws = {t: law(t, node, steps, q) for t in itertools.combinations_with_replacement(values, n)}
-    for table, mine in laws.items():
-        assert sum(mine.values()) == 1
-        for i, v in itertools.product(range(n), values):
-            theirs = laws[tuple(sorted((*table[:i], v, *table[i + 1 :])))]
-            assert all(p <= theirs[y] / q**8 for y, p in mine.items())
+    assert all(added([*mine.values()]) == 1 for mine in laws.values())
+    assert_private(laws, lambda t: substituted(t, values), q**-8)
 
 
 def test_rows_that_change_bins_cost_no_more():
@@ -50,7 +49,7 @@ def test_rows_that_change_bins_cost_no_more():
     for table, mine in found.items():
         for i, v in itertools.product(range(n), values):
             theirs = found[tuple(sorted((*table[:i], v, *table[i + 1 :])))]
-            ratio = math.prod(max(p / b[y] for y, p in a.items()) for a, b in zip(mine, theirs, strict=True))
+            ratio = math.prod(max(p / q for p, q in apart(a, b)) for a, b in zip(mine, theirs, strict=True))
             worst = max(worst, ratio)
     assert q**-3 < worst <= q**-8
 
@@ -86,7 +85,7 @@ def test_sums_are_those_of_the_definition(seed):
 def test_draws_have_the_law(slack, seed, monkeypatch):
     monkeypatch.setattr(choice_module, "SLACK", slack)  # as it is; and so that floats never decide
     rows, node, steps = next(b for b in some_bins(seed, 50) if b[1].size > 4 and len(b[1].targets) > 1 and b[0])
-    made, entropy, runs = chain(rows, node, steps, Q), SeededEntropy(3), 4000
+    made, entropy, runs = chain(rows, node, steps, Q), SeededEntropy(3), 3000
     seen = Counter(tuple(made.draw(entropy)[0]) for _ in range(runs))
     exact, wrong = law(rows, node, steps, Q), law(rows, node, steps, Q**3)
     assert set(seen) <= set(exact)

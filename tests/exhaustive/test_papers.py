@@ -147,10 +147,9 @@ def test_attempt_passes_where_the_distance_and_the_noise_say_so(case):
         for k in range(-2, 8):
             units = loss.Test(1, 0), loss.Answer(1)
             proposal = Looks(1.0, ptr.same_bin(index), *units, k)
-            out = ptr.attempt(
-                lambda steps, x=x: build(x), [proposal, proposal], lambda v, p: (v, None), SeededEntropy(1)
-            )
-            assert (out.value is not None) == (a - k >= 1)
+            tested = ptr.TestedAnswer.of([proposal, proposal], scale=False)
+            out = tested.draw(lambda steps, x=x: build(x), SeededEntropy(1))
+            assert (out is not None) == (a - k >= 1)
 
 
 # ------------------------------------------------------------------------------------------------- the tests' own law

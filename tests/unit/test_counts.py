@@ -56,11 +56,11 @@ def test_frames():
 
 
 def test_noise_law():
-    draws = np.array([count(1000, epsilon=0.5, entropy=e).value for e in map(SeededEntropy, range(2500))]) - 1000
-    assert_fits(draws, IntegerLaplace(2), IntegerLaplace(2.6))
+    draws = np.array([count(1000, epsilon=0.5, entropy=e).value for e in map(SeededEntropy, range(1200))]) - 1000
+    assert_fits(draws, IntegerLaplace(2), IntegerLaplace(3))
     shared = SeededEntropy(3)
-    draws = np.array([count(1000, epsilon=1, rows_per_person=3, entropy=shared).value for _ in range(2500)]) - 1000
-    assert_fits(draws, IntegerLaplace(3), IntegerLaplace(3.9))
+    draws = np.array([count(1000, epsilon=1, rows_per_person=3, entropy=shared).value for _ in range(1200)]) - 1000
+    assert_fits(draws, IntegerLaplace(3), IntegerLaplace(4.5))
 
 
 def test_price_interval_and_clipping():

@@ -549,7 +549,7 @@ f = FunctionRelease.load({str(path)!r}, lambda x: np.sin(3 * x[:, 0]))
 print(*map(float.hex, f.at([0.1, 0.2, 1.7, 0.9])))
 f.save({str(path)!r}, resumable=True)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=600)
     found = [float.fromhex(word) for word in done.stdout.split()]
     assert found[:3] == answers.tolist()
     assert FunctionRelease.load(path, wave).at([0.9]).tolist() == found[3:]

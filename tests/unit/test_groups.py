@@ -132,10 +132,10 @@ class Scripted:
 
 def test_what_is_shown():
     cells, counts = ["a", "b", "c", "d", "e"], np.array([5, 0, 7, 9, 1])
-    screen = Screen(Scripted(1, -1, -4, 5), loss.Approximate(1, 0.1), ADD_REMOVE)
-    shown, noisy = screen.shown(cells, counts, None)
+    screen = Screen(loss.Approximate(1, 0.1), Scripted(1, -1, -4, 5), ADD_REMOVE)
+    shown, noisy = screen.draw((cells, counts), None)
     assert (shown, noisy.tolist()) == (("a", "c", "e"), [6, 6, 6])
-    assert Screen(Scripted(), loss.Approximate(1, 0.1), ADD_REMOVE).shown([], np.array([], int), None)[0] == ()
+    assert Screen(loss.Approximate(1, 0.1), Scripted(), ADD_REMOVE).draw(([], np.array([], int)), None)[0] == ()
 
 
 @pytest.mark.parametrize("relation", [SUBSTITUTE, ADD_REMOVE, ADD_REMOVE.per_person(3)])

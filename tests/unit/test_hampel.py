@@ -18,7 +18,7 @@ from uptack.reach.hampel_certificate import GridCell, Hyperplanes
 from uptack.regression import hampel_regression
 from uptack.regression.block_assignment import seat_rows
 from uptack.regression.design_matrix import finite
-from uptack.regression.hampel import RUNGS, SCALES, noisy_vertex
+from uptack.regression.hampel import RUNGS, SCALES, vertex_noise
 from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalised
 from uptack.regression.hampel_test import cells
 
@@ -132,7 +132,8 @@ def test_cells_part_the_line_exactly(beta, width, shifts, ulps):
 def test_the_noise_is_that_of_the_k_norm_mechanism():
     """The same draws as `k_norm` gives, where the point is a float."""
     box = Box((Fraction(1, 2), Fraction(3)))
-    value, _ = noisy_vertex([Fraction(1, 4), Fraction(-5)], box, Fraction(2), ut.SeededEntropy(3))
+    noise = vertex_noise(box, Fraction(2))
+    value = noise.grid.points(noise.draw([Fraction(1, 4), Fraction(-5)], ut.SeededEntropy(3)))
     known = k_norm([0.25, -5.0], body=box, sensitivity=1, epsilon=2, entropy=ut.SeededEntropy(3)).value
     assert (value == known).all()
 

@@ -4,7 +4,6 @@ import itertools
 import json
 import math
 import pickle
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -139,11 +138,10 @@ def test_the_printed_cutoff_is_the_least_integer_above_tau(size, epsilon):
 
 
 @pytest.mark.parametrize("rule", ["printed", "adaptive"])
-def test_huge_domains_are_quick(rule):
-    keys = np.random.default_rng(1).integers(0, 2**62, 3000).repeat(7)
-    start = time.perf_counter()
+def test_huge_domains_are_not_listed(rule):
+    keys = np.random.default_rng(1).integers(0, 2**62, 3000).repeat(200)
     value = sparse_histogram(keys, 2**62, 1, rule=rule).value
-    assert time.perf_counter() - start < 1
+    assert 2900 < len(value.cells) < 4000
     assert (np.diff(value.cells) > 0).all()
 
 

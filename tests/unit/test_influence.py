@@ -2,7 +2,6 @@
 
 import builtins
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -211,11 +210,11 @@ def test_results_are_marked_and_frozen():
         made.values[0] = 1.0
 
 
-def test_many_points_cost_one_sort():
-    x, points = np.random.default_rng(3).normal(size=200_000), np.linspace(-5, 5, 10_000)
-    start = time.perf_counter()
-    empirical_influence(x, ("winsorized_mean", 0.1), points)
-    assert time.perf_counter() - start < 2
+def test_many_points_cost_one_sort(monkeypatch):
+    x, sorts, sort = np.random.default_rng(3).normal(size=2000), [], np.sort
+    monkeypatch.setattr(np, "sort", lambda rows, *rest, **options: (sorts.append(1), sort(rows, *rest, **options))[1])
+    empirical_influence(x, ("winsorized_mean", 0.1), np.linspace(-5, 5, 1000))
+    assert len(sorts) == 1
 
 
 def test_the_plot_draws():

@@ -350,7 +350,7 @@ def test_a_draw_that_goes_astray_is_no_error():
     """With few rows scales, radii and spreads may come out anywhere: whatever was drawn, there is a reply or ⊥."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(120, 2))
-    for seed in range(40):
+    for seed in range(15):
         for scale in (1e-300, 1e-9, 1.0, 1e300):
             told = {"epsilon": 20, "adjacency": ut.ADD_REMOVE, "entropy": SeededEntropy(seed)}
             for found in (

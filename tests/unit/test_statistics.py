@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import uptack as ut
+from uptack.account import Account
 from uptack.mechanisms.inverse_sensitivity import LATTICES, steps_needed
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, cost
@@ -297,14 +298,12 @@ def test_several_quantiles_of_awkward_columns():
 
 def test_rows_past_the_last_one_are_where_the_candidates_end():
     data, made = np.array([1.0, 2.0, 2.0, 5.0]), choices(4)[0]
-    rows = WindowRows(as_column("x", data), 7, made, None, ut.SeededEntropy(1))
+    rows = WindowRows(as_column("x", data), 7, made, None, Account.elsewhere("rows", None))
     rows.reveal([(2, 7)])
     assert rows.places(np.arange(5, 8)).tolist() == [made.size] * 3
     assert [made.value(int(p)) for p in rows.places(np.arange(1, 5))] == [1, 2, 2, 5]  # most rows were asked for
     assert rows.up_to(made.size - 1) == 4
-    few = WindowRows(
-        as_column("x", data), 3, made, None, ut.SeededEntropy(1)
-    )  # the public number is below the true one
+    few = WindowRows(as_column("x", data), 3, made, None, Account.elsewhere("rows", None))  # fewer than there are
     few.reveal([(1, 3)])
     assert [made.value(int(p)) for p in few.places(np.arange(1, 4))] == [1, 2, 2]
     assert few.up_to(made.size - 1) == 3
@@ -316,7 +315,9 @@ def test_a_row_has_one_place_whoever_asks(zeros, granularity):
     """Windows in one group of ties continue each other: digits drawn anew for each would put rows out of order."""
     data, made = np.where(np.arange(2000) < zeros, 0.0, 7.0), choices(2000)[0]
     for seed in range(30):
-        rows = WindowRows(as_column("x", data), 2000, made, granularity, ut.SeededEntropy(seed))
+        rows = WindowRows(
+            as_column("x", data), 2000, made, granularity, Account.elsewhere("rows", ut.SeededEntropy(seed))
+        )
         middle = made.first(0) + 3
         counted = rows.up_to(middle)  # of a cell that no window has seen
         seen = []

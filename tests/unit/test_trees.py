@@ -10,6 +10,7 @@ from uptack.mechanisms.quantile_chain_sums import FloatSums
 from uptack.noise import SeededEntropy
 from uptack.privacy import loss
 from uptack.statistics import quantile_trees
+from uptack.statistics.column_options import read_question
 from uptack.table.arguments import as_column
 from uptack.table.opening import open_table as source
 from uptack.table.protocol import Column
@@ -89,7 +90,8 @@ def test_only_rows_near_the_ranks_are_asked_for():
     ranks = [j * 100_000 for j in range(1, 20)]
     made = as_column("x", x)
     watched = Watched(made.table, made.expr, made.kind)
-    found, _ = quantile_trees.tree_quantiles(watched, x.size, ranks, Fraction(1), None, 1, SeededEntropy(2))
+    question = read_question("quantiles", 1, {"entropy": SeededEntropy(2)})
+    found = quantile_trees.tree_quantiles(watched, x.size, ranks, question)
     assert Watched.asked < x.size / 10
     assert np.abs(np.searchsorted(np.sort(x), found) - ranks).max() < 200
 

@@ -26,6 +26,7 @@ class Entropy(ABC):
 
     def begin(self) -> None:
         """Said before data are read for a draw. A source for dry runs, which must read none, stops them here."""
+        return
 
     def octets(self, size: int) -> NDArray[np.uint8]:
         """A vector of random bytes."""

@@ -29,7 +29,7 @@ def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | Non
         if columns[name] == "time":
             fix += " As a number a time is the days since a public date, in a column of their own."
         must = f"a column of type {' or '.join(kind for kind in kinds if kind != 'any')}"
-        raise InvalidArgument("column", must, f"{name!r} of type {columns[name]}", fix)
+        raise InvalidArgument(what, must, f"{name!r} of type {columns[name]}", fix)
     return name
 
 

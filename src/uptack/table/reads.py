@@ -127,7 +127,7 @@ class Reads:
         for name in (*names, *by, given.get("order")):
             hidden(name, table.unit.ids)
         if given.get("order") is not None:
-            known(given["order"], table.kinds, what="order")
+            known(given["order"], table.kinds, (*COUNTED, *TIMED), what="order")  # not all other types have an order
         for place, name in enumerate(names, 1 - len(names)):
             kinds = self.last if self.last and place == 0 else self.kinds
             kinds = COUNTED if formula else kinds

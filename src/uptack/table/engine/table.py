@@ -225,7 +225,18 @@ class EngineTable:
     @cached_property
     def ids(self) -> dict[str, Any]:
         """The columns that say whose a row is, as expressions k0, k1, ..."""
-        return {f"k{i}": weights.plain_zero(self.key(name)) for i, name in enumerate(self.id_columns)}
+        return {f"k{i}": weights.plain_zero(self._id(name)) for i, name in enumerate(self.id_columns)}
+
+    def _id(self, name: str) -> Any:
+        """The key of a column of ids. Dates, times and UUIDs are the bytes of what the engine writes for them.
+
+        Engines have dates and times that Python has not (the year 20000, infinity, 24:00), and reading one is an error.
+        """
+        values, dtype = self.table[name], self.table.schema()[name]
+        if any((dtype.is_date(), dtype.is_time(), dtype.is_timestamp(), dtype.is_uuid())):
+            written = values.cast("string")
+            return text_key(self._con, written) if compares_bytes(self._con) else written
+        return self.key(name)
 
     def key(self, name: str) -> Any:
         """What rows are grouped by: floats, the bytes of texts, and everything else as it is."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from uptack import interrupts
 from uptack.table.values.field import Array, Field, Mask
 from uptack.table.values.kinds import Kind, canonical
 from uptack.table.values.times import Form, form_of, measured
@@ -63,11 +64,11 @@ def of_pandas(series: Any) -> Field:
     Which type the categories have depends on the rows: one text among numbers makes objects of all.
     """
     dtype, size = series.dtype, len(series)
+    if isinstance(dtype, np.dtype):
+        return of_numpy(series.to_numpy())
     array = getattr(series, "array", series)
     if hasattr(dtype, "pyarrow_dtype") or (dtype.type is str and getattr(dtype, "storage", "") == "pyarrow"):
         return of_arrow(array.__arrow_array__())
-    if isinstance(dtype, np.dtype):
-        return of_numpy(series.to_numpy())
     if hasattr(dtype, "tz") and hasattr(dtype, "unit"):
         unit = f"datetime64[{dtype.unit}]"
         return Field("time", size, lambda: (series.to_numpy(dtype=unit), None), form=Form("utc"))
@@ -144,6 +145,8 @@ def of_polars(series: Any) -> Field:
     if kind in ("time", "duration"):
         form = _form(kind, str(dtype) == "Date", getattr(dtype, "time_zone", None) is not None)
         return Field(kind, size, lambda: (series.to_numpy(), None), form=form)
+    if kind == "other" and str(dtype) != "Time":  # of a date beyond Python's polars speaks on the terminal
+        return Field(kind, size, lambda: (_python(series.to_arrow()), None))
     return Field(kind, size, lambda: (objects(series.to_list()), None))
 
 
@@ -186,9 +189,7 @@ def of_arrow(values: Any) -> Field:
         plain = pc.cast(values, pa.date32(), safe=False) if dated else values
         form = _form(kind, dated, getattr(values.type, "tz", None) is not None)
         return Field(kind, size, lambda: (_plain(plain), None), form=form)
-    if kind == "text":
-        return Field(kind, size, lambda: (objects(_texts(values)), None))
-    return Field(kind, size, lambda: (objects(values.to_pylist()), None))
+    return Field(kind, size, lambda: (_python(values), None))
 
 
 def arrow_kind(dtype: Any) -> Kind:
@@ -214,23 +215,28 @@ def _plain(values: Any) -> Array:
     return made
 
 
-def _texts(values: Any) -> list[str | None]:
-    """Texts; bytes that are none of UTF-8 are a missing value. Arrow does not check them, and fails on one such row."""
-    import pyarrow as pa
+def _python(values: Any) -> Array:
+    """Values of Arrow as those of Python. A row that Python can't hold is missing: it must not fail all others.
 
+    Such are bytes that are no UTF-8, which Arrow does not check in texts, the year 20000, and a time of 24:00.
+    """
+
+    def read() -> Array:
+        try:
+            return objects(values.to_pylist())
+        except BaseException:
+            interrupts.check()
+        return objects([_held(value) for value in values])
+
+    return interrupts.watched(read)
+
+
+def _held(value: Any) -> Any:
+    """The value of one row; None where Python has none."""
     try:
-        texts: list[str | None] = values.to_pylist()
-        return texts
-    except UnicodeDecodeError:
-        pass
-    wide = {pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
-    return [_decoded(raw) for raw in values.cast(wide.get(values.type, pa.binary())).to_pylist()]
-
-
-def _decoded(raw: bytes | None) -> str | None:
-    try:
-        return None if raw is None else raw.decode()
-    except UnicodeDecodeError:
+        return value.as_py()
+    except BaseException:
+        interrupts.check()
         return None
 
 

@@ -49,7 +49,7 @@ class Field:
         if code == "f" and values.dtype != np.float64:
             values = _doubles(values)
         elif code in "iu" and values.dtype not in (np.int64, np.uint64):
-            values = values.astype(np.int64)
+            values = values.astype(np.uint64 if code == "u" and values.itemsize == 8 else np.int64)
         return values, missing
 
     def values(self) -> tuple[Array, Mask | None]:

@@ -1,0 +1,35 @@
+"""Quantiles far out: ranks by the exact law of the binomial, at any number of rows."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import uptack
+from uptack.exact.reals import SMALLEST
+from uptack.statistics.quantile_intervals import _added, beyond, exceeds, rank_bounds
+
+
+@pytest.mark.parametrize("n", [10**8, 10**10, 10**12, 10**14])
+@pytest.mark.parametrize("p", [Fraction(1, 10**4), Fraction(1, 10**8), Fraction(1, 10**12), 1 - Fraction(1, 10**10)])
+@pytest.mark.parametrize("q", [Fraction(1, 50), Fraction(1, 10**12)])
+def test_ranks_far_out_are_those_of_the_binomial(n, p, q):
+    low, high = rank_bounds(n, n, p, q, people=False)
+    for found, k in ((low, stats.binom.ppf(float(q), n, float(p))), (high, stats.binom.isf(float(q), n, float(p)) + 1)):
+        assert abs(found - k) <= (p > Fraction(1, 2))  # 1 - 1e-10 is no float
+
+
+def test_both_ways_to_a_tail_agree():
+    for n, p in ((1000, Fraction(1, 3)), (10**6, Fraction(1, 900)), (10**9, Fraction(99, 100))):
+        for k in (int(n * p) + 1, int(n * p) + 30, n):
+            exact, (low, high) = beyond(k, n, p), _added(k, n, p)
+            assert low <= exact <= high <= exact * (1 + Fraction(1, 10**5))
+            assert low >= exact * (1 - Fraction(1, 10**5)) or exact == Fraction(1, 1 << SMALLEST)
+            for q in (low, exact, high, low / 2, 2 * high, exact * (1 - Fraction(1, 10**12))):
+                assert exceeds(k, n, p, q) == (exact > q)
+
+
+@pytest.mark.parametrize("p", [1e-8, 1e-10, 1 - 1e-9])
+def test_a_quantile_far_out_is_refused_in_words(p):
+    assert "a reply needs n" in str(uptack.quantile(np.arange(100.0), p, epsilon=1, interval=0.95))

@@ -1,0 +1,96 @@
+"""Ids that Python has no value for: dates beyond the year 9999, infinities, 24:00. No row decides on an error."""
+
+import contextlib
+import datetime as dt
+
+import ibis
+import pytest
+
+import uptack as ut
+
+ROWS = 1500
+ODD = {
+    "date": ["'2024-01-05'", "'infinity'", "'-infinity'", "'20000-01-01'", "{early}"],
+    "timestamp": ["'2024-01-05'", "'infinity'", "'-infinity'", "'20000-01-01'", "{early}"],
+    "timestamptz": ["'2024-01-05'", "'infinity'", "'-infinity'", "'20000-01-01'", "{early}"],
+    "time": ["'00:00'", "'24:00'"],
+}
+"""Ids by their type; the first is an ordinary one."""
+EARLY = {"duckdb": "'4000-01-01 (BC)'", "postgres": "'4000-01-01 BC'"}
+ORDINARY = {
+    "date": "date '2000-01-01' + (i % 300)::int",
+    "timestamp": "timestamp '2000-01-01' + (i % 300) * interval '1 day'",
+    "timestamptz": "timestamptz '2000-01-01' + (i % 300) * interval '1 day'",
+    "time": "time '01:00' + (i % 300) * interval '1 minute'",
+}
+ASKS = {
+    "median": lambda s: s["x"].median(epsilon=2),
+    "mean": lambda s: s["x"].mean(epsilon=2),
+    "one mean each": lambda s: s["x"].median(per_person="mean", epsilon=2),
+    "one median each": lambda s: s["x"].median(per_person="median", epsilon=2),
+    "the last each": lambda s: s["x"].median(per_person="last", order="i", epsilon=2),
+    "one cell each": lambda s: s["g"].histogram(keys=range(7), weights="one", epsilon=2),
+    "cells": lambda s: s["g"].histogram(epsilon=2, delta=1e-6),
+    "groups": lambda s: s["x"].median(by="g", groups=range(3), epsilon=2),
+    "count": lambda s: s.count(epsilon=2),
+    "ranks": lambda s: s.kendall_tau("x", "g", per_person="mean", epsilon=2),
+    "regression": lambda s: s.regression("x", ["g"], epsilon=9),
+}
+
+
+@contextlib.contextmanager
+def table(where, request, dtype, odd):
+    """A table in which one id is odd, and how it is opened."""
+    columns = f"{ORDINARY[dtype]} AS id, (i % 97)::float8 AS x, i % 7 AS g, i"
+    if where == "duckdb":
+        con = ibis.duckdb.connect()
+        con.con.execute(f"CREATE TABLE rows AS SELECT {columns} FROM range({ROWS}) t(i)")
+        con.con.execute(f"UPDATE rows SET id = {odd} WHERE i = 800")
+        yield con.table("rows")
+        return
+    psycopg = pytest.importorskip("psycopg")
+    uri = request.getfixturevalue("postgres_uri")
+    with psycopg.connect(uri, autocommit=True) as writer, psycopg.connect(uri) as reader:
+        writer.execute("DROP TABLE IF EXISTS odd_ids")
+        writer.execute(f"CREATE TABLE odd_ids AS SELECT {columns} FROM generate_series(0, {ROWS - 1}) i")
+        writer.execute(f"UPDATE odd_ids SET id = {odd} WHERE i = 800")
+        yield ibis.postgres.from_connection(reader).table("odd_ids")
+
+
+def seen(opened):
+    """The type of every reply, or the error."""
+    session = ut.open(opened, person="id", entropy=ut.SeededEntropy(1))
+    found = {"people": session.source.size}
+    for name, ask in ASKS.items():
+        try:
+            found[name] = type(ask(session)).__name__
+        except ut.UptackError as error:
+            found[name] = str(error)
+    return found
+
+
+@pytest.mark.parametrize("dtype", ODD)
+@pytest.mark.parametrize("where", ["duckdb", pytest.param("postgres", marks=pytest.mark.xdist_group("postgres"))])
+def test_no_id_decides_between_an_answer_and_an_error(where, dtype, request):
+    replies = []
+    for odd in ODD[dtype]:
+        with table(where, request, dtype, odd.format(early=EARLY[where])) as opened:
+            replies.append(seen(opened))
+    assert all(one == replies[0] for one in replies)
+    assert replies[0]["people"] == 301
+    assert {value for name, value in replies[0].items() if name != "people"} <= {
+        "Release",
+        "NoReply",
+        "RegressionRelease",
+    }
+
+
+def test_people_by_dates_are_those_in_memory():
+    """In one order, too: with the same randomness the same bits."""
+    days = [dt.date(1999, 12, 20) + dt.timedelta(days=i * 7 % 300) for i in range(ROWS)]
+    import pyarrow as pa
+
+    rows = pa.table({"id": days, "x": [i % 97 * 1.0 for i in range(ROWS)], "g": [i % 7 for i in range(ROWS)]})
+    here, there = (ut.open(data, person="id", entropy=ut.SeededEntropy(1)) for data in (rows, ibis.memtable(rows)))
+    for name in ("median", "one mean each", "one cell each", "groups", "ranks", "regression"):
+        assert repr(ASKS[name](here).value) == repr(ASKS[name](there).value), name

@@ -59,7 +59,7 @@ def audited(scenario: Scenario) -> Finding:
             problems += [
                 ("draws", name, f"{one.name}: ε = {one.found:.3g} of {one.price:.3g}") for one in drawn if one.refuted
             ]
-    if pairs and len(refused) == len(pairs):
+    if len(refused) == len(pairs) and not scenario.name.endswith("on containers"):  # many are no numbers
         problems.append(("replay", "all pairs", f"nothing is audited, since all are refused: {refused[0][:200]}"))
     return Finding(scenario.name, scenario.function, len(pairs), tuple(problems), max(claims), tuple(laws))
 

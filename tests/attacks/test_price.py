@@ -80,7 +80,7 @@ def test_every_kind_of_mechanism_is_priced_on_some_edge():
 def test_every_draw_of_a_fit_has_a_fault(fit):
     one = EDGES[f"{fit}, a row that moves"]
     most = max(len(prices(one, pair).draws) for pair in one.pairs().values())
-    assert most == FIT_DRAWS[fit]
+    assert 0.8 * FIT_DRAWS[fit] <= most <= FIT_DRAWS[fit]
 
 
 @pytest.mark.parametrize("seed", [7, 8])

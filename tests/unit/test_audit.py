@@ -249,7 +249,7 @@ def test_a_run_goes_on_where_another_one_stopped(tmp_path):
 
 
 def test_processes_make_no_difference():
-    alone, several = (run("scenario uptack.iqr(epsilon=20, m", workers=n, progress=False) for n in (1, 2))
+    alone, several = (run("law ", workers=n, progress=False) for n in (1, 2))
     assert alone.to_dict() == several.to_dict()
     assert alone.ok
 

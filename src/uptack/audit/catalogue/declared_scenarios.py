@@ -124,7 +124,7 @@ def _both(made: Declaration, options: Told, few: int | None, people: bool = Fals
     may = may_differ(made, options, people)
     secret = bool(options.get("by")) or "adjacency" in options
     for kind in kinds:
-        some = FEW if kind == "containers" and made.name not in WHOLE else few
+        some = few if kind != "containers" else None if made.name in WHOLE else FEW
         pairs = partial(chosen_pairs, made.name, kind, secret, people, some)
         told = {key: value for key, value in options.items() if key != "by"}
         name = f"{made.path}({shown(options, people)}) on {kind}"
@@ -243,7 +243,7 @@ def data_kinds(made: Declaration, options: Told, people: bool = False) -> Iterat
             yield "times"
     elif shape == "categories":
         yield "times" if "every" in options else "any numbers" if "edges" in options else "labels"
-        if "delta" in options and "every" not in options and not people:
+        if set(options) == {"delta", "epsilon"} and not people:
             yield "containers"
     elif shape == "labelled":
         yield "values of groups" if "public_labels" in options else f"groups{gaps}"

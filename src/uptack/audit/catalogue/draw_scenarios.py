@@ -62,7 +62,8 @@ def draw_scenarios() -> list[Scenario]:
         edge("sparse cells", "sparse_histogram", cells, domain_size=16, cutoff=4, **one),
         edge("sparse cells, adaptive", "sparse_histogram", cells, domain_size=16, rule="adaptive", **one),
         *(edge(f"{name} count", "discrete.CountMechanism.release", (4, 5), calls.tabled, mechanism=table(8, 1),
-               **secret) for name, table in (("minimax", minimax_count_mechanism), ("optimal", optimal_count_mechanism))),
+               **secret)
+          for name, table in (("minimax", minimax_count_mechanism), ("optimal", optimal_count_mechanism))),
         edge("stable value", "release_if_stable", (("a", 3), ("a", 4)), delta=DELTA, **one),
         edge("unstable value", "release_if_stable", (("a", 0), ("b", 0)), delta=0.12, **two),
         edge("median, ptr", "median", two_values(160, 144), **ptr),

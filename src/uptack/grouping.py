@@ -222,8 +222,10 @@ def per_group(
     group. With ε' = ε/h and δ' = δ/(1 + e^ε' + ... + e^((h-1)ε')) the answers for all public groups together are
     (ε, δ)-private, whatever the number of groups (`uptack.privacy.cost`, Disjoint). f is run at these parameters: what
     is asked for is what it costs. (It would not be enough that f is ε-private for h rows per person in each group: a
-    person with one row in each of h groups could lose ε in each.) It is asked about single rows, so an interval that it makes
-    for the population takes them to be independent, and the reply says so. With `person=` intervals are about people.
+    person with one row in each of h groups could lose ε in each.)
+
+    f is asked about single rows, so an interval that it makes for the population takes them to be independent, and the
+    reply says so. With `person=` intervals are about people.
 
     **Unknown groups** (`groups=None`) need δ. A `share` of ε pays for a list of the groups whose noisy number of rows
     reaches a cutoff (`uptack.discrete.categories.Screen`), which is (share·ε, δ)-private. f gets the rest of ε. The

@@ -5,11 +5,6 @@ one. `UNHELD` are containers of rows that Python can't hold. That no type of the
 its own.
 """
 
-import array
-import collections
-import datetime as dt
-from decimal import Decimal
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -15,7 +15,7 @@ from uptack.regression.check_loss import CheckLoss
 from uptack.regression.huber_loss import HuberLoss
 from uptack.regression.least_squares_loss import LeastSquaresLoss
 from uptack.regression.logistic_loss import LogisticLoss
-from uptack.regression.losses import Loss
+from uptack.regression.losses import RegressionLoss
 from uptack.regression.poisson_loss import PoissonLoss
 from uptack.regression.regression_calls import regress
 
@@ -24,7 +24,7 @@ TOLD = {"formula": None, "levels": None, "missing": "error", "binary": None, "fi
 
 
 @dataclass(frozen=True)
-class ExpectileLoss(Loss):
+class ExpectileLoss(RegressionLoss):
     """ψ = 2·τ·r above the plane and 2·(1 - τ)·r below: the whole of what a new contributor writes."""
 
     expectile: float

@@ -19,7 +19,7 @@ Caller = Callable[[Any, Options, Any, Entropy], Any]
 
 
 @dataclass(frozen=True)
-class Call:
+class ScenarioCall:
     """A function by its path, whatever is bound to that name at the moment, its options, and where the data go."""
 
     path: str

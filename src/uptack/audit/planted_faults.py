@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from uptack.audit import fault_changes as wrong
-from uptack.audit.calls import Call
+from uptack.audit.calls import ScenarioCall
 from uptack.audit.edge_tables import person_moved
 from uptack.audit.exact_audit import ExactLaw
 from uptack.audit.exact_laws import broken_laws
@@ -91,7 +91,7 @@ OWN_BOUNDS = Scenario("a mean of one's own", _own_bounds, lambda: {"": (np.zeros
 EACH_COORDINATE = Scenario("a vector of one's own", _printed_vector, lambda: {"": (8 * [0.0], 8 * [1.0])})
 ONCE = Scenario(
     "a median of people, once each",
-    Call("uptack.median", {"epsilon": 20, "weights": "one"}),
+    ScenarioCall("uptack.median", {"epsilon": 20, "weights": "one"}),
     lambda: {"": person_moved()},
 )
 

@@ -38,9 +38,9 @@ from uptack.mechanisms.additive_noise import laplace
 from uptack.mechanisms.exponential import report_noisy_max
 from uptack.mechanisms.inverse_sensitivity import (
     VECTOR_LATTICES,
-    Candidates,
     InverseDraw,
     Refusal,
+    ScoredBoxes,
     chosen,
     steps_needed,
 )
@@ -242,7 +242,7 @@ def _vector_median(task: Task, results: Any) -> Release[Any] | NoReply:
     given = chosen(room, task.epsilon, p, VECTOR_LATTICES)
     if given is None:
         return account.close(Outcome.refusal("", advice))
-    candidates = Candidates(median_boxes(results, given, task.moves), Refusal(room))
+    candidates = ScoredBoxes(median_boxes(results, given, task.moves), Refusal(room))
     drawn = account.draw(InverseDraw.of(task.epsilon), candidates)
     return account.close(Outcome.refusal("", advice)) if drawn is None else account.release(given[0].values(drawn))
 

@@ -1,7 +1,7 @@
 """Inverse sensitivity: draw an answer with probability falling in the number of rows that must change to get it.
 
 Score a candidate y by the least k with y in interval k of a reach, K + 1 where there is none up to K. By the axioms of
-a reach the score changes by at most one between neighbours. Candidates are the points of a finite lattice of machine
+a reach the score changes by at most one between neighbours. ScoredBoxes are the points of a finite lattice of machine
 numbers, so no bounds are needed.
 
 **Theorem.** Let ρ be a rational with e^(-ε/2) ≤ ρ < 1. Drawing y with probability proportional to ρ^score(y) over the
@@ -57,7 +57,7 @@ from uptack.reach import Reach
 Number = TypeVar("Number", Fraction, arb)
 
 LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 39, -1))
-"""Candidates from fine to coarse: numbers up to 1e77 with 52 to 40 bits of mantissa near 1, three fewer at 1e6."""
+"""ScoredBoxes from fine to coarse: numbers up to 1e77 with 52 to 40 bits of mantissa near 1, three fewer at 1e6."""
 
 VECTOR_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 15, -1))
 """The same for vectors, whose guarantee pays for the bits of every coordinate: down to 16 of them."""
@@ -269,7 +269,7 @@ def round_to(value: float, granularity: Fraction | None) -> float:
     return float(round(Fraction(value) / granularity) * granularity)
 
 
-class Candidates(NamedTuple):
+class ScoredBoxes(NamedTuple):
     """Nested boxes of candidates, and ⊥ as one more of them, or not."""
 
     boxes: Boxes
@@ -277,7 +277,7 @@ class Candidates(NamedTuple):
 
 
 @dataclass(frozen=True)
-class InverseDraw(Mechanism[Candidates, list[int] | None]):
+class InverseDraw(Mechanism[ScoredBoxes, list[int] | None]):
     """A point with probability proportional to ρ^score, or None for ⊥, by the theorems above."""
 
     rho: Fraction
@@ -287,11 +287,11 @@ class InverseDraw(Mechanism[Candidates, list[int] | None]):
         """The draw that costs ε where one person moves scores by at most so many steps."""
         return InverseDraw(inverse_loss(epsilon), decay(epsilon / rows))
 
-    def draw(self, value: Candidates, entropy: Entropy) -> list[int] | None:
+    def draw(self, value: ScoredBoxes, entropy: Entropy) -> list[int] | None:
         """First the score, then a uniform point that has it."""
         return value.boxes.draw(self.rho, entropy, value.refusal)
 
-    def price(self, value: Candidates, other: Candidates, output: list[int] | None) -> float:
+    def price(self, value: ScoredBoxes, other: ScoredBoxes, output: list[int] | None) -> float:
         """2·ln(1/ρ) for each step by which the score of some candidate moves."""
         (boxes, refusal), (others, other_refusal) = value, other
         move = score_move(boxes, others)
@@ -346,7 +346,7 @@ def inverse_sensitivity(
     """
     widen = float(granularity / 2) if granularity is not None else 0.0
     nested = boxes([reach], steps, lattice, widen=widen, nonnegative=nonnegative)
-    drawn = account.draw(InverseDraw.of(account.epsilon), Candidates(nested, refusal))
+    drawn = account.draw(InverseDraw.of(account.epsilon), ScoredBoxes(nested, refusal))
     return None if drawn is None else round_to(lattice.value(drawn[0]), granularity)
 
 

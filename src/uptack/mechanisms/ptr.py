@@ -126,7 +126,7 @@ def log_grid(width: float, shift: Fraction) -> Index:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TestedValue:
     """What comes after a test that passed: a value, and the law of its noise."""
 
     value: float
@@ -159,7 +159,7 @@ FURTHEST = 256
 
 
 @dataclass(frozen=True)
-class TestedAnswer(Mechanism[Build, Answer | None]):
+class TestedAnswer(Mechanism[Build, TestedValue | None]):
     """Proposals tried in order, and a release with the first that passes its test: None for ⊥.
 
     Its input, `build(steps)`, reads the data. The answer is T(D) plus Laplace noise for the proposal's bound; of a
@@ -179,7 +179,7 @@ class TestedAnswer(Mechanism[Build, Answer | None]):
         units = tuple(loss.Unit(p.test, p.answer) for p in proposals)
         return TestedAnswer(loss.Cascade(units, same_answer), tuple(proposals), scale, same_answer)
 
-    def draw(self, value: Build, entropy: Entropy) -> Answer | None:
+    def draw(self, value: Build, entropy: Entropy) -> TestedValue | None:
         """Thresholds first, then the reach, then the answer."""
         looks = [proposal.look(entropy) for proposal in self.proposals]
         reach = value(max(0, *looks))
@@ -188,7 +188,7 @@ class TestedAnswer(Mechanism[Build, Answer | None]):
                 return self._answer(reach.value, place, entropy)
         return None
 
-    def _answer(self, value: float, place: int, entropy: Entropy) -> Answer:
+    def _answer(self, value: float, place: int, entropy: Entropy) -> TestedValue:
         law, grid = self._noise(self.proposals[place])
         step = float(Fraction(grid.step))
         noise = GridNoise(law, step, step / 2)
@@ -196,20 +196,20 @@ class TestedAnswer(Mechanism[Build, Answer | None]):
         start = math.log(max(value, SMALLEST)) if logarithm else 0.0 if self.scale else value
         noisy = float(grid.move(np.nan_to_num(np.array([start])), law.draw(1, entropy))[0])
         if not self.scale:
-            return Answer(noisy, noise, place)
-        return Answer(math.exp(min(noisy, 700.0)) if logarithm else 0.0, FactorNoise(noise), place)
+            return TestedValue(noisy, noise, place)
+        return TestedValue(math.exp(min(noisy, 700.0)) if logarithm else 0.0, FactorNoise(noise), place)
 
     def _noise(self, proposal: Proposal) -> tuple[IntegerLaplace, Grid]:
         bound = proposal.bound + (LOG_SLACK if self.scale else 0.0)
         return calibrated_laplace(checks.positive("bound", bound), Fraction(proposal.answer.epsilon), 1)
 
-    def spent(self, output: Answer | None) -> loss.Loss:
+    def spent(self, output: TestedValue | None) -> loss.Loss:
         """⊥ has cost the tests alone."""
         if output is not None:
             return self.loss
         return loss.Cascade(tuple(loss.Unit(p.test, None) for p in self.proposals), self.same_answer)
 
-    def price(self, value: Build, other: Build, output: Answer | None) -> float:
+    def price(self, value: Build, other: Build, output: TestedValue | None) -> float:
         """Each test by how far its A moves, and the answer by how far T(D) does.
 
         Where all proposals have one answer nobody sees which of them passed: a reply costs the dearest test and the

@@ -14,7 +14,7 @@ L rises with t and R falls, so {t: score(t) ≤ k} is an interval, and the produ
 `uptack.mechanisms.inverse_sensitivity.Boxes` draws a level for every column at once, with one ε. The number of rows may
 be secret.
 
-Candidates have public weights, as copies: levels far from the middle of the list have fewer.
+ScoredBoxes have public weights, as copies: levels far from the middle of the list have fewer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Account
-from uptack.mechanisms.inverse_sensitivity import Boxes, Candidates, InverseDraw, steps_needed
+from uptack.mechanisms.inverse_sensitivity import Boxes, InverseDraw, ScoredBoxes, steps_needed
 from uptack.multivariate.steps import Whole
 from uptack.multivariate.terms import Tally
 from uptack.table.exact_sum import Floats
@@ -45,7 +45,7 @@ THRESHOLDS = np.array([2.0 ** ((2 * i + 1) / (2 * OCTAVE)) for i in range(OCTAVE
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Candidates 0, 1, ..., each as often as its copies say."""
+    """ScoredBoxes 0, 1, ..., each as often as its copies say."""
 
     copies: Integers
 
@@ -132,7 +132,7 @@ def intervals(counts: Whole, share: Fraction, steps: int) -> tuple[Integers, Int
 
 def drawn(boxes: Boxes, account: Account) -> list[int]:
     """One copy per column: spends all of the account. People with g rows move scores by g, so each row gets ε/g."""
-    found = account.draw(InverseDraw.of(account.epsilon, account.rows), Candidates(boxes))
+    found = account.draw(InverseDraw.of(account.epsilon, account.rows), ScoredBoxes(boxes))
     assert found is not None, "⊥ is no candidate"
     return found
 

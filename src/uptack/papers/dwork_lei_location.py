@@ -11,7 +11,7 @@ from uptack.account import Outcome as Found
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
-from uptack.mechanisms.ptr import Answer
+from uptack.mechanisms.ptr import TestedValue
 from uptack.noise import Entropy
 from uptack.papers.dwork_lei_scale import HOW, prepared, spread, told, unfit
 from uptack.reach import LStatistic
@@ -124,7 +124,7 @@ def TM(
     return account.close(Found(value, HOW, noise))
 
 
-def _safety(found: Answer, n: int, power: Fraction | None, level: dwork_lei.Level) -> tuple[float, Fraction]:
+def _safety(found: TestedValue, n: int, power: Fraction | None, level: dwork_lei.Level) -> tuple[float, Fraction]:
     """The factor that S's answer is raised by, and the chance that it is too small all the same."""
     if power is not None:
         return n ** float(power), dwork_lei.too_small(found.noise, float(power) * math.log(n))

@@ -17,7 +17,7 @@ from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
 from uptack.mechanisms.additive_noise import GridMechanism, calibrated_laplace
 from uptack.mechanisms.dwork_lei import Level
-from uptack.mechanisms.ptr import Answer
+from uptack.mechanisms.ptr import TestedValue
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.papers.dwork_lei_scale import HOW, LEAST_EPSILON, LEAST_N, spread, unfit
 from uptack.privacy import loss
@@ -225,7 +225,7 @@ def _estimates(data: BlockedDesign, account: Account) -> Floats:
     return np.vstack([fit_blocks(one.x, one.y, members, "ols", shortest=True) for one, members in parts])
 
 
-def _median(x: Floats, level: Level, account: Account) -> Answer | None:
+def _median(x: Floats, level: Level, account: Account) -> TestedValue | None:
     """M: S, then a location with bins of its answer's size."""
     n = x.size
     first = spread(x, quartiles(n), dwork_lei.log_width(n), level, account)

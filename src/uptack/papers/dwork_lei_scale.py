@@ -16,7 +16,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
 from uptack.mechanisms.dwork_lei import Level
-from uptack.mechanisms.ptr import Answer
+from uptack.mechanisms.ptr import TestedValue
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.reach import InterquantileRange
 from uptack.reach.l_statistics import quartiles
@@ -114,13 +114,13 @@ def unfit(n: int, level: Level, tests: int) -> Advice | None:
     return Advice(other="a delta of your own, such as 1e-6") if tests * level.delta >= 1 else None
 
 
-def spread(x: Floats, ranks: tuple[int, int], width: float, level: Level, account: Account) -> Answer | None:
+def spread(x: Floats, ranks: tuple[int, int], width: float, level: Level, account: Account) -> TestedValue | None:
     """S on the range between any two ranks. More than n rows can't change, so no further interval is built."""
     return account.draw(dwork_lei.scale(width, level), lambda steps: InterquantileRange(x, ranks, min(steps, x.size)))
 
 
 def told(
-    account: Account, outcome: Answer | None, level: Level, n: int, slope: float, width: Callable[[int], float]
+    account: Account, outcome: TestedValue | None, level: Level, n: int, slope: float, width: Callable[[int], float]
 ) -> Release[float] | NoReply:
     """The outcome as a result.
 

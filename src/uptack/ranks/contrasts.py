@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from uptack.account import Outcome
 from uptack.exact import Rational
 from uptack.mechanisms.integer_noise import noisy_sums
-from uptack.mechanisms.inverse_sensitivity import Candidates, InverseDraw, Refusal, boxes, steps_needed, worth_asking
+from uptack.mechanisms.inverse_sensitivity import InverseDraw, Refusal, ScoredBoxes, boxes, steps_needed, worth_asking
 from uptack.noise import IntegerLaplace
 from uptack.ranks.contrast_draws import EXAMPLE, HOW, Contrast, ContrastOptions, Sizes, contrast, difference
 from uptack.reach.group_difference import Difference
@@ -212,7 +212,7 @@ def _end(found: Contrast, ends: _Ends, around: float, side: Question, up: bool) 
     reach = Shifted(Difference(*found.groups, ranks, ends.steps, side.rows, found.together), around)
     refusal = Refusal(ends.bears(found.sizes, side.rows), side.size_is_secret, ends.missing)
     nested = boxes([reach], ends.steps, OFFSETS)
-    drawn = side.account.draw(InverseDraw.of(side.epsilon), Candidates(nested, refusal))
+    drawn = side.account.draw(InverseDraw.of(side.epsilon), ScoredBoxes(nested, refusal))
     if drawn is None:
         return None
     return around + OFFSETS.value(min(max(drawn[0] + outward, -OFFSETS.top), OFFSETS.top))

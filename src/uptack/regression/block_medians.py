@@ -10,9 +10,9 @@ import numpy as np
 from uptack.account import Outcome
 from uptack.mechanisms.inverse_sensitivity import (
     VECTOR_LATTICES,
-    Candidates,
     InverseDraw,
     Refusal,
+    ScoredBoxes,
     finest,
     slack_needed,
 )
@@ -35,7 +35,7 @@ SPREAD_SHARE = Fraction(1, 3)
 """The part of the budget that standard errors get, where they are asked for."""
 
 SPREAD_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(20, 5, -1))
-"""Candidates for a standard error: one part in a hundred is precise enough."""
+"""ScoredBoxes for a standard error: one part in a hundred is precise enough."""
 
 TELLING = "columns that are neither rare nor constant nor nearly combinations of others"
 
@@ -66,7 +66,7 @@ def medians(estimates: Floats, question: Question, advice: Advice) -> Outcome[Fl
         return question.refuse(HOW, advice)
     nested, rank = median_boxes(estimates, room, question.rows), (m + 1) // 2
     told = block_ranges.usable_blocks(estimates, (rank, rank), question.rows)
-    drawn = question.account.draw(InverseDraw.of(question.epsilon), Candidates(nested, Refusal(told, secret=True)))
+    drawn = question.account.draw(InverseDraw.of(question.epsilon), ScoredBoxes(nested, Refusal(told, secret=True)))
     if drawn is None:
         return question.refuse(HOW, replace(advice, other=TELLING))
     return Outcome(room[0].values(drawn), HOW)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.account import Account
-from uptack.mechanisms.inverse_sensitivity import Candidates, InverseDraw, Refusal, boxes, finest, slack_needed
+from uptack.mechanisms.inverse_sensitivity import InverseDraw, Refusal, ScoredBoxes, boxes, finest, slack_needed
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.noise import MachineNumbers
 from uptack.reach import InterquantileRange, Reach
@@ -35,7 +35,7 @@ def draw(estimates: Floats, given: Room, account: Account) -> Floats | None:
     reaches: list[Reach] = [InterquantileRange(column, ranks, steps, rows) for column in estimates.T]
     nested = boxes(reaches, steps, lattice, nonnegative=True)
     refusal = Refusal(usable_blocks(estimates, ranks, rows), secret=True)
-    drawn = account.draw(InverseDraw.of(account.epsilon), Candidates(nested, refusal))
+    drawn = account.draw(InverseDraw.of(account.epsilon), ScoredBoxes(nested, refusal))
     return None if drawn is None else np.array([lattice.value(place) for place in drawn])
 
 

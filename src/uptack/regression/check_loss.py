@@ -9,12 +9,12 @@ from statistics import NormalDist
 
 import numpy as np
 
-from uptack.regression.losses import Loss, Moments
+from uptack.regression.losses import RegressionLoss, ScatterMoments
 from uptack.table.exact_sum import Floats
 
 
 @dataclass(frozen=True)
-class CheckLoss(Loss):
+class CheckLoss(RegressionLoss):
     """ψ = 2h·(q - 1[y < η]) for a quantile q.
 
     Its slope is the density of residuals at 0, from those within h: 1[|y - η| < h]. h is so wide that a share
@@ -40,7 +40,7 @@ class CheckLoss(Loss):
         """The same: the curvature is 1 for these rows."""
         return math.sqrt(self.quantile * (1 - self.quantile)) / 2
 
-    def start(self, moments: Moments) -> Floats:
+    def start(self, moments: ScatterMoments) -> Floats:
         """The line of least squares, raised to where the quantile of normal residuals is."""
         line = moments.line()
         if moments.first == 0:

@@ -122,7 +122,7 @@ def _pivots(kernel: list[Vector]) -> set[int]:
 
 
 @dataclass(frozen=True)
-class _State:
+class _VertexState:
     """A vertex: its rows, the inverse of U_B, β, the residuals, their signs (0 in B, ±1 elsewhere), and the sum."""
 
     rows: list[int]
@@ -155,7 +155,7 @@ class _Search:
             state = found
         return state.beta
 
-    def _violated(self, state: _State) -> tuple[int, int] | None:
+    def _violated(self, state: _VertexState) -> tuple[int, int] | None:
         """The place in B of the lowest row with |λ| above its weight, and the sign of that λ."""
         for k in sorted(range(len(state.rows)), key=lambda k: state.rows[k]):
             value = _multiplier(state, k)
@@ -169,7 +169,7 @@ class _Search:
         parts = (exact_sum(np.ascontiguousarray(values[(self.weights >> b) & 1 == 1])) << b for b in bits)
         return Fraction(sum(parts), 1 << SCALE)
 
-    def _state(self, rows: list[int], kept: Floats | None) -> _State:
+    def _state(self, rows: list[int], kept: Floats | None) -> _VertexState:
         """The vertex of these rows. Residuals of 0 have the sign in `kept`, or any."""
         inverse = inverted([exact(self.u[i]) for i in rows])
         values = exact(self.y[rows])
@@ -181,7 +181,7 @@ class _Search:
         signs[rows] = 0.0
         gradient = [self._sum(signs * c) for c in self.u.T]
         total = self._sum(signs * self.y) - dot(gradient, beta)
-        return _State(rows, inverse, beta, residuals, signs, second, gradient, total)
+        return _VertexState(rows, inverse, beta, residuals, signs, second, gradient, total)
 
     def _second(self, rows: list[int], inverse: list[Vector], zero: NDArray[np.bool_]) -> Floats:
         """Where many planes meet: residuals as they would be, were the planes moved a little apart; 0 for others."""
@@ -192,11 +192,11 @@ class _Search:
         out[rows] = 0.0
         return out
 
-    def _ray(self, state: _State, k: int, sign: int) -> Residuals:
+    def _ray(self, state: _VertexState, k: int, sign: int) -> Residuals:
         """-u_i·d as values c - u·b with c = 0."""
         return Residuals.of(self.u, np.zeros(len(self.y)), [line[k] * sign for line in state.inverse])
 
-    def _guess(self, state: _State, k: int, sign: int, level: bool) -> _State | None:
+    def _guess(self, state: _VertexState, k: int, sign: int, level: bool) -> _VertexState | None:
         """The least sum along the ray, in floats, if the sum has fallen for sure, or `level` and it has not risen."""
         with np.errstate(all="ignore"):
             ray = self._ray(state, k, sign)
@@ -212,7 +212,7 @@ class _Search:
         found = self._state(_swapped(state, k, int(order[np.argmax(passed)])), None)
         return found if found.total < state.total or (level and found.total == state.total) else None
 
-    def _bland(self, state: _State, k: int, sign: int) -> _State:
+    def _bland(self, state: _VertexState, k: int, sign: int) -> _VertexState:
         """To the first row that the ray meets, the lowest of several: exactly."""
         ray = self._ray(state, k, sign)
         with np.errstate(all="ignore"):
@@ -235,10 +235,10 @@ class _Search:
         return self._state(_swapped(state, k, best[1]), kept)
 
 
-def _swapped(state: _State, k: int, i: int) -> list[int]:
+def _swapped(state: _VertexState, k: int, i: int) -> list[int]:
     return [*state.rows[:k], i, *state.rows[k + 1 :]]
 
 
-def _multiplier(state: _State, k: int) -> Fraction:
+def _multiplier(state: _VertexState, k: int) -> Fraction:
     """λ_k."""
     return dot(state.gradient, [line[k] for line in state.inverse])

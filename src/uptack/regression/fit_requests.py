@@ -12,7 +12,7 @@ from uptack.account import Account
 from uptack.multivariate.bounded import moved
 from uptack.multivariate.entrance import COUNT, MISSING, binary_columns
 from uptack.regression.formulas import DesignColumns
-from uptack.regression.losses import Loss
+from uptack.regression.losses import RegressionLoss
 from uptack.regression.tuning import AMPLE, COLUMN_ROWS, EDGE, OTHER_ROWS, SCATTER, UNITS, USELESS
 from uptack.release import Advice
 
@@ -24,7 +24,7 @@ NOISY = 3
 class FitRequest:
     """What is asked of X and y: a loss, which columns are 0 or 1, whether there is an intercept."""
 
-    loss: Loss
+    loss: RegressionLoss
     binary: tuple[int, ...]
     intercept: bool
     missing: str
@@ -33,7 +33,7 @@ class FitRequest:
     notes: tuple[str, ...] = ()
 
     @staticmethod
-    def of(loss: Loss, columns: int, account: Account, given: Mapping[str, Any]) -> FitRequest:
+    def of(loss: RegressionLoss, columns: int, account: Account, given: Mapping[str, Any]) -> FitRequest:
         """What a call says of so many columns, with a formula or without."""
         if isinstance(given["formula"], DesignColumns):
             return FitRequest.of_call(loss, given["formula"], account, given)
@@ -41,7 +41,7 @@ class FitRequest:
         return FitRequest(loss, binary_columns(given["binary"], columns), intercept, missing, account)
 
     @staticmethod
-    def of_call(loss: Loss, public: DesignColumns, account: Account, given: Mapping[str, Any]) -> FitRequest:
+    def of_call(loss: RegressionLoss, public: DesignColumns, account: Account, given: Mapping[str, Any]) -> FitRequest:
         """What a call with a formula says."""
         missing, intercept = checks.choice("missing", given["missing"], MISSING), bool(given["fit_intercept"])
         words = (public.names, public.notes)

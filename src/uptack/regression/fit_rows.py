@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from uptack.multivariate.standardise import Frame
 from uptack.multivariate.steps import lengths, products
-from uptack.regression.losses import Loss
+from uptack.regression.losses import RegressionLoss
 from uptack.regression.tuning import GROSS
 from uptack.table.exact_sum import Floats
 
@@ -40,7 +40,7 @@ class FitRows:
 
     frame: Frame
     first: int
-    loss: Loss
+    loss: RegressionLoss
     coordinates: Floats
     weights: RowWeights | None = None
 
@@ -104,7 +104,7 @@ class FitRows:
         return np.asarray(z * (self.loss.score(y, products(b[None], z)[0], s) * self._squared(predictors)))
 
 
-def _informed(loss: Loss, z: Floats, b: Floats) -> Floats:
+def _informed(loss: RegressionLoss, z: Floats, b: Floats) -> Floats:
     return np.asarray(lengths(z) * np.sqrt(loss.information(products(b[None], z)[0])))
 
 

@@ -15,7 +15,7 @@ from uptack.progress import steps
 from uptack.regression.coefficient_summary import LinearErrors, RegressionRelease
 from uptack.regression.fit_requests import FitRequest
 from uptack.regression.regression_options import coefficient_names
-from uptack.regression.solver import Fit, Problem, solve
+from uptack.regression.solver import Fit, FitProblem, solve
 from uptack.regression.tuning import CENTRES, UNITS
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
@@ -49,7 +49,9 @@ def _outcome(rows: Sample, request: FitRequest, names: Sequence[str]) -> Outcome
         return Outcome.refusal(HOW, request.advice(columns, other, known))
     try:
         with steps("fit", 4, inner=True) as show:
-            found = solve(Problem(rows, frame, request.intercept, request.loss, float(size.rows), size.account), show)
+            found = solve(
+                FitProblem(rows, frame, request.intercept, request.loss, float(size.rows), size.account), show
+            )
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
     reply = _answer(found, frame, request, size.rows) if found else "columns in other units"

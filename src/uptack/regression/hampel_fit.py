@@ -34,7 +34,7 @@ LEAST_ENTRY, LEAST_RESPONSE = 2.0**-200, 2.0**-800
 
 
 @dataclass(frozen=True)
-class Fit:
+class HampelFit:
     """A minimiser up to rounding, and the length of a subgradient there: 0 up to rounding says that it is one."""
 
     beta: Floats
@@ -73,7 +73,7 @@ def proposal(u: Floats, y: Floats) -> Floats | None:
         return None
 
 
-def minimise(u: Floats, y: Floats) -> Fit:
+def minimise(u: Floats, y: Floats) -> HampelFit:
     """A minimiser of Σ|y_i - u_i·β| up to rounding, for rows of length 1 or 0. The same table gives the same one."""
     n, p = u.shape
     if p == 1:
@@ -82,7 +82,7 @@ def minimise(u: Floats, y: Floats) -> Fit:
         beta = minimise(np.ascontiguousarray(u[::THIN]), np.ascontiguousarray(y[::THIN])).beta
     else:
         beta = _reweighted(u, y)
-    best, doubt, wider = Fit(beta, np.inf), min(n, max(SMALL, round(2 * n ** (2 / 3)))), 1.0
+    best, doubt, wider = HampelFit(beta, np.inf), min(n, max(SMALL, round(2 * n ** (2 / 3)))), 1.0
     for _ in range(ROUNDS if n else 0):
         found, inside = _round(u, y, beta, doubt, wider)
         best = min(best, found, key=lambda fit: fit.gap)
@@ -95,11 +95,11 @@ def minimise(u: Floats, y: Floats) -> Fit:
     return best
 
 
-def _median(u: Floats, y: Floats) -> Fit:
+def _median(u: Floats, y: Floats) -> HampelFit:
     """For one coefficient: the lower median of the points y'/u, which all count alike."""
     points = (y / np.where(u == 0, 1.0, u))[u != 0]
     middle = max(points.size - 1, 0) // 2
-    return Fit(np.partition(points, middle)[middle : middle + 1] if points.size else np.zeros(1), 0.0)
+    return HampelFit(np.partition(points, middle)[middle : middle + 1] if points.size else np.zeros(1), 0.0)
 
 
 def _reweighted(u: Floats, y: Floats, rounds: int = 25) -> Floats:
@@ -115,7 +115,7 @@ def _reweighted(u: Floats, y: Floats, rounds: int = 25) -> Floats:
     return beta
 
 
-def _round(u: Floats, y: Floats, beta: Floats, doubt: int, wider: float) -> tuple[Fit, bool]:
+def _round(u: Floats, y: Floats, beta: Floats, doubt: int, wider: float) -> tuple[HampelFit, bool]:
     """The minimum within a box around β in which all but `doubt` rows keep their sign, and whether it is inside.
 
     The program is the dual one, with a bounded variable a row in doubt and one equation a coefficient:
@@ -134,7 +134,7 @@ def _round(u: Floats, y: Floats, beta: Floats, doubt: int, wider: float) -> tupl
         apart = away[away > 2.0**-44 * (np.abs(y) + np.abs(u) @ np.abs(beta))]
         radius, half = 8 * wider * float(np.median(apart)) if apart.size else 0.0, 1.0
     if radius == 0:  # all rows meet in β
-        return Fit(beta, 0.0), True
+        return HampelFit(beta, 0.0), True
     sign = -np.sign(r)
     sign[near] = 0.0
     cost = np.concatenate([-np.clip(r[near] / radius, -1e4, 1e4), np.full(2 * p, half)])
@@ -142,10 +142,10 @@ def _round(u: Floats, y: Floats, beta: Floats, doubt: int, wider: float) -> tupl
     bounds = [(-1, 1)] * near.size + [(0, None)] * (2 * p)
     solved = scipy.optimize.linprog(cost, A_eq=equations, b_eq=sign @ u, bounds=bounds, method="highs-ds")
     if solved.x is None:
-        return Fit(beta, np.inf), False
+        return HampelFit(beta, np.inf), False
     found = _meeting(u[near], y[near], beta - radius * np.asarray(solved.eqlin.marginals), radius)
     inside = bool((np.abs(found - beta) < half * radius * (1 - 1e-9)).all())
-    return Fit(found, _subgradient(u, y, found, near, solved.x[: near.size], radius)), inside
+    return HampelFit(found, _subgradient(u, y, found, near, solved.x[: near.size], radius)), inside
 
 
 def _meeting(u: Floats, y: Floats, close: Floats, radius: float) -> Floats:
@@ -165,7 +165,7 @@ def _meeting(u: Floats, y: Floats, close: Floats, radius: float) -> Floats:
     return exact + step
 
 
-def _descend(u: Floats, y: Floats, beta: Floats, rounds: int = 200) -> Fit:
+def _descend(u: Floats, y: Floats, beta: Floats, rounds: int = 200) -> HampelFit:
     """Down along the shortest subgradient, each step to the least sum on its line, which a weighted median finds.
 
     A step ends on a row, and the next one then runs along it: so narrow valleys, where a program's tolerance is too
@@ -173,13 +173,13 @@ def _descend(u: Floats, y: Floats, beta: Floats, rounds: int = 200) -> Fit:
     """
     import scipy
 
-    best = Fit(beta, np.inf)
+    best = HampelFit(beta, np.inf)
     for _ in range(rounds):
         r = y - u @ beta
         on = (np.abs(r) <= 2.0**-48 * (np.abs(y) + np.abs(u) @ np.abs(beta))) & u.any(axis=1)
         rest = -np.where(on, 0.0, np.sign(r)) @ u
         shortest = scipy.optimize.lsq_linear(u[on].T, -rest, (-1, 1), method="bvls").fun if on.any() else rest
-        best = min(best, Fit(beta, float(np.linalg.norm(shortest))), key=lambda fit: fit.gap)
+        best = min(best, HampelFit(beta, float(np.linalg.norm(shortest))), key=lambda fit: fit.gap)
         if best.gap <= GAP / 1000:
             break
         slope = u @ shortest / -np.linalg.norm(shortest)

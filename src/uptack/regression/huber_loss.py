@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from uptack.regression.losses import Loss
+from uptack.regression.losses import RegressionLoss
 from uptack.table.exact_sum import Floats
 
 CUTOFF = 1.345 / 0.6744897501960817
@@ -15,7 +15,7 @@ CUTOFF = 1.345 / 0.6744897501960817
 
 
 @dataclass(frozen=True)
-class HuberLoss(Loss):
+class HuberLoss(RegressionLoss):
     """ψ = y - η, brought to within ±1.345/0.6745·s."""
 
     target = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from uptack.regression.losses import Loss
+from uptack.regression.losses import RegressionLoss
 from uptack.table.exact_sum import Floats
 
 
 @dataclass(frozen=True)
-class LeastSquaresLoss(Loss):
+class LeastSquaresLoss(RegressionLoss):
     """ψ = y - η, of curvature 1."""
 
     target = "the least-squares coefficients of the rows, without gross errors"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from uptack.regression.link_functions import logistic
-from uptack.regression.losses import Loss, Moments
+from uptack.regression.losses import RegressionLoss, ScatterMoments
 from uptack.table.exact_sum import Floats
 
 SLACK, LONGEST = 2.45, 3.0
@@ -17,14 +17,14 @@ of the model are normal. The start is longer by that, and at most by 3."""
 
 
 @dataclass(frozen=True)
-class LogisticLoss(Loss):
+class LogisticLoss(RegressionLoss):
     """ψ = y - 1/(1 + e^-η)."""
 
     target = "the log-odds of the second class by maximum likelihood"
     scaled, binary, curved = False, True, True
     stride = 1.5
 
-    def start(self, moments: Moments) -> Floats:
+    def start(self, moments: ScatterMoments) -> Floats:
         """Linear discrimination, made longer."""
         share = min(max(moments.mean, 0.01), 0.99)
         line = moments.slopes() / (share * (1 - share))

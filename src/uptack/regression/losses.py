@@ -22,7 +22,7 @@ from uptack.table.exact_sum import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class ScatterMoments:
     """Second moments S of (1, x, y) in units of their columns, with noise; the unit of y, and its centre in units.
 
     `first` is 0 with an intercept and 1 without: which of (1, x) are predictors. `noise` is the deviation of an entry.
@@ -74,7 +74,7 @@ class Moments:
         return np.asarray(np.linalg.solve(s, self.matrix[self.first : -1, :-1] @ beta), np.float64)
 
 
-class Loss(ABC):
+class RegressionLoss(ABC):
     """A loss of residuals or of classes. Nothing that is here has a say in privacy."""
 
     target: str
@@ -98,7 +98,7 @@ class Loss(ABC):
     stride: float = math.inf
     """The longest step, as the root mean square change of η."""
 
-    def start(self, moments: Moments) -> Floats:
+    def start(self, moments: ScatterMoments) -> Floats:
         """Coefficients of the predictors to start from."""
         return moments.line()
 

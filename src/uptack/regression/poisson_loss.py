@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from uptack.regression.link_functions import exponential
-from uptack.regression.losses import Loss, Moments
+from uptack.regression.losses import RegressionLoss, ScatterMoments
 from uptack.table.exact_sum import Floats
 
 MOST = 1e150
@@ -19,14 +19,14 @@ VARIED = 4.0
 
 
 @dataclass(frozen=True)
-class PoissonLoss(Loss):
+class PoissonLoss(RegressionLoss):
     """ψ = y - e^η."""
 
     target = "the coefficients of the logarithm of the mean of y given x, by Poisson's likelihood"
     scaled, curved = False, True
     stride = 1.0
 
-    def start(self, moments: Moments) -> Floats:
+    def start(self, moments: ScatterMoments) -> Floats:
         """For normal x the covariance of x and y over the mean of y is that of x and η (Stein 1981)."""
         mean = max(moments.mean, 1e-3 * moments.unit)
         line = moments.slopes() / mean

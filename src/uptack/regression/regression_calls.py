@@ -15,7 +15,7 @@ from uptack.regression.fit_requests import FitRequest
 from uptack.regression.fits import HOW, fit
 from uptack.regression.formulas import DesignColumns, Draft, designed
 from uptack.regression.formulas.grammar import MOST
-from uptack.regression.losses import Loss
+from uptack.regression.losses import RegressionLoss
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
 
@@ -29,7 +29,9 @@ many columns of found levels."""
 FEW = "declared levels, or more rows in each category"
 
 
-def regress(loss: Loss, x: Any, y: Any, account: Account, told: Mapping[str, Any]) -> Release[Floats] | NoReply:
+def regress(
+    loss: RegressionLoss, x: Any, y: Any, account: Account, told: Mapping[str, Any]
+) -> Release[Floats] | NoReply:
     """A fit, for what a regression was told beside its data: `fit_intercept`, `binary`, `missing`, `formula`, `levels`.
 
     **Theorem.** Without categories to be found it is that of `uptack.regression.solver`: ε, and δ is refused.
@@ -49,7 +51,7 @@ def regress(loss: Loss, x: Any, y: Any, account: Account, told: Mapping[str, Any
     return fit(design, response, FitRequest.of(loss, len(design), account, told))
 
 
-def _listed(loss: Loss, draft: Draft, account: Account, told: Mapping[str, Any]) -> Release[Floats] | NoReply:
+def _listed(loss: RegressionLoss, draft: Draft, account: Account, told: Mapping[str, Any]) -> Release[Floats] | NoReply:
     """⊥ by public numbers, before any row is looked at; then the levels, and the fit with these."""
     listing = account.allot(account.epsilon * LISTING, account.delta)
     rest = account.allot(account.epsilon - listing.epsilon)

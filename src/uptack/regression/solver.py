@@ -34,7 +34,7 @@ from uptack.multivariate.steps import Sample, lengths, products
 from uptack.progress import Step as Show
 from uptack.regression import tuning
 from uptack.regression.fit_rows import FitRows, RowWeights, cut
-from uptack.regression.losses import Loss, Moments
+from uptack.regression.losses import RegressionLoss, ScatterMoments
 from uptack.regression.private_sums import (
     NoisyMatrix,
     far_pair,
@@ -51,13 +51,13 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class FitProblem:
     """Standardised rows, about how many there are, a loss, and what may be spent."""
 
     rows: Sample
     frame: Frame
     intercept: bool
-    loss: Loss
+    loss: RegressionLoss
     n: float
     account: Account
 
@@ -127,7 +127,7 @@ class Tail:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class FitState:
     """Where a fit is: the coordinates of rows, b, and the spread s."""
 
     model: FitRows
@@ -166,12 +166,12 @@ class State:
         """The root mean square change of η for a change of b."""
         return float(np.linalg.norm(self.start.turned(self.model.coordinates.T @ change)))
 
-    def turned(self, values: Floats, axes: Floats) -> State:
+    def turned(self, values: Floats, axes: Floats) -> FitState:
         """The same in coordinates in which a Hessian with these eigenvalues is 1."""
         model = replace(self.model, coordinates=(axes / np.sqrt(values)).T @ self.model.coordinates)
         return replace(self, model=model, b=np.sqrt(values) * (axes.T @ self.b))
 
-    def stepped(self, change: Floats) -> State:
+    def stepped(self, change: Floats) -> FitState:
         """b after a step, which is no longer than the stride of the loss."""
         part = min(1.0, self.model.loss.stride / max(self.moved(change), 1e-300))
         return replace(self, b=self.b + part * change)
@@ -205,12 +205,12 @@ class Fit:
     gross: tuple[float, float]
     moved: float
 
-    def converged(self, loss: Loss) -> bool:
+    def converged(self, loss: RegressionLoss) -> bool:
         """Whether the last step was short, for a loss that is no parabola."""
         return bool(self.moved <= tuning.CONVERGED * loss.stride)
 
 
-def solve(problem: Problem, show: Show) -> Fit:
+def solve(problem: FitProblem, show: Show) -> Fit:
     """All steps after units and centres."""
     show("scatter matrix")
     state = spread(problem, begin(problem))
@@ -228,7 +228,7 @@ def solve(problem: Problem, show: Show) -> Fit:
     return finish(problem, before, state, step, tail, gross)
 
 
-def begin(problem: Problem) -> State:
+def begin(problem: FitProblem) -> FitState:
     """Second moments S of (1, x, y): coordinates z = B·(1, x) in which those of the predictors are 1, and a start."""
     frame, loss, d, first = problem.frame, problem.loss, problem.frame.width, int(not problem.intercept)
     rows = FitRows(frame, first, loss, np.eye(d - 1 - first))
@@ -238,15 +238,15 @@ def begin(problem: Problem) -> State:
     values, axes, _ = spectrum(found, d - 1)
     matrix = found.matrix.copy()
     matrix[:-1, :-1] = (axes * values) @ axes.T
-    moments = Moments(matrix, first, float(frame.units[-1]), float(frame.centres[-1]), found.entry)
+    moments = ScatterMoments(matrix, first, float(frame.units[-1]), float(frame.centres[-1]), found.entry)
     values, axes = np.linalg.eigh(matrix[first:-1, first:-1])
     whitening = (axes / np.sqrt(values)) @ axes.T
     start = Start(whitening, whitening @ matrix[first:-1, 0] / matrix[0, 0], moments.rest)
     hessian = Hessian(values, np.zeros(values.size, bool), 0.0, 1.0, 0.0)
-    return State(replace(rows, coordinates=whitening), start.turned(loss.start(moments)), 1.0, start, hessian)
+    return FitState(replace(rows, coordinates=whitening), start.turned(loss.start(moments)), 1.0, start, hessian)
 
 
-def spread(problem: Problem, state: State) -> State:
+def spread(problem: FitProblem, state: FitState) -> FitState:
     """The spread of residuals, of a loss that has one."""
     if not problem.loss.near:
         return state
@@ -257,7 +257,7 @@ def spread(problem: Problem, state: State) -> State:
     )
 
 
-def normal_equations(problem: Problem, state: State) -> tuple[State, tuple[float, float]]:
+def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tuple[float, float]]:
     """The Hessian and a Newton step, from second moments of predictors and residuals together; and the number of gross
     errors with its deviation, from one more coordinate.
     """
@@ -291,7 +291,7 @@ def normal_equations(problem: Problem, state: State) -> tuple[State, tuple[float
     return replace(state, hessian=hessian).stepped(part_kept(change, off) * change), gross
 
 
-def measure_hessian(problem: Problem, state: State) -> State:
+def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
     """The Hessian again at the new b, of a loss whose curvature differs between rows."""
     n, p, rows, noise = problem.n, state.b.size, problem.rows, problem.noise(tuning.HESSIAN)
     beyond = problem.rank(tuning.RADIUS, p**2 * noise * n / 2, 0.1)
@@ -312,7 +312,7 @@ def measure_hessian(problem: Problem, state: State) -> State:
     return replace(replace(state, model=model).turned(values, axes), hessian=hessian)
 
 
-def measure_tail(problem: Problem, state: State) -> Tail:
+def measure_tail(problem: FitProblem, state: FitState) -> Tail:
     """Two far quantiles of the lengths of gradients."""
     n, p, account = problem.n, state.b.size, problem.account
     least = tuning.TAIL_ROWS * problem.noise(problem.last) * n * math.sqrt(p * (p + 1))
@@ -325,7 +325,7 @@ def measure_tail(problem: Problem, state: State) -> Tail:
     return Tail(near, farther_quantile(problem.rows, sizes, beyond, n, near, account.part(tuning.FAR)), beyond)
 
 
-def clip(problem: Problem, tail: Tail, p: int, share: Fraction) -> float:
+def clip(problem: FitProblem, tail: Tail, p: int, share: Fraction) -> float:
     """Where noise, and what clipping loses if some of those rows agree, are least together."""
     n, noise = problem.n, problem.noise(share) * math.sqrt(p + 1)
     agree = max(1.0, math.sqrt(p) / 2)  # rows in p directions agree in about 1/√p of their length
@@ -334,7 +334,7 @@ def clip(problem: Problem, tail: Tail, p: int, share: Fraction) -> float:
     return max(tail.far + tail.excess * math.log(tail.beyond / beyond), tail.near, min(quiet, 3 * tail.far))
 
 
-def newton(problem: Problem, state: State, tail: Tail, share: Fraction) -> tuple[State, NewtonStep]:
+def newton(problem: FitProblem, state: FitState, tail: Tail, share: Fraction) -> tuple[FitState, NewtonStep]:
     """A step by a gradient of clipped rows, for a Hessian that was 1."""
     longest, rows = clip(problem, tail, state.b.size, share), problem.n * state.steeper
     found = gradient(problem.rows, state.gradients, longest, problem.account.part(share))
@@ -365,7 +365,7 @@ def noise_part(values: Floats, noise: float) -> float:
 
 
 def finish(
-    problem: Problem, before: State, state: State, step: NewtonStep, tail: Tail, gross: tuple[float, float]
+    problem: FitProblem, before: FitState, state: FitState, step: NewtonStep, tail: Tail, gross: tuple[float, float]
 ) -> Fit:
     """Coefficients D·b, and their variances.
 

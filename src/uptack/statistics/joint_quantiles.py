@@ -26,7 +26,7 @@ from functools import partial
 import numpy as np
 
 from uptack.account import Outcome
-from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, Candidates, InverseDraw, Refusal, boxes, round_to
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, InverseDraw, Refusal, ScoredBoxes, boxes, round_to
 from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.protocol import Floats
@@ -83,7 +83,7 @@ def quantiles(
     widen = float(question.granularity / 2) if question.granularity is not None else 0.0
     nested = boxes(reaches, steps, lattice, widen=widen)
     drawn = question.account.draw(
-        InverseDraw.of(question.epsilon), Candidates(nested, Refusal(bears, question.size_is_secret))
+        InverseDraw.of(question.epsilon), ScoredBoxes(nested, Refusal(bears, question.size_is_secret))
     )
     if drawn is None:
         return question.refuse(HOW, advice(), undecided(n, question, "set of quantiles"))

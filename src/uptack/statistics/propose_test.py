@@ -102,7 +102,7 @@ def _location_ladder(statistic: Statistic, n: int, question: Question, spread: f
     return ptr.TestedAnswer.of(_ladder(question, bound, LOUDEST * s, ptr.diameter), scale=False)
 
 
-def _outcome(answer: ptr.Answer | None, how: str, question: Question, advice: Advice) -> Outcome[float]:
+def _outcome(answer: ptr.TestedValue | None, how: str, question: Question, advice: Advice) -> Outcome[float]:
     """An answer, or ⊥ where every test failed."""
     return question.refuse(how, advice) if answer is None else Outcome(answer.value, how, answer.noise)
 

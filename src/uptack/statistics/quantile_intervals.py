@@ -17,7 +17,7 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, Real, ball, read
-from uptack.mechanisms.inverse_sensitivity import Candidates, InverseDraw, Refusal, boxes, steps_needed, worth_asking
+from uptack.mechanisms.inverse_sensitivity import InverseDraw, Refusal, ScoredBoxes, boxes, steps_needed, worth_asking
 from uptack.noise import MachineNumbers
 from uptack.reach import LStatistic, Reach
 from uptack.reach.protocol import Floats
@@ -29,7 +29,7 @@ from uptack.statistics.statistic import Data, least_n
 HALF = Fraction(1, 2)
 
 OFFSETS = MachineNumbers(exponent_bits=9, mantissa_bits=6, tapered=True)
-"""Candidates for how far an end lies from the released quantile: a precision of one part in a hundred is enough."""
+"""ScoredBoxes for how far an end lies from the released quantile: a precision of one part in a hundred is enough."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ def ends_around(
     for rank, outward, side in ((aimed.low, -1, sides[0]), (aimed.high, 1, sides[1])):
         reach = Shifted(LStatistic.quantile(data, rank, aimed.steps, question.rows), around)
         nested, refusal = boxes([reach], aimed.steps, OFFSETS), aimed.refusal(data.count(), question)
-        drawn = side.account.draw(InverseDraw.of(side.epsilon), Candidates(nested, refusal))
+        drawn = side.account.draw(InverseDraw.of(side.epsilon), ScoredBoxes(nested, refusal))
         if drawn is None:
             end = "lower" if outward < 0 else "upper"
             why = f"the {end} end of the {float(100 * confidence):g}% interval could not be placed"

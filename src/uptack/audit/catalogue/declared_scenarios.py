@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from uptack.audit import calls, hostile_tables
-from uptack.audit.calls import Call
+from uptack.audit.calls import ScenarioCall
 from uptack.audit.catalogue.session_calls import SessionCall
 from uptack.audit.data_kinds import DATA
 from uptack.audit.person_neighbours import peopled
@@ -128,7 +128,7 @@ def _both(made: Declaration, options: Told, few: int | None, people: bool = Fals
         pairs = partial(chosen_pairs, made.name, kind, secret, people, some)
         told = {key: value for key, value in options.items() if key != "by"}
         name = f"{made.path}({shown(options, people)}) on {kind}"
-        call = Call(made.path, told, caller(made, options))
+        call = ScenarioCall(made.path, told, caller(made, options))
         yield Scenario(name, call, pairs, may, made.path, _covered(options, people))
         pairs = partial(chosen_pairs, made.name, kind, secret, people, CALL)
         if not ("formula" in options and people) and "public_labels" not in options:

@@ -12,7 +12,7 @@ import numpy as np
 
 from uptack.audit import calls
 from uptack.audit import edge_tables as tables
-from uptack.audit.calls import Call, Caller
+from uptack.audit.calls import Caller, ScenarioCall
 from uptack.audit.catalogue.session_calls import SessionCall
 from uptack.audit.edge_tables import PEOPLE, TWO, N
 from uptack.audit.neighbours import changed, two_values
@@ -29,7 +29,7 @@ SECRET: dict[str, Any] = {"adjacency": ADD_REMOVE}
 def edge(name: str, path: str, pair: Pair, caller: Caller | None = None, /, draws: int = 0, **options: Any) -> Scenario:
     """One release on one pair, at ε = 20 unless it says otherwise."""
     told = {**({} if "eps" in options or "mechanism" in options else {"epsilon": 20}), **options}
-    call = Call(f"uptack.{path}", told, caller)
+    call = ScenarioCall(f"uptack.{path}", told, caller)
     return Scenario(name, call, lambda: {"": pair}, COUNTED | LABELS, f"uptack.{path}", told, draws)
 
 
@@ -259,12 +259,12 @@ def _moved_fits() -> list[Scenario]:
     """Fits of a line whose last row goes from place to place. No single pair moves all that a fit adds up."""
     fits = {"linear": None, "Poisson": None, "quantile": None, "logistic": calls.classes}
     made = [
-        Scenario(f"{name}, a row that moves", Call(f"uptack.{name.lower()}_regression", {"epsilon": 3}, caller),
+        Scenario(f"{name}, a row that moves", ScenarioCall(f"uptack.{name.lower()}_regression", {"epsilon": 3}, caller),
                  tables.moves, COUNTED, f"uptack.{name.lower()}_regression", {"epsilon": 3})
         for name, caller in fits.items()
     ]  # fmt: skip
     table = partial(tables.moves, table=True)
-    scatter = Scenario("scatter, a row that moves", Call("uptack.scatter", {"epsilon": 3}), table, COUNTED,
+    scatter = Scenario("scatter, a row that moves", ScenarioCall("uptack.scatter", {"epsilon": 3}), table, COUNTED,
                        "uptack.scatter", {"epsilon": 3})  # fmt: skip
     return [*made, scatter]
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from uptack.audit import calls, hostile_tables
-from uptack.audit.calls import Call, Caller
+from uptack.audit.calls import Caller, ScenarioCall
 from uptack.audit.catalogue.declared_scenarios import DELTA, EPSILON, FEW, people_variations, shown, variations
 from uptack.audit.catalogue.declared_scenarios import caller as caller_of
 from uptack.audit.catalogue.session_calls import OpenedWith, ReportCall, SessionCall, SessionMethod
@@ -46,7 +46,9 @@ def _of(
     told = {**options, **({"person": True} if people else {}), **({"by": True} if kind == "by group" else {})}
     pairs = partial(_pairs, name, kind, secret and kind not in VALUES, people, few)
     priced = kind not in (*VALUES, "function")
-    return Scenario(name, Call(f"uptack.{path}", options, caller), pairs, may, f"uptack.{path}", told, priced=priced)
+    return Scenario(
+        name, ScenarioCall(f"uptack.{path}", options, caller), pairs, may, f"uptack.{path}", told, priced=priced
+    )
 
 
 def _pairs(name: str, kind: str, secret: bool, people: bool, few: int) -> Pairs:
@@ -245,7 +247,7 @@ def small_scenarios() -> list[Scenario]:
                 continue
             pairs = partial(small_pairs, one, "adjacency" in options, people)
             name = f"{one.path}({shown(options, people)}) on small tables"
-            may, call = COUNTED | LABELS, Call(one.path, options, caller_of(one, options))
+            may, call = COUNTED | LABELS, ScenarioCall(one.path, options, caller_of(one, options))
             made.append(Scenario(name, call, pairs, may, one.path, options))
             if one.reads.shape != "categories":
                 made.append(Scenario(f"session: {name}", SessionCall(one.name, options), pairs, may, one.path, options))

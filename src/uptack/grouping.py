@@ -30,9 +30,10 @@ from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.progress import track
 from uptack.registry import release
 from uptack.release import LONG, NoReply, Release
-from uptack.table.arguments import category_fields, distinct
+from uptack.table.arguments import category_fields
 from uptack.table.memory.groups import MemoryGroups
 from uptack.table.memory.table import MemoryTable
+from uptack.table.names import distinct
 from uptack.table.reads import MOMENTS, Entered, Grouped
 from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values.entrance import field, indexed

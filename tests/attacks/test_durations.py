@@ -9,8 +9,8 @@ from tests.answers import part_size
 from tests.unit.test_cli import run
 from uptack.errors import InvalidArgument
 from uptack.report import density_bars, profile
-from uptack.table.arguments import comparable
 from uptack.table.csv import cells
+from uptack.table.names import comparable
 from uptack.table.opening import open_table
 from uptack.table.values.times import Form, objects_as_ticks
 

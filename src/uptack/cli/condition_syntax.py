@@ -22,7 +22,7 @@ from typing import Any
 
 from uptack.errors import InvalidArgument
 from uptack.session import Session
-from uptack.table.arguments import known
+from uptack.table.names import known
 from uptack.table.values.kinds import Kind
 
 SIGNS = ("==", "!=", "<=", ">=", "=", "<", ">")

@@ -19,10 +19,10 @@ from uptack.privacy import Adjacency
 from uptack.privacy.explanation import whose
 from uptack.progress import steps
 from uptack.table import schema as schemas
-from uptack.table.arguments import known
 from uptack.table.csv import cells
 from uptack.table.csv.inspector import Look
 from uptack.table.id_candidates import repeats
+from uptack.table.names import known
 from uptack.table.schema import Schema
 
 REST = {

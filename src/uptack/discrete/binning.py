@@ -15,7 +15,7 @@ from uptack.discrete.domains import Domain
 from uptack.discrete.time_binning import TimeEdges, time_edges
 from uptack.errors import InvalidArgument
 from uptack.noise.integer_laws import Integers
-from uptack.table.arguments import distinct
+from uptack.table.names import distinct
 from uptack.table.protocol import Column
 from uptack.table.values.entrance import HELD, column
 from uptack.table.values.kinds import NUMERIC

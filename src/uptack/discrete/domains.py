@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.noise.integer_laws import Integers
-from uptack.table.arguments import distinct
+from uptack.table.names import distinct
 from uptack.table.values.entrance import field
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, canonical

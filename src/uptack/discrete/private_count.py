@@ -37,8 +37,8 @@ from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.registry.options import PureGrouping
 from uptack.release import Release
-from uptack.table.arguments import distinct, group_key
 from uptack.table.conditions import conditions
+from uptack.table.names import distinct, group_key
 from uptack.table.protocol import Column
 from uptack.table.reads import FLAGS, Grouped
 from uptack.table.unit import ROW, PrivacyUnit

@@ -17,7 +17,7 @@ from uptack.ranks.rank_options import PUBLIC_LABELS, LabelOptions, labels_are_pu
 from uptack.reach.group_difference import Difference
 from uptack.reach.l_statistics import quantile_rank
 from uptack.statistics.column_options import Question, read_question
-from uptack.statistics.statistic import inverse_advice, saturated, sight
+from uptack.statistics.release_methods import inverse_advice, saturated, sight
 from uptack.table.protocol import Column
 
 HOW = "inverse sensitivity"

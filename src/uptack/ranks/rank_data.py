@@ -11,9 +11,10 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.table.arguments import column_field, distinct
+from uptack.table.arguments import column_field
 from uptack.table.exact_sum import Floats
 from uptack.table.memory.table import MemoryTable
+from uptack.table.names import distinct
 from uptack.table.protocol import Column, Columns, GroupedTable, Rows
 from uptack.table.values.kinds import NUMERIC, Kind, canonical
 

@@ -16,7 +16,7 @@ from uptack.ranks.superiority_weight import MOVES, weight
 from uptack.reach.pairwise_shift import PairwiseShift
 from uptack.registry import release
 from uptack.release import NoReply, Release
-from uptack.statistics.statistic import inverse_advice, saturated, sight
+from uptack.statistics.release_methods import inverse_advice, saturated, sight
 from uptack.table.reads import LABELLED
 
 COMES = Fraction(3, 2)

@@ -23,7 +23,7 @@ from uptack.regression.block_median_errors import QUARTILE, CoefficientErrors, S
 from uptack.release import Advice, EachNoise
 from uptack.statistics.column_options import Question
 from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.statistic import run
+from uptack.statistics.release_methods import run
 from uptack.table.arguments import as_column
 from uptack.table.exact_sum import Floats
 

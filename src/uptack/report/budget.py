@@ -26,7 +26,7 @@ from uptack.report.cards.category_card import CATEGORIES
 from uptack.report.column import ColumnDraw, ColumnFigure, Part
 from uptack.report.section import SectionPlan, plan_section, registered
 from uptack.session import Request, Session
-from uptack.table.arguments import known
+from uptack.table.names import known
 from uptack.table.values.kinds import NUMERIC
 from uptack.table.values.times import TIMED
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.session.requests import Request
-from uptack.table.arguments import hidden
 from uptack.table.conditions import MOST_CONDITIONS, Condition, conditions
+from uptack.table.names import hidden
 
 if TYPE_CHECKING:
     from uptack.session.session import Session

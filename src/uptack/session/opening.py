@@ -15,7 +15,7 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.privacy import Adjacency
 from uptack.registry.guard import SILENCE
-from uptack.table.arguments import id_names
+from uptack.table.names import id_names
 from uptack.table.schema import Schema
 
 if TYPE_CHECKING:

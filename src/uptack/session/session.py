@@ -36,9 +36,9 @@ from uptack.session.kinds import with_schema
 from uptack.session.paid import PaidPlan, Spending
 from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
 from uptack.session.requests import Made, Request
-from uptack.table.arguments import hidden, known
 from uptack.table.condition_text import parse_conditions
 from uptack.table.conditions import FIX, MAPPING, Condition
+from uptack.table.names import hidden, known
 from uptack.table.protocol import Table
 from uptack.table.schema import Schema
 

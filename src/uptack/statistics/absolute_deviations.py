@@ -14,7 +14,8 @@ from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import Options
 from uptack.statistics.order_statistic_errors import ranks
-from uptack.statistics.statistic import Statistic, released
+from uptack.statistics.release_methods import released
+from uptack.statistics.statistic import Statistic
 from uptack.table.reads import MOMENTS
 
 

@@ -33,7 +33,8 @@ from uptack.reach.protocol import Floats
 from uptack.release import EachNoise
 from uptack.statistics import quantile_trees
 from uptack.statistics.column_options import FOLLOWED, Question
-from uptack.statistics.statistic import Data, Statistic, inverse_advice, run, saturated, sight, undecided
+from uptack.statistics.release_methods import inverse_advice, run, saturated, sight, undecided
+from uptack.statistics.statistic import Data, Statistic
 
 HOW = "inverse sensitivity"
 

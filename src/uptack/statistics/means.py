@@ -19,7 +19,8 @@ from uptack.statistics.column_options import MeanOptions, Options, column, read_
 from uptack.statistics.mean_intervals import MeanInterval
 from uptack.statistics.moments import HOW, MomentRecipe, clipping, framed
 from uptack.statistics.order_statistic_errors import one_draw, ranks
-from uptack.statistics.statistic import Functional, Statistic, released
+from uptack.statistics.release_methods import released
+from uptack.statistics.statistic import Functional, Statistic
 from uptack.table.reads import MOMENTS
 
 

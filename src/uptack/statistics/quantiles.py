@@ -28,7 +28,8 @@ from uptack.statistics.quantile_intervals import (
     ends_around,
     no_interval_of_rows,
 )
-from uptack.statistics.statistic import Data, Functional, Statistic, least_n, measured, run
+from uptack.statistics.release_methods import measured, run
+from uptack.statistics.statistic import Data, Functional, Statistic, least_n
 from uptack.table.reads import MOMENTS
 
 MOST_LEVELS = 1000

@@ -19,7 +19,8 @@ from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics import order_statistic_errors
 from uptack.statistics.column_options import Options, level
-from uptack.statistics.statistic import Functional, Statistic, released
+from uptack.statistics.release_methods import released
+from uptack.statistics.statistic import Functional, Statistic
 from uptack.table.reads import MOMENTS
 
 

@@ -1,21 +1,16 @@
 """Data that a caller hands to a function, as columns of a table in memory: whatever holds them, by their types
-alone.
-
-Names of columns, and values that rows of a column can have: checked by names and declared kinds alone.
-"""
+alone."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, ClassVar
 
 import numpy as np
 
 from uptack import checks
-from uptack.errors import InvalidArgument, UnknownName
+from uptack.errors import InvalidArgument
 from uptack.table.ids import Owners
 from uptack.table.memory import counts
 from uptack.table.memory.table import MemoryTable
@@ -24,107 +19,8 @@ from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values import containers
 from uptack.table.values.entrance import HELD, field, numeric
 from uptack.table.values.field import Field
-from uptack.table.values.kinds import NUMERIC, Kind, canonical, held, labelled
-from uptack.table.values.times import TIMED, spoken
-
-
-def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | None = None, what: str = "column") -> str:
-    """The name of a column, of one of the kinds. Looks at names and types only."""
-    if not isinstance(name, str) or name not in columns:
-        near = difflib.get_close_matches(str(name), columns, n=3, cutoff=0.5)
-        fix = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are {', '.join(map(repr, columns))}."
-        raise UnknownName(what, checks.describe(name), fix if columns else "")
-    if kinds is not None and columns[name] not in kinds:
-        others = [repr(c) for c, kind in columns.items() if kind in kinds]
-        fix = f"Such columns are {', '.join(others)}." if others else "The table has no such column."
-        if columns[name] == "text" and set(kinds) & {"integer", "number"}:
-            fix += " The type of a column of a CSV file is declared with types= (--type), or in its schema."
-        if columns[name] == "time":
-            fix += " To use a time as a number, add a column with the days since a public date."
-        must = f"a column of type {' or '.join(kind for kind in kinds if kind != 'any')}"
-        raise InvalidArgument(what, must, f"{name!r} of type {columns[name]}", fix)
-    return name
-
-
-def known_all(names: Sequence[str], columns: Mapping[str, Kind], kinds: Iterable[Kind] | None = None) -> list[str]:
-    """The names of one or more columns."""
-    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
-        raise InvalidArgument("names", "a list of one or more columns", checks.describe(names))
-    return [known(name, columns, kinds) for name in names]
-
-
-def hidden(name: object, person: Sequence[str]) -> None:
-    """Refuses a column of ids."""
-    if name in person:
-        fix = "Ids are not released, and rows are not selected or grouped by them."
-        raise InvalidArgument("column", "other than the ids of people", checks.describe(name), fix)
-
-
-def id_names(person: object) -> tuple[str, ...]:
-    """The columns of ids: one name, or several."""
-    names = (person,) if isinstance(person, str) else person
-    fix = "Such as person='patient_id', or person=['clinic', 'number'] for an id of two columns."
-    if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) for name in names):
-        raise InvalidArgument("person", "the name of a column, or a list of names", checks.describe(person), fix)
-    if len(set(names)) < len(names):
-        raise InvalidArgument("person", "different columns", checks.describe(person), fix)
-    return tuple(names)
-
-
-def comparable(name: str, kind: Kind, value: Any, what: str = "value") -> Any:
-    """A value that rows of a column of this kind can have; None stands for a missing value. Integers may be floats."""
-    wanted = canonical(value)
-    if wanted is None:
-        return None
-    if kind == "duration":
-        return _length(value, what)
-    truth, whole, real = isinstance(value, bool | np.bool_), isinstance(wanted, int), isinstance(wanted, float)
-    fits = {
-        "integer": whole and not truth,
-        "number": (whole or real) and not truth,
-        "boolean": truth,
-        "text": not whole and not real,
-    }
-    if not fits.get(kind, True):
-        raise InvalidArgument(what, f"of type {kind}, as the column {name!r} is", checks.describe(value))
-    return labelled([wanted], kind)[0]
-
-
-FLOATS = "The column holds floats, and both are rounded to the same float. Leave one of them out."
-
-
-def distinct(name: str, values: Sequence[Any], kinds: Sequence[Kind], must: str) -> tuple[Hashable, ...]:
-    """Public values as rows of columns of these kinds would hold them. Refuses two that no row could tell apart.
-
-    A row must be in one group, or cell, at most. So values are told apart as rows are: in a column of floats 2^60 and
-    2^60 + 1 are one value. Values of several columns are tuples, and each of them is made of one value per column.
-    """
-    firsts = dict[tuple[Hashable, ...], Any]()
-    for value in values:
-        key = group_key(value, kinds)
-        if key in firsts:
-            got = f"{checks.describe(firsts[key])} and {checks.describe(value)}, which are the same value there"
-            raise InvalidArgument(name, must, got, FLOATS if "number" in kinds else "Leave one of them out.")
-        firsts[key] = value
-    return tuple(key[0] if len(kinds) == 1 else key for key in firsts)
-
-
-def group_key(group: Any, kinds: Sequence[Kind]) -> tuple[Hashable, ...]:
-    """A group of one column, or a tuple of several columns' values, as rows of their kinds would hold them."""
-    parts = group if len(kinds) > 1 and isinstance(group, tuple) else (group,)
-    if len(parts) != len(kinds):
-        return (canonical(group),)
-    return tuple(held(part, kind) for part, kind in zip(parts, kinds, strict=True))
-
-
-def _length(value: Any, what: str) -> timedelta:
-    """A duration that rows are to have."""
-    said = spoken(value)
-    if said is None or said.word != "duration":
-        must = "a duration, such as timedelta(hours=1) or 01:00:00"
-        raise InvalidArgument(what, must, checks.describe(value))
-    return timedelta(microseconds=said.ticks)
-
+from uptack.table.values.kinds import NUMERIC, Kind
+from uptack.table.values.times import TIMED
 
 NUMBERS = "a one-dimensional column of numbers"
 

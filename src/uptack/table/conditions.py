@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.labels import label
-from uptack.table.arguments import known
+from uptack.table.names import known
 from uptack.table.values.kinds import Kind, canonical, in_order
 from uptack.table.values.kinds import number as nearest
 from uptack.table.values.times import Form, spoken

@@ -11,11 +11,11 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UptackError
-from uptack.table.arguments import id_names
 from uptack.table.csv.rules import Types
 from uptack.table.engine import connection, files, partial
 from uptack.table.engine.table import EngineTable
 from uptack.table.memory.table import MemoryTable
+from uptack.table.names import id_names
 from uptack.table.protocol import Table
 from uptack.table.snapshots import state
 from uptack.table.values.containers import frame, package

@@ -16,9 +16,10 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.table.arguments import Owned, category_fields, column_field, comparable, hidden, known, matrix_fields
+from uptack.table.arguments import Owned, category_fields, column_field, matrix_fields
 from uptack.table.ids import Owners, owners
 from uptack.table.memory.table import MemoryTable
+from uptack.table.names import comparable, hidden, known
 from uptack.table.protocol import Columns, GroupedTable, Table
 from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values import containers

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from uptack.interrupts import Stop
-from uptack.table.arguments import known
 from uptack.table.conditions import Condition
 from uptack.table.memory.table import MemoryTable
+from uptack.table.names import known
 from uptack.table.protocol import Additive, Column, Columns, Counts, Infinite, Keys, Name, Of, Place, RowDesign, Table
 from uptack.table.search import Order, Window
 from uptack.table.unit import Integers, PrivacyUnit

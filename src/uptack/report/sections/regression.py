@@ -15,7 +15,7 @@ from uptack.report.pictures import Tick, labelled_ticks, powers
 from uptack.report.section import CsvTable, NameText, Section, SectionAnswer, SectionTable, register
 from uptack.report.text import between
 from uptack.session import Request, Session
-from uptack.table.arguments import known
+from uptack.table.names import known
 from uptack.table.values.kinds import MOST_LEVELS, NUMERIC
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from typing import Any
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.table.arguments import known
 from uptack.table.csv import cell_bytes, time_cells
 from uptack.table.csv.cell_bytes import false, listed, nothing, whole
 from uptack.table.csv.recoding import LOST
+from uptack.table.names import known
 
 TYPES = ("integer", "number", "boolean", "text", *time_cells.FORMS)
 EXAMPLES = ("boolean:yes/no", "number:€", "date:%d.%m.%Y")

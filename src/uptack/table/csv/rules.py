@@ -27,10 +27,10 @@ from typing import Any
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.progress import track
-from uptack.table.arguments import known
 from uptack.table.csv import cells, recoding
 from uptack.table.csv.cell_bytes import nothing
 from uptack.table.csv.cells import TYPES, Numbers
+from uptack.table.names import known
 from uptack.table.snapshots import guarded
 
 GUESS = "guess"

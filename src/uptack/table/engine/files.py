@@ -17,12 +17,12 @@ from uuid import uuid4
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption, UptackError
 from uptack.table import schema as schemas
-from uptack.table.arguments import known
 from uptack.table.csv import parquet_copy, recoding, rules
 from uptack.table.csv.cells import base
 from uptack.table.csv.time_cells import DURATION
 from uptack.table.engine import connection
 from uptack.table.engine.plain import quoted
+from uptack.table.names import known
 from uptack.table.schema import Schema
 from uptack.table.snapshots import state
 

@@ -7,10 +7,10 @@ from collections.abc import Hashable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from uptack.table.arguments import group_key
 from uptack.table.conditions import Condition
 from uptack.table.engine import connection, counts
 from uptack.table.memory.table import MemoryTable
+from uptack.table.names import group_key
 from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values.field import no_rows
 from uptack.table.values.kinds import Kind

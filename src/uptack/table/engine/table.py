@@ -14,7 +14,6 @@ import numpy as np
 
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table import snapshots
-from uptack.table.arguments import known
 from uptack.table.conditions import Condition
 from uptack.table.engine import connection, counts, design, held, per_person, weights, where
 from uptack.table.engine.expressions import (
@@ -34,6 +33,7 @@ from uptack.table.engine.rows import Drops, EngineRows
 from uptack.table.engine.ticks import form
 from uptack.table.engine.ticks import known as known_times
 from uptack.table.memory.rows import MemoryRows
+from uptack.table.names import known
 from uptack.table.protocol import (
     SECRET,
     Clipped,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uptack.table.arguments import group_key
 from uptack.table.conditions import Condition
 from uptack.table.memory.counts import cells_per_person, favourites, joined, units
+from uptack.table.names import group_key
 from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values.kinds import Kind
 

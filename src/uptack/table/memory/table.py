@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.errors import InvalidArgument, UptackError
-from uptack.table.arguments import known
 from uptack.table.conditions import Condition
 from uptack.table.ids import Owners, numbered, of_fields
 from uptack.table.memory import counts, design, per_person, where
 from uptack.table.memory.groups import MemoryGroups
 from uptack.table.memory.rows import MemoryRows
+from uptack.table.names import known
 from uptack.table.protocol import (
     SECRET,
     Coded,
